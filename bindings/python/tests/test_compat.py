@@ -268,7 +268,6 @@ for line in sys.stdin:
         print(f"{type(error).__name__}: {error}")
 """
 WORDS = {
-    "import nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
     "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device.cute': nvshm",
     "from nvshmem.core._internal_tracking import _mr_references": "see nvshmem.core.unfreed",
     "from nvshmem.core.utils import _get_device": "ImportError: cannot import name '_get_device' "

@@ -13,10 +13,12 @@ import pytest
 from conftest import program
 
 import nvshmemrs.core as nvshmem
+from nvshmemrs import _ffi
 from nvshmemrs.core.device.primitives import CONSTRAINTS, TABLE
 
 pytest.importorskip("numba_cuda")
-EXAMPLES = Path(__file__).parents[3] / "examples" / "python"
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples" / "python"
 
 # The names of NVSHMEM4Py 0.4.1's modules, whose arguments are the same here.
 SCOPES = ("", "_warp", "_block")
@@ -57,11 +59,11 @@ def run(*command: str, expected: int = 0, **environment: str) -> str:
     return done.stdout
 
 
-def launched(n: int, *command: str, expected: int = 0) -> str:
+def launched(n: int, *command: str, expected: int = 0, python: bool = True) -> str:
     launcher = shutil.which("nvshmemrs-run")
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
     simulated = {"NUMBA_ENABLE_CUDASIM": "1"}
-    named = [launcher, "-n", str(n), "--", sys.executable, *command]
+    named = [launcher, "-n", str(n), "--", *[sys.executable] * python, *command]
     return run(*named, expected=expected, **simulated)
 
 
@@ -110,12 +112,46 @@ def test_every_function_compiles_for_gpus() -> None:
     assert "numba ok: " in out, out
 
 
+def test_the_successor_of_numba_cuda_compiles_the_same_functions() -> None:
+    pytest.importorskip("numba_cuda_mlir")
+    out = run(sys.executable, program("numba_mlir_compile.py"))
+    assert "numba-cuda-mlir ok: 99 functions are there" in out and out.count("compiled: ") == 6, out
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
-    # With two PEs all parts; with three those where it makes a difference.
-    parts = [] if n == 2 else ["collectives", "order", "waits"]
-    out = launched(n, program("numba_kernels.py"), *parts)
-    assert out.count("numba ok: ") == n * (len(parts) or 6), out
+    # With three PEs for a few types of elements.
+    out = launched(n, program("numba_kernels.py"), *["few"] * (n == 3))
+    assert out.count("numba ok: ") == n * 6, out
+
+
+def test_functions_by_the_names_of_the_c_library() -> None:
+    out = launched(1, program("numba_bindings.py"))
+    assert "numba ok: 2868 functions called" in out, out
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("name", ["ring", "moe"])
+def test_programs_of_nvshmem4py(name: str, n: int) -> None:
+    out = launched(n, "-m", "nvshmemrs", program(f"nvshmem4py/numba_{name}.py"))
+    assert out.count(f"{name} ok PE ") == n, out
+
+
+def test_rounds_of_reductions_in_place_are_those_of_cuda(tmp_path: Path) -> None:
+    # The members meet once a round, so kernels of all languages must make the same rounds.
+    file, library = tmp_path / "rounds", _ffi.library_path()
+    folders = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests/programs/device'}"]
+    options = ["-std=c++17", "-O0", "-fno-strict-aliasing", *folders, "-o", str(file)]
+    rpath = f"-Wl,-rpath,{os.path.dirname(library)}"
+    run("c++", *options, program("mixed_rounds.cpp"), library, rpath)
+    alone = launched(1, str(file), python=False)
+    assert alone.count(": ") == 30 and "int8 scope 1 threads 33 count 3001 aligned 1: 8" in alone
+    assert launched(1, program("numba_rounds.py")) == alone
+    # Two in Numba and one in C++ meet in the same reductions.
+    numba = f"exec {sys.executable} {program('numba_rounds.py')}"
+    shell = f"if [ $NVSHMEMRS_PE = 1 ]; then exec {file}; else {numba}; fi"
+    mixed = launched(3, "sh", "-c", shell, python=False)
+    assert sorted(mixed.splitlines()) == sorted(alone.splitlines() * 3)
 
 
 def test_what_is_wrong_is_refused() -> None:

@@ -69,6 +69,10 @@ const TEXTS: [(&str, &str); 14] = [
         "perf/gpu/triton_bench.py",
         "share/nvshmemrs/bench/triton_bench.py",
     ),
+    (
+        "perf/gpu/numba_kernels.py",
+        "share/nvshmemrs/bench/numba_kernels.py",
+    ),
     ("bindings/python/tests", "share/nvshmemrs/python-tests"),
     ("LICENSE", "LICENSE"),
 ];

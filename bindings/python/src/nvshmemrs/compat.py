@@ -23,8 +23,6 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 
 # What NVSHMEM4Py has and nvshmemrs has not, and why.
 _REASONS = {
-    "nvshmem.core.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
-    "nvshmem.bindings.device.numba_cuda_mlir": "it knows kernels of numba-cuda only",
     "nvshmem.core._internal_tracking": "its library tracks memory; see nvshmem.core.unfreed",
 }
 # Names that NVSHMEM4Py has in other submodules than nvshmemrs.
@@ -92,8 +90,8 @@ def _original(name: str) -> str:
         return "nvshmemrs._bindings"
     if name == "nvshmem.bindings.device":
         return "nvshmemrs._device_bindings"
-    if name == "nvshmem.bindings.device.numba":
-        return "nvshmemrs.core.device.numba.bindings"
+    if name in ("nvshmem.bindings.device.numba", "nvshmem.bindings.device.numba_cuda_mlir"):
+        return f"nvshmemrs.core.device.{name.rsplit('.', 1)[1]}.bindings"
     return "nvshmemrs" + name[len("nvshmem") :]
 
 

@@ -6,6 +6,7 @@ for each kernel; what does not compile ends the program.
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any, Callable, Dict, List
 
@@ -21,6 +22,32 @@ WAITED = INTEGERS[1:4] + INTEGERS[5:]
 ATOMIC = "int32 int64 uint32 uint64 float32 float64 float16".split()
 
 
+# Functions by the C library's names: one of each form.
+LOW = [
+    "low.int_put_nbi_warp(d, s, 4, pe)",
+    "low.qp_put32_signal_block(d, s, 4, sig, 1, 9, pe, 0)",
+    "low.qp_int_p(d, 1, pe, 0)",
+    "d[0] = low.qp_int_g(at, pe, 0)",
+    "low.int_iput_block(d, s, 2, 3, 4, pe)",
+    "low.iget64_warp(d, s, 2, 3, 4, pe)",
+    "low.int_wait_until(at, 0, 1)",
+    "st[0] = low.int_test_all(d, 4, st, 0, 1)",
+    "low.int_wait_until_all_vector(d, 4, None, 0, s)",
+    "idx[0] = low.int_test_any(at, 4, None, 0, 1)",
+    "idx[0] = low.int_wait_until_any_vector(d, 4, st, 0, s)",
+    "idx[0] = low.int_test_some(d, 4, idx, st, 0, 1)",
+    "idx[0] = low.int_wait_until_some_vector(d, 4, idx, None, 0, at)",
+    "low.int_broadcast_warp(team, d, s, 4, 0)",
+    "low.int_sum_reduce(team, d, s, 4)",
+    "idx[0] = low.ptr(d, pe)",
+    "idx[0] = low.mc_ptr(team, d)",
+    "low.qp_quiet_block(pe, st, 1)",
+    "low.qp_fence(pe, st, 1)",
+    "low.qp_signal_op(sig, 1, 9, pe, 0)",
+    "d[0] = low.int_atomic_fetch_add(at, 1, pe)",
+]
+
+
 class Device:
     """What Numba asks for where there is no GPU: functions that a kernel calls are compiled for
     "the current device"."""
@@ -34,8 +61,11 @@ from numba.cuda.compiler import compile_cuda
 
 numba.cuda.dispatcher.get_current_device = lambda: Device
 
+from numba_calls import call
+
 import nvshmemrs.core.device.numba as shmem
 from nvshmemrs.core import NotInitializedError
+from nvshmemrs.core.device.numba import bindings
 
 warnings.simplefilter("ignore")
 
@@ -46,7 +76,7 @@ def array(dtype: str) -> Any:
 
 def ptx(lines: List[str], arguments: Dict[str, Any], ccs: Any = CCS) -> str:
     """The last PTX of a kernel that calls what `lines` say."""
-    made: Dict[str, Any] = {"shmem": shmem}
+    made: Dict[str, Any] = {"shmem": shmem, "low": bindings}
     exec("\n ".join([f"def kernel({', '.join(arguments)}):", *lines]), made)
     given = tuple(arguments.values())
     compiled = compile_cuda(made["kernel"], types.void, given, cc=(9, 0), nvvm_options={"opt": 0})
@@ -55,52 +85,6 @@ def ptx(lines: List[str], arguments: Dict[str, Any], ccs: Any = CCS) -> str:
         assert f".target sm_{cc[0]}{cc[1]}" in text, text[:400]
         assert "nvshmemrs_device_state" in text
     return texts[-1]
-
-
-def call(name: str) -> str:
-    """A line that calls a function of `shmem` with arguments that it takes."""
-    if name.startswith("atomic_"):
-        if name == "atomic_compare_swap":
-            return f"d[0] = shmem.{name}(d, 1, 2, pe)"
-        result = "d[0] = " if "fetch" in name or name == "atomic_swap" else ""
-        value = "" if name in ("atomic_fetch", "atomic_inc", "atomic_fetch_inc") else "1, "
-        return f"{result}shmem.{name}(d, {value}pe)"
-    if name.startswith(("reduce", "reducescatter")):
-        return f"shmem.{name}(team, d, s, 'sum')"
-    if name.startswith(("fcollect", "alltoall", "broadcast")):
-        return f"shmem.{name}(team, d, s)"
-    if name.startswith(("wait_until", "test")):
-        indices = "idx, " if "some" in name else ""
-        value = "d" if "vector" in name else "3"
-        status = ", st" if "_a" in name or "some" in name else ""
-        return f"shmem.{name}(d, {indices}5, {value}{status})"
-    if name.startswith(("iput", "iget")):
-        return f"shmem.{name}(d, s, 2, 3, 4, pe)"
-    if name.startswith("put_signal"):
-        return f"shmem.{name}(d, s, sig, 1, 9, pe)"
-    if name.startswith(("put", "get_peer", "get")) and name != "get_multicast_array":
-        if name == "get_peer_array":
-            return f"shmem.{name}(d, pe)[0] = s[0]"
-        return f"shmem.{name}(d, s, pe)"
-    named = {
-        "p": "shmem.p(d, s[1], pe)",
-        "g": "d[0] = shmem.g(s, pe)",
-        "signal_op": "shmem.signal_op(sig, 1, 10, pe)",
-        "signal_fetch": "idx[0] = shmem.signal_fetch(sig)",
-        "signal_wait": "shmem.signal_wait(sig, 5, 3)",
-        "team_my_pe": "idx[0] = shmem.team_my_pe(team)",
-        "team_n_pes": "idx[0] = shmem.team_n_pes(team)",
-        "team_translate_pe": "idx[0] = shmem.team_translate_pe(team, 0, 0)",
-        "my_pe": "idx[0] = shmem.my_pe()",
-        "n_pes": "idx[0] = shmem.n_pes()",
-        "ask_smem": "idx[0] = shmem.ask_smem(0)",
-        "give_smem": "shmem.give_smem(st)",
-        "aborted": "st[0] = shmem.aborted()",
-    }
-    if name in named:
-        return named[name]
-    team = "team" if name.startswith(("sync", "barrier")) and "_all" not in name else ""
-    return f"shmem.{name}({team})"
 
 
 def arguments(dtype: str) -> Dict[str, Any]:
@@ -151,22 +135,25 @@ def main() -> None:
         compile(what, wanted, "int32")
     compile("reductions", numbers, "float32")
     # Every type for what depends on it: p and g convert numbers, reductions fold them.
-    one = (9, 0)
+    every = {f"d_{dtype}": array(dtype) for dtype in INTEGERS + FLOATS}
+    lines = []
     for dtype in INTEGERS + FLOATS:
         ops = ["max"]
         if dtype in ("int32", "bfloat16"):
             ops = ["sum", "prod", "min", "max"] + ["and", "or", "xor"] * (dtype in INTEGERS)
-        lines = [call("p"), call("g")]
-        lines += [f"shmem.reduce_block(team, d, s, {op!r})" for op in ops]
-        ptx(lines, arguments(dtype), (one,))
-        print(f"compiled: numbers, {dtype}", flush=True)
-    for dtype in WAITED:
-        compile("waits", ["test"], dtype, (one,))
-    for dtype in ATOMIC:
-        few = ["atomic_fetch_add", "atomic_compare_swap"]
-        if dtype not in FLOATS:
-            few += ["atomic_and", "atomic_fetch_or", "atomic_xor"]
-        compile("atomics", few, dtype, (one,))
+        of = [call("p"), call("g"), *(f"shmem.reduce(team, d, s, {op!r})" for op in ops)]
+        if dtype in WAITED:
+            of.append(call("test"))
+        if dtype in ATOMIC:
+            of += [call("atomic_fetch_add"), call("atomic_compare_swap")]
+            if dtype not in FLOATS:
+                of += [call(f"atomic_{name}") for name in ("and", "fetch_or", "xor")]
+        # The element 1 of another array, or the array itself.
+        lines += [re.sub(r"\b[ds]\b", f"d_{dtype}", line) for line in of]
+    text = ptx(lines, {**every, "team": types.int64, "pe": types.int64}, ((9, 0),))
+    print(f"compiled: numbers of all types, {len(lines)} calls, {len(text)} bytes", flush=True)
+    text = ptx(LOW, {**arguments("int32"), "at": types.CPointer(types.int32)}, ((9, 0),))
+    print(f"compiled: bindings, {len(LOW)} calls, {len(text)} bytes", flush=True)
     refuses_without_a_job()
     missing = set(names(lambda name: True)) - counted
     assert not missing, missing

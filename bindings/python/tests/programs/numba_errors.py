@@ -53,6 +53,21 @@ def waits_for_ever(signal):
     shmem.signal_wait(signal, 0, 1)
 
 
+@cuda.jit
+def waits(words, status):
+    shmem.test_all(words, 0, 1, status)
+
+
+@cuda.jit
+def waits_for_many(words, values):
+    shmem.test_any_vector(words, 0, values)
+
+
+@cuda.jit
+def waits_for_some(words, indices):
+    shmem.test_some(words, indices, 0, 0)
+
+
 def refused(words, kernel, *arguments, kind=nvshmem.NvshmemInvalid):
     try:
         kernel[1, 1](*arguments)
@@ -87,6 +102,13 @@ refused("slot 128", barriers, 0, 128)
 refused("slot -1", barriers, 0, -1)
 refused("an argument is 3", updates, signal, 3)
 refused("an integer is needed", puts, a, b, 0.5)
+refused("a status knows elements of bool, int8", waits, a, real)
+refused("has gaps", waits, a, b[::2])
+refused("an argument is 7", waits, a, b[:7])
+refused("values has elements of float32, and not of int32", waits_for_many, a, real)
+refused("an argument is 7", waits_for_many, a, b[:7])
+refused("indices knows elements of int8", waits_for_some, a, real)
+refused("an argument is 7", waits_for_some, a, b[:7])
 refused("multicast", multicasts, a, kind=nvshmem.NotSupportedError)
 try:
     shmem.put(a, b, 0)

@@ -1,4 +1,5 @@
-"""Kernels of Numba that communicate, on a GPU or in Numba's simulator: `numba_kernels.py PART..`.
+"""Kernels of Numba that communicate, on a GPU or in Numba's simulator: `numba_kernels.py PART..`,
+with `few` among the parts for a few types of elements only.
 
 Each PE writes to the next one, and checks what it got from the one before, and the elements beside.
 With NUMBA_ENABLE_CUDASIM=1 the heap is host memory; else kernels are compiled for the GPU.
@@ -27,7 +28,29 @@ ADD, SET = nvshmem.SignalOp.SIGNAL_ADD, nvshmem.SignalOp.SIGNAL_SET
 EQ, NE, GT, LE, LT, GE = (nvshmem.ComparisonType(cmp) for cmp in range(6))
 THREADS = 4 if SIMULATED else 64
 NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
-if SIMULATED:
+AMO = "int32 int64 uint32 uint64 float32 float64 float16".split()
+WAITED = "int16 int32 int64 uint16 uint32 uint64".split()
+FEW = "few" in sys.argv
+if FEW:
+    NUMBERS, AMO, WAITED = ["int8", "float16", "int64"], ["uint32", "float16"], ["int16", "uint64"]
+
+
+def bfloat16_is_there():
+    """Arrays on GPUs have it with CuPy from version 14."""
+    if SIMULATED:
+        return True
+    import cupy
+    import ml_dtypes
+
+    try:
+        cupy.zeros(1, ml_dtypes.bfloat16)
+    except (TypeError, ValueError) as error:
+        print(f"numba: without bfloat16, which CuPy {cupy.__version__} lacks: {error}", flush=True)
+        return False
+    return True
+
+
+if not FEW and bfloat16_is_there():
     NUMBERS += ["bfloat16"]
 
 
@@ -231,8 +254,10 @@ def waiting(words, status, values, found, at, pe):
 
 
 def waits(dtype):
+    # A status may be of any integer type.
+    kind = {"int16": "bool", "int32": "int64", "uint16": "uint8"}.get(dtype, "int32")
     words, found = nvshmem.array(4, dtype), nvshmem.array(12, "int64")
-    status, values = nvshmem.array(4, "int32"), nvshmem.array(4, dtype)
+    status, values = nvshmem.array(4, kind), nvshmem.array(4, dtype)
     at = nvshmem.array(4, "uint64")
     fill(status, [1, 0, 0, 1])
     fill(values, [3, 6, 5, 0])
@@ -463,10 +488,8 @@ def order():
 
 PARTS = {
     "rma": lambda: [rma(dtype) for dtype in NUMBERS],
-    "amo": lambda: [
-        amo(dtype) for dtype in "int32 int64 uint32 uint64 float32 float64 float16".split()
-    ],
-    "waits": lambda: [waits(dtype) for dtype in "int16 int32 int64 uint16 uint32 uint64".split()],
+    "amo": lambda: [amo(dtype) for dtype in AMO],
+    "waits": lambda: [waits(dtype) for dtype in WAITED],
     "reductions": lambda: [reductions(dtype) for dtype in NUMBERS],
     "collectives": lambda: [collectives(dtype) for dtype in ("int8", "float64")],
     "order": order,
@@ -483,7 +506,7 @@ if __name__ == "__main__":
     me, pes = nvshmem.my_pe(), nvshmem.n_pes()
     n = pes
     right, left = (me + 1) % pes, (me - 1) % pes
-    for part in sys.argv[1:] or PARTS:
+    for part in [part for part in sys.argv[1:] if part != "few"] or PARTS:
         PARTS[part]()
         print(f"numba ok: {part}, PE {me}", flush=True)
     nvshmem.finalize()

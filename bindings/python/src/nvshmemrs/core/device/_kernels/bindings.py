@@ -5,7 +5,9 @@
 `dest`, `source` and signals are arrays, or pointers such as ``ffi.from_buffer`` gives. Counts are
 those of elements, of bytes where the name has ``mem``. A name with a type takes arrays of that
 type. Names are made when they are first asked for; one that is not here raises AttributeError.
-Collectives take a `slot` as their last argument, 0 if it is left out.
+Collectives take a `slot` as their last argument, 0 if it is left out. Functions with ``qp_`` take a
+queue pair as their last argument, which changes nothing between GPUs of one host. ``ptr`` gives an
+address as a number, 0 if the memory is not symmetric; ``mc_ptr`` gives 0.
 """
 
 # mypy: ignore-errors
@@ -15,16 +17,20 @@ from __future__ import annotations
 
 import re
 
+from .._dtypes import WAITED
 from . import _state as _s
 from ._backend import (
     address,
     check_pair,
     check_signal,
+    encode,
     integer,
     itemsize,
     jitable,
+    ld_weak_u64,
     named,
     public,
+    unsigned,
 )
 from .amo import *  # noqa: F403
 from .collective import (
@@ -45,6 +51,8 @@ from .collective import (
     sync_warp,
 )
 from .direct import (
+    SmemAmount,  # noqa: F401
+    ask_smem,
     fence,
     flush,
     flush_block,
@@ -52,6 +60,7 @@ from .direct import (
     my_pe,
     n_pes,
     quiet,
+    release_smem,
     signal_fetch,
     signal_op,
     signal_wait,
@@ -59,10 +68,19 @@ from .direct import (
     team_n_pes,
     team_translate_pe,
 )
-from .rma import align_of, g, get_bytes, iget, iput, p, put_bytes, put_signal_bytes
-from .waits import *  # noqa: F403
+from .rma import align_of, g, get_bytes, p, put_bytes, put_signal_bytes, strided_bytes
+from .waits import (
+    check_status,
+    expect_values,
+    test,  # noqa: F401
+    wait_all,
+    wait_any,
+    wait_some,
+    wait_until,  # noqa: F401
+)
 
 __all__ = [
+    "ask_smem",
     "barrier",
     "barrier_all",
     "barrier_all_block",
@@ -74,12 +92,21 @@ __all__ = [
     "flush_block",
     "flush_warp",
     "g",
-    "iget",
-    "iput",
+    "give_smem",
+    "mc_ptr",
     "my_pe",
     "n_pes",
     "p",
+    "ptr",
+    "qp_fence",
+    "qp_fence_block",
+    "qp_fence_warp",
+    "qp_quiet",
+    "qp_quiet_block",
+    "qp_quiet_warp",
+    "qp_signal_op",
     "quiet",
+    "release_smem",
     "signal_fetch",
     "signal_op",
     "signal_wait_until",
@@ -96,6 +123,50 @@ __all__ = [
 
 signal_wait_until = signal_wait
 team_sync, team_sync_warp, team_sync_block = sync, sync_warp, sync_block
+
+
+@public
+def ptr(dest, pe):
+    """The address of symmetric memory on a PE; 0 if it is not symmetric, or there is no such PE."""
+    own, member = address(dest), integer(pe)
+    offset = own - _s.heap()
+    if member < 0 or member >= _s.all_pes() or offset < 0 or offset >= ld_weak_u64(_s.state(6)):
+        return 0
+    return own + (member - _s.this_pe()) * _s.state(3)
+
+
+@public
+def mc_ptr(team, dest):
+    """0: there is no multicast."""
+    return 0
+
+
+@public
+def give_smem(smem, nbytes):
+    """Takes shared memory for functions that want some; none does."""
+
+
+def _orders(full, scope):
+    def order(pe, qps, num_qps):
+        """As without ``qp_`` for each thread of the group; which queue pairs changes nothing."""
+        if full:
+            quiet()
+        else:
+            fence()
+        _s.meet_group(scope)
+
+    return public(order)
+
+
+qp_quiet, qp_quiet_warp, qp_quiet_block = (_orders(True, scope) for scope, _ in _s.SCOPES)
+qp_fence, qp_fence_warp, qp_fence_block = (_orders(False, scope) for scope, _ in _s.SCOPES)
+
+
+@public
+def qp_signal_op(sig_addr, signal, sig_op, pe, qp):
+    """``signal_op``; which queue pair changes nothing."""
+    signal_op(sig_addr, signal, sig_op, pe)
+
 
 _TYPES = {
     "float": "float32",
@@ -237,20 +308,91 @@ def _three(check, original):
     return function
 
 
-def _six(check, original):
+def _strided(kind, what, unit, scope):
+    check, fixed = _checks(kind), _size(unit)
+    operation = getattr(_s, what.upper())
+
     def function(dest, source, dst, sst, nelems, pe):
         check(dest)
-        original(dest, source, dst, sst, nelems, pe)
+        if fixed == 0:
+            check_pair(dest, source)
+        size, n, to = fixed if fixed != 0 else itemsize(dest), integer(nelems), integer(pe)
+        at, start, step = address(dest), address(source), integer(dst)
+        strided_bytes(operation, at, start, step, integer(sst), n, size, to, scope)
 
     return function
 
 
-_BY_COUNT = {2: _one, 3: _two, 4: _three, 6: _six}
+def _wait_set(kind, waits, form, vector):
+    check, operation = _checks(kind), getattr(_s, _OPERATIONS[waits] + form.upper())
+
+    def all_(ivars, nelems, status, cmp, cmp_value):
+        check(ivars)
+        n, bits = integer(nelems), encode(ivars, cmp_value)
+        at, flag = address(status), check_status(operation, status, n)
+        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
+
+    def all_vector(ivars, nelems, status, cmp, cmp_values):
+        check(ivars)
+        n = integer(nelems)
+        expect_values(operation, ivars, cmp_values, n)
+        at, flag, own = address(status), check_status(operation, status, n), address(cmp_values)
+        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
+
+    def any_(ivars, nelems, status, cmp, cmp_value):
+        check(ivars)
+        n, bits = integer(nelems), encode(ivars, cmp_value)
+        at, flag = address(status), check_status(operation, status, n)
+        return unsigned(wait_any(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0))
+
+    def any_vector(ivars, nelems, status, cmp, cmp_values):
+        check(ivars)
+        n = integer(nelems)
+        expect_values(operation, ivars, cmp_values, n)
+        at, flag, own = address(status), check_status(operation, status, n), address(cmp_values)
+        return unsigned(wait_any(waits, operation, ivars, n, at, flag, integer(cmp), 0, own))
+
+    def some(ivars, nelems, indices, status, cmp, cmp_value):
+        check(ivars)
+        n, bits = integer(nelems), encode(ivars, cmp_value)
+        at, flag, how = address(status), check_status(operation, status, n), integer(cmp)
+        return unsigned(wait_some(waits, operation, ivars, n, indices, at, flag, how, bits, 0))
+
+    def some_vector(ivars, nelems, indices, status, cmp, cmp_values):
+        check(ivars)
+        n, how = integer(nelems), integer(cmp)
+        expect_values(operation, ivars, cmp_values, n)
+        at, flag, own = address(status), check_status(operation, status, n), address(cmp_values)
+        return unsigned(wait_some(waits, operation, ivars, n, indices, at, flag, how, 0, own))
+
+    forms = {"_all": (all_, all_vector), "_any": (any_, any_vector), "_some": (some, some_vector)}
+    return forms[form][vector]
+
+
+def _queued(original):
+    """A function that takes a queue pair, too."""
+    inner = jitable(original)
+
+    def two(ivar, pe, qp):
+        return inner(ivar, pe)
+
+    def three(ivar, value, pe, qp):
+        return inner(ivar, value, pe)
+
+    def four(dest, source, nelems, pe, qp):
+        inner(dest, source, nelems, pe)
+
+    def seven(dest, source, nelems, sig_addr, signal, sig_op, pe, qp):
+        inner(dest, source, nelems, sig_addr, signal, sig_op, pe)
+
+    return {2: two, 3: three, 4: four, 7: seven}[original.__code__.co_argcount]
+
+
+_OPERATIONS = {True: "WAIT_UNTIL", False: "TEST"}
+_BY_COUNT = {2: _one, 3: _two, 4: _three}
 _ORIGINALS = {
     "p": 3,
     "g": 2,
-    "iput": 6,
-    "iget": 6,
     "wait_until": 3,
     "test": 3,
     "atomic_fetch": 2,
@@ -270,6 +412,15 @@ _UNIT = "(mem|8|16|32|64|128)?"
 
 def _make(name):
     """The function of a name; None if there is none."""
+    if re.fullmatch("qp_.*(put|get|_p$|_g$).*", name):
+        original = None if "iput" in name or "iget" in name else _make(name[3:])
+        return _queued(original) if original is not None else None
+    found = re.fullmatch(_KIND + "(iput|iget)(8|16|32|64|128)?" + _SCOPE, name)
+    if found and bool(found[1]) != bool(found[3]):
+        return _strided(found[1], found[2], found[3], _SCOPES[found[4] or ""])
+    found = re.fullmatch(_KIND + "(wait_until|test)(_all|_any|_some)(_vector)?", name)
+    if found and _TYPES.get(found[1]) in WAITED:
+        return _wait_set(found[1], found[2] == "wait_until", found[3], bool(found[4]))
     found = re.fullmatch(_KIND + "(put|get)" + _UNIT + "(_nbi)?" + _SCOPE, name)
     if found and not (found[1] and found[3]):
         return _moves(found[1], found[2], found[3], found[4], _SCOPES[found[5] or ""])

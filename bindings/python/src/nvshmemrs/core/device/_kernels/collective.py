@@ -109,6 +109,12 @@ def members(team):
     return team_size(row) if row != 0 else 1
 
 
+@jitable
+def pack_bytes(nbytes):
+    """The bytes that a thread folds at once, where all places are aligned to sixteen."""
+    return 8 if nbytes == 1 else 16
+
+
 def _reduction(op, scatter):
     """The reduction with an operation: functions of their own, because types depend on it."""
     fold = FOLDS[op]
@@ -139,24 +145,29 @@ def _reduction(op, scatter):
 
     @jitable
     def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
-        """Packs of sixteen bytes. What a round has read in place is written after all members have
-        read it. Returns the last epoch; -1 if the job is broken.
+        """Packs of sixteen bytes, of bytes eight. What a round has read in place is written after
+        all members have read it, so rounds are as long as those of ``nvshmemrs_device.cuh``: four
+        packs a thread, of elements below four bytes two. Returns the last epoch; -1 if the job is
+        broken.
         """
         apart()
-        four = nbytes >= 4
-        step = size(scope) * 16
+        four, both = nbytes >= 4, nbytes > 1
+        pack = pack_bytes(nbytes)
+        step = size(scope) * pack
         every = step * 4 if four else step * 2
-        start = 0
-        while start < count * 16:
-            a = start + rank(scope) * 16
-            b, c, d, end = a + step, a + 2 * step, a + 3 * step, count * 16
+        start, end = 0, count * pack
+        while start < end:
+            a = start + rank(scope) * pack
+            b, c, d = a + step, a + 2 * step, a + 3 * step
             a0, a1, b0, b1, c0, c1, d0, d1 = 0, 0, 0, 0, 0, 0, 0, 0
             if a < end:
                 a0 = word(like, row, source + a, nbytes)
-                a1 = word(like, row, source + a + 8, nbytes)
+                if both:
+                    a1 = word(like, row, source + a + 8, nbytes)
             if b < end:
                 b0 = word(like, row, source + b, nbytes)
-                b1 = word(like, row, source + b + 8, nbytes)
+                if both:
+                    b1 = word(like, row, source + b + 8, nbytes)
             if four and c < end:
                 c0 = word(like, row, source + c, nbytes)
                 c1 = word(like, row, source + c + 8, nbytes)
@@ -169,10 +180,12 @@ def _reduction(op, scatter):
                     return -1
             if a < end:
                 write(dest + a, a0, 8)
-                write(dest + a + 8, a1, 8)
+                if both:
+                    write(dest + a + 8, a1, 8)
             if b < end:
                 write(dest + b, b0, 8)
-                write(dest + b + 8, b1, 8)
+                if both:
+                    write(dest + b + 8, b1, 8)
             if four and c < end:
                 write(dest + c, c0, 8)
                 write(dest + c + 8, c1, 8)
@@ -218,8 +231,8 @@ def _reduction(op, scatter):
         start = source + part * team_me(row) if scatter else source
         # All members must take the same way in place, and parts may be aligned differently there.
         mixed = dest | source | (part if scatter else 0)
-        whole = 0 if mixed & 15 else part >> 4
-        done = whole << 4
+        whole = 0 if mixed & 15 else part // pack_bytes(nbytes)
+        done = whole * pack_bytes(nbytes)
         epoch = packs(like, row, slot, epoch, dest, start, whole, in_place, nbytes, scope)
         if epoch < 0:
             return -1

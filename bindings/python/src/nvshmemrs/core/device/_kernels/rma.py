@@ -172,20 +172,32 @@ def _put_signal(operation, scope):
     return put_signal
 
 
+@jitable
+def strided_bytes(operation, dest, source, dest_step, source_step, n, size, pe, scope):
+    """`n` elements of `size` bytes, at steps in elements."""
+    check_argument(
+        dest_step > 0 and source_step > 0 and n >= 0, operation, smallest(dest_step, source_step)
+    )
+    if operation == IPUT:
+        span = ((n - 1) * dest_step + 1) * size if n > 0 else 0
+        dest = on(operation, pe, dest, span, align_of(size))
+    else:
+        span = ((n - 1) * source_step + 1) * size if n > 0 else 0
+        source = on(operation, pe, source, span, align_of(size))
+    meet_group(scope)
+    copy_strided(dest, source, dest_step, source_step, n, size, scope)
+    meet_group(scope)
+
+
 def _iput(scope):
     def iput(dst, src, dst_stride, src_stride, nelems, pe):
         """Copies `nelems` elements of `src`, `src_stride` elements apart, to every
         `dst_stride`-th element of `dst` on PE `pe`; strides are at least 1. One-sided.
         """
         check_pair(dst, src)
-        size, n = itemsize(dst), integer(nelems)
+        size, n, to = itemsize(dst), integer(nelems), integer(pe)
         step, from_step = integer(dst_stride), integer(src_stride)
-        check_argument(step > 0 and from_step > 0 and n >= 0, IPUT, smallest(step, from_step))
-        span = ((n - 1) * step + 1) * size if n > 0 else 0
-        to = on(IPUT, integer(pe), address(dst), span, align_of(size))
-        meet_group(scope)
-        copy_strided(to, address(src), step, from_step, n, size, scope)
-        meet_group(scope)
+        strided_bytes(IPUT, address(dst), address(src), step, from_step, n, size, to, scope)
 
     return iput
 
@@ -196,14 +208,9 @@ def _iget(scope):
         `dst_stride`-th element of `dst`; strides are at least 1. One-sided.
         """
         check_pair(dst, src)
-        size, n = itemsize(dst), integer(nelems)
+        size, n, to = itemsize(dst), integer(nelems), integer(pe)
         step, from_step = integer(dst_stride), integer(src_stride)
-        check_argument(step > 0 and from_step > 0 and n >= 0, IGET, smallest(step, from_step))
-        span = ((n - 1) * from_step + 1) * size if n > 0 else 0
-        start = on(IGET, integer(pe), address(src), span, align_of(size))
-        meet_group(scope)
-        copy_strided(address(dst), start, step, from_step, n, size, scope)
-        meet_group(scope)
+        strided_bytes(IGET, address(dst), address(src), step, from_step, n, size, to, scope)
 
     return iget
 

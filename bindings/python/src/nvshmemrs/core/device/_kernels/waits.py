@@ -1,8 +1,10 @@
 """Waits and tests of elements of this PE that others write. Local; each is an acquire.
 
-`cmp` is a ComparisonType: how an element compares with `value`, or with its own of `values`.
-Elements whose `status` is not 0 are left out. A wait ends without what it waited for when the job
-is broken; see ``aborted``. They know the integers of 16, 32 and 64 bits.
+`cmp` is a ComparisonType: how an element compares with `value`, or with its own of `values`, which
+have the dtype of the elements. Elements whose `status` is not 0 are left out; it is an array of
+integers of any size, or of bool. `status`, `values` and `indices` are contiguous and have at least
+as many elements as are waited for. A wait ends without what it waited for when the job is broken;
+see ``aborted``. They know the integers of 16, 32 and 64 bits.
 """
 
 # mypy: ignore-errors
@@ -13,18 +15,22 @@ from ._backend import (
     CMP_EQ,
     CMP_GE,
     address,
+    check_indices,
+    check_values,
     check_wait,
     clock,
     count,
     decode,
     encode,
+    flag_bytes,
     idle,
     integer,
     itemsize,
     jitable,
     public,
+    room,
 )
-from ._elements import load_acquire, read
+from ._elements import load_acquire, read, write
 from ._state import (
     POLLS,
     TEST,
@@ -52,8 +58,22 @@ def _check(operation, ivars, n, cmp):
 
 
 @jitable
-def _left_out(status, i):
-    return status != 0 and read(status + i * 4, 4) != 0
+def check_status(operation, status, n):
+    """Returns the bytes of an element of `status`; 0 if there is none."""
+    size = flag_bytes(status)
+    check_argument(size == 0 or room(status) >= n, operation, room(status))
+    return size
+
+
+@jitable
+def expect_values(operation, ivars, values, n):
+    check_values(ivars, values)
+    check_argument(room(values) >= n, operation, room(values))
+
+
+@jitable
+def _left_out(status, flag, i):
+    return flag != 0 and read(status + i * flag, flag) != 0
 
 
 @jitable
@@ -66,12 +86,12 @@ def _holds(ivars, i, cmp, value, values):
 
 
 @jitable
-def wait_all(waits, operation, ivars, n, status, cmp, value, values):
+def wait_all(waits, operation, ivars, n, status, flag, cmp, value, values):
     """Whether each element has held once."""
     _check(operation, ivars, n, cmp)
     polls, i = 0, 0
     while i < n:
-        if not _left_out(status, i):
+        if not _left_out(status, flag, i):
             while not _holds(ivars, i, cmp, value, values):
                 polls += 1
                 if not waits or (polls & POLLS == 0 and broken()):
@@ -82,7 +102,7 @@ def wait_all(waits, operation, ivars, n, status, cmp, value, values):
 
 
 @jitable
-def wait_any(waits, operation, ivars, n, status, cmp, value, values):
+def wait_any(waits, operation, ivars, n, status, flag, cmp, value, values):
     """An index that holds; -1 if none does, or there is none. A search begins anywhere, so a series
     of calls comes to every element that holds.
     """
@@ -95,7 +115,7 @@ def wait_any(waits, operation, ivars, n, status, cmp, value, values):
             i = start + k
             if i >= n:
                 i -= n
-            if not _left_out(status, i):
+            if not _left_out(status, flag, i):
                 candidates = True
                 if _holds(ivars, i, cmp, value, values):
                     return i
@@ -109,17 +129,20 @@ def wait_any(waits, operation, ivars, n, status, cmp, value, values):
 
 
 @jitable
-def wait_some(waits, operation, ivars, n, indices, status, cmp, value, values):
+def wait_some(waits, operation, ivars, n, indices, status, flag, cmp, value, values):
     """How many hold; `indices` gets which."""
     _check(operation, ivars, n, cmp)
+    check_indices(indices)
+    check_argument(room(indices) >= n, operation, room(indices))
+    which, step = address(indices), itemsize(indices)
     polls = 0
     while True:
         candidates, found, i = False, 0, 0
         while i < n:
-            if not _left_out(status, i):
+            if not _left_out(status, flag, i):
                 candidates = True
                 if _holds(ivars, i, cmp, value, values):
-                    indices[found] = i
+                    write(which + found * step, i, step)
                     found += 1
                 else:
                     polls += 1
@@ -134,30 +157,33 @@ def wait_some(waits, operation, ivars, n, indices, status, cmp, value, values):
 @public
 def wait_until(ivar, cmp, value):
     """Returns once the first element of `ivar` holds."""
-    wait_all(True, WAIT_UNTIL, ivar, 1, 0, integer(cmp), encode(ivar, value), 0)
+    wait_all(True, WAIT_UNTIL, ivar, 1, 0, 0, integer(cmp), encode(ivar, value), 0)
 
 
 @public
 def test(ivar, cmp, value):
     """Whether the first element of `ivar` holds."""
-    return wait_all(False, TEST, ivar, 1, 0, integer(cmp), encode(ivar, value), 0)
+    return wait_all(False, TEST, ivar, 1, 0, 0, integer(cmp), encode(ivar, value), 0)
 
 
 def _all(waits, operation):
     def all_(ivars, cmp, value, status=None):
         """Whether each element holds; a wait returns once each has held."""
-        n, at = count(ivars), address(status)
-        return wait_all(waits, operation, ivars, n, at, integer(cmp), encode(ivars, value), 0)
+        n, bits = count(ivars), encode(ivars, value)
+        at, flag = address(status), check_status(operation, status, n)
+        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
 
     return all_
 
 
 def _all_vector(waits, operation):
     def all_vector(ivars, cmp, values, status=None):
-        """As the one without ``_vector``; each element compares with its own of `values`, an array
-        of the same dtype and size."""
-        n, at = count(ivars), address(status)
-        return wait_all(waits, operation, ivars, n, at, integer(cmp), 0, address(values))
+        """As the one without ``_vector``; each element compares with its own of `values`."""
+        n = count(ivars)
+        expect_values(operation, ivars, values, n)
+        at, flag = address(status), check_status(operation, status, n)
+        own = address(values)
+        return wait_all(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
 
     return all_vector
 
@@ -165,18 +191,21 @@ def _all_vector(waits, operation):
 def _any(waits, operation):
     def any_(ivars, cmp, value, status=None):
         """The index of an element that holds; -1 if none does, or all are left out."""
-        n, at = count(ivars), address(status)
-        return wait_any(waits, operation, ivars, n, at, integer(cmp), encode(ivars, value), 0)
+        n, bits = count(ivars), encode(ivars, value)
+        at, flag = address(status), check_status(operation, status, n)
+        return wait_any(waits, operation, ivars, n, at, flag, integer(cmp), bits, 0)
 
     return any_
 
 
 def _any_vector(waits, operation):
     def any_vector(ivars, cmp, values, status=None):
-        """As the one without ``_vector``; each element compares with its own of `values`, an array
-        of the same dtype and size."""
-        n, at = count(ivars), address(status)
-        return wait_any(waits, operation, ivars, n, at, integer(cmp), 0, address(values))
+        """As the one without ``_vector``; each element compares with its own of `values`."""
+        n = count(ivars)
+        expect_values(operation, ivars, values, n)
+        at, flag = address(status), check_status(operation, status, n)
+        own = address(values)
+        return wait_any(waits, operation, ivars, n, at, flag, integer(cmp), 0, own)
 
     return any_vector
 
@@ -184,18 +213,21 @@ def _any_vector(waits, operation):
 def _some(waits, operation):
     def some(ivars, indices, cmp, value, status=None):
         """How many elements hold; their indices go to `indices`, an array of integers."""
-        n, at, bits = count(ivars), address(status), encode(ivars, value)
-        return wait_some(waits, operation, ivars, n, indices, at, integer(cmp), bits, 0)
+        n, bits = count(ivars), encode(ivars, value)
+        at, flag = address(status), check_status(operation, status, n)
+        return wait_some(waits, operation, ivars, n, indices, at, flag, integer(cmp), bits, 0)
 
     return some
 
 
 def _some_vector(waits, operation):
     def some_vector(ivars, indices, cmp, values, status=None):
-        """As the one without ``_vector``; each element compares with its own of `values`, an array
-        of the same dtype and size."""
-        n, at, own = count(ivars), address(status), address(values)
-        return wait_some(waits, operation, ivars, n, indices, at, integer(cmp), 0, own)
+        """As the one without ``_vector``; each element compares with its own of `values`."""
+        n = count(ivars)
+        expect_values(operation, ivars, values, n)
+        at, flag = address(status), check_status(operation, status, n)
+        own = address(values)
+        return wait_some(waits, operation, ivars, n, indices, at, flag, integer(cmp), 0, own)
 
     return some_vector
 

@@ -20,7 +20,7 @@ from typing import Any as _Any
 
 from .. import _frontend
 
-_frontend.expect("numba-cuda", "numba.cuda", __name__, ("0.30", "0.31"))
+_frontend.expect("numba-cuda", "numba.cuda", __name__, ("0.30",))
 # The modules whose functions are here are in the folder that frontends share.
 __path__.append(_os.path.join(_os.path.dirname(_os.path.dirname(__file__)), "_kernels"))
 __all__ = []

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any, Callable, Dict, cast
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import cuda
@@ -14,14 +13,11 @@ from numba.cuda import types
 from numba.cuda.core.errors import TypingError
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
-from ...nvshmem_types import NotSupportedError
-from .._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+from .._typed import Elements, Frontend, checks, functions, threads
 from ..primitives import TABLE, Primitive
 
 SYMBOL = "nvshmemrs_device_state"
 """The 64 bytes of the state in memory of a kernel's module, which `_launch` fills in."""
-
-jitable = register_jitable
 
 _I64 = ir.IntType(64)
 _REGISTERS = {
@@ -33,22 +29,6 @@ _REGISTERS = {
     "f64": ir.DoubleType(),
 }
 _TYPES = {"f32": types.float32, "f64": types.float64}
-
-
-def public(function: Any, inline: str = "never") -> Any:
-    """A function that kernels call; outside of them it raises."""
-
-    @functools.wraps(function)
-    def outside(*args: Any, **named: Any) -> Any:
-        raise NotSupportedError(f"{function.__name__} is for kernels: call it in one")
-
-    overload(outside, strict=False, inline=inline)(lambda *args, **named: function)
-    return outside
-
-
-def inlined(function: Any) -> Any:
-    """One that returns an array, which Numba accepts only of what becomes part of the kernel."""
-    return public(function, "always")
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -97,29 +77,6 @@ globals().update((name, _emit(row)) for name, row in TABLE.items())
 # --- arrays and their elements --------------------------------------------------------------------
 
 
-def _element(like: Any) -> Any:
-    """The type of the elements of an array or of what a pointer points to."""
-    if isinstance(like, types.Array):
-        if like.layout == "A":
-            raise TypingError(
-                "the array may have gaps: pass one that is contiguous, or call iput or iget"
-            )
-        return like.dtype
-    if isinstance(like, types.CPointer):
-        return like.dtype
-    raise TypingError(f"an array is needed, not {like}")
-
-
-def _name(like: Any) -> str:
-    dtype = _element(like)
-    return "bfloat16" if dtype == types.bfloat16 else str(dtype)
-
-
-def _expect(like: Any, known: Any, what: str) -> None:
-    if _name(like) not in known:
-        raise TypingError(f"{what} knows elements of {', '.join(known)}, not of {_name(like)}")
-
-
 def _constant(value: int) -> Any:
     return lambda context, builder, signature, args: ir.Constant(_I64, value)
 
@@ -128,25 +85,13 @@ def _nothing(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _bytes(dtype: Any) -> int:
-    if dtype in (types.bfloat16, types.float16):
-        return 2
-    if isinstance(dtype, types.Boolean):
-        return 1
-    bits = getattr(dtype, "bitwidth", None)
-    if bits is None:
-        raise TypingError(f"elements of type {dtype} are not supported")
-    return int(bits) // 8
-
-
-@intrinsic
-def itemsize(typingctx: Any, like: Any) -> Any:
-    return types.int64(like), _constant(_bytes(_element(like)))
-
-
-@intrinsic
-def kind_of(typingctx: Any, like: Any) -> Any:
-    return types.int64(like), _constant(KINDS.get(_name(like), 0))
+jitable = register_jitable
+_frontend = Frontend(
+    cuda, types, TypingError, intrinsic, overload, register_jitable, _nothing, _constant
+)
+_at = Elements(types, TypingError)
+globals().update(checks(_frontend))
+globals().update(functions(_frontend))
 
 
 @intrinsic
@@ -160,7 +105,7 @@ def address(typingctx: Any, like: Any) -> Any:
 
     if isinstance(like, types.CPointer):
         return types.int64(like), of_pointer
-    if isinstance(like, (types.NoneType, types.Omitted)):
+    if _at.absent(like):
         return types.int64(like), _constant(0)
     if isinstance(like, types.Array):
         return types.int64(like), of_array
@@ -172,8 +117,22 @@ def count(typingctx: Any, like: Any) -> Any:
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, args[0]).nitems
 
-    _element(like)
+    _at.element(like)
     return types.int64(like), lower
+
+
+@intrinsic
+def room(typingctx: Any, like: Any) -> Any:
+    """How many elements there are: 0 of None, and no limit of a pointer."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, args[0]).nitems
+
+    if _at.absent(like):
+        return types.int64(like), _constant(0)
+    _at.element(like)
+    pointer = isinstance(like, types.CPointer)
+    return types.int64(like), _constant(2**62) if pointer else lower
 
 
 @intrinsic
@@ -209,7 +168,7 @@ def _half(builder: Any, value: Any, to: str) -> Any:
 @intrinsic
 def encode(typingctx: Any, like: Any, value: Any) -> Any:
     """The bits of a number as an element of the array; of another array its first element."""
-    dtype = _element(like)
+    dtype = _at.element(like)
     scalar = value.dtype if isinstance(value, (types.Array, types.IntEnumMember)) else value
     if not isinstance(scalar, (types.Number, types.Boolean)) or isinstance(scalar, types.Complex):
         raise TypingError(f"a number is needed, not {value}")
@@ -241,111 +200,18 @@ def encode(typingctx: Any, like: Any, value: Any) -> Any:
 @intrinsic
 def decode(typingctx: Any, like: Any, bits: Any) -> Any:
     """The number that the bits of an element are."""
-    dtype = _element(like)
+    dtype = _at.element(like)
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if isinstance(dtype, types.Boolean):
             return builder.trunc(args[1], ir.IntType(1))
-        width = _bytes(dtype) * 8
+        width = _at.width(dtype) * 8
         number = args[1] if width == 64 else builder.trunc(args[1], ir.IntType(width))
         if isinstance(dtype, types.Float) and dtype != types.float16:
             number = builder.bitcast(number, context.get_value_type(dtype))
         return number
 
     return dtype(like, types.int64), lower
-
-
-@intrinsic
-def check_pair(typingctx: Any, dst: Any, src: Any) -> Any:
-    if _element(dst) != _element(src):
-        raise TypingError(f"dst has elements of {_name(dst)}, and src of {_name(src)}")
-    return types.void(dst, src), _nothing
-
-
-@intrinsic
-def check_signal(typingctx: Any, like: Any) -> Any:
-    _expect(like, ("uint64", "int64"), "a signal")
-    return types.void(like), _nothing
-
-
-@intrinsic
-def check_word(typingctx: Any, like: Any) -> Any:
-    if _bytes(_element(like)) > 8:
-        raise TypingError(f"elements of {_name(like)} are too long to be accessed at once")
-    return types.void(like), _nothing
-
-
-@intrinsic
-def check_atomic(typingctx: Any, like: Any) -> Any:
-    _expect(like, (*BITWISE, *FLOATING), "an atomic operation")
-    return types.void(like), _nothing
-
-
-@intrinsic
-def check_bitwise(typingctx: Any, like: Any) -> Any:
-    _expect(like, BITWISE, "this atomic operation")
-    return types.void(like), _nothing
-
-
-@intrinsic
-def check_wait(typingctx: Any, like: Any) -> Any:
-    _expect(like, WAITED, "a wait or a test")
-    return types.void(like), _nothing
-
-
-def named(dtype: str) -> Any:
-    """A function that takes an array or a pointer of one type of elements only."""
-
-    @intrinsic
-    def check_named(typingctx: Any, like: Any) -> Any:
-        _expect(like, (dtype,), "this function")
-        return types.void(like), _nothing
-
-    return check_named
-
-
-@intrinsic
-def no_multicast(typingctx: Any, like: Any) -> Any:
-    raise TypingError("get_multicast_array is not supported: multicast memory is not offered")
-
-
-def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
-    """A function of an array and a value, another one for each type of elements."""
-    made = {name: jitable(function) for name, function in table.items()}
-
-    def choose(like: Any, value: Any) -> Any:
-        raise NotSupportedError(f"{what} is for kernels")
-
-    @overload(choose, strict=False)
-    def chosen(like: Any, value: Any) -> Any:
-        _expect(like, table, what)
-        body = made[_name(like)]
-        return lambda like, value: body(like, value)
-
-    return choose
-
-
-def by_op(name: str, doc: str, table: Dict[str, Callable[[], Any]]) -> Any:
-    """A function for kernels whose argument `op` is the name of an operation."""
-
-    def function(team: Any, dst_array: Any, src_array: Any, op: Any, slot: Any = 0) -> Any:
-        raise NotSupportedError(f"{name} is for kernels: call it in one")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-
-    @overload(function, strict=False, prefer_literal=True)
-    def chosen(team: Any, dst_array: Any, src_array: Any, op: Any, slot: Any = 0) -> Any:
-        if not isinstance(op, types.StringLiteral):
-            raise TypingError(f"op must be a literal, such as {name}(.., 'sum'), not {op}")
-        if op.literal_value not in table:
-            raise TypingError(f"op={op.literal_value!r}: it is one of {', '.join(table)}")
-        if op.literal_value in ("and", "or", "xor"):
-            _expect(dst_array, INTEGERS, op.literal_value)
-        body = table[op.literal_value]()
-        return lambda team, dst_array, src_array, op, slot=0: body(team, dst_array, src_array, slot)
-
-    return function
 
 
 # --- numbers, threads, state ----------------------------------------------------------------------
@@ -374,11 +240,6 @@ def signed(typingctx: Any, value: Any) -> Any:
     return types.int64(kind), lambda context, builder, signature, args: args[0]
 
 
-@jitable
-def smallest(a, b):
-    return a if a < b else b
-
-
 @intrinsic
 def apart(typingctx: Any) -> Any:
     """Keeps the calling function one of its own, which compiles faster than many copies of it."""
@@ -388,11 +249,6 @@ def apart(typingctx: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(), lower
-
-
-@jitable
-def idle():
-    pass
 
 
 @intrinsic
@@ -417,38 +273,4 @@ def state(typingctx: Any, word: Any) -> Any:
     return types.int64(types.int64), lower
 
 
-@jitable
-def block_thread():
-    at, block = cuda.threadIdx, cuda.blockDim
-    return integer(at.x + block.x * (at.y + block.y * at.z))
-
-
-@jitable
-def block_threads():
-    return integer(cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z)
-
-
-@jitable
-def grid_block():
-    at, grid = cuda.blockIdx, cuda.gridDim
-    return integer(at.x + grid.x * (at.y + grid.y * at.z))
-
-
-@jitable
-def sync_block():
-    cuda.syncthreads()
-
-
-@jitable
-def sync_warp():
-    cuda.syncwarp()
-
-
-@jitable
-def vote_block(vote):
-    return cuda.syncthreads_or(1 if vote else 0) != 0
-
-
-@jitable
-def vote_warp(vote):
-    return cuda.any_sync(0xFFFFFFFF, vote)
+globals().update(threads(_frontend, integer))

@@ -220,6 +220,11 @@ def count(like: Any) -> int:
     return _element(like).size
 
 
+def room(like: Any) -> int:
+    """How many elements there are; 0 of None."""
+    return 0 if like is None else count(like)
+
+
 def contiguous_bytes(like: Any) -> int:
     array = _array(like)
     return array.nbytes if array.flags.c_contiguous or array.flags.f_contiguous else 1
@@ -282,6 +287,24 @@ def check_bitwise(like: Any) -> None:
 
 def check_wait(like: Any) -> None:
     _expect(like, WAITED, "a wait or a test")
+
+
+def check_values(ivars: Any, values: Any) -> None:
+    if _element(ivars).dtype != _element(values).dtype:
+        name, wanted = _array(values).dtype.name, _array(ivars).dtype.name
+        raise NvshmemInvalid(f"values has elements of {name}, and not of {wanted}")
+
+
+def check_indices(like: Any) -> None:
+    _expect(like, INTEGERS, "an array of indices")
+
+
+def flag_bytes(like: Any) -> int:
+    """The bytes of an element of a `status`; 0 of None."""
+    if like is None:
+        return 0
+    _expect(like, ("bool", *INTEGERS), "a status")
+    return itemsize(like)
 
 
 def named(dtype: str) -> Any:

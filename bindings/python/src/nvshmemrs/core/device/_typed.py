@@ -1,0 +1,245 @@
+"""What numba-cuda and numba-cuda-mlir have in common: types of arguments, and functions for kernels.
+
+Both type kernels in the same way and differ in the code that they make. So a frontend gives what
+it is made of as a `Frontend`, and gets the names of ``_backend`` that need no code of their own.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Dict, NamedTuple
+
+from ..nvshmem_types import NotSupportedError
+from ._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+
+
+class Frontend(NamedTuple):
+    """A compiler of Numba's kind."""
+
+    cuda: Any
+    types: Any
+    error: Any
+    """What is raised for a type that does not fit."""
+    intrinsic: Any
+    overload: Any
+    jitable: Any
+    nothing: Any
+    """The code of a function that does nothing."""
+    constant: Callable[[int], Any]
+    """The code of a function that gives a number."""
+    strings: str = "never"
+    """How functions with a string among their arguments are inlined."""
+
+
+class Elements:
+    """Arrays and pointers by the types of their elements."""
+
+    def __init__(self, types: Any, error: Any) -> None:
+        self.types, self.error = types, error
+
+    def element(self, like: Any) -> Any:
+        """The type of the elements of an array or of what a pointer points to."""
+        if isinstance(like, self.types.Array):
+            if like.layout == "A":
+                raise self.error(
+                    "the array may have gaps: pass one that is contiguous, or call iput or iget"
+                )
+            return like.dtype
+        if isinstance(like, self.types.CPointer):
+            return like.dtype
+        raise self.error(f"an array is needed, not {like}")
+
+    def name(self, like: Any) -> str:
+        """The dtype of the elements."""
+        dtype = self.element(like)
+        return "bfloat16" if dtype == self.types.bfloat16 else str(dtype)
+
+    def expect(self, like: Any, known: Any, what: str) -> None:
+        """An error of types if the dtype is not one of those `known`."""
+        if self.name(like) not in known:
+            raise self.error(
+                f"{what} knows elements of {', '.join(known)}, not of {self.name(like)}"
+            )
+
+    def width(self, dtype: Any) -> int:
+        """The bytes of an element of a type."""
+        if dtype in (self.types.bfloat16, self.types.float16):
+            return 2
+        if isinstance(dtype, self.types.Boolean):
+            return 1
+        bits = getattr(dtype, "bitwidth", None)
+        if bits is None:
+            raise self.error(f"elements of type {dtype} are not supported")
+        return int(bits) // 8
+
+    def absent(self, like: Any) -> bool:
+        """Whether an argument is None."""
+        return isinstance(like, (self.types.NoneType, self.types.Omitted))
+
+
+def checks(of: Frontend) -> Dict[str, Any]:
+    """The functions that only look at types."""
+    types, error, intrinsic = of.types, of.error, of.intrinsic
+    at = Elements(types, error)
+
+    def check(name: str, known: Any, what: str) -> Any:
+        def look(typingctx: Any, like: Any) -> Any:
+            at.expect(like, known, what)
+            return types.void(like), of.nothing
+
+        look.__name__ = look.__qualname__ = name
+        return intrinsic(look)
+
+    def number(name: str, value: Callable[[Any], int]) -> Any:
+        def look(typingctx: Any, like: Any) -> Any:
+            return types.int64(like), of.constant(value(like))
+
+        look.__name__ = look.__qualname__ = name
+        return intrinsic(look)
+
+    def flag(like: Any) -> int:
+        if at.absent(like):
+            return 0
+        at.expect(like, ("bool", *INTEGERS), "a status")
+        return at.width(at.element(like))
+
+    @intrinsic
+    def check_pair(typingctx: Any, dst: Any, src: Any) -> Any:
+        if at.element(dst) != at.element(src):
+            raise error(f"dst has elements of {at.name(dst)}, and src of {at.name(src)}")
+        return types.void(dst, src), of.nothing
+
+    @intrinsic
+    def check_values(typingctx: Any, ivars: Any, values: Any) -> Any:
+        if at.element(ivars) != at.element(values):
+            raise error(f"values has elements of {at.name(values)}, and not of {at.name(ivars)}")
+        return types.void(ivars, values), of.nothing
+
+    @intrinsic
+    def check_word(typingctx: Any, like: Any) -> Any:
+        if at.width(at.element(like)) > 8:
+            raise error(f"elements of {at.name(like)} are too long to be accessed at once")
+        return types.void(like), of.nothing
+
+    @intrinsic
+    def no_multicast(typingctx: Any, like: Any) -> Any:
+        raise error("get_multicast_array is not supported: multicast memory is not offered")
+
+    return {
+        "itemsize": number("itemsize", lambda like: at.width(at.element(like))),
+        "kind_of": number("kind_of", lambda like: KINDS.get(at.name(like), 0)),
+        "flag_bytes": number("flag_bytes", flag),
+        "check_pair": check_pair,
+        "check_values": check_values,
+        "check_word": check_word,
+        "check_signal": check("check_signal", ("uint64", "int64"), "a signal"),
+        "check_atomic": check("check_atomic", (*BITWISE, *FLOATING), "an atomic operation"),
+        "check_bitwise": check("check_bitwise", BITWISE, "this atomic operation"),
+        "check_wait": check("check_wait", WAITED, "a wait or a test"),
+        "check_indices": check("check_indices", INTEGERS, "an array of indices"),
+        "named": lambda dtype: check("check_named", (dtype,), "this function"),
+        "no_multicast": no_multicast,
+    }
+
+
+def functions(of: Frontend) -> Dict[str, Any]:
+    """What makes functions of Python's known to the compiler."""
+    types, error, overload = of.types, of.error, of.overload
+    at = Elements(types, error)
+
+    def public(function: Any, inline: str = "never") -> Any:
+        """A function that kernels call; outside of them it raises."""
+
+        @functools.wraps(function)
+        def outside(*args: Any, **named: Any) -> Any:
+            raise NotSupportedError(f"{function.__name__} is for kernels: call it in one")
+
+        overload(outside, strict=False, inline=inline)(lambda *args, **named: function)
+        return outside
+
+    def inlined(function: Any) -> Any:
+        """One that returns an array, which compilers accept only of what is part of the kernel."""
+        return public(function, "always")
+
+    def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
+        """A function of an array and a value, another one for each type of elements."""
+        made = {name: of.jitable(function) for name, function in table.items()}
+
+        def choose(like: Any, value: Any) -> Any:
+            raise NotSupportedError(f"{what} is for kernels")
+
+        @overload(choose, strict=False)
+        def chosen(like: Any, value: Any) -> Any:
+            at.expect(like, table, what)
+            body = made[at.name(like)]
+            return lambda like, value: body(like, value)
+
+        return choose
+
+    def by_op(name: str, doc: str, table: Dict[str, Callable[[], Any]]) -> Any:
+        """A function for kernels whose argument `op` is the name of an operation."""
+
+        def function(team: Any, dst_array: Any, src_array: Any, op: Any, slot: Any = 0) -> Any:
+            raise NotSupportedError(f"{name} is for kernels: call it in one")
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+
+        @overload(function, strict=False, inline=of.strings, prefer_literal=True)
+        def chosen(team: Any, dst_array: Any, src_array: Any, op: Any, slot: Any = 0) -> Any:
+            if not isinstance(op, types.StringLiteral):
+                raise error(f"op must be a literal, such as {name}(.., 'sum'), not {op}")
+            if op.literal_value not in table:
+                raise error(f"op={op.literal_value!r}: it is one of {', '.join(table)}")
+            if op.literal_value in ("and", "or", "xor"):
+                at.expect(dst_array, INTEGERS, op.literal_value)
+            body = table[op.literal_value]()
+
+            def call(team, dst_array, src_array, op, slot=0):
+                return body(team, dst_array, src_array, slot)
+
+            return call
+
+        return function
+
+    return {"public": public, "inlined": inlined, "by_kind": by_kind, "by_op": by_op}
+
+
+def threads(of: Frontend, integer: Any) -> Dict[str, Any]:
+    """A thread's place, and how the threads of a group meet."""
+    cuda = of.cuda
+
+    def smallest(a, b):
+        return a if a < b else b
+
+    def idle():
+        pass
+
+    def block_thread():
+        at, block = cuda.threadIdx, cuda.blockDim
+        return integer(at.x + block.x * (at.y + block.y * at.z))
+
+    def block_threads():
+        return integer(cuda.blockDim.x * cuda.blockDim.y * cuda.blockDim.z)
+
+    def grid_block():
+        at, grid = cuda.blockIdx, cuda.gridDim
+        return integer(at.x + grid.x * (at.y + grid.y * at.z))
+
+    def sync_block():
+        cuda.syncthreads()
+
+    def sync_warp():
+        cuda.syncwarp()
+
+    def vote_block(vote):
+        return cuda.syncthreads_or(1 if vote else 0) != 0
+
+    def vote_warp(vote):
+        return cuda.any_sync(0xFFFFFFFF, vote)
+
+    made = (smallest, idle, block_thread, block_threads, grid_block)
+    made += (sync_block, sync_warp, vote_block, vote_warp)
+    return {function.__name__: of.jitable(function) for function in made}

@@ -1,0 +1,340 @@
+"""What the functions of ``_kernels`` are made of for numba-cuda-mlir: `TABLE` as inline PTX in MLIR,
+and what asks for types.
+"""
+
+# mypy: ignore-errors
+# pyright: reportMissingImports=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from numba_cuda_mlir import cuda
+from numba_cuda_mlir._mlir import ir
+from numba_cuda_mlir._mlir.dialects import arith, builtin, llvm
+from numba_cuda_mlir._mlir.extras import types as T
+from numba_cuda_mlir.extending import intrinsic, overload, typing_registry
+from numba_cuda_mlir.lowering_utilities import memref_data_pointer, memref_descriptor_type
+from numba_cuda_mlir.numba_cuda import types
+from numba_cuda_mlir.numba_cuda.core.errors import TypingError
+
+from ...direct import ComparisonType
+from ...rma import SignalOp
+from .._dtypes import KINDS
+from .._typed import Elements, Frontend, checks, functions, threads
+from ..primitives import TABLE, Primitive
+from ._launch import SYMBOL
+
+CMP_EQ, CMP_NE, CMP_GT, CMP_LE, CMP_LT, CMP_GE = (
+    int(ComparisonType[name])
+    for name in ("CMP_EQ", "CMP_NE", "CMP_GT", "CMP_LE", "CMP_LT", "CMP_GE")
+)
+SIGNAL_SET, SIGNAL_ADD = int(SignalOp.SIGNAL_SET), int(SignalOp.SIGNAL_ADD)
+KIND_F16, KIND_F32, KIND_F64 = (KINDS[name] for name in ("float16", "float32", "float64"))
+
+_TYPES = {"f32": types.float32, "f64": types.float64}
+_REGISTERS = {
+    "u8": lambda: T.i32(),
+    "u16": lambda: T.i16(),
+    "u32": lambda: T.i32(),
+    "u64": lambda: T.i64(),
+    "f32": lambda: T.f32(),
+    "f64": lambda: T.f64(),
+}
+
+
+def _given(builder: Any, var: Any, kind: Any) -> Any:
+    """The value of an argument, as one of a type of Numba's."""
+    return builder.lower_cast(builder.get_numba_type(var), kind, builder.load_var(var))
+
+
+def _resized(value: Any, register: Any) -> Any:
+    if value.type == register:
+        return value
+    shorter = register.width < value.type.width
+    return arith.trunci(register, value) if shorter else arith.extui(register, value)
+
+
+def _constant(value: int) -> Any:
+    return lambda builder, target, args, kwargs: builder.store_var(
+        target, arith.constant(T.i64(), value)
+    )
+
+
+def _nothing(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    builder.store_var(target, None)
+
+
+def _whole(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    """The same bits, as a signed or an unsigned integer: both are i64."""
+    builder.store_var(target, _given(builder, args[0], types.int64))
+
+
+# Not register_jitable, whose functions this compiler compiles anew for each call of each caller.
+jitable = cuda.jit(device=True)
+_overload = functools.partial(overload, typing_registry=typing_registry)
+# Strings cannot be passed to functions that are not inlined.
+_frontend = Frontend(
+    cuda, types, TypingError, intrinsic, _overload, jitable, _nothing, _constant, strings="always"
+)
+_at = Elements(types, TypingError)
+globals().update(checks(_frontend))
+globals().update(functions(_frontend))
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def _emit(row: Primitive) -> Any:
+    """A row as a function of Numba's. Integers are int64 in Numba, whatever their size."""
+    kinds = [_TYPES.get(kind, types.int64) for kind in row.arguments]
+    signature = (types.void if row.result is None else _TYPES.get(row.result, types.int64))(*kinds)
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        values = []
+        for var, kind, name in zip(args, kinds, row.arguments):
+            value = _given(builder, var, kind)
+            register = _REGISTERS[name]()
+            values.append(value if name in _TYPES else _resized(value, register))
+        result = None if row.result is None else _REGISTERS[row.result]()
+        found = llvm.inline_asm(
+            result, values, row.ptx, row.constraints, has_side_effects=row.memory
+        )
+        if result is not None and row.result not in _TYPES:
+            found = _resized(found, T.i64())
+        builder.store_var(target, None if result is None else found)
+
+    def none(typingctx: Any) -> Any:
+        return signature, lower
+
+    def one(typingctx: Any, a: Any) -> Any:
+        return signature, lower
+
+    def two(typingctx: Any, a: Any, b: Any) -> Any:
+        return signature, lower
+
+    def three(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+        return signature, lower
+
+    function: Any = (none, one, two, three)[len(row.arguments)]
+    function.__name__ = function.__qualname__ = row.name
+    return intrinsic(function)
+
+
+globals().update((name, _emit(row)) for name, row in TABLE.items())
+
+
+# --- arrays and their elements --------------------------------------------------------------------
+
+
+def _pointer(builder: Any, var: Any) -> Any:
+    """The address of the first element, as a pointer."""
+    value = builder.load_var(var)
+    if isinstance(builder.get_numba_type(var), types.CPointer):
+        return value
+    return memref_data_pointer(value)
+
+
+def _size(builder: Any, var: Any) -> Any:
+    """The number of elements of an array."""
+    value = builder.load_var(var)
+    rank = ir.MemRefType(value.type).rank
+    parts = builtin.unrealized_conversion_cast([memref_descriptor_type(rank)], [value])
+    n = arith.constant(T.i64(), 1)
+    for k in range(rank):
+        n = arith.muli(n, llvm.extractvalue(T.i64(), parts, [3, k]))
+    return n
+
+
+@intrinsic
+def address(typingctx: Any, like: Any) -> Any:
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        builder.store_var(target, llvm.ptrtoint(T.i64(), _pointer(builder, args[0])))
+
+    if _at.absent(like):
+        return types.int64(like), _constant(0)
+    if isinstance(like, (types.Array, types.CPointer)):
+        return types.int64(like), lower
+    raise TypingError(f"an array is needed, not {like}")
+
+
+def _sizes(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+    builder.store_var(target, _size(builder, args[0]))
+
+
+@intrinsic
+def count(typingctx: Any, like: Any) -> Any:
+    _at.element(like)
+    return types.int64(like), _sizes
+
+
+@intrinsic
+def room(typingctx: Any, like: Any) -> Any:
+    """How many elements there are: 0 of None, and no limit of a pointer."""
+    if _at.absent(like):
+        return types.int64(like), _constant(0)
+    _at.element(like)
+    pointer = isinstance(like, types.CPointer)
+    return types.int64(like), _constant(2**62) if pointer else _sizes
+
+
+@intrinsic
+def contiguous_bytes(typingctx: Any, like: Any) -> Any:
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        element = arith.constant(T.i64(), _at.width(like.dtype))
+        builder.store_var(target, arith.muli(_size(builder, args[0]), element))
+
+    if not isinstance(like, types.Array):
+        raise TypingError(f"an array is needed, not {like}")
+    return types.int64(like), _constant(1) if like.layout == "A" else lower
+
+
+@intrinsic
+def moved(typingctx: Any, like: Any, at: Any) -> Any:
+    """The array at another address."""
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        value = builder.load_var(args[0])
+        kind = ir.MemRefType(value.type)
+        parts = builtin.unrealized_conversion_cast([memref_descriptor_type(kind.rank)], [value])
+        to = llvm.inttoptr(llvm.PointerType.get(), _given(builder, args[1], types.int64))
+        zero = arith.constant(T.i64(), 0)
+        for place, part in enumerate((to, to, zero)):
+            position = ir.DenseI64ArrayAttr.get([place])
+            parts = llvm.insertvalue(container=parts, value=part, position=position)
+        builder.store_var(target, builtin.unrealized_conversion_cast([kind], [parts]))
+
+    return like(like, types.int64), lower
+
+
+def _half(value: Any, to: str) -> Any:
+    return llvm.inline_asm(
+        T.i16(), [value], f"cvt.rn.{to}.f32 $0, $1;", "=h,f", has_side_effects=False
+    )
+
+
+def _bits(value: Any) -> Any:
+    """A number's bits in 64."""
+    kind = value.type
+    if isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type)):
+        value = arith.bitcast(ir.IntegerType.get_signless(kind.width), value)
+    return _resized(value, T.i64())
+
+
+@intrinsic
+def encode(typingctx: Any, like: Any, value: Any) -> Any:
+    """The bits of a number as an element of the array; of another array its first element."""
+    dtype = _at.element(like)
+    scalar = value.dtype if isinstance(value, (types.Array, types.IntEnumMember)) else value
+    if not isinstance(scalar, (types.Number, types.Boolean, type(types.bfloat16))) or isinstance(
+        scalar, types.Complex
+    ):
+        raise TypingError(f"a number is needed, not {value}")
+    if not isinstance(dtype, (types.Integer, types.Float, types.Boolean, type(types.bfloat16))):
+        raise TypingError(f"elements of type {dtype} cannot be accessed at once")
+    halves = {types.float16: "f16", types.bfloat16: "bf16"}
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        kind = builder.get_numba_type(args[1])
+        if isinstance(kind, types.Array):
+            kind = kind.dtype
+            stored = llvm.load(builder.get_storage_type(kind), _pointer(builder, args[1]))
+            given = builder.from_storage(kind, stored)
+        else:
+            given = builder.load_var(args[1])
+            if isinstance(kind, types.IntEnumMember):
+                kind = kind.dtype
+        kind = types.unliteral(kind)
+        if dtype in halves and kind != dtype:
+            single = builder.lower_cast(kind, types.float32, given)
+            builder.store_var(target, _resized(_half(single, halves[dtype]), T.i64()))
+        else:
+            number = given if kind == dtype else builder.lower_cast(kind, dtype, given)
+            builder.store_var(target, _bits(number))
+
+    return types.int64(like, value), lower
+
+
+@intrinsic
+def decode(typingctx: Any, like: Any, bits: Any) -> Any:
+    """The number that the bits of an element are."""
+    dtype = _at.element(like)
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        kind = builder.get_mlir_type(dtype)
+        value = _given(builder, args[1], types.int64)
+        if isinstance(dtype, types.Boolean):
+            value = arith.trunci(T.i1(), value)
+        else:
+            value = _resized(value, ir.IntegerType.get_signless(_at.width(dtype) * 8))
+        builder.store_var(target, value if value.type == kind else arith.bitcast(kind, value))
+
+    return dtype(like, types.int64), lower
+
+
+# --- numbers, state -------------------------------------------------------------------------------
+
+
+@intrinsic
+def integer(typingctx: Any, value: Any) -> Any:
+    if not isinstance(value, (types.Integer, types.Boolean, types.IntEnumMember)):
+        raise TypingError(f"an integer is needed, not {value}")
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        kind = builder.get_numba_type(args[0])
+        kind = types.unliteral(kind.dtype if isinstance(kind, types.IntEnumMember) else kind)
+        builder.store_var(target, builder.lower_cast(kind, types.int64, builder.load_var(args[0])))
+
+    return types.int64(value), lower
+
+
+@intrinsic
+def unsigned(typingctx: Any, value: Any) -> Any:
+    return types.uint64(types.int64), _whole
+
+
+@intrinsic
+def signed(typingctx: Any, value: Any) -> Any:
+    kind = types.uint64 if value == types.uint64 else types.int64
+    return types.int64(kind), _whole
+
+
+@intrinsic
+def apart(typingctx: Any) -> Any:
+    """Keeps the calling function one of its own, which compiles faster than many copies of it."""
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        builder.mlir_funcOp.attributes["no_inline"] = ir.UnitAttr.get()
+        builder.store_var(target, None)
+
+    return types.void(), lower
+
+
+@intrinsic
+def state(typingctx: Any, word: Any) -> Any:
+    """A word of eight bytes of the state, which lies in memory of the kernel's module. It changes
+    between launches only, so compilers may load it once.
+    """
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        block = builder.mlir_gpu_module.bodyRegion.blocks[0]
+        if not any(isinstance(op, llvm.GlobalOp) and op.sym_name.value == SYMBOL for op in block):
+            with ir.InsertionPoint.at_block_begin(block):
+                llvm.GlobalOp(
+                    ir.Type.parse("!llvm.array<8 x i64>"),
+                    SYMBOL,
+                    ir.Attribute.parse("#llvm.linkage<common>"),
+                    value=ir.Attribute.parse("dense<0> : tensor<8xi64>"),
+                    addr_space=1,
+                    alignment=64,
+                )
+        place = llvm.mlir_addressof(llvm.PointerType.get(1), SYMBOL)
+        offset = arith.muli(_given(builder, args[0], types.int64), arith.constant(T.i64(), 8))
+        at = llvm.getelementptr(place.type, place, [offset], [-(2**31)], T.i8(), None)
+        builder.store_var(target, llvm.load(T.i64(), at, invariant=True))
+
+    return types.int64(types.int64), lower
+
+
+globals().update(threads(_frontend, integer))
