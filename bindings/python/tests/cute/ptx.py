@@ -99,17 +99,25 @@ class Kernel:
         body = re.sub(r"//[^\n]*", "", body)
         self.labels: Dict[str, int] = {}
         self.steps: List[Tuple[str, str, List[str]]] = []
-        for line in re.findall(r"\s*\$\w+:|[^;{}]*(?:\{[^;{}]*\}[^;{}]*)*;|\{|\}", body):
+        # A label in braces is known there only; this is the number of the pair of braces.
+        scope, pairs = "", 0
+        for line in re.findall(r"\s*\$?\w+:|[^;{}]*(?:\{[^;{}]*\}[^;{}]*)*;|\{|\}", body):
             line = line.strip().rstrip(";").strip()
-            if line.endswith(":"):
-                self.labels[line[:-1]] = len(self.steps)
-            elif line and line[0] not in "{}." and "callseq" not in line:
-                self._add(line)
+            if line == "{":
+                scope, pairs = f" in {pairs}", pairs + 1
+            elif line == "}":
+                scope = ""
+            elif line.endswith(":"):
+                self.labels[line[:-1] + ("" if line[0] == "$" else scope)] = len(self.steps)
+            elif line and line[0] != ".":
+                self._add(line, scope)
 
-    def _add(self, line: str) -> None:
+    def _add(self, line: str, scope: str) -> None:
         found = re.match(r"(?:@(!?%?\w+)\s+)?([\w.:]+)\s*(.*)", line, re.S)
         assert found, line
         parts = re.findall(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+", found[3])
+        if found[2].startswith("bra") and parts[0][0] != "$":
+            parts[0] += scope
         self.steps.append((found[1] or "", found[2], parts))
 
 
@@ -226,6 +234,8 @@ def _computed(name: str, kinds: List[str], values: List[int]) -> int:
         size = bits_of(kind)
         whole = number(kind, values[0] & ((1 << size) - 1))
         return to_bits(kind, whole << values[1] if name == "shl" else whole >> min(values[1], 64))
+    if name == "popc":
+        return bin(values[0]).count("1")
     given = [number(kind, value & ((1 << bits_of(kind)) - 1)) for value in values]
     if name in ("not", "neg"):
         return to_bits(kind, ~given[0] if name == "not" else -given[0]) & ((1 << bits_of(kind)) - 1)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._access import access, block_or
+from ._access import access, block_or, copy_units
 from ._frontend import cute, cutlass, dsl
 from ._state import block_thread, block_threads
 
 Uint32, Uint64 = cutlass.Uint32, cutlass.Uint64
-
-# Loads of a thread that are under way at once, of units that are smaller than sixteen bytes.
-_FEW = 4
 
 
 class Thread:
@@ -110,90 +107,53 @@ def copy(group: Any, dest: Any, source: Any, count: Any, size: int, aligned: boo
     """
     rank, threads = Uint64(group.rank()), Uint64(group.size())
     nbytes = count * Uint64(size)
+    head = Uint64(0)
     if cutlass.const_expr(aligned):
-        _in_units(group, dest, source, Uint64(0), nbytes, rank, threads, size, 16)
+        body = nbytes & Uint64(-16 % 2**64)
+        _wide(group, dest, source, body, rank, threads)
     else:
-        _in_largest(group, dest, source, nbytes, rank, threads, size, 16)
-
-
-@dsl.jit
-def _in_largest(
-    group: Any,
-    dest: Any,
-    source: Any,
-    nbytes: Any,
-    rank: Any,
-    threads: Any,
-    size: int,
-    unit: int,
-) -> None:
-    """The same in units of `unit` bytes, or in the largest smaller ones to which both sides can be
-    aligned at once.
-    """
-    if cutlass.const_expr(unit == size):
-        _in_units(group, dest, source, Uint64(0), nbytes, rank, threads, size, unit)
-    else:
-        if (dest ^ source) % Uint64(unit) == Uint64(0):
-            head = cutlass.min((Uint64(0) - dest) % Uint64(unit), nbytes)
-            _in_units(group, dest, source, head, nbytes, rank, threads, size, unit)
+        # The largest unit to which both sides can be aligned at once.
+        mixed = (dest ^ source) | Uint64(16)
+        unit = mixed & (Uint64(0) - mixed)
+        head = cutlass.min((Uint64(0) - dest) & (unit - Uint64(1)), nbytes)
+        body = (nbytes - head) & (Uint64(0) - unit)
+        if unit == Uint64(16):
+            _wide(group, dest + head, source + head, body, rank, threads)
         else:
-            _in_largest(group, dest, source, nbytes, rank, threads, size, unit // 2)
+            to, start, step = dest + head, source + head, threads * unit
+            at = rank * unit
+            while at < body:
+                copy_units[size](to + at, start + at, step, unit, body - at)
+                at += Uint64(4) * step
+    # The elements before and behind the units.
+    before = head // Uint64(size)
+    edges = before + (nbytes - head - body) // Uint64(size)
+    i = rank
+    while i < edges:
+        at = i * Uint64(size)
+        if i >= before:
+            at += body
+        getattr(access, f"copy_u{8 * size}")(dest + at, source + at)
+        i += threads
 
 
 @dsl.jit
-def _in_units(
-    group: Any,
-    dest: Any,
-    source: Any,
-    head: Any,
-    nbytes: Any,
-    rank: Any,
-    threads: Any,
-    size: int,
-    unit: int,
-) -> None:
-    """The same in units of `unit` bytes, which begin behind `head` bytes on both sides. What is
-    before and behind them is copied element by element.
-    """
-    wide = Uint64(unit)
-    units = (nbytes - head) // wide
-    to, start = dest + head, source + head
+def _wide(group: Any, dest: Any, source: Any, nbytes: Any, rank: Any, threads: Any) -> None:
+    """The same in units of sixteen bytes."""
+    units = nbytes // Uint64(16)
     i = rank
-    many = Uint64(group.at_once if unit == 16 else _FEW)
-    step = threads * wide
+    many = Uint64(group.at_once)
+    step = threads * Uint64(16)
     while i + (many - Uint64(1)) * threads < units:
-        if cutlass.const_expr(unit == 16 and group is Thread):
+        if cutlass.const_expr(group is Thread):
             # One thread has few loads under way, so it has the data brought nearer before.
             if i + many + Uint64(128) < units:
-                access.prefetch(start + i * wide + Uint64(2048))
-        _several(group, to + i * wide, start + i * wide, step, unit)
+                access.prefetch(source + i * Uint64(16) + Uint64(2048))
+        if cutlass.const_expr(group.at_once == 8):
+            access.copy_u128_x8(dest + i * Uint64(16), source + i * Uint64(16), step)
+        else:
+            access.copy_u128_x4(dest + i * Uint64(16), source + i * Uint64(16), step)
         i += many * threads
     while i < units:
-        _one(to + i * wide, start + i * wide, unit)
+        access.copy_u128(dest + i * Uint64(16), source + i * Uint64(16))
         i += threads
-    if cutlass.const_expr(unit > size):
-        before = head // Uint64(size)
-        edges = before + (nbytes - head - units * wide) // Uint64(size)
-        body = units * wide
-        i = rank
-        while i < edges:
-            at = i * Uint64(size)
-            if i >= before:
-                at += body
-            _one(dest + at, source + at, size)
-            i += threads
-
-
-def _several(group: Any, dest: Any, source: Any, step: Any, unit: int) -> None:
-    """Units that lie `step` bytes apart; all loads come before the first store."""
-    if unit == 16:
-        getattr(access, f"copy_u128_x{group.at_once}")(dest, source, step)
-        return
-    load, store = (getattr(access, f"{verb}_weak_u{8 * unit}") for verb in ("ld", "st"))
-    values = [load(source + Uint64(k) * step) for k in range(_FEW)]
-    for k, value in enumerate(values):
-        store(dest + Uint64(k) * step, value)
-
-
-def _one(dest: Any, source: Any, unit: int) -> None:
-    getattr(access, f"copy_u{8 * unit}")(dest, source)
