@@ -89,10 +89,17 @@ def get(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = 2048):
 
 
 @triton.jit
+def expect_op(OP: tl.constexpr):
+    """An error of the compiler unless OP is one of the two."""
+    tl.static_assert((OP == SIGNAL_SET) | (OP == SIGNAL_ADD), "OP must be SIGNAL_SET or SIGNAL_ADD")
+
+
+@triton.jit
 def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
     """Sets the signal at `signal` of PE `pe`, or adds to it. Orders nothing before it: where it
     announces data, call fence first, or use put_signal or store_signal.
     """
+    expect_op(OP)
     good = True
     if CHECK:
         good = good_range(ctx, OP_SIGNAL_OP, pe, signal, 8, 8)
@@ -109,6 +116,7 @@ def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
 @triton.jit
 def announce(ctx, signal, value, pe, OP: tl.constexpr):
     """A signal that announces what all threads of the program have done before."""
+    expect_op(OP)
     good = True
     if CHECK:
         good = good_range(ctx, OP_PUT_SIGNAL, pe, signal, 8, 8)
