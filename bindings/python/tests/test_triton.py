@@ -80,12 +80,14 @@ def test_a_wrong_collective_ends_the_waits_of_the_others() -> None:
 
 
 @pytest.mark.parametrize("example", ["triton_gemm_all_reduce", "triton_moe", "triton_attention"])
-def test_examples_in_small(example: str) -> None:
+def test_examples_in_small(example: str, tmp_path: Path) -> None:
     path = ROOT / "examples" / "python" / f"{example}.py"
     if not path.is_file():
         pytest.skip("the examples are in the repository only")
-    done = launched(2, str(path))
+    picture = tmp_path / "picture.png"
+    done = launched(2, str(path), "--plot", str(picture))
     assert done.returncode == 0 and len(re.findall(r" ok PE \d of 2$", done.stdout, re.M)) == 2, done.stdout
+    assert done.stdout.count("drawn: ") == 1 and picture.read_bytes()[:4] == b"\x89PNG", done.stdout
 
 
 def compiled(*targets: str, **more: str) -> "Dict[str, str]":
@@ -188,6 +190,12 @@ array = nvshmem.array((4, 6), "float32")
 nvt.wrap(array)
 for wrong in (5, nvshmem.buffer(64), array[:, 1], array.astype("complex64"), array.astype(">f4")):
     told(nvt.wrap, wrong)
+local = np.zeros((3, 4), "float32")
+told(nvt.wrap, local)
+nvt.wrap(local, symmetric=False)
+free = nvshmem.array(4, "float32")
+nvshmem.free_array(free)
+told(nvt.wrap, free)
 told(nvt.Workspace, nbytes=0)
 told(nvt.Workspace, programs=0)
 told(nvt.Workspace, programs=5000)
@@ -201,7 +209,8 @@ def test_what_the_host_refuses() -> None:
     assert said.count("NotSupportedError") == 2 and said.count("TRITON_INTERPRET=1") == 2, said
     said = refusal(REFUSED_INTERPRETED, TRITON_INTERPRET="1")
     assert "not refused" not in said and said.count("NotInitializedError") == 2, said
-    assert said.count("NvshmemInvalid") == 9, said
+    assert said.count("NvshmemInvalid") == 11 and "is not symmetric memory" in said, said
+    assert "was freed" in said and said.count("Triton has no type") == 2, said
 
 
 def test_without_triton_the_import_says_what_to_install(tmp_path: Path) -> None:
@@ -226,7 +235,7 @@ def test_arrays_are_not_copied() -> None:
         "import numpy as np, nvshmemrs.core as nvshmem\n"
         "from nvshmemrs.core.device import triton as nvt\n"
         "a = np.arange(6, dtype='int16').reshape(2, 3)\n"
-        "p = nvt.wrap(a)\n"
+        "p = nvt.wrap(a, symmetric=False)\n"
         "assert p.data_ptr() == a.ctypes.data and p.shape == (2, 3) and p.stride() == (3, 1)\n"
         "assert p.numel() == 6 and p.element_size() == 2 and nvt.wrap(p) is p\n"
         "print('ok', p)\n"
