@@ -27,7 +27,7 @@ from nvshmemrs.core.device import triton as nvt
 @triton.jit
 def put_kernel(state, dest, source, n, pe):
     ctx = nvt.context(state)
-    nvt.put(ctx, dest, source, n, pe, tl.program_id(0), tl.num_programs(0), BLOCK=4096)
+    nvt.put(ctx, dest, source, n, pe, tl.program_id(0), tl.num_programs(0))
 
 
 @triton.jit

@@ -148,7 +148,7 @@ def overlap(dest, dest_n, source, source_n):
 
 
 @triton.jit
-def broadcast(ctx, team, dest, source, n, root, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+def broadcast(ctx, team, dest, source, n, root, slot=0, part=None, parts=None, BLOCK: tl.constexpr = None):
     """n elements of the root's `source` to every member's `dest`, the root's too. `root` is a number
     in the team.
     """
@@ -192,13 +192,13 @@ def gather(ctx, team, dest, source, n, slot, part, parts, OPERATION: tl.constexp
 
 
 @triton.jit
-def fcollect(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+def fcollect(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = None):
     """All-gather: member m's n elements of `source` to place m * n of every member's `dest`."""
     return gather(ctx, team, dest, source, n, slot, part, parts, OP_FCOLLECT, BLOCK)
 
 
 @triton.jit
-def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = None):
     """Member m's n elements at place k * n of its `source` to place m * n of member k's `dest`."""
     return gather(ctx, team, dest, source, n, slot, part, parts, OP_ALLTOALL, BLOCK)
 
