@@ -235,7 +235,7 @@ def test_without_triton_the_import_says_what_to_install(tmp_path: Path) -> None:
 def test_arrays_are_not_copied() -> None:
     code = (
         "import numpy as np, nvshmemrs.core as nvshmem\n"
-        "from nvshmemrs.core.device import triton as nvt\n"
+        "nvt = nvshmem.device.triton\n"
         "a = np.arange(6, dtype='int16').reshape(2, 3)\n"
         "p = nvt.wrap(a, symmetric=False)\n"
         "assert p.data_ptr() == a.ctypes.data and p.shape == (2, 3) and p.stride() == (3, 1)\n"
