@@ -121,11 +121,12 @@ def main():
     options = dict(num_warps=4, num_stages=3) if GPUS else {}
 
     # The inputs are this PE's own; what other PEs store to is symmetric.
-    inputs = [nvt.wrap(array, symmetric=False) for array in (a, b)]
+    arguments = [nvt.wrap(array, symmetric=False) for array in (a, b)]
+    arguments += [nvt.wrap(array) for array in (c, inbox, ready, done)]
 
     def fused():
         gemm_all_reduce[(programs,)](
-            nvt.state(), *inputs, *map(nvt.wrap, (c, inbox, ready, done)), size, size, size, **blocks, TMA=False, **options
+            nvt.state(), *arguments, size, size, size, **blocks, TMA=False, **options
         )
 
     meet()

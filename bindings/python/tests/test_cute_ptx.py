@@ -42,9 +42,23 @@ def in_place(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.
 
 
 @cute.kernel
-def moved(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+def moved_block(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
     nv.use(state)
     nv.put_block(part(x, to, count), part(x, start, count), 1)
+
+
+@cute.kernel
+def moved_warp(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    nv.use(state)
+    if cute.arch.thread_idx()[0] < 32:
+        nv.put_warp(part(x, to, count), part(x, start, count), 1)
+
+
+@cute.kernel
+def moved(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    nv.use(state)
+    if cute.arch.thread_idx()[0] == 0:
+        nv.put(part(x, to, count), part(x, start, count), 1)
 
 
 @cute.kernel
@@ -161,17 +175,19 @@ def test_a_group_meets_before_it_reads_how_often_the_slot_has_met(folder: Path) 
 
 
 @pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-@pytest.mark.parametrize("kind", ["i1", "i2", "f4"])
+@pytest.mark.parametrize(
+    "kind, kernel", [("i1", moved_block), ("i2", moved_warp), ("f4", moved), ("f8", moved_block)]
+)
 def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
-    folder: Path, kind: str
+    folder: Path, kind: str, kernel: Any
 ) -> None:
-    size, count, threads = np.dtype(kind).itemsize, 1003, 32
+    size, count, threads = np.dtype(kind).itemsize, 1003, 40
     for to, start, unit in ((4, 4, 16), (3, 3, 16), (2, 10, 8), (5, 1, 4), (3, 1, 2), (4, 1, 1)):
         world = World(2)
         values = np.arange(start + count).astype(kind)
         world.view(0, kind, start + count)[:] = values
         world.view(1, kind, to + count + 1)[:] = 99
-        putting = block(moved, kind, threads, world, 0, to, start, count)
+        putting = block(kernel, kind, threads, world, 0, to, start, count)
         ptx.run([putting])
         found = world.view(1, kind, to + count + 1)
         assert (found[to : to + count] == values[start:]).all(), (to, start)

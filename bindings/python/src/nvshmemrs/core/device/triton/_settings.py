@@ -41,7 +41,7 @@ give_up.__triton_builtin__ = True
 
 
 def check_interpreter():
-    """Raises ImportError if Triton's interpreter cannot work with this NumPy: before Triton 3.9 it makes
+    """Raises ImportError if Triton's interpreter cannot work with this NumPy: before Triton 3.7 it makes
     numbers of arrays with one element, which NumPy has given up.
     """
     from triton.runtime import interpreter
@@ -53,5 +53,5 @@ def check_interpreter():
     except TypeError:
         raise ImportError(
             f"the interpreter of Triton {triton.__version__} does not work with NumPy {np.__version__}: "
-            "pip install 'numpy<2.4', or Triton 3.9"
+            "pip install 'numpy<2.4', or Triton 3.7 or later"
         ) from None
