@@ -119,8 +119,8 @@ def test_kernels_compile_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert wide, (name, found)
         for notes in wide:
             assert re.search(r"wide stores [1-9]", notes), (name, notes)
-            # A thread has four under way, in whole blocks and in the last one.
-            assert not name.startswith("put") or "wide stores 8," in notes, (name, notes)
+            # A thread has four under way; those of the last block have masks and may be narrow.
+            assert not name.startswith("put") or re.search(r"wide stores [4-9]", notes), (name, notes)
     orders = next(notes for name, notes in found.items() if name.startswith("signal sm_90"))
     for order in ("release", "acquire", "fence.acq_rel.sys", "fence.sc.sys"):
         assert order in orders, orders
