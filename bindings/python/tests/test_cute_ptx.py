@@ -28,6 +28,8 @@ sys.path.insert(0, str(HERE / "cute"))
 import ptx  # noqa: E402
 from world import World  # noqa: E402
 
+del sys.path[0]
+
 KINDS = {"i1": cutlass.Int8, "i2": cutlass.Int16, "f4": cutlass.Float32, "f8": cutlass.Float64}
 
 
