@@ -270,6 +270,10 @@ def triton(numbers: list[int], python: str) -> list[Check]:
         command = [*processes(2, python, faults), "killed"]
         dies = ["sh", "-c", f"{' '.join(command)}; true"]
         checks.append(Check("triton: a dead PE", dies, "^triton ok: killed, .*PE 1", gpus=2, env=env, limit=100))
+        command = [*processes(2, python, faults), "alone"]
+        ends = ["sh", "-c", f"{' '.join(command)}; true"]
+        asked = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
+        checks.append(Check("triton: a wrong collective", ends, "^triton ok: alone, .*PE 1", gpus=2, env=asked, limit=100))
     checking = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
     for case, words in (("0 1 0 0", "remote_pe"), ("3 0 -100000000 0", "array"), ("5 0 0 200", "slot")):
         command = processes(1, python, faults, "wrong", *case.split())

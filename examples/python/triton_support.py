@@ -2,14 +2,28 @@
 """What the examples in Triton share: where kernels run, arrays there, times, and NCCL beside them.
 
 With a GPU for each PE, kernels are compiled. Without, Triton's interpreter runs them on host memory.
-Import this module before Triton.
+Import this module before Triton. With ``--plot FILE`` PE 0 draws the results, and on GPUs the times,
+by matplotlib.
 """
 
 import os
 import socket
 import statistics
+import sys
 
 import numpy as np
+
+
+def _plot() -> str:
+    """The file of ``--plot FILE``, which is taken out of the arguments; nothing if there is none."""
+    if "--plot" not in sys.argv:
+        return ""
+    at = sys.argv.index("--plot")
+    if at + 1 == len(sys.argv):
+        raise SystemExit("--plot: say which file, such as result.png")
+    _, file = sys.argv[at : at + 2]
+    del sys.argv[at : at + 2]
+    return file
 
 
 def _gpus() -> int:
@@ -22,6 +36,7 @@ def _gpus() -> int:
     return torch.cuda.device_count()
 
 
+PLOT = _plot()
 GPUS = _gpus()
 if not GPUS:
     os.environ["TRITON_INTERPRET"] = "1"
@@ -126,3 +141,35 @@ def join_nccl(me, n):
     )
     nvshmem.free_tensor(port)
     return dist
+
+
+def plot(title, found, plain, times=None):
+    """Draws numbers of the kernels over those of a plain computation: right ones lie on the line.
+    `times`: microseconds by name, beside them. Only where ``--plot`` asks, and only on PE 0.
+    """
+    if not PLOT or nvshmem.my_pe():
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    found, plain = (np.asarray(x, np.float32).ravel() for x in (found, plain))
+    some = slice(None, None, max(1, found.size // 4000))
+    figure, axes = pyplot.subplots(1, 2 if times else 1, figsize=(10 if times else 5, 5), squeeze=False)
+    left = axes[0][0]
+    low, high = float(plain.min()), float(plain.max())
+    left.plot([low, high], [low, high], color="0.7", zorder=0)
+    left.plot(plain[some], found[some], ".", markersize=3)
+    left.set_xlabel("plain computation")
+    left.set_ylabel(f"kernels, {nvshmem.n_pes()} PEs")
+    left.set_title(title)
+    if times:
+        right = axes[0][1]
+        bars = right.bar(list(times), list(times.values()), color=["C0", "C1"])
+        right.bar_label(bars, fmt="%.0f")
+        right.set_ylabel("microseconds")
+    figure.tight_layout()
+    figure.savefig(PLOT)
+    pyplot.close(figure)
+    print(f"drawn: {PLOT}")

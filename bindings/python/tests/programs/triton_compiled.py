@@ -1,5 +1,6 @@
-"""Compiles kernels with all functions of the Triton module for the GPUs named, without one, and prints
-of each what is in its PTX. The functions of a group are in one kernel, because compiling takes time.
+"""Compiles kernels with all functions of the Triton module for the GPUs named, such as 90, without one,
+and prints of each what is in its PTX. The functions of a group are in one kernel, because compiling takes
+time. Other arguments are names of kernels, if not all are to be compiled.
 """
 
 import multiprocessing
@@ -26,7 +27,7 @@ from nvshmemrs.core.device import triton as nvt
 @triton.jit
 def put_kernel(state, dest, source, n, pe):
     ctx = nvt.context(state)
-    nvt.put(ctx, dest, source, n, pe, tl.program_id(0), tl.num_programs(0), BLOCK=4096)
+    nvt.put(ctx, dest, source, n, pe, tl.program_id(0), tl.num_programs(0))
 
 
 @triton.jit
@@ -126,14 +127,16 @@ def compile_case(number: int) -> str:
     source = ASTSource(kernel, signature, constexprs=values, attrs=aligned)
     made = triton.compile(source, target=GPUTarget("cuda", int(sm), 32))
     ptx = made.asm["ptx"]
-    words = ("release", "acquire", "fence.acq_rel.sys", "fence.sc.sys")
+    words = ("release", "acquire", "fence.acq_rel.sys", "fence.sc.sys", "globaltimer", "trap")
     orders = " ".join(word for word in words if word in ptx)
     wide = sum(ptx.count(f"st.global.{kind}") for kind in ("v4.b32", "v2.b64"))
     return f"{name} sm_{sm}: cubin of {len(made.asm['cubin'])} bytes, wide stores {wide}, {orders}"
 
 
 if __name__ == "__main__":
-    chosen = [number for number, case in enumerate(cases()) if case[0] in sys.argv[1:]]
+    sms = [word for word in sys.argv[1:] if word.isdigit()]
+    names = [word for word in sys.argv[1:] if not word.isdigit()]
+    chosen = [k for k, case in enumerate(cases()) if case[0] in sms and (case[1] in names or not names)]
     with multiprocessing.Pool(2) as pool:
         for line in pool.imap_unordered(compile_case, chosen, chunksize=1):
             print(line, flush=True)

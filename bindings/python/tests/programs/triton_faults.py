@@ -44,7 +44,7 @@ def killed() -> None:
     if me == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     for way in range(4):
-        launch(waiting_kernel, 1, words, nvt.wrap(result), WAY=way)
+        launch(waiting_kernel, 1, words, nvt.wrap(result, symmetric=False), WAY=way)
     assert result.tolist() == [1, -1], result
     try:
         meet()
@@ -69,22 +69,50 @@ def wrong_kernel(state, words, seen, pe, offset, slot, WAY: tl.constexpr):
         nvt.signal_op(ctx, words + offset, 5, pe)
     elif WAY == 5:
         tl.store(seen, nvt.barrier(ctx, pe * 1000, slot))
-    else:
+    elif WAY == 6:
         nvt.signal_wait_until(ctx, words + offset, nvt.CMP_NE, 0)
+    elif WAY == 7:
+        tl.store(seen, nvt.signal_fetch(ctx, words + offset))
+    elif WAY == 8:
+        tl.store(seen, nvt.test_any(ctx, p, nvt.CMP_EQ, 0))
+    else:
+        tl.store(seen, nvt.broadcast(ctx, 0, words, words + 4, 2, pe, BLOCK=2))
 
 
 def wrong() -> None:
-    """A case a job, because the first finding is kept."""
+    """A case a job, because the first finding is kept. The kernel ends itself."""
     way, pe, offset, slot = map(int, sys.argv[2:])
     words, seen = Sym(8, "int64"), Sym(1, fill=5)
-    launch(wrong_kernel, 1, words, seen, pe, offset, slot, WAY=way)
     try:
+        launch(wrong_kernel, 1, words, seen, pe, offset, slot, WAY=way)
+    except Exception as error:
+        print(f"ended: {type(error).__name__}", flush=True)
+    try:
+        meet()
         nvshmem.finalize()
-    except nvshmem.NvshmemInvalid as error:
+    except nvshmem.NvshmemError as error:
         print(f"triton ok: wrong, {error}", flush=True)
+    os._exit(0)
+
+
+def alone() -> None:
+    """The last PE's barrier has a wrong slot; the others wait for it, and learn that it is gone."""
+    me, last = nvshmem.my_pe(), nvshmem.n_pes() - 1
+    words, seen = Sym(8, "int64"), Sym(1, fill=5)
+    meet()
+    try:
+        launch(wrong_kernel, 1, words, seen, 0, 0, 200 if me == last else 0, WAY=5)
+    except Exception:
+        assert me == last
+        os._exit(3)
+    assert me != last, "the wrong call did not end the kernel"
+    try:
+        meet()
+    except nvshmem.PeDiedError as error:
+        print(f"triton ok: alone, {error}", flush=True)
     os._exit(0)
 
 
 if __name__ == "__main__":
     join()
-    killed() if sys.argv[1] == "killed" else wrong()
+    {"killed": killed, "wrong": wrong, "alone": alone}[sys.argv[1]]()

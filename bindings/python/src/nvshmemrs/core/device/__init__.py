@@ -23,7 +23,7 @@ from ..nvshmem_types import NotSupportedError
 __all__ = ["DeviceState", "include_dir", "state"]
 
 # Modules for kernels in Python, which import what compiles them when they are first asked for.
-_FRONTENDS = ("cute", "numba", "numba_cuda_mlir")
+_FRONTENDS = ("cute", "numba", "numba_cuda_mlir", "triton")
 _DTYPE = np.dtype(_ffi.DeviceState)
 _HEADER = "nvshmemrs_device.cuh"
 

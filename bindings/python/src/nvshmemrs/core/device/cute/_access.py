@@ -47,6 +47,36 @@ access = SimpleNamespace(**{name: _function(row) for name, row in TABLE.items()}
 """The functions, by the names of their rows."""
 
 
+def _copies_units(size: int) -> Callable[..., Any]:
+    """(dest, source, step, unit, left): up to four units of `unit` bytes, from `size` to 8, which
+    lie `step` bytes apart. Those are copied that begin within `left` bytes. All are loaded before
+    the first is stored.
+
+    It is one operation, because kernels are full of copies: compilers would make a loop for each
+    size of a unit.
+    """
+    ptx = "{ .reg .pred p<4>, q<9>; .reg .b64 o<4>, f<4>, t<4>, v<4>; "
+    ptx += "mov.b64 f0, $1; mov.b64 t0, $0; mov.b64 o0, 0; setp.gt.u64 p0, $4, o0; "
+    for k in (1, 2, 3):
+        ptx += f"add.u64 o{k}, o{k - 1}, $2; setp.gt.u64 p{k}, $4, o{k}; "
+        ptx += f"add.u64 f{k}, f{k - 1}, $2; add.u64 t{k}, t{k - 1}, $2; "
+    units = [unit for unit in (8, 4, 2, 1) if unit >= size]
+    for unit in units:
+        kind = f"u{8 * unit}"
+        if unit != units[-1]:
+            ptx += f"setp.ne.u64 q{unit}, $3, {unit}; @q{unit} bra NOT_{unit}; "
+        ptx += "".join(f"@p{k} ld.global.{kind} v{k}, [f{k}]; " for k in range(4))
+        ptx += "".join(f"@p{k} st.global.{kind} [t{k}], v{k}; " for k in range(4))
+        if unit != units[-1]:
+            ptx += f"bra DONE; NOT_{unit}: "
+    ptx += "DONE: }"
+    return _function(Primitive(f"copy_units_{size}", None, ("u64",) * 5, ptx))
+
+
+copy_units = {size: _copies_units(size) for size in (1, 2, 4, 8)}
+"""By the elements' size in bytes."""
+
+
 @dsl.operation
 def block_or(vote: Any, *, loc: Any = None, ip: Any = None) -> Any:
     """A meeting of the block's threads, which returns 1 if any of them gave one that is not 0."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._access import access, block_or
+from ._access import access, block_or, copy_units
 from ._frontend import cute, cutlass, dsl
 from ._state import block_thread, block_threads
 
@@ -107,33 +107,40 @@ def copy(group: Any, dest: Any, source: Any, count: Any, size: int, aligned: boo
     """
     rank, threads = Uint64(group.rank()), Uint64(group.size())
     nbytes = count * Uint64(size)
+    head = Uint64(0)
     if cutlass.const_expr(aligned):
-        _wide(group, dest, source, Uint64(0), nbytes, rank, threads, size)
+        body = nbytes & Uint64(-16 % 2**64)
+        _wide(group, dest, source, body, rank, threads)
     else:
-        if (dest ^ source) % Uint64(16) == Uint64(0):
-            head = cutlass.min((Uint64(0) - dest) % Uint64(16), nbytes)
-            _wide(group, dest, source, head, nbytes, rank, threads, size)
+        # The largest unit to which both sides can be aligned at once.
+        mixed = (dest ^ source) | Uint64(16)
+        unit = mixed & (Uint64(0) - mixed)
+        head = cutlass.min((Uint64(0) - dest) & (unit - Uint64(1)), nbytes)
+        body = (nbytes - head) & (Uint64(0) - unit)
+        if unit == Uint64(16):
+            _wide(group, dest + head, source + head, body, rank, threads)
         else:
-            i = rank
-            while i < count:
-                _element(dest + i * Uint64(size), source + i * Uint64(size), size)
-                i += threads
+            to, start, step = dest + head, source + head, threads * unit
+            at = rank * unit
+            while at < body:
+                copy_units[size](to + at, start + at, step, unit, body - at)
+                at += Uint64(4) * step
+    # The elements before and behind the units.
+    before = head // Uint64(size)
+    edges = before + (nbytes - head - body) // Uint64(size)
+    i = rank
+    while i < edges:
+        at = i * Uint64(size)
+        if i >= before:
+            at += body
+        getattr(access, f"copy_u{8 * size}")(dest + at, source + at)
+        i += threads
 
 
 @dsl.jit
-def _wide(
-    group: Any,
-    dest: Any,
-    source: Any,
-    head: Any,
-    nbytes: Any,
-    rank: Any,
-    threads: Any,
-    size: int,
-) -> None:
-    """The same in units of sixteen bytes, which begin behind `head` bytes on both sides."""
-    units = (nbytes - head) // Uint64(16)
-    to, start = dest + head, source + head
+def _wide(group: Any, dest: Any, source: Any, nbytes: Any, rank: Any, threads: Any) -> None:
+    """The same in units of sixteen bytes."""
+    units = nbytes // Uint64(16)
     i = rank
     many = Uint64(group.at_once)
     step = threads * Uint64(16)
@@ -141,27 +148,12 @@ def _wide(
         if cutlass.const_expr(group is Thread):
             # One thread has few loads under way, so it has the data brought nearer before.
             if i + many + Uint64(128) < units:
-                access.prefetch(start + i * Uint64(16) + Uint64(2048))
+                access.prefetch(source + i * Uint64(16) + Uint64(2048))
         if cutlass.const_expr(group.at_once == 8):
-            access.copy_u128_x8(to + i * Uint64(16), start + i * Uint64(16), step)
+            access.copy_u128_x8(dest + i * Uint64(16), source + i * Uint64(16), step)
         else:
-            access.copy_u128_x4(to + i * Uint64(16), start + i * Uint64(16), step)
+            access.copy_u128_x4(dest + i * Uint64(16), source + i * Uint64(16), step)
         i += many * threads
     while i < units:
-        access.copy_u128(to + i * Uint64(16), start + i * Uint64(16))
+        access.copy_u128(dest + i * Uint64(16), source + i * Uint64(16))
         i += threads
-    # What is before and behind the units.
-    before = head // Uint64(size)
-    edges = before + (nbytes - head - units * Uint64(16)) // Uint64(size)
-    body = units * Uint64(16)
-    i = rank
-    while i < edges:
-        at = i * Uint64(size)
-        if i >= before:
-            at += body
-        _element(dest + at, source + at, size)
-        i += threads
-
-
-def _element(dest: Any, source: Any, size: int) -> None:
-    getattr(access, f"copy_u{8 * size}")(dest, source)

@@ -6,7 +6,7 @@ one with its payload.
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, List, Tuple
 
 from ._access import word_of
 from ._frontend import arith, cutlass, dsl, ir, llvm
@@ -141,29 +141,92 @@ class Fold:
         return llvm.bitcast(lanes.type(self.kind.mlir_type), arith.trunci(half, bits))
 
 
-def shares(kind: Any, count: Any, aligned: bool) -> str:
-    """What `count` elements consist of, as far as that is known now: "packs" of sixteen bytes, and
-    a "rest". `aligned`: all of them begin at a multiple of sixteen bytes.
+def round_of(kind: Any) -> Tuple[int, int]:
+    """How many elements of a type are a pack, and how many packs a thread folds in a round.
+
+    Reductions in place have a meeting in each round, so groups of different languages have the same
+    rounds. These are those of ``reduce`` in ``include/nvshmemrs_device.cuh``.
     """
-    many = 128 // kind.width
+    size = kind.width // 8
+    return 8 if size == 1 else 16 // size, 4 if size >= 4 else 2
+
+
+def shares(kind: Any, count: Any, aligned: bool) -> str:
+    """What `count` elements consist of, as far as that is known now: "packs", which begin where
+    everything is aligned to sixteen bytes, and a "rest". `aligned`: the first element is.
+    """
+    many, _ = round_of(kind)
     if isinstance(count, int) and count < many:
         return "rest"
-    if isinstance(count, int) and aligned and count % many == 0:
+    if isinstance(count, int) and aligned and count * kind.width % 128 == 0:
         return "packs"
     return "packs and rest"
 
 
-def _started(fold: Fold, lanes: Lanes, address: Any) -> List[Any]:
-    return lanes.carried(fold.widen(lanes, lanes.load(address)))
+def _places(first: Any, step: Any, many: int) -> List[Any]:
+    """The packs of a thread in a round."""
+    return [first + Uint64(k) * step for k in range(many)]
 
 
-def _added(fold: Fold, lanes: Lanes, values: List[Any], address: Any) -> List[Any]:
-    before = lanes.vector(values, fold.element)
-    return lanes.carried(fold.fold(before, fold.widen(lanes, lanes.load(address))))
+def _sources(source: Any, places: List[Any], count: Any, size: Any) -> List[Any]:
+    """Where they are. In place of a pack that is not there, the last one is read."""
+    last = count - Uint64(1)
+    return [source + cutlass.min(place, last) * size for place in places]
 
 
-def _stored(fold: Fold, lanes: Lanes, values: List[Any], address: Any) -> None:
-    lanes.store(address, fold.narrow(lanes, lanes.vector(values, fold.element)))
+def _loaded(fold: Fold, lanes: Lanes, ahead: Any, at: List[Any]) -> List[Any]:
+    """The packs of a member, which lie `ahead` of this PE's; all loads come first."""
+    vectors = [lanes.load(place + ahead) for place in at]
+    return [fold.widen(lanes, vector) for vector in vectors]
+
+
+def _started(fold: Fold, lanes: Lanes, ahead: Any, at: List[Any]) -> List[Any]:
+    """The first member's packs, as one list of words."""
+    return [
+        word for vector in _loaded(fold, lanes, ahead, at) for word in lanes.carried(vector)
+    ]
+
+
+def _vectors(fold: Fold, lanes: Lanes, values: List[Any]) -> List[Any]:
+    """The packs that such a list is of."""
+    each = lanes.words
+    return [
+        lanes.vector(values[k : k + each], fold.element) for k in range(0, len(values), each)
+    ]
+
+
+def _added(
+    fold: Fold, lanes: Lanes, values: List[Any], ahead: Any, at: List[Any]
+) -> List[Any]:
+    """The same with another member's packs."""
+    loaded = _loaded(fold, lanes, ahead, at)
+    folded = map(fold.fold, _vectors(fold, lanes, values), loaded)
+    return [word for vector in folded for word in lanes.carried(vector)]
+
+
+def _store(
+    fold: Fold, lanes: Lanes, values: List[Any], number: int, dest: Any, place: Any
+) -> None:
+    """Stores one of the packs in such a list."""
+    vector = _vectors(fold, lanes, values)[number]
+    lanes.store(dest + place * Uint64(lanes.bytes), fold.narrow(lanes, vector))
+
+
+@dsl.jit
+def _stored(
+    fold: Fold,
+    lanes: Lanes,
+    values: List[Any],
+    dest: Any,
+    places: List[Any],
+    count: Any,
+    many: int,
+) -> None:
+    """Stores the packs that are there."""
+    for k in cutlass.range_constexpr(many):
+        place = places[k]
+        if place < count:
+            _store(fold, lanes, values, k, dest, place)
 
 
 @dsl.jit
@@ -173,6 +236,7 @@ def _rounds(
     team: Team,
     fold: Fold,
     lanes: Lanes,
+    many: int,
     dest: Any,
     source: Any,
     count: Any,
@@ -180,25 +244,25 @@ def _rounds(
     epoch: Any,
     came: Any,
 ) -> Any:
-    """Folds `count` vectors. In place, or `source` may be read after `dest` is written: what a
-    round has read is written after all members have read it.
+    """Folds `count` vectors, of which a thread takes `many` in a round. In place, or `source` may
+    be read after `dest` is written: what a round has read is written after all members have read
+    it.
     """
     # CuTe takes what a loop calls methods of for something that the loop changes.
     rank, step, size = Uint64(group.rank()), Uint64(group.size()), Uint64(lanes.bytes)
     start = Uint64(0)
     while (start < count) & (came != Uint32(0)):
-        i = start + rank
-        # A thread that has none in the last round reads the last one, and stores nothing.
-        at = source + cutlass.min(i, count - Uint64(1)) * size
-        values = _started(fold, lanes, on_member(job, team, Int32(0), at))
+        places = _places(start + rank, step, many)
+        at = _sources(source, places, count, size)
+        values = _started(fold, lanes, on_member(job, team, Int32(0), Uint64(0)), at)
         for m in cutlass.range(Int32(1), team.n, Int32(1), unroll=1):
-            values = _added(fold, lanes, values, on_member(job, team, m, at))
+            values = _added(fold, lanes, values, on_member(job, team, m, Uint64(0)), at)
         if in_place:
             epoch += Uint64(1)
             came = meet(group, job, team, epoch)
-        if (i < count) & (came != Uint32(0)):
-            _stored(fold, lanes, values, dest + i * size)
-        start += step
+        if came != Uint32(0):
+            _stored(fold, lanes, values, dest, places, count, many)
+        start += step * Uint64(many)
     return epoch, came
 
 
@@ -219,10 +283,11 @@ def reduce(
     `has` is what ``shares`` gave.
     """
     fold = Fold(kind, op)
-    pack, one = Lanes(kind, 128 // kind.width), Lanes(kind, 1)
+    elements, many = round_of(kind)
+    pack, one = Lanes(kind, elements), Lanes(kind, 1)
     result = Int32(-1)
     if team.good:
-        epoch = first_epoch(team) + Uint64(1)
+        epoch = first_epoch(group, team) + Uint64(1)
         came = meet(group, job, team, epoch)
         nbytes = count * Uint64(one.bytes)
         everything, start, mixed = nbytes, source, dest | source
@@ -237,12 +302,13 @@ def reduce(
             packs = count // Uint64(pack.count)
         if cutlass.const_expr("packs" in has):
             epoch, came = _rounds(
-                group, job, team, fold, pack, dest, start, packs, in_place, epoch, came
+                group, job, team, fold, pack, many, dest, start, packs, in_place, epoch, came
             )
         if cutlass.const_expr("rest" in has):
-            done, left = packs * Uint64(16), count - packs * Uint64(pack.count)
+            done, left = packs * Uint64(pack.bytes), count - packs * Uint64(pack.count)
+            to, at = dest + done, start + done
             epoch, came = _rounds(
-                group, job, team, fold, one, dest + done, start + done, left, in_place, epoch, came
+                group, job, team, fold, one, 1, to, at, left, in_place, epoch, came
             )
         # In place the last round's meeting came after the last read.
         if (came != Uint32(0)) & (in_place == cutlass.Boolean(False)):

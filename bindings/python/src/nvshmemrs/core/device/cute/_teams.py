@@ -127,6 +127,9 @@ def meet(group: Any, job: Job, team: Team, epoch: Any) -> Any:
     return Uint32(group.any(broken) == Uint32(0))
 
 
-def first_epoch(team: Team) -> Any:
-    """How often the members have met in the team's slot."""
+def first_epoch(group: Any, team: Team) -> Any:
+    """How often the members have met in the team's slot. All threads of a group ask before they
+    meet; one of them may come from a call of its own, and has stored a new number then.
+    """
+    group.sync()
     return access.ld_relaxed_u64(team.counter)

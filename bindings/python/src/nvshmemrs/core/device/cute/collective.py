@@ -83,7 +83,7 @@ def _meeting(group: Any, operation: str, team: Any, slot: Any) -> Any:
 def _met(group: Any, job: Job, team: Team) -> Any:
     result = Int32(-1)
     if team.good:
-        if meet(group, job, team, first_epoch(team) + Uint64(1)) != Uint32(0):
+        if meet(group, job, team, first_epoch(group, team) + Uint64(1)) != Uint32(0):
             result = Int32(0)
     return result
 
@@ -121,7 +121,7 @@ def _broadcasted(
 ) -> Any:
     result = Int32(-1)
     if team.good:
-        epoch = first_epoch(team) + Uint64(1)
+        epoch = first_epoch(group, team) + Uint64(1)
         came = meet(group, job, team, epoch)
         if came != Uint32(0):
             if (team.me != root) | (to != start):
@@ -163,7 +163,7 @@ def _gathered(
     """Member m's part goes to the m-th place; it begins behind `skipped` elements of its source."""
     result = Int32(-1)
     if team.good:
-        epoch = first_epoch(team) + Uint64(1)
+        epoch = first_epoch(group, team) + Uint64(1)
         came = meet(group, job, team, epoch)
         if came != Uint32(0):
             # Each member begins with another one.

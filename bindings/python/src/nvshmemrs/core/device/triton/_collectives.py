@@ -137,7 +137,18 @@ def good_arrays(ctx, operation, dest, dest_n, source, source_n):
 
 
 @triton.jit
-def broadcast(ctx, team, dest, source, n, root, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+def overlap(dest, dest_n, source, source_n):
+    """Whether two arrays share memory; the same on all members. Written so that the compiler cannot
+    tell: of code that it knows to be dead, Triton 3.6 crashes.
+    """
+    SIZE: tl.constexpr = (dest.dtype.element_ty.primitive_bitwidth + 7) // 8
+    to = dest.to(tl.int64)
+    start = source.to(tl.int64)
+    return (to < start + source_n * SIZE) & (start < to + dest_n * SIZE)
+
+
+@triton.jit
+def broadcast(ctx, team, dest, source, n, root, slot=0, part=None, parts=None, BLOCK: tl.constexpr = None):
     """n elements of the root's `source` to every member's `dest`, the root's too. `root` is a number
     in the team.
     """
@@ -147,6 +158,8 @@ def broadcast(ctx, team, dest, source, n, root, slot=0, part=None, parts=None, B
     if good_arrays(ctx, OP_BROADCAST, dest, count, source, count) == 0:
         place = place * 0 - 1
     if (root < 0) | (root >= t.n):
+        if CHECK:
+            report(ctx, 6, OP_BROADCAST, ctx.my_pe, tl.full((), 0, tl.int64) + root, 0)
         place = place * 0 - 1
     result = meet(ctx, t, place)
     if result == 0:
@@ -179,13 +192,13 @@ def gather(ctx, team, dest, source, n, slot, part, parts, OPERATION: tl.constexp
 
 
 @triton.jit
-def fcollect(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+def fcollect(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = None):
     """All-gather: member m's n elements of `source` to place m * n of every member's `dest`."""
     return gather(ctx, team, dest, source, n, slot, part, parts, OP_FCOLLECT, BLOCK)
 
 
 @triton.jit
-def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
+def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: tl.constexpr = None):
     """Member m's n elements at place k * n of its `source` to place m * n of member k's `dest`."""
     return gather(ctx, team, dest, source, n, slot, part, parts, OP_ALLTOALL, BLOCK)
 
@@ -258,15 +271,14 @@ def fold_part(ctx, t, dest, source, begin, end, mine, all_, OP: tl.constexpr, EV
 @triton.jit
 def reduce(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
     """One-shot all-reduce: every member folds all n elements of all members, in the order of the
-    team. `dest` and `source` must be different memory; returns -1 if they are the same.
+    team. `dest` and `source` must not overlap; returns -1 if they do. reduce_two_shot works in place.
     """
     mine, all_ = share(part, parts)
     t, place = enter(ctx, OP_REDUCE, team, mine + slot)
     count = tl.full((), 0, tl.int64) + n
     if good_arrays(ctx, OP_REDUCE, dest, count, source, count) == 0:
         place = place * 0 - 1
-    # Written so that the compiler cannot tell: of code that it knows to be dead, Triton 3.6 crashes.
-    if on(ctx, t, dest, t.me).to(tl.int64) == source.to(tl.int64):
+    if overlap(dest, count, source, count):
         place = place * 0 - 1
     result = meet(ctx, t, place)
     if result == 0:
@@ -280,7 +292,8 @@ def reduce_two_shot(
     ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048
 ):
     """Two-shot all-reduce: each member folds its share of the elements, and stores the results to
-    every member. `dest` may be `source`. The elements' bits are those of `reduce`.
+    every member. `dest` may be `source`. The elements' bits are those of `reduce`. It is a protocol
+    of this module's own: all members call it in Triton, with the same n, parts and BLOCK.
     """
     mine, all_ = share(part, parts)
     t, place = enter(ctx, OP_REDUCE, team, mine + slot)
@@ -301,12 +314,14 @@ def reduce_two_shot(
 @triton.jit
 def reducescatter(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
     """Member m gets the elements from m * n to (m + 1) * n of `source`, folded over all members, in
-    its `dest`. `dest` must not overlap `source`.
+    its `dest`. `dest` and `source` must not overlap; returns -1 if they do.
     """
     mine, all_ = share(part, parts)
     t, place = enter(ctx, OP_REDUCESCATTER, team, mine + slot)
     count = tl.full((), 0, tl.int64) + n
     if good_arrays(ctx, OP_REDUCESCATTER, dest, count, source, count * t.n) == 0:
+        place = place * 0 - 1
+    if overlap(dest, count, source, count * t.n):
         place = place * 0 - 1
     result = meet(ctx, t, place)
     if result == 0:

@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 from triton.language.core import _aggregate
 
-from ._settings import INTERPRETED
+from ._settings import INTERPRETED, give_up
 
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
 POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)
@@ -26,8 +26,11 @@ OP_PUT = tl.constexpr(50)
 OP_GET = tl.constexpr(51)
 OP_PUT_SIGNAL = tl.constexpr(52)
 OP_SIGNAL_OP = tl.constexpr(53)
+OP_SIGNAL_FETCH = tl.constexpr(66)
 OP_ATOMIC = tl.constexpr(77)
-
+OP_TEST = tl.constexpr(92)
+OP_TEST_ALL = tl.constexpr(93)
+OP_TEST_ANY = tl.constexpr(94)
 
 
 @_aggregate
@@ -108,9 +111,22 @@ def ptr(ctx, p, pe):
 
 
 @triton.jit
+def stop():
+    """Ends the kernel with an error; in the interpreter, it raises one."""
+    if INTERPRETED:
+        give_up()
+    else:
+        # What any thread of the program has reported is written by then.
+        tl.debug_barrier()
+        zero = tl.program_id(0)
+        tl.inline_asm_elementwise("{ trap; mov.b32 $0, $1; }", "=r,r", [zero], dtype=tl.int32, is_pure=False, pack=1)
+
+
+@triton.jit
 def report(ctx, kind, operation, pe, address, size):
-    """Keeps what was wrong with a call, unless something was before. The host's runtime_check and
-    finalize return it.
+    """Keeps what was wrong with a call, unless something was before, and ends the kernel. The host's
+    runtime_check and finalize return it. Other PEs may wait for this one, and learn from its end
+    that it does not come.
     """
     at = tl.load(ctx.job.to(tl.pointer_type(tl.int64)) + 5)
     words = at.to(tl.pointer_type(tl.int32))
@@ -130,6 +146,14 @@ def report(ctx, kind, operation, pe, address, size):
             tl.store(long + 4, tl.full((), 0, tl.int64) + size)
             tl.debug_barrier()
             tl.atomic_xchg(words, zero + 2, sem="release", scope="sys")
+        else:
+            # Another program may still be writing, and a trap ends it, too.
+            state = tl.atomic_add(words, 0, sem="acquire", scope="sys")
+            turns = zero
+            while (state == 1) & (turns < 1 << 20):
+                state = tl.atomic_add(words, 0, sem="acquire", scope="sys")
+                turns += 1
+    stop()
 
 
 @triton.jit

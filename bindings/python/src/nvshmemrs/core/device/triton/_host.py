@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any, Dict, Optional, Tuple
 
@@ -10,10 +11,10 @@ from triton import knobs  # type: ignore[import-not-found, import-untyped, unuse
 
 from ... import _foreign
 from ..._arguments import integer, shown, team_of
-from ..._job import job
+from ..._job import job, lib
 from ...collective import barrier
 from ...direct import team_my_pe, team_n_pes
-from ...memory import Buffer, buffer, free
+from ...memory import Buffer, buffer, free, owner_of
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid, Teams
 from ...teams import team_translate_pe
 from .. import state as device_state
@@ -128,18 +129,26 @@ def state() -> Pointer:
     return Pointer(found.pointer, "int64", (8,), None)
 
 
-def wrap(array: Any) -> Any:
+def wrap(array: Any, symmetric: bool = True) -> Any:
     """An array of NumPy's, CuPy's, or of the symmetric heap, as an argument of a kernel; no copy is
     made. torch's tensors need no wrapping, and are returned as they are.
 
-    Local. NvshmemInvalid if it is no array, has elements that Triton has no type for, or is not
-    contiguous. NotSupportedError if kernels run where its memory is not.
+    The array must lie in symmetric memory, as all memory must that kernels of other PEs access.
+    With ``symmetric=False`` it may lie anywhere: kernels of this PE only load and store it.
+
+    Local. NvshmemInvalid if it is no array, is not symmetric or was freed, has elements that Triton
+    has no type for, or is not contiguous. NotInitializedError without a job, unless `symmetric` is
+    False. NotSupportedError if kernels run where its memory is not.
     """
-    if isinstance(array, Pointer) or hasattr(array, "untyped_storage"):
+    if isinstance(array, Pointer):
         return array
     found = _foreign.described(array, "array")
     if found is None:
         raise NvshmemInvalid(f"wrap takes an array, not {shown(array)}")
+    if hasattr(array, "untyped_storage"):
+        if symmetric:
+            _expect_symmetric(array, found)
+        return array
     if found.dtype is None:
         raise NvshmemInvalid("wrap: bytes have no element type; make an array of them")
     if not found.c_contiguous:
@@ -156,7 +165,27 @@ def wrap(array: Any) -> Any:
             "wrap: this is memory of the host, and Triton compiles for GPUs; set TRITON_INTERPRET=1 "
             "before Triton is imported to run kernels on the host"
         )
-    return Pointer(found.address, _name(found.dtype), found.shape, array)
+    name = _name(found.dtype)
+    if symmetric:
+        _expect_symmetric(array, found)
+    return Pointer(found.address, name, found.shape, array)
+
+
+def _expect_symmetric(array: Any, found: _foreign.Described) -> None:
+    """Raises unless all of an array lies in this PE's symmetric memory, and was not freed."""
+    if not job.runtime:
+        raise NotInitializedError("wrap: this process is not a PE; call init first")
+    owner = owner_of(array)
+    if owner is not None:
+        owner.live_address()
+    me, peer = int(team_my_pe(Teams.TEAM_WORLD)), ctypes.c_void_p()
+    for address in (found.address, found.address + max(found.nbytes, 1) - 1):
+        if lib.nvshmemrs_ptr(job.runtime, address, me, ctypes.byref(peer)):
+            raise NvshmemInvalid(
+                f"wrap: the array at {found.address:#x}, of {found.nbytes} bytes, is not symmetric "
+                "memory, so no other PE has it: allocate it by nvshmem.array or nvshmem.tensor, or "
+                "pass symmetric=False if only kernels of this PE use it"
+            )
 
 
 _NAMES: Dict[str, str] = {

@@ -49,22 +49,26 @@ def get_tile(ctx, dest, source, pe, mask=None):
 
 @triton.jit
 def copy_part(dest, source, n, part, parts, BLOCK: tl.constexpr):
-    """Copies part number `part` of `parts` of n elements. Only the last block has a mask."""
+    """Copies part number `part` of `parts` of n elements. Only the last block has a mask. Without a
+    BLOCK it is 8 KiB, so each thread of four warps has four loads of 16 bytes under way.
+    """
+    SIZE: tl.constexpr = (dest.dtype.element_ty.primitive_bitwidth + 7) // 8
+    WIDTH: tl.constexpr = 8192 // SIZE if BLOCK is None else BLOCK
     count = tl.full((), 0, tl.int64) + n
-    lanes = tl.arange(0, BLOCK)
-    full = count // BLOCK
+    lanes = tl.arange(0, WIDTH)
+    full = count // WIDTH
     for block in range(part, full, parts):
-        at = block * BLOCK + lanes
+        at = block * WIDTH + lanes
         tl.store(dest + at, tl.load(source + at))
-    if (full % parts == part) & (full * BLOCK < count):
-        at = full * BLOCK + lanes
+    if (full % parts == part) & (full * WIDTH < count):
+        at = full * WIDTH + lanes
         tl.store(dest + at, tl.load(source + at, mask=at < count), mask=at < count)
 
 
 @triton.jit
-def put(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = 2048):
+def put(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = None):
     """Copies n elements from this PE's `source` to `dest` of PE `pe`. Of `parts` programs that call,
-    program number `part` copies its share. Orders nothing.
+    program number `part` copies its share, block by block of BLOCK elements. Orders nothing.
     """
     SIZE: tl.constexpr = (dest.dtype.element_ty.primitive_bitwidth + 7) // 8
     good = True
@@ -75,7 +79,7 @@ def put(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = 2048):
 
 
 @triton.jit
-def get(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = 2048):
+def get(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = None):
     """Copies n elements from `source` of PE `pe` to this PE's `dest`. When it returns, the program's
     threads see them after they have met, as all functions for memory of this program do.
     """
@@ -89,10 +93,17 @@ def get(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = 2048):
 
 
 @triton.jit
+def expect_op(OP: tl.constexpr):
+    """An error of the compiler unless OP is one of the two."""
+    tl.static_assert((OP == SIGNAL_SET) | (OP == SIGNAL_ADD), "OP must be SIGNAL_SET or SIGNAL_ADD")
+
+
+@triton.jit
 def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
     """Sets the signal at `signal` of PE `pe`, or adds to it. Orders nothing before it: where it
     announces data, call fence first, or use put_signal or store_signal.
     """
+    expect_op(OP)
     good = True
     if CHECK:
         good = good_range(ctx, OP_SIGNAL_OP, pe, signal, 8, 8)
@@ -109,6 +120,7 @@ def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
 @triton.jit
 def announce(ctx, signal, value, pe, OP: tl.constexpr):
     """A signal that announces what all threads of the program have done before."""
+    expect_op(OP)
     good = True
     if CHECK:
         good = good_range(ctx, OP_PUT_SIGNAL, pe, signal, 8, 8)
@@ -124,7 +136,7 @@ def announce(ctx, signal, value, pe, OP: tl.constexpr):
 
 @triton.jit
 def put_signal(
-    ctx, dest, source, n, signal, value, pe, OP: tl.constexpr = SIGNAL_SET, part=0, parts=1, BLOCK: tl.constexpr = 2048
+    ctx, dest, source, n, signal, value, pe, OP: tl.constexpr = SIGNAL_SET, part=0, parts=1, BLOCK: tl.constexpr = None
 ):
     """As put, and then as signal_op. Whoever sees the signal by a wait or a test sees the data, and
     what this program did before. With several `parts` each signals: take SIGNAL_ADD and wait for

@@ -10,12 +10,18 @@ import numpy as np
 import triton
 import triton.language as tl
 
+from ..._job import check, job, lib
+from ...nvshmem_types import NvshmemError
+
 # Whether kernels run in Triton's interpreter (TRITON_INTERPRET=1).
 INTERPRETED = tl.constexpr(bool(triton.knobs.runtime.interpret))
 # Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK=1).
 CHECK = tl.constexpr(os.environ.get("NVSHMEMRS_DEVICE_CHECK", "") == "1")
 # Loads and stores with order came with Triton 3.9; before it, atomics take their place.
 ORDERED = tl.constexpr(hasattr(tl, "atomic_load"))
+# So did a wait for one value. The interpreter's never lets another process have the processor, so
+# it is for compiled kernels only.
+POLLED = tl.constexpr(hasattr(tl, "atomic_poll") and not INTERPRETED.value)
 
 
 def pause():
@@ -23,12 +29,19 @@ def pause():
     os.sched_yield()
 
 
-# So that the compiler passes over its name, in branches that it leaves out.
+def give_up():
+    """Raises what is wrong with a call, in the interpreter, where kernels have no trap."""
+    check(lib.nvshmemrs_runtime_check(job.runtime))
+    raise NvshmemError("a kernel has ended itself, because another call was wrong before")
+
+
+# So that the compiler passes over their names, in branches that it leaves out.
 pause.__triton_builtin__ = True
+give_up.__triton_builtin__ = True
 
 
 def check_interpreter():
-    """Raises ImportError if Triton's interpreter cannot work with this NumPy: before Triton 3.9 it makes
+    """Raises ImportError if Triton's interpreter cannot work with this NumPy: before Triton 3.7 it makes
     numbers of arrays with one element, which NumPy has given up.
     """
     from triton.runtime import interpreter
@@ -40,5 +53,5 @@ def check_interpreter():
     except TypeError:
         raise ImportError(
             f"the interpreter of Triton {triton.__version__} does not work with NumPy {np.__version__}: "
-            "pip install 'numpy<2.4', or Triton 3.9"
+            "pip install 'numpy<2.4', or Triton 3.7 or later"
         ) from None

@@ -7,9 +7,20 @@ A wait ends, too, when the job is broken; `aborted` tells.
 import triton
 import triton.language as tl
 
-from ._context import OP_SIGNAL_WAIT, OP_WAIT_UNTIL, POLLS, aborted, good_block, good_range
+from ._context import (
+    OP_SIGNAL_FETCH,
+    OP_SIGNAL_WAIT,
+    OP_TEST,
+    OP_TEST_ALL,
+    OP_TEST_ANY,
+    OP_WAIT_UNTIL,
+    POLLS,
+    aborted,
+    good_block,
+    good_range,
+)
 from ._order import load_acquire
-from ._settings import CHECK, INTERPRETED, pause
+from ._settings import CHECK, INTERPRETED, POLLED, pause
 
 CMP_EQ = tl.constexpr(0)
 CMP_NE = tl.constexpr(1)
@@ -37,10 +48,34 @@ def compare(CMP: tl.constexpr, left, right):
         return left >= right
 
 
+# How long Triton's own wait looks before this module looks at the abort word, in nanoseconds.
+POLL_NS = tl.constexpr(100_000)
+
+
 @triton.jit
 def poll(ctx, p, CMP: tl.constexpr, value):
     """Waits until the word at `p` compares; what it was then."""
     limit = (tl.full((), 0, p.dtype.element_ty) + value).to(p.dtype.element_ty)
+    if POLLED and CMP == CMP_EQ:
+        # One thread looks, and the program's threads meet once, and not after each look.
+        seen = limit
+        waiting = True
+        while waiting:
+            waiting = tl.atomic_poll(p, limit, sem="acquire", scope="sys", timeout_ns=POLL_NS) == 0
+            if waiting:
+                if aborted(ctx):
+                    seen = load_acquire(p)
+                    waiting = False
+    else:
+        seen = look(ctx, p, CMP, limit)
+    # All threads of the program come after the one that has seen it.
+    tl.debug_barrier()
+    return seen
+
+
+@triton.jit
+def look(ctx, p, CMP: tl.constexpr, limit):
+    """Loads the word at `p` until it compares."""
     seen = load_acquire(p)
     waiting = compare(CMP, seen, limit) == 0
     polls = tl.full((), 1, tl.int32)
@@ -52,8 +87,6 @@ def poll(ctx, p, CMP: tl.constexpr, value):
             pause()
         if polls % POLLS == 0:
             waiting = waiting & (aborted(ctx) == 0)
-    # All threads of the program come after the one that has seen it.
-    tl.debug_barrier()
     return seen
 
 
@@ -72,7 +105,13 @@ def signal_wait_until(ctx, signal, CMP: tl.constexpr, value):
 @triton.jit
 def signal_fetch(ctx, signal):
     """This PE's signal; an acquire."""
-    return load_acquire(signal)
+    seen = tl.full((), 0, signal.dtype.element_ty)
+    good = True
+    if CHECK:
+        good = good_range(ctx, OP_SIGNAL_FETCH, ctx.my_pe, signal, 8, 8)
+    if good:
+        seen = load_acquire(signal)
+    return seen
 
 
 @triton.jit
@@ -147,7 +186,11 @@ def wait_until_any(ctx, p, CMP: tl.constexpr, value, mask=None):
 @triton.jit
 def test(ctx, p, CMP: tl.constexpr, value):
     """Whether this PE's word, or which words of a block, compare with `value` now; an acquire."""
-    result = compare(CMP, load_acquire(p), value)
+    if CHECK:
+        good = good_block(ctx, OP_TEST, ctx.my_pe, p, tl.full(p.shape, 1, tl.int1))
+        result = compare(CMP, load_acquire(p, mask=good), value)
+    else:
+        result = compare(CMP, load_acquire(p), value)
     tl.debug_barrier()
     return result
 
@@ -156,6 +199,8 @@ def test(ctx, p, CMP: tl.constexpr, value):
 def test_all(ctx, p, CMP: tl.constexpr, value, mask=None):
     """Whether all words of a block of pointers compare now."""
     counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
+    if CHECK:
+        counted = good_block(ctx, OP_TEST_ALL, ctx.my_pe, p, counted)
     held = compare(CMP, load_acquire(p, mask=counted), value) | (counted == 0)
     tl.debug_barrier()
     return tl.min(held.to(tl.int32)) != 0
@@ -165,6 +210,8 @@ def test_all(ctx, p, CMP: tl.constexpr, value, mask=None):
 def test_any(ctx, p, CMP: tl.constexpr, value, mask=None):
     """The place of a word of a block of pointers (1-D) that compares now; -1 if none does."""
     counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
+    if CHECK:
+        counted = good_block(ctx, OP_TEST_ANY, ctx.my_pe, p, counted)
     found = first_of(counted & compare(CMP, load_acquire(p, mask=counted), value))
     tl.debug_barrier()
     return found

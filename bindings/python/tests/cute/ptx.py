@@ -1,0 +1,325 @@
+"""Runs the PTX of kernels in Python, one instruction of a thread after the other, where there is no
+GPU: what CuTe's kernels consist of, and no more. Memory is that of this process. Threads take turns
+by chance, so what orders nothing shows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import re
+import struct
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+_WORDS = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
+_FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
+
+
+class Trap(Exception):
+    """A kernel has ended itself."""
+
+
+class Thread:
+    """A thread: where it is, its registers, and the meeting in which it waits."""
+
+    def __init__(self, block: "Block", number: int) -> None:
+        self.block, self.number, self.at = block, number, 0
+        self.registers: Dict[str, int] = {"%tid.x": number, "%ntid.x": block.size}
+        self.waits: Optional[Tuple[str, str, int]] = None
+        self.ended = False
+
+
+class Block:
+    """The threads of a block, which is a launch of its own, and the arguments by their names."""
+
+    def __init__(self, kernel: "Kernel", size: int, *arguments: bytes) -> None:
+        self.kernel, self.size = kernel, size
+        self.arguments = dict(zip(kernel.parameters, arguments))
+        self.threads = [Thread(self, number) for number in range(size)]
+        self.stores = 0
+
+
+def bits_of(kind: str) -> int:
+    """The bits of a type such as u32."""
+    return 1 if kind == "pred" else int(kind[1:])
+
+
+def signed(value: int, bits: int) -> int:
+    """The number that bits are in two's complement."""
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def number(kind: str, bits: int) -> Any:
+    """Bits as a number of a type."""
+    size = bits_of(kind)
+    if kind in _FLOATS:
+        return struct.unpack(_FLOATS[kind], bits.to_bytes(size // 8, "little"))[0]
+    return signed(bits, size) if kind[0] == "s" else bits
+
+
+def to_bits(kind: str, value: Any) -> int:
+    """A number's bits."""
+    if kind in _FLOATS:
+        return int.from_bytes(struct.pack(_FLOATS[kind], value), "little")
+    return int(value) & ((1 << bits_of(kind)) - 1)
+
+
+_TWO: Dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "div": lambda a, b: a / b if isinstance(a, float) else int(a / b) if a < 0 else a // b,
+    "rem": lambda a, b: a % b,
+    "exch": lambda a, b: b,
+}
+_COMPARE: Dict[str, Callable[[Any, Any], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "ltu": lambda a, b: not a >= b,
+    "gtu": lambda a, b: not a <= b,
+    "num": lambda a, b: a == a and b == b,
+}
+
+
+class Kernel:
+    """A kernel's instructions, by the text that the compiler wrote."""
+
+    def __init__(self, text: str) -> None:
+        head, body = re.search(r"\.entry\s+[\w$]+\((.*?)\)\s*[^{]*\{(.*)\n\}", text, re.S).groups()
+        self.parameters = re.findall(r"(\w+_param_\d+)", head)
+        body = re.sub(r"//[^\n]*", "", body)
+        self.labels: Dict[str, int] = {}
+        self.steps: List[Tuple[str, str, List[str]]] = []
+        # A label in braces is known there only; this is the number of the pair of braces.
+        scope, pairs = "", 0
+        for line in re.findall(r"\s*\$?\w+:|[^;{}]*(?:\{[^;{}]*\}[^;{}]*)*;|\{|\}", body):
+            line = line.strip().rstrip(";").strip()
+            if line == "{":
+                scope, pairs = f" in {pairs}", pairs + 1
+            elif line == "}":
+                scope = ""
+            elif line.endswith(":"):
+                self.labels[line[:-1] + ("" if line[0] == "$" else scope)] = len(self.steps)
+            elif line and line[0] != ".":
+                self._add(line, scope)
+
+    def _add(self, line: str, scope: str) -> None:
+        found = re.match(r"(?:@(!?%?\w+)\s+)?([\w.:]+)\s*(.*)", line, re.S)
+        assert found, line
+        parts = re.findall(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+", found[3])
+        if found[2].startswith("bra") and parts[0][0] != "$":
+            parts[0] += scope
+        self.steps.append((found[1] or "", found[2], parts))
+
+
+def value_of(thread: Thread, word: str) -> int:
+    """An operand's bits."""
+    if word in thread.registers:
+        return thread.registers[word]
+    if word[:2] in ("0f", "0d"):
+        return int(word[2:], 16)
+    if word.lstrip("-").isdigit() or word.startswith("0x"):
+        return int(word.rstrip("U"), 0)
+    if word.startswith(("%ctaid", "%tid")):
+        return 0
+    if word.startswith(("%nctaid", "%ntid")):
+        return 1
+    if word.startswith(("%SP", "__local", "printf")):
+        return 0
+    raise KeyError(word)
+
+
+def _set(thread: Thread, word: str, value: int) -> None:
+    if word != "_":
+        thread.registers[word] = value
+
+
+def _parts(word: str) -> List[str]:
+    """The registers of a vector, or the one."""
+    return re.findall(r"[^{},\s]+", word)
+
+
+def _place(thread: Thread, word: str) -> int:
+    base, _, offset = word.strip("[]").partition("+")
+    return value_of(thread, base) + int(offset or 0)
+
+
+def _load(thread: Thread, kinds: List[str], parts: List[str]) -> None:
+    size = bits_of(kinds[-1]) // 8
+    for k, word in enumerate(_parts(parts[0])):
+        if "param" in kinds:
+            name, _, offset = parts[1].strip("[]").partition("+")
+            start = int(offset or 0) + k * size
+            found = thread.block.arguments[name][start : start + size]
+            _set(thread, word, int.from_bytes(found, "little"))
+        else:
+            at = _place(thread, parts[1]) + k * size
+            assert at % size == 0 and _place(thread, parts[1]) % (size * len(_parts(parts[0]))) == 0
+            _set(thread, word, _WORDS[size].from_address(at).value)
+
+
+def _store(thread: Thread, kinds: List[str], parts: List[str]) -> None:
+    thread.block.stores += 1
+    size, words = bits_of(kinds[-1]) // 8, _parts(parts[1])
+    at = _place(thread, parts[0])
+    assert at % (size * len(words)) == 0, at
+    for k, word in enumerate(words):
+        held = value_of(thread, word) & ((1 << 8 * size) - 1)
+        _WORDS[size].from_address(at + k * size).value = held
+
+
+def _modify(thread: Thread, kinds: List[str], parts: List[str], gives: bool) -> None:
+    kind, given = kinds[-1], parts[2:] if gives else parts[1:]
+    at = _place(thread, parts[1] if gives else parts[0])
+    word = _WORDS[bits_of(kind) // 8].from_address(at)
+    old, values = word.value, [value_of(thread, part) for part in given]
+    if "cas" in kinds:
+        word.value = values[1] if old == values[0] else old
+    else:
+        word.value = to_bits(kind, _TWO[kinds[-2]](number(kind, old), number(kind, values[0])))
+    if gives:
+        _set(thread, parts[0], old)
+
+
+def _moved(thread: Thread, kind: str, parts: List[str]) -> None:
+    """A move, which may take a word apart or put it together."""
+    to, source = _parts(parts[0]), _parts(parts[1])
+    each = bits_of(kind) // max(len(to), len(source))
+    whole = sum(value_of(thread, word) << (each * k) for k, word in enumerate(source))
+    for k, word in enumerate(to):
+        part = whole if len(to) == 1 else whole >> (each * k) & ((1 << each) - 1)
+        _set(thread, word, part)
+
+
+def _permuted(a: int, b: int, how: int) -> int:
+    data = (a | b << 32).to_bytes(8, "little")
+    found = 0
+    for k in range(4):
+        pick = how >> 4 * k & 15
+        byte = data[pick & 7]
+        found |= ((0xFF if byte & 0x80 else 0) if pick & 8 else byte) << 8 * k
+    return found
+
+
+def _converted(kinds: List[str], value: int) -> int:
+    to, source = kinds[-2:]
+    taken = number(source, value & ((1 << bits_of(source)) - 1))
+    return to_bits(to, taken)
+
+
+def _computed(name: str, kinds: List[str], values: List[int]) -> int:
+    """What an instruction without memory gives."""
+    kind = kinds[-1] if kinds else ""
+    if name == "selp":
+        return values[0] if values[2] else values[1]
+    if name == "setp":
+        size = bits_of(kind)
+        a, b = (number(kind, value & ((1 << size) - 1)) for value in values[:2])
+        found = int(_COMPARE[kinds[0]](a, b))
+        return _TWO[kinds[1]](found, values[2]) if len(values) > 2 else found
+    if name == "prmt":
+        return _permuted(*values)
+    if name == "cvt":
+        return _converted(kinds, values[0])
+    if name in ("shl", "shr"):
+        size = bits_of(kind)
+        whole = number(kind, values[0] & ((1 << size) - 1))
+        return to_bits(kind, whole << values[1] if name == "shl" else whole >> min(values[1], 64))
+    if name == "popc":
+        return bin(values[0]).count("1")
+    given = [number(kind, value & ((1 << bits_of(kind)) - 1)) for value in values]
+    if name in ("not", "neg"):
+        return to_bits(kind, ~given[0] if name == "not" else -given[0]) & ((1 << bits_of(kind)) - 1)
+    if name == "mad":
+        return to_bits(kind, given[0] * given[1] + given[2])
+    if "wide" in kinds:
+        return to_bits(kind[0] + str(2 * bits_of(kind)), given[0] * given[1])
+    if "hi" in kinds:
+        return to_bits(kind, given[0] * given[1] >> bits_of(kind))
+    return to_bits(kind, _TWO[name](*given))
+
+
+_NOTHING = ("fence", "membar", "prefetch", "st.param", "call", "ret.uni", "nop")
+
+
+def step(thread: Thread) -> None:
+    """The thread's next instruction."""
+    kernel = thread.block.kernel
+    if thread.at >= len(kernel.steps):
+        thread.ended = True
+        return
+    guard, operation, parts = kernel.steps[thread.at]
+    thread.at += 1
+    if guard and value_of(thread, guard.lstrip("!")) == int(guard[0] == "!"):
+        return
+    name, *kinds = operation.split(".")
+    if operation.startswith(_NOTHING):
+        return
+    if name == "bra":
+        thread.at = kernel.labels[parts[0]]
+    elif name in ("ret", "exit"):
+        thread.ended = True
+    elif name == "trap":
+        raise Trap(f"thread {thread.number}")
+    elif name in ("bar", "barrier", "vote"):
+        group = "warp" if "warp" in kinds or name == "vote" else "block"
+        votes = name == "vote" or "red" in kinds
+        vote = value_of(thread, parts[1 if name == "vote" else 2]) if votes else 0
+        thread.waits = (group, parts[0] if votes else "_", vote)
+    elif name == "ld":
+        _load(thread, kinds, parts)
+    elif name == "st":
+        _store(thread, kinds, parts)
+    elif name in ("atom", "red"):
+        _modify(thread, kinds, parts, name == "atom")
+    elif name == "mov":
+        _moved(thread, kinds[-1], parts)
+    elif name == "cvta":
+        _set(thread, parts[0], value_of(thread, parts[1]))
+    else:
+        _set(thread, parts[0], _computed(name, kinds, [value_of(thread, p) for p in parts[1:]]))
+
+
+def _met(thread: Thread) -> bool:
+    """Ends the meeting in which a thread waits, if its group is complete."""
+    assert thread.waits
+    first = thread.number - thread.number % 32
+    threads = thread.block.threads
+    group = threads[first : first + 32] if thread.waits[0] == "warp" else threads
+    inside = [other for other in group if not other.ended]
+    if not all(other.waits and other.waits[0] == thread.waits[0] for other in inside):
+        return False
+    vote = int(any(other.waits[2] for other in inside if other.waits))
+    for other in inside:
+        assert other.waits
+        _set(other, other.waits[1], vote)
+        other.waits = None
+    return True
+
+
+def run(blocks: List[Block], seed: int = 0, limit: int = 4_000_000) -> None:
+    """Runs blocks side by side to their end. Raises TimeoutError after so many instructions."""
+    chance = random.Random(seed)
+    left = [thread for block in blocks for thread in block.threads]
+    done = 0
+    while left:
+        thread = chance.choice(left)
+        if thread.waits and not _met(thread):
+            done += 1
+        turns = chance.randrange(1, 64)
+        while turns and not thread.waits and not thread.ended:
+            step(thread)
+            turns, done = turns - 1, done + 1
+        if thread.ended:
+            left.remove(thread)
+        if done > limit:
+            raise TimeoutError(f"{len(left)} threads have not ended after {done} instructions")

@@ -1,0 +1,199 @@
+"""What kernels of CuTe do, without a GPU: their PTX is run in Python, beside the CUDA header."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict, Tuple
+
+import numpy as np
+import pytest
+
+import nvshmemrs
+
+if importlib.util.find_spec("nvidia_cutlass_dsl") is None:
+    pytest.skip("nvidia-cutlass-dsl is not installed", allow_module_level=True)
+
+import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "cute"))
+import ptx  # noqa: E402
+from world import World  # noqa: E402
+
+del sys.path[0]
+
+KINDS = {"i1": cutlass.Int8, "i2": cutlass.Int16, "f4": cutlass.Float32, "f8": cutlass.Float64}
+
+
+def part(tensor: Any, start: Any, count: Any) -> Any:
+    return cute.make_tensor(tensor.iterator + start, cute.make_layout(count))
+
+
+@cute.kernel
+def in_place(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    nv.use(state)
+    nv.reduce_block(0, part(x, to, count), part(x, start, count), "sum")
+
+
+@cute.kernel
+def moved_block(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    nv.use(state)
+    nv.put_block(part(x, to, count), part(x, start, count), 1)
+
+
+@cute.kernel
+def moved_warp(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    nv.use(state)
+    if cute.arch.thread_idx()[0] < 32:
+        nv.put_warp(part(x, to, count), part(x, start, count), 1)
+
+
+@cute.kernel
+def moved(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    nv.use(state)
+    if cute.arch.thread_idx()[0] == 0:
+        nv.put(part(x, to, count), part(x, start, count), 1)
+
+
+@cute.kernel
+def one_comes_before(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    """A thread meets by itself in the slot in which all of its block meet then."""
+    nv.use(state)
+    if cute.arch.thread_idx()[0] == 0:
+        nv.barrier_all()
+    nv.barrier_all_block()
+    if cute.arch.thread_idx()[0] == 0:
+        nv.barrier_all()
+    nv.fcollect_block(0, part(x, to, count * nv.n_pes()), part(x, start, count))
+    if cute.arch.thread_idx()[0] < 32:
+        if cute.arch.thread_idx()[0] == 0:
+            nv.barrier_all()
+        nv.broadcast_warp(0, part(x, to, count), part(x, start, count))
+    nv.reduce_block(0, part(x, to, count), part(x, start, count), "sum")
+
+
+_made: Dict[Tuple[Any, str], Any] = {}
+
+
+def compiled(kernel: Any, kind: str) -> Any:
+    """A kernel for elements of a type, as its PTX says."""
+
+    @cute.jit
+    def launch(threads: Any, state: nv.State, x: Any, to: Any, start: Any, count: Any) -> None:
+        kernel(state, x, to, start, count).launch(grid=[1, 1, 1], block=[threads, 1, 1])
+
+    if (kernel, kind) not in _made:
+        element = KINDS[kind]
+        x = make_fake_compact_tensor(element, (1 << 16,), assumed_align=element.width // 8)
+        numbers = [cutlass.Int32(1)] * 3
+        given = (cute.Int32(32), nv.fake_state(), x, *numbers)
+        done = cute.compile(launch, *given, options="--gpu-arch sm_90a --keep-ptx")
+        _made[kernel, kind] = ptx.Kernel(done.__ptx__)
+    return _made[kernel, kind]
+
+
+def block(kernel: Any, kind: str, threads: int, world: World, pe: int, *numbers: int) -> Any:
+    """The block of a launch: `numbers` are places in the heap and how many elements."""
+    words = [struct.pack("<i", number) for number in numbers]
+    at = struct.pack("<Q", world.address(pe))
+    return ptx.Block(compiled(kernel, kind), threads, world.states[pe], at, *words)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """CuTe writes what it keeps to the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+def test_rounds_in_place_are_those_of_the_cuda_header(folder: Path) -> None:
+    library = folder / "rounds.so"
+    options = ["-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing"]
+    source = str(HERE / "cute/rounds.cpp")
+    include = f"-I{nvshmemrs.include_dir()}"
+    done = subprocess.run(
+        ["c++", *options, include, source, "-o", str(library)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    header = ctypes.CDLL(str(library))
+    met = set()
+    for kind in KINDS:
+        size = np.dtype(kind).itemsize
+        # Packs and a rest, only a rest, and places that are not aligned to sixteen bytes.
+        for threads, count, to in ((32, 16000 // size + 3, 0), (40, 7, 0), (32, 100, 1)):
+            values = (np.arange(count) % 5 + 1).astype(kind)
+            worlds = World(1), World(1)
+            for world in worlds:
+                world.view(0, kind, count)[:] = values
+            ptx.run([block(in_place, kind, threads, worlds[0], 0, to, 0, count)])
+            at = worlds[1].address(0)
+            header.reduce(
+                worlds[1].states[0], size, ctypes.c_void_p(at + to * size), ctypes.c_void_p(at),
+                ctypes.c_ulong(count), threads,
+            )  # fmt: skip
+            case = (kind, threads, count, to)
+            assert worlds[0].meetings(0) == worlds[1].meetings(0) > 1, case
+            met.add(worlds[0].meetings(0))
+            # Memory that overlaps otherwise gets what nobody promises, but in as many rounds.
+            for world in worlds if to == 0 else ():
+                assert (world.view(0, kind, count) == values).all(), case
+    assert len(met) > 3, met
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+@pytest.mark.parametrize("kind", ["i1", "f4"])
+def test_in_place_with_two_pes(folder: Path, kind: str) -> None:
+    for count in (3, 700):
+        world = World(2)
+        values = [((np.arange(count) * (pe + 3)) % 11).astype(kind) for pe in range(2)]
+        for pe in range(2):
+            world.view(pe, kind, count + 1)[:] = [*values[pe], 77]
+        ptx.run([block(in_place, kind, 32, world, pe, 0, 0, count) for pe in range(2)], seed=count)
+        for pe in range(2):
+            assert (world.view(pe, kind, count) == values[0] + values[1]).all(), (count, pe)
+            assert world.view(pe, kind, count + 1)[-1] == 77
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+def test_a_group_meets_before_it_reads_how_often_the_slot_has_met(folder: Path) -> None:
+    for seed in range(4):
+        world = World(2)
+        for pe in range(2):
+            world.view(pe, "f4", 4)[:] = 10 * pe + np.arange(4)
+        blocks = [block(one_comes_before, "f4", 64, world, pe, 8, 0, 4) for pe in range(2)]
+        ptx.run(blocks, seed, limit=1_000_000)
+        for pe in range(2):
+            assert world.view(pe, "f4", 4, 32).tolist() == [10, 12, 14, 16], (seed, pe)
+            assert world.view(pe, "f4", 4, 48).tolist() == [10, 11, 12, 13], (seed, pe)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+@pytest.mark.parametrize(
+    "kind, kernel", [("i1", moved_block), ("i2", moved_warp), ("f4", moved), ("f8", moved_block)]
+)
+def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
+    folder: Path, kind: str, kernel: Any
+) -> None:
+    size, count, threads = np.dtype(kind).itemsize, 1003, 40
+    for to, start, unit in ((4, 4, 16), (3, 3, 16), (2, 10, 8), (5, 1, 4), (3, 1, 2), (4, 1, 1)):
+        world = World(2)
+        values = np.arange(start + count).astype(kind)
+        world.view(0, kind, start + count)[:] = values
+        world.view(1, kind, to + count + 1)[:] = 99
+        putting = block(kernel, kind, threads, world, 0, to, start, count)
+        ptx.run([putting])
+        found = world.view(1, kind, to + count + 1)
+        assert (found[to : to + count] == values[start:]).all(), (to, start)
+        assert (found[:to] == 99).all() and found[-1] == 99, (to, start)
+        # `unit` is of elements; units are of sixteen bytes at most.
+        most = count // min(unit, 16 // size) + 32
+        assert putting.stores <= most, (to, start, putting.stores, most)
