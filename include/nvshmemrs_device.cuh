@@ -1241,7 +1241,7 @@ NVSHMEMRS_I_API void nvshmemrs_quiet(nvshmemrs::device::Given) { nvshmemrs::devi
 // Sources may be used again, of what the group's threads have put.
 #define NVSHMEMRS_I_FLUSH(SUFFIX, GROUP, ...) \
     NVSHMEMRS_I_API void nvshmemrs_flush##SUFFIX(nvshmemrs::device::Given) { nvshmemrs::device::GROUP::sync(); }
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_FLUSH)
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_FLUSH, )
 
 NVSHMEMRS_I_API void nvshmemrs_signal_op(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal, unsigned long value, int op, int pe) {
     using namespace nvshmemrs::device;
@@ -1469,7 +1469,7 @@ NVSHMEMRS_I_API int nvshmemrs_team_translate_pe(nvshmemrs::device::Given s, nvsh
     NVSHMEMRS_I_API int nvshmemrs_sync_all##SUFFIX(nvshmemrs::device::Given s, unsigned slot = 0) {                                    \
         return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, 0, slot);                              \
     }
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MEET)
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MEET, )
 
 // `n` counts elements of SIZE bytes; per member where there are parts.
 #define NVSHMEMRS_I_MOVES(SUFFIX, GROUP, PREFIX, MEM, API, TYPE, SIZE, CHECK)                                                          \
@@ -1535,6 +1535,6 @@ NVSHMEMRS_I_REDUCE_NUMBERS(bfloat16, NVSHMEMRS_I_SIXTEEN_API, H, Bfloat16Number,
         static_assert(sizeof(D) == sizeof(Located), "a double2");                                                                      \
         return reduce<GROUP, Located, MAX, REDUCE>(s, team, dest, source, n, slot);                                                    \
     }
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC)
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC, )
 
 #endif

@@ -47,6 +47,7 @@ void expect(int line, Status status, const std::string &word, const std::string 
 int main() {
     nvshmemrs::runtime none;
     EXPECT(NotInitialized, "runtime", "", none.my_pe());
+    EXPECT(NotInitialized, "`runtime` is in no job", "`init`", none.finalize(), 0);
     EXPECT(NotInitialized, "runtime", "", symmetric_array<int>(none, 4));
 
     auto rt = nvshmemrs::runtime::init();
@@ -107,6 +108,10 @@ int main() {
     EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.barrier(), 0);
     EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.reduce(plus, data.slice(0, 1)), 0);
     EXPECT(BadHandle, "`team`", "", nvshmemrs::team(rt.handle(), 0xdeadbeef).sync(), 0);
+    // Also where the ranges would not fit.
+    EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.broadcast(data.slice(0, 1), from, 0), 0);
+    EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.reduce(plus, data.slice(4, 1), from), 0);
+    EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.alltoalls(data, data, 9, 9, 9), 0);
     EXPECT(InvalidValue, "`size`", "-1", world.split_strided(0, 1, -1));
 
     // Objects that were moved from, freed or closed.
@@ -121,8 +126,33 @@ int main() {
     const nvshmemrs::symmetric_span<double> queued = data.on(other);
     other.close();
     EXPECT(BadHandle, "stream", "ended", queued.at(0)[0] = 1.0);
+    EXPECT(BadHandle, "`stream`", "", other.close(), 0);
     nvshmemrs::signal signal(rt), next(std::move(signal));
     EXPECT(NotInitialized, "runtime", "", signal.fetch());
+
+    // A signal that cannot be freed, because the PEs name different ones, stays; one that is moved to itself does, too.
+    nvshmemrs::signal third(rt), &mine = last ? next : third, &other_one = last ? third : next;
+    EXPECT(Mismatch, "", "", mine.free(), 0);
+    auto &same = mine;
+    mine = std::move(same);
+    mine.at(me).set(3);
+    CHECK(mine.fetch() == 3 && other_one.fetch() == 0);
+    next.free();
+    third.free();
+    EXPECT(NotInitialized, "runtime", "", third.free(), 0);
+
+    // A finalize that is refused: the runtime is still the object's.
+    nvshmemrs::stream busy(rt);
+    std::int32_t refused = 0;
+    busy.call([&] {
+        try {
+            rt.finalize();
+        } catch (const nvshmemrs::error &error) {
+            refused = static_cast<std::int32_t>(error.status());
+        }
+    });
+    busy.close();
+    CHECK(refused == static_cast<std::int32_t>(Status::Busy) && rt && rt.my_pe() == me);
     nvshmemrs::event event(rt);
     EXPECT(InvalidValue, "`start`", "recorded", event.milliseconds_since(event));
 
@@ -136,6 +166,8 @@ int main() {
     EXPECT(NotInitialized, "finalize", "", data.at(0)[0] = 1.0);
     EXPECT(NotInitialized, "finalize", "", data.free(), 0);
     EXPECT(NotInitialized, "finalize", "", world.barrier(), 0);
+    EXPECT(NotInitialized, "finalize", "", world.broadcast(data.slice(4, 1), from, 0), 0);
     EXPECT(NotInitialized, "runtime", "", rt.my_pe());
+    EXPECT(NotInitialized, "`runtime` is in no job", "finalized", rt.finalize(), 0);
     std::printf("misuse ok PE %d\n", me);
 }

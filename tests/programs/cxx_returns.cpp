@@ -40,6 +40,7 @@ int main(int argc, char **) {
     CHECK(!nobody && nobody.error().status() == nvshmemrs::ffi::Status::NotInitialized);
     CHECK(std::strlen(nobody.error().what()) > 10 && nobody.value_or(-1) == -1);
     CHECK(!sum_of_all(none, 1));
+    CHECK(!none.finalize());
 
     auto joined = nvshmemrs::runtime::init();
     CHECK(joined);
@@ -72,7 +73,10 @@ int main(int argc, char **) {
     CHECK(signal->on(*stream).wait_until(nvshmemrs::equal_to, me == 0 ? 0 : 3));
     CHECK(me + 1 == n || signal->at(me + 1).set(3));
     CHECK(stream->synchronize() && calls == 1);
+    CHECK(signal->free() && !signal->free());
     CHECK(rt.finalize());
+    const auto again = rt.finalize();
+    CHECK(!again && again.error().status() == nvshmemrs::ffi::Status::NotInitialized);
     std::printf("returns ok PE %d\n", me);
     std::fflush(stdout);
     // The value of an error ends the program with the error's text.

@@ -1,23 +1,13 @@
-//! The C++ layer: its headers by themselves, what it refuses to compile, and programs that use it on several PEs. `model.cpp` of the
-//! conformance programs and `programs/finalizers.cpp` use it, too.
+//! The C++ layer: what it refuses to compile, and programs that use it on several PEs. `model.cpp` of the conformance programs and
+//! `programs/finalizers.cpp` use it, too; `headers.rs` has each header by itself.
 
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::{HANG, Output, launcher, library, program, run, workspace};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
-
-/// The compilers to try: the machine's, and clang where it is installed.
-fn compilers() -> Vec<&'static str> {
-    let clang = Command::new("clang++").arg("--version").output().is_ok();
-    if clang {
-        vec!["c++", "clang++"]
-    } else {
-        vec!["c++"]
-    }
-}
 
 #[track_caller]
 fn compiler(name: &str, options: &[&str]) -> Command {
@@ -27,42 +17,6 @@ fn compiler(name: &str, options: &[&str]) -> Command {
         compiler.arg("-I").arg(workspace().join(folder));
     }
     compiler
-}
-
-#[track_caller]
-fn headers() -> Vec<PathBuf> {
-    let folder = workspace().join("bindings/cpp/include/nvshmemrs");
-    let entries = fs::read_dir(&folder).expect("the headers of C++");
-    let headers = entries.map(|entry| entry.expect("a header").path());
-    let headers: Vec<_> = headers.collect();
-    assert!(headers.len() >= 11, "{headers:?}");
-    headers
-}
-
-/// Every header by itself, twice in one file, in both standards; all of them together without exceptions.
-#[test]
-fn each_header_alone_is_cxx17_and_cxx20() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let alone = |name: &str, header: &Path, options: &[&str]| {
-        let stem = header.file_stem().expect("a name").to_string_lossy();
-        let source = folder.path().join(format!("{stem}.cpp"));
-        let include = format!("#include <nvshmemrs/{stem}.hpp>\n");
-        fs::write(&source, include.repeat(2)).expect("a source file");
-        let mut command = compiler(name, options);
-        run(command.arg("-fsyntax-only").arg(source), HANG).assert_success();
-    };
-    for name in compilers() {
-        for header in headers() {
-            alone(name, &header, &["-std=c++17"]);
-            alone(name, &header, &["-std=c++20"]);
-        }
-        for options in [
-            &["-std=c++17", "-fno-exceptions"][..],
-            &["-std=c++20", "-fno-exceptions", "-fno-rtti"],
-        ] {
-            alone(name, Path::new("nvshmemrs.hpp"), options);
-        }
-    }
 }
 
 /// Two files of one program, of which one throws and the other does not.

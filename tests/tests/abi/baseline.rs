@@ -85,6 +85,34 @@ fn nothing_of_the_baseline_is_gone_or_different() {
     );
 }
 
+/// What is not in the baseline may change later, and nobody is told.
+#[test]
+fn the_baseline_has_all_of_the_header() {
+    let header = header();
+    let known = fs::read_to_string(baseline()).expect("the baseline");
+    let functions = statements(&header).into_iter();
+    let functions = functions.map(|(name, _)| format!("<elf-symbol name='{name}' "));
+    let code = header
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let numbers = code.clone().filter_map(|line| {
+        let (name, _) = line.strip_prefix("    NVSHMEMRS_")?.split_once(" = ")?;
+        Some(format!("<enumerator name='NVSHMEMRS_{name}' "))
+    });
+    let structs = code.filter_map(|line| {
+        let name = line.strip_prefix("} ")?.strip_suffix(';')?;
+        Some(format!("<class-decl name='{name}' "))
+    });
+    let all: Vec<String> = functions.chain(numbers).chain(structs).collect();
+    assert!(all.len() > 250, "the header was not understood: {all:?}");
+    let missing = all.iter().filter(|entry| !known.contains(entry.as_str()));
+    let missing: Vec<&String> = missing.collect();
+    assert!(
+        missing.is_empty(),
+        "not in the baseline: run `{RENEW}`\n{missing:#?}"
+    );
+}
+
 /// A change of the header's text, and what it is reported as; nothing where it breaks no program.
 struct Planted {
     from: &'static str,

@@ -62,6 +62,11 @@ const MPICC: Need = Need {
     program: "mpicc",
     packages: &["gcc", "libopenmpi-dev"],
 };
+/// A second opinion on the headers. The test that wants it is left out where it is missing.
+const CLANG: Need = Need {
+    program: "clang",
+    packages: &["clang"],
+};
 /// bindgen reads MPI's header with it.
 const LIBCLANG: Need = Need {
     program: "libclang",
@@ -150,26 +155,49 @@ fn needs(purpose: Purpose) -> &'static [Need] {
     }
 }
 
+/// Programs that are used where they can be had.
+fn wishes(purpose: Purpose) -> &'static [Need] {
+    match purpose {
+        Purpose::Test => &[CLANG],
+        Purpose::Demo | Purpose::Bench | Purpose::Wheel | Purpose::Plugins => &[],
+    }
+}
+
+fn unmet(needs: &'static [Need]) -> Vec<&'static Need> {
+    needs.iter().filter(|need| !need.is_met()).collect()
+}
+
 /// Installs the Debian packages of those programs that are missing. Only root can; everybody else is told what
-/// to install.
+/// to install. What is only wished for is installed where that is possible.
 pub(crate) fn packages(purpose: Purpose) -> Result<()> {
-    let missing: Vec<&Need> = needs(purpose)
-        .iter()
-        .filter(|need| !need.is_met())
-        .collect();
+    must_have(&unmet(needs(purpose)))?;
+    let wished = unmet(wishes(purpose));
+    if !wished.is_empty()
+        && is_root()
+        && run::exists("apt-get")
+        && let Err(why) = install(&wished)
+    {
+        say(&format!("going on without {}: {why:#}", names(&wished)));
+    }
+    Ok(())
+}
+
+fn names(needs: &[&Need]) -> String {
+    let names: Vec<&str> = needs.iter().map(|need| need.name()).collect();
+    names.join(", ")
+}
+
+fn packages_of(needs: &[&Need]) -> Vec<&'static str> {
+    let packages = needs.iter().flat_map(|need| need.packages);
+    packages.copied().collect()
+}
+
+/// Installs what is missing, or says what the user has to install.
+fn must_have(missing: &[&Need]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let what = missing
-        .iter()
-        .map(|need| need.name())
-        .collect::<Vec<_>>()
-        .join(", ");
-    let packages: Vec<&str> = missing
-        .iter()
-        .flat_map(|need| need.packages)
-        .copied()
-        .collect();
+    let what = names(missing);
     if !run::exists("apt-get") {
         bail!(
             "missing: {what}. This machine has no apt-get to bring them; install them and run this again"
@@ -178,9 +206,15 @@ pub(crate) fn packages(purpose: Purpose) -> Result<()> {
     if !is_root() {
         bail!(
             "missing: {what}. Install them as root and run this again:\n  apt-get update && apt-get install -y {}",
-            packages.join(" ")
+            packages_of(missing).join(" ")
         );
     }
+    install(missing)
+}
+
+/// Installs the packages of programs that are missing, as root.
+fn install(missing: &[&Need]) -> Result<()> {
+    let packages = packages_of(missing);
     say(&format!("installing {}", packages.join(" ")));
     run::output(apt_get().args(["-q", "update"]))?;
     let install = ["-q", "install", "-y", "--no-install-recommends"];

@@ -138,22 +138,23 @@ template <typename T> using result = expected<T>;
 
 namespace detail {
 
+/// The way out with an error.
+template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(error why) {
+#if NVSHMEMRS_THROWS
+    throw why;
+#else
+    return why;
+#endif
+}
+
 /// The way out for a call that failed; out of the way of those that did not.
 template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::Status status) {
-#if NVSHMEMRS_THROWS
-    throw error(status);
-#else
-    return error(status);
-#endif
+    return fail<T>(error(status));
 }
 
 /// A failure that this layer has found: `text` says what must be.
 template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::Status status, const std::string &text) {
-#if NVSHMEMRS_THROWS
-    throw error(status, text);
-#else
-    return error(status, text);
-#endif
+    return fail<T>(error(status, text));
 }
 
 inline result<void> succeed() {

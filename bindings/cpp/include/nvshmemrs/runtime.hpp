@@ -95,8 +95,26 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
     }
 
     /// Leaves the job with all others. Collective over all PEs; arrays, streams and events may still be destroyed
-    /// afterwards, and their calls fail. OpenSHMEM 1.5 section 9.1.4.
-    result<void> finalize() { return check(ffi::finalize(take())); }
+    /// afterwards, and their calls fail. OpenSHMEM 1.5 section 9.1.4. Errors: those of `ffi::finalize`, after which the
+    /// runtime has ended, too; NOT_INITIALIZED if there is none. Where it is refused, the runtime goes on and is still
+    /// this object's: BUSY in an interrupt hook and in what a stream calls, FORKED in a child.
+    result<void> finalize() {
+        if (!*this)
+            return detail::fail<void>(ffi::Status::NotInitialized,
+                                      "this `runtime` is in no job: it was finalized or moved from, or has joined none; "
+                                      "`finalize` ends one that `init` gave");
+        // A signal handler may interrupt it by the handle meanwhile.
+        const ffi::Status status = ffi::finalize(handle());
+        if (status == ffi::Status::Success) {
+            take();
+            return detail::succeed();
+        }
+        error why(status);
+        std::int32_t pe = 0;
+        if (ffi::my_pe(handle(), &pe) == ffi::Status::NotInitialized)
+            take();
+        return detail::fail<void>(std::move(why));
+    }
 
     /// This PE's number. Local. OpenSHMEM 1.5 section 9.1.2.
     result<std::int32_t> my_pe() const {

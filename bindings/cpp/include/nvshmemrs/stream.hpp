@@ -55,8 +55,13 @@ class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
     /// Whether everything queued has run. Local; never waits.
     result<bool> query() const { return detail::truth([this](auto *done) { return ffi::stream_query(handle(), done); }); }
 
-    /// Synchronizes, and ends the stream. Local.
-    result<void> close() { return check(ffi::stream_free(take())); }
+    /// Synchronizes, and ends the stream, also if that fails. Local. Errors: those of `synchronize`; BAD_HANDLE if there
+    /// is no stream, because it was closed or moved from.
+    result<void> close() {
+        if (!*this)
+            return synchronize();
+        return check(ffi::stream_free(take()));
+    }
 
     /// Queues fence, and quiet: for what was queued before. Local.
     result<void> fence() const { return check(ffi::fence(handle())); }

@@ -347,16 +347,25 @@ class signal : public signal_ref {
     signal(signal &&other) noexcept : signal(std::move(other.own_)) { static_cast<signal_ref &>(other) = {}; }
     /// Lets its own go, and takes over what the other owns. Local; never waits.
     signal &operator=(signal &&other) noexcept {
-        own_ = std::move(other.own_);
-        static_cast<signal_ref &>(*this) = static_cast<const signal_ref &>(other);
-        static_cast<signal_ref &>(other) = {};
+        if (this != &other) {
+            own_ = std::move(other.own_);
+            static_cast<signal_ref &>(*this) = static_cast<const signal_ref &>(other);
+            static_cast<signal_ref &>(other) = {};
+        }
         return *this;
     }
 
-    /// Frees it on every PE. Collective over all PEs.
+    /// Frees it on every PE. Collective over all PEs with the same signal; a barrier comes first. If it fails, the signal
+    /// is as it was. OpenSHMEM 1.5 section 9.3.1.
     result<void> free() {
+#if NVSHMEMRS_THROWS
+        own_.free();
+#else
+        if (auto freed = own_.free(); !freed)
+            return freed;
+#endif
         static_cast<signal_ref &>(*this) = {};
-        return own_.free();
+        return detail::succeed();
     }
 
   private:

@@ -35,6 +35,24 @@ template <typename D, typename S> struct check_collective {
                   "nvshmemrs: source and destination of a collective must have elements of one type.");
 };
 
+/// The end of a collective whose ranges do not fit on this PE, where the library was called with an argument that it
+/// refuses, and has said `said`. If that is about the arguments, `text` says it better; else something comes before them:
+/// the team is gone, a PE has died, a deadline has passed.
+[[gnu::cold, gnu::noinline]] inline result<void> refuse(ffi::Status said, ffi::Status status, const std::string &text) {
+    switch (said) {
+    case ffi::Status::Success: // it is queued on a stream
+    case ffi::Status::InvalidValue:
+    case ffi::Status::NotSymmetric:
+    case ffi::Status::PeRange:
+    case ffi::Status::OutOfBounds:
+    case ffi::Status::Mismatch:
+    case ffi::Status::PeerArgument:
+        return fail<void>(status, text);
+    default:
+        return fail<void>(said);
+    }
+}
+
 } // namespace detail
 
 /// A team. It is a value, like a number: copies name the same team. A team lasts until `destroy`, or until finalize;
@@ -172,11 +190,11 @@ class team {
     template <typename D, typename S> result<void> alltoall(const D &dest, const S &source) const {
         const std::size_t n = members();
         if (source.size() % n != 0) {
-            static_cast<void>(ffi::alltoall(lane_, team_, nullptr, source.data(), sizeof(*source.data())));
-            return detail::fail<void>(ffi::Status::InvalidValue,
-                                      "argument `source` has " + std::to_string(source.size()) +
-                                          " elements; it must have a multiple of the " + std::to_string(n) +
-                                          " members of the team");
+            const ffi::Status said = ffi::alltoall(lane_, team_, nullptr, source.data(), sizeof(*source.data()));
+            return detail::refuse(said, ffi::Status::InvalidValue,
+                                  "argument `source` has " + std::to_string(source.size()) +
+                                      " elements; it must have a multiple of the " + std::to_string(n) +
+                                      " members of the team");
         }
         return move(dest, source, source.size(), [&](void *to, const void *from, std::size_t bytes) {
             return ffi::alltoall(lane_, team_, to, from, bytes / n);
@@ -192,10 +210,11 @@ class team {
         const std::size_t all = members() * count;
         const bool fits = detail::inside({0, dest_step}, all, 1, dest.size());
         if (!fits || !detail::inside({0, source_step}, all, 1, source.size())) {
-            static_cast<void>(ffi::alltoalls(lane_, team_, nullptr, source.data(), dest_step, source_step,
-                                             sizeof(*source.data()), count));
-            return detail::fail<void>(ffi::Status::OutOfBounds, fits ? detail::not_inside("source", source.size())
-                                                                     : detail::not_inside("dest", dest.size()));
+            const ffi::Status said = ffi::alltoalls(lane_, team_, nullptr, source.data(), dest_step, source_step,
+                                                    sizeof(*source.data()), count);
+            return detail::refuse(said, ffi::Status::OutOfBounds,
+                                  fits ? detail::not_inside("source", source.size())
+                                       : detail::not_inside("dest", dest.size()));
         }
         return check(ffi::alltoalls(lane_, team_, dest.data(), source.data(), dest_step, source_step,
                                     sizeof(*source.data()), count));
@@ -249,8 +268,8 @@ class team {
         detail::check_collective<D, S>();
         const std::size_t bytes = source.size() * sizeof(*source.data());
         if (dest.size() < wanted) {
-            static_cast<void>(call(nullptr, source.data(), bytes));
-            return detail::fail<void>(ffi::Status::OutOfBounds, detail::too_small("dest", dest.size(), wanted));
+            const ffi::Status said = call(nullptr, source.data(), bytes);
+            return detail::refuse(said, ffi::Status::OutOfBounds, detail::too_small("dest", dest.size(), wanted));
         }
         return check(call(dest.data(), source.data(), bytes));
     }
@@ -262,11 +281,12 @@ class team {
         detail::check_reduction<Op, T>();
         if constexpr (detail::is_reduction<Op>::value && element<T>::known) {
             if (!fits) {
-                static_cast<void>(call(lane_, team_, nullptr, source.data(), count, element<T>::dtype, Op::op));
-                return detail::fail<void>(ffi::Status::OutOfBounds,
-                                          "argument `dest` has " + std::to_string(dest.size()) +
-                                              " elements and `source` has " + std::to_string(source.size()) +
-                                              "; both must have the room that the reduction needs");
+                const ffi::Status said =
+                    call(lane_, team_, nullptr, source.data(), count, element<T>::dtype, Op::op);
+                return detail::refuse(said, ffi::Status::OutOfBounds,
+                                      "argument `dest` has " + std::to_string(dest.size()) +
+                                          " elements and `source` has " + std::to_string(source.size()) +
+                                          "; both must have the room that the reduction needs");
             }
             return check(call(lane_, team_, dest.data(), source.data(), count, element<T>::dtype, Op::op));
         } else {

@@ -1,0 +1,164 @@
+//! Every public header by itself, twice in one file, under gcc and under clang: in each language and standard that it is for, with all
+//! warnings as errors. Where there is no clang, its test is left out. `abi.rs` links and runs programs of `nvshmemrs.h`.
+
+use nvshmemrs_tests::{HANG, left_out, run, workspace};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Compilers may share the machine with all other tests.
+const SLOW: Duration = Duration::from_secs(5 * HANG.as_secs());
+
+const C11: &[&str] = &["-xc", "-std=c11"];
+const CXX17: &[&str] = &["-xc++", "-std=c++17"];
+const CXX20: &[&str] = &["-xc++", "-std=c++20"];
+const CXX: &[&[&str]] = &[CXX17, CXX20];
+
+/// A header, and how a compiler must take it.
+struct Header {
+    /// From the root of the checkout.
+    file: String,
+    /// What a program includes before.
+    before: &'static str,
+    /// The languages and standards.
+    forms: &'static [&'static [&'static str]],
+    options: &'static [&'static str],
+}
+
+/// A header of `include`.
+fn of_c(
+    file: &str,
+    before: &'static str,
+    forms: &'static [&'static [&'static str]],
+    options: &'static [&'static str],
+) -> Header {
+    Header {
+        file: format!("include/{file}"),
+        before,
+        forms,
+        options,
+    }
+}
+
+/// Where a kernel of CUDA is a function of C++, one type's memory may be another's.
+const KERNELS: &[&str] = &["-fno-strict-aliasing"];
+
+/// All public headers.
+#[track_caller]
+fn headers() -> Vec<Header> {
+    let host = "nvshmemrs_device_host.hpp";
+    let runtime = &["-Itests/programs/device/runtime"];
+    let mut headers = vec![
+        of_c("nvshmemrs.h", "", &[C11, CXX17, CXX20], &[]),
+        of_c("nvshmemrs_plain_access.c", "", &[C11], &[]),
+        of_c(host, "", CXX, KERNELS),
+        // The one before includes it.
+        of_c("nvshmemrs_device.cuh", host, &[], KERNELS),
+        // Those for nvcc, which other compilers take behind the host's.
+        of_c("nvshmemrs_tile.cuh", host, CXX, KERNELS),
+        of_c("nvshmemrs_qp.cuh", host, CXX, KERNELS),
+        // CUDA's runtime is a stand-in.
+        of_c("nvshmemrs_launch.cuh", "", CXX, runtime),
+    ];
+    let layer = "bindings/cpp/include/nvshmemrs";
+    for file in files(layer) {
+        headers.push(Header {
+            file: format!("{layer}/{file}"),
+            before: "",
+            forms: CXX,
+            options: &[],
+        });
+    }
+    headers.push(Header {
+        file: format!("{layer}/nvshmemrs.hpp"),
+        before: "",
+        forms: CXX,
+        options: &["-fno-exceptions", "-fno-rtti"],
+    });
+    headers
+}
+
+/// The files of a folder of the checkout.
+#[track_caller]
+fn files(folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(workspace().join(folder)).expect("a folder of headers");
+    let names = entries.map(|entry| entry.expect("a header").file_name());
+    names.map(|name| name.to_string_lossy().into()).collect()
+}
+
+#[test]
+fn no_public_header_is_left_out() {
+    let tested: BTreeSet<String> = headers().into_iter().map(|header| header.file).collect();
+    let mut all = BTreeSet::new();
+    for folder in ["include", "bindings/cpp/include/nvshmemrs"] {
+        all.extend(files(folder).iter().map(|file| format!("{folder}/{file}")));
+    }
+    assert_eq!(tested, all);
+    assert!(all.len() > 18, "{all:?}");
+}
+
+/// Compiles all headers with `driver`, which takes C and C++.
+#[track_caller]
+fn accepts_all_headers(driver: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let headers = headers();
+    let accept = |index: usize, header: &Header| {
+        let source = folder.path().join(format!("{index}.source"));
+        fs::write(&source, program(header)).expect("a source file");
+        for form in header.forms {
+            let mut compiler = Command::new(driver);
+            compiler.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]);
+            compiler.args(["-Iinclude", "-Ibindings/cpp/include"]);
+            compiler.args(header.options).args(*form).arg(&source);
+            let output = run(compiler.current_dir(workspace()), SLOW);
+            assert!(
+                output.status.success(),
+                "{driver} {form:?} on {}: {}",
+                header.file,
+                output.describe()
+            );
+        }
+    };
+    // Two compilers at a time.
+    std::thread::scope(|scope| {
+        let accept = &accept;
+        for half in [0, 1] {
+            let own = headers.iter().enumerate();
+            let own = own.filter(move |(index, _)| index % 2 == half);
+            scope.spawn(move || own.for_each(|(index, header)| accept(index, header)));
+        }
+    });
+}
+
+/// A file that includes a header, twice, and nothing else that the header does not need.
+fn program(header: &Header) -> String {
+    let path = Path::new(&header.file);
+    let include = |file: &str| format!("#include \"{file}\"\n");
+    let itself = include(&workspace().join(path).to_string_lossy());
+    let mut text = String::new();
+    if !header.before.is_empty() {
+        text += &include(header.before);
+    }
+    text += &itself;
+    // The one that is no header has functions, which may be there once.
+    if path.extension().is_some_and(|extension| extension != "c") {
+        text += &itself;
+    }
+    text
+}
+
+#[test]
+fn gcc_accepts_each_header_alone() {
+    accepts_all_headers("gcc");
+}
+
+#[test]
+fn clang_accepts_each_header_alone() {
+    if Command::new("clang").arg("--version").output().is_err() {
+        left_out("there is no clang; `cargo xtask setup`, run by root, installs it on Debian");
+        return;
+    }
+    accepts_all_headers("clang");
+}
