@@ -133,6 +133,33 @@ function queued_arrays(me, n, right)
     release(other, gate)
 end
 
+"What the hook of a long wait does, once."
+const HOOK = Ref{Any}(nothing)
+function hook(::Ptr{Cvoid})::Int32
+    act, HOOK[] = HOOK[], nothing
+    act === nothing || act()
+    return 0
+end
+
+"Finalize in a hook is refused, and the job goes on."
+function hooked(job, me)
+    word, said = NVSHMEMRS.zeros(Int, 1), Ref{Any}()
+    set(pointer) = NVSHMEMRS.check(NVSHMEMRS.FFI.nvshmemrs_interrupt_hook(job.handle, pointer, C_NULL))
+    HOOK[] = function ()
+        said[] = try
+            NVSHMEMRS.finalize(job)
+        catch problem
+            problem
+        end
+        put!(word, [1], me)
+    end
+    set(@cfunction(hook, Int32, (Ptr{Cvoid},)))
+    wait_until(==, word, 1)
+    set(C_NULL)
+    @same (said[].status, job.live) (NVSHMEMRS.Status.BUSY, true)
+    barrier()
+end
+
 "What a stream may still use lives on when the job ends without it."
 function abandoned()
     job = NVSHMEMRS.init(heap_bytes = 2^22)
@@ -281,6 +308,7 @@ NVSHMEMRS.init(heap_bytes = 2^22) do job
     put!(x, [me, me], right)
     barrier()
     same("a second job", x, [left, left])
+    hooked(job, me)
 end
 abandoned()
 # One write, so that the lines of several PEs do not mix. At exit the collector takes what is left, without a word.
