@@ -19,15 +19,22 @@
 //   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
 //     order what they read and write; a reduction of up to 32 bytes in a slot below 8 orders nothing else.
 //
-// Such a small reduction sends each word with its flag. Kernels of Numba, Triton and CuTe do not know that: where one of these takes part in
-// it, compile with NVSHMEMRS_DEVICE_NO_MAIL defined.
+// Such a small reduction sends each word with its flag, by mail. Kernels of Numba, Triton and CuTe do not know that. Where one of these takes
+// part, the others see after some microseconds that it has met them instead, and do so, too. Kernels that are compiled with
+// NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
 //
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
-// Every block that takes part must be running at once. For reductions in place the groups of all members have the same number of
-// threads. A collective returns 0, or -1 if the job was broken or this PE is no member; `dest` is undefined then.
+// Every block that takes part must be running at once. A collective returns 0, or -1 if the job was broken or this PE is no member; `dest`
+// is undefined then.
+//
+// Reductions in place go in rounds, and all members meet in each: see Rounds below. So there the groups of all members have the same number
+// of threads.
 //
 // Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
+//
+// Each call looks at the state's first eight bytes. If it is no state, or one of another version, the call prints that and traps. The host
+// then also has the version from nvshmemrs_runtime_check, as a finding of NVSHMEMRS_DEVICE_CHECK.
 #ifndef NVSHMEMRS_DEVICE_CUH
 #define NVSHMEMRS_DEVICE_CUH
 
@@ -83,6 +90,13 @@ typedef struct nvshmemrs_device_state_t {
 #endif
 // How much shared memory to lend; NVSHMEM's names end alike.
 enum nvshmemrs_smem_amount : int { NVSHMEMRS_SMEM_RECOMMENDED = 0, NVSHMEMRS_SMEM_MINIMUM = 1 };
+// Regions, and what NVSHMEM may do in them.
+typedef unsigned long nvshmemrs_region_handle_t;
+enum nvshmemrs_region_hint : unsigned { NVSHMEMRS_REGION_HINT_NONE = 0, NVSHMEMRS_REGION_HINT_BATCH_RMA = 1 };
+typedef struct nvshmemrs_region_attrs_t {
+    unsigned hints;
+    char reserved[60];
+} nvshmemrs_region_attrs_t;
 
 // CUDA's own, if the program includes them, before or after.
 struct __half;
@@ -203,7 +217,11 @@ NVSHMEMRS_I_AT(Report, address, 24);
 
 enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 3 };
 // Values of Report::kind.
-enum : u32 { NOTHING = 0, WRONG_PE = 1, WRONG_ADDRESS = 2, WRONG_ALIGNMENT = 3, WRONG_TEAM = 4, WRONG_SLOT = 5, WRONG_ARGUMENT = 6 };
+enum : u32 {
+    NOTHING = 0, WRONG_PE = 1, WRONG_ADDRESS = 2, WRONG_ALIGNMENT = 3, WRONG_TEAM = 4, WRONG_SLOT = 5, WRONG_ARGUMENT = 6,
+    // `pe` is the version that the kernel was compiled for, `address` that of the state.
+    WRONG_VERSION = 7,
+};
 // Numbers of operations.
 enum : u32 {
     BARRIER = 5, SYNC = 6, BROADCAST = 7, REDUCE = 8, SIGNAL_WAIT = 9, FCOLLECT = 11, ALLTOALL = 13, REDUCESCATTER = 15,
@@ -213,8 +231,8 @@ enum : u32 {
     ATOMIC_FETCH_ADD = 77, ATOMIC_AND = 78, ATOMIC_FETCH_AND = 79, ATOMIC_OR = 80, ATOMIC_FETCH_OR = 81, ATOMIC_XOR = 82,
     ATOMIC_FETCH_XOR = 83, TEST = 92, TEST_ALL = 93, TEST_ANY = 94, TEST_SOME = 95,
 };
-// Polls between two looks at the abort word, which lies behind PCIe.
-enum : u32 { POLLS = 1024 };
+// Polls between two looks at the abort word, which lies behind PCIe, and between two looks for a member that sends no mail.
+enum : u32 { POLLS = 1024, MAIL_POLLS = 64 };
 // Rows of teams that every job has.
 enum : u32 { TEAMS = 256 };
 // Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
@@ -304,6 +322,16 @@ NVSHMEMRS_I_DEVICE u16 float_to_half(float value) {
     return bits;
 }
 NVSHMEMRS_I_DEVICE u64 clock() { return (u64)clock64(); }
+// The hardware's barriers for 128 threads. Barrier 0 is __syncthreads'; those of CUTLASS begin at the low numbers, too.
+NVSHMEMRS_I_DEVICE void meet_warpgroup(u32 barrier) { asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory"); }
+NVSHMEMRS_I_DEVICE bool any_of_warpgroup(u32 barrier, bool vote) {
+    u32 result;
+    asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %2, 0; bar.red.or.pred q, %1, 128, p; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(result)
+                 : "r"(barrier), "r"((u32)vote)
+                 : "memory");
+    return result != 0;
+}
 NVSHMEMRS_I_DEVICE void stop() { __trap(); }
 
 // What the copy engines of a multiprocessor do. `shared`: addresses in shared memory.
@@ -388,15 +416,16 @@ struct Block {
     static NVSHMEMRS_I_DEVICE void sync() { __syncthreads(); }
     static NVSHMEMRS_I_DEVICE bool any(bool vote) { return __syncthreads_or(vote); }
 };
+// 128 threads that begin at a multiple of 128 in the block, which the hardware counts as a group.
+struct Warpgroup {
+    static constexpr int UNROLL = 8;
+    static NVSHMEMRS_I_DEVICE u32 rank() { return block_thread() % 128; }
+    static NVSHMEMRS_I_DEVICE u32 size() { return 128; }
+    static NVSHMEMRS_I_DEVICE void sync() { meet_warpgroup(15 - block_thread() / 128); }
+    static NVSHMEMRS_I_DEVICE bool any(bool vote) { return any_of_warpgroup(15 - block_thread() / 128, vote); }
+};
 
 // ---- State and checks. ----
-
-// The texts have no numbers in them, because these would take a stack frame in every kernel.
-template <int = 0> __device__ __noinline__ void bad_state(u32 magic) {
-    if (magic != STATE_MAGIC) printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
-    else printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");
-    stop();
-}
 
 template <int = 0> __device__ __noinline__ void report(u64 job, u32 kind, u32 operation, i32 pe, u64 address, u64 bytes) {
     Report *report = (Report *)((const Job *)job)->report;
@@ -413,6 +442,17 @@ template <int = 0> __device__ __noinline__ void report(u64 job, u32 kind, u32 op
     stop();
 }
 
+// The texts have no numbers in them, because these would take a stack frame in every kernel. A state of another version has its job where this
+// one has it, and the job its report.
+template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job) {
+    if (magic != STATE_MAGIC) {
+        printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
+        stop();
+    }
+    printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");
+    report(job, WRONG_VERSION, 0, STATE_VERSION, version, 0);
+}
+
 // `bytes` bytes at `address` on a PE, of elements with this alignment. `own` is the address of this PE's heap.
 template <int = 0> __device__ __noinline__ void check_memory(u64 job, u64 own, i32 n_pes, u32 operation, i32 pe, u64 address, u64 bytes, u32 align) {
     u64 offset = address - own, room = ((const Job *)job)->heap_bytes;
@@ -427,7 +467,7 @@ class Given {
     NVSHMEMRS_I_DEVICE Given(const State *state) : state_(state) {}
 
     NVSHMEMRS_I_DEVICE const State &get() const {
-        if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic);
+        if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job);
         return *state_;
     }
 
@@ -818,6 +858,9 @@ NVSHMEMRS_I_DEVICE i32 member_of(const Team &team, i32 pe) {
 
 // ---- Collectives. ----
 
+// How a wait for mail ends: with a word; the member meets the others instead; the job is broken.
+enum Taken { TAKEN, NOT_SENT, BROKEN };
+
 // A call of a group, which meets its like on the other members. All threads of the group have the same one.
 template <class G> class Call {
   public:
@@ -849,15 +892,16 @@ template <class G> class Call {
         if (s.check) check_memory(s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
     }
 
-    // Returns when all members have come, and what their groups did before can be seen; false: the job is broken.
-    NVSHMEMRS_I_DEVICE bool meet() {
+    // Returns when all members have come, and what their groups did before can be seen; false: the job is broken. steps: 0 if this meeting
+    // has its epoch already, because mail was sent in it.
+    NVSHMEMRS_I_DEVICE bool meet(u32 steps = 1) {
         if (!good_) return false;
         // What the group's threads did comes before what one of them announces. The epoch may still be on its way.
         G::sync();
         u64 sync = row_->sync;
         u64 *counter = this->counter();
         if ((i32)G::rank() < n) fence();
-        epoch_++;
+        epoch_ += steps;
         u64 row = sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
         for (i32 m = G::rank(); m < n; m += G::size())
             if (m != me) store_relaxed((u64 *)(s.base + (u64)pe(m) * s.stride + row) + me, epoch_);
@@ -899,19 +943,30 @@ template <class G> class Call {
         G::sync();
     }
 
-    // A word that a member has sent; false: the job is broken.
-    NVSHMEMRS_I_DEVICE bool take(i32 m, u32 word, u32 &value) const {
-        const u64 *at = (const u64 *)(s.base + (u64)s.my_pe * s.stride + mail(m)) + word;
+    // A word that a member has sent; or why there is none.
+    //
+    // A member that has met the others in this epoch has no mail for it, or misses somebody's. So nobody gets all mail then, and all meet: no
+    // member has left this epoch before.
+    NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 word, u32 &value) const {
+        u64 own = s.base + (u64)s.my_pe * s.stride;
+        const u64 *at = (const u64 *)(own + mail(m)) + word;
         for (u32 polls = 1;; polls++) {
             u64 seen = load_relaxed(at);
             value = (u32)seen;
-            if ((u32)(seen >> 32) == (u32)epoch_) return true;
-            if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) return false;
+            if ((u32)(seen >> 32) == (u32)epoch_) return TAKEN;
+            if (polls % MAIL_POLLS == 0) {
+                u64 row = row_->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8;
+                if (load_relaxed((const u64 *)(own + row) + m) >= epoch_) return NOT_SENT;
+                if (polls % POLLS == 0 && load_relaxed((const u32 *)s.abort)) return BROKEN;
+            }
         }
     }
 
-    // The end of a call by mail: all of `dest` is written.
-    NVSHMEMRS_I_DEVICE int leave_mail(bool came) { return G::any(!came) ? -1 : 0; }
+    // What all threads of the group say about their words.
+    NVSHMEMRS_I_DEVICE Taken all_taken(Taken taken) {
+        if (!G::any(taken != TAKEN)) return TAKEN;
+        return G::any(taken == BROKEN) ? BROKEN : NOT_SENT;
+    }
 
   private:
     // Where member m's mail lies on a member.
@@ -1098,7 +1153,23 @@ template <class G, class E, u32 OP, int COUNT, int K> struct Folded {
     }
 };
 
-// In place, or `source` may be read after `dest` is written: what a round has read is written after all members have read it.
+// Rounds of reductions in place, where `dest` lies within `source` or overlaps it: what a round has read is written after all members have
+// read it. So members meet once before the first round, and once in each round between its loads and its stores. They do not meet at the end.
+// Kernels in other languages do the same, so how much a round takes is a rule that all keep:
+//
+//   * The elements of the part that this member folds are packs first, then single elements. A pack has 16 bytes; of elements of 1 byte it
+//     has 8. There are as many packs as are whole. If `dest` or `source` is no multiple of 16, there are no packs. In reducescatter `source`
+//     is the one that the caller gives, and the bytes of a part must be a multiple of 16, too.
+//   * A round of packs takes K packs for each thread of the group: K is 2 for elements of 1 and 2 bytes, else 4. These are 16, 32 or 64
+//     bytes for each thread.
+//   * A round of single elements takes one for each thread. Packs and single elements are never in one round.
+//
+// With P packs, E single elements and T threads these are ceil(P / (K * T)) + ceil(E / T) rounds.
+template <class E> struct Round {
+    // Elements of a pack, and packs of a thread. More would take more than the 64 registers that threads of large blocks have.
+    static constexpr int COUNT = sizeof(E) == 1 ? 8 : sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
+};
+
 template <class G, class E, u32 OP, int COUNT, int K>
 NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source, u64 count, bool in_place) {
     for (u64 start = 0; start < count; start += K * G::size()) {
@@ -1110,8 +1181,9 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
     return true;
 }
 
-// Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all.
-template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE int reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
+// Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all. If not
+// all members send mail, nothing is written.
+template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
     // A thread folds the elements of EACH words.
     constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E);
     struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
@@ -1121,13 +1193,15 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE int reduce_by_mail(Call<G
         E elements[COUNT];
     };
     call.post(source, bytes);
-    bool came = true;
-    for (u32 first = G::rank() * EACH; first * 4 < bytes && came; first += G::size() * EACH) {
+    Taken came = TAKEN;
+    for (u32 first = G::rank() * EACH; first * 4 < bytes && came == TAKEN; first += G::size() * EACH) {
         typename Wide<E>::type values[COUNT];
-        for (i32 m = 0; m < call.n && came; m++) {
+        for (i32 m = 0; m < call.n && came == TAKEN; m++) {
             Words taken;
             NVSHMEMRS_I_UNROLL
-            for (u32 w = 0; w < EACH; w++) came = call.take(m, first + w, taken.words[w]) && came;
+            for (u32 w = 0; w < EACH; w++)
+                if (came == TAKEN) came = call.take(m, first + w, taken.words[w]);
+            if (came != TAKEN) break;
             Elements of = device::bits<Elements>(taken);
             NVSHMEMRS_I_UNROLL
             for (u32 e = 0; e < COUNT; e++) {
@@ -1137,12 +1211,12 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE int reduce_by_mail(Call<G
         }
         NVSHMEMRS_I_UNROLL
         for (u32 e = 0; e < COUNT; e++)
-            if (came && first * 4 + e * sizeof(E) < bytes) {
+            if (came == TAKEN && first * 4 + e * sizeof(E) < bytes) {
                 E element = Wide<E>::narrow(values[e]);
                 write<Word<E>>((u64)dest + first * 4 + e * sizeof(E), device::bits<Word<E>>(element));
             }
     }
-    return call.leave_mail(came);
+    return call.all_taken(came);
 }
 
 // `parts`: whether each member gets a part of its own of the result. If `dest` lies within `source`, the groups of all members have the same size.
@@ -1153,12 +1227,16 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     const u64 bytes = count * sizeof(E), all = OPERATION == REDUCESCATTER ? bytes * call.n : bytes;
     call.check(OPERATION, dest, bytes, sizeof(E));
     call.check(OPERATION, source, all, sizeof(E));
-    if (OPERATION == REDUCE && call.has_mail(bytes)) return reduce_by_mail<G, E, OP>(call, dest, source, bytes);
-    if (!call.meet()) return -1;
+    u32 steps = 1;
+    if (OPERATION == REDUCE && call.has_mail(bytes)) {
+        Taken taken = reduce_by_mail<G, E, OP>(call, dest, source, bytes);
+        if (taken != NOT_SENT) return taken == TAKEN ? 0 : -1;
+        steps = 0;
+    }
+    if (!call.meet(steps)) return -1;
     bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
     const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.me : 0);
-    // Packs of sixteen bytes, where all places allow; of bytes eight. More would take more than the 64 registers that threads of large blocks have.
-    constexpr int COUNT = sizeof(E) == 1 ? 8 : sizeof(E) < 16 ? 16 / sizeof(E) : 1, K = sizeof(E) >= 4 ? 4 : 2;
+    constexpr int COUNT = Round<E>::COUNT, K = Round<E>::K;
     // All members must take the same way in place, and parts may be aligned differently there.
     u64 mixed = (u64)dest | (u64)source | (OPERATION == REDUCESCATTER ? bytes : 0);
     u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
@@ -1168,40 +1246,240 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     return in_place ? 0 : call.leave();
 }
 
-} // namespace device
-} // namespace nvshmemrs
-
-// ---- Names. NVSHMEM's lists of types; where 64 bits have two types, both. ----
-
-#define NVSHMEMRS_I_WIDE(X) \
-    X(long, long) X(longlong, long long) X(int64, long) X(int64, long long) X(ulong, unsigned long) X(ulonglong, unsigned long long) \
-    X(uint64, unsigned long) X(uint64, unsigned long long) X(size, unsigned long)
-#define NVSHMEMRS_I_MIDDLE(X) X(int, int) X(int32, int) X(uint, unsigned) X(uint32, unsigned)
-#define NVSHMEMRS_I_NARROW(X) \
-    X(char, char) X(schar, signed char) X(int8, signed char) X(uchar, unsigned char) X(uint8, unsigned char) X(short, short) \
-    X(int16, short) X(ushort, unsigned short) X(uint16, unsigned short)
-#define NVSHMEMRS_I_FLOATS(X) X(float, float) X(double, double)
-#define NVSHMEMRS_I_SIXTEEN(X) X(half, __half) X(bfloat16, __nv_bfloat16)
-
-#define NVSHMEMRS_I_RMA_TYPES(X) NVSHMEMRS_I_FLOATS(X) NVSHMEMRS_I_NARROW(X) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X) X(ptrdiff, long)
-#define NVSHMEMRS_I_WAIT_TYPES(X) X(short, short) X(ushort, unsigned short) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X) X(ptrdiff, long)
-#define NVSHMEMRS_I_AMO_TYPES(X) NVSHMEMRS_I_MIDDLE(X) NVSHMEMRS_I_WIDE(X) X(ptrdiff, long)
-#define NVSHMEMRS_I_AMO_BITS(X) \
-    X(uint, unsigned) X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int) X(uint32, unsigned) X(int64, long) \
-    X(int64, long long) X(uint64, unsigned long) X(uint64, unsigned long long)
-
-#define NVSHMEMRS_I_REDUCE_BITS(X) \
-    X(uchar, unsigned char) X(ushort, unsigned short) X(uint, unsigned) X(ulong, unsigned long) X(ulonglong, unsigned long long) \
-    X(int8, signed char) X(int16, short) X(int32, int) X(int64, long) X(int64, long long) X(uint8, unsigned char) \
-    X(uint16, unsigned short) X(uint32, unsigned) X(uint64, unsigned long) X(uint64, unsigned long long) X(size, unsigned long)
+// ---- Functions of a type. ----
+//
+// They are members of one class for each type, which a program instantiates with the first function that it uses. NVSHMEM's names for them are
+// macros, at the end of this header: to declare thousands of functions would take every compiler a second.
 
 // A body for every scope: X(suffix, group, ...).
 #define NVSHMEMRS_I_SCOPES(X, ...) X(, Thread, __VA_ARGS__) X(_warp, Warp, __VA_ARGS__) X(_block, Block, __VA_ARGS__)
+#define NVSHMEMRS_I_MEMBER static NVSHMEMRS_I_DEVICE
+#define NVSHMEMRS_I_MEMBER_OF_ANY template <class H> NVSHMEMRS_I_MEMBER
 
-// What does not depend on a type.
+// API: NVSHMEMRS_I_MEMBER, or that of a template. TYPE: the pointers' type. SIZE: how many bytes each of the `n` elements has.
+#define NVSHMEMRS_I_COPY(SUFFIX, GROUP, NAME, FUNCTION, NUMBER, API, TYPE, ALIGN, SIZE, CHECK) \
+    API void NAME##SUFFIX(Given s, TYPE *dest, const TYPE *source, unsigned long n, i32 pe) {  \
+        CHECK;                                                                                 \
+        device::FUNCTION<GROUP, ALIGN, NUMBER>(s, dest, source, n * SIZE, pe);                 \
+    }
+#define NVSHMEMRS_I_SIGNALLED(SUFFIX, GROUP, NAME, NUMBER, API, TYPE, ALIGN, SIZE, CHECK)                                                 \
+    API void NAME##SUFFIX(Given s, TYPE *dest, const TYPE *source, unsigned long n, Signal signal, unsigned long value, int op, i32 pe) { \
+        CHECK;                                                                                                                            \
+        device::put_signal<GROUP, ALIGN, NUMBER>(s, dest, source, n * SIZE, signal, value, op, pe);                                       \
+    }
+#define NVSHMEMRS_I_PUTS(SUFFIX, GROUP, ...)                                          \
+    NVSHMEMRS_I_COPY(SUFFIX, GROUP, put, put, PUT, __VA_ARGS__)                       \
+    NVSHMEMRS_I_COPY(SUFFIX, GROUP, get, get, GET, __VA_ARGS__)                       \
+    NVSHMEMRS_I_COPY(SUFFIX, GROUP, put_nbi, put, PUT_NBI, __VA_ARGS__)               \
+    NVSHMEMRS_I_COPY(SUFFIX, GROUP, get_nbi, get, GET_NBI, __VA_ARGS__)               \
+    NVSHMEMRS_I_SIGNALLED(SUFFIX, GROUP, put_signal, PUT_SIGNAL, __VA_ARGS__)         \
+    NVSHMEMRS_I_SIGNALLED(SUFFIX, GROUP, put_signal_nbi, PUT_SIGNAL_NBI, __VA_ARGS__)
+
+#define NVSHMEMRS_I_STRIDED(SUFFIX, GROUP, API, TYPE, WORD, CHECK)                                                              \
+    API void iput##SUFFIX(Given s, TYPE *dest, const TYPE *source, long dest_step, long source_step, unsigned long n, i32 pe) { \
+        CHECK;                                                                                                                  \
+        device::iput<GROUP, WORD>(s, dest, source, dest_step, source_step, n, pe);                                              \
+    }                                                                                                                           \
+    API void iget##SUFFIX(Given s, TYPE *dest, const TYPE *source, long dest_step, long source_step, unsigned long n, i32 pe) { \
+        CHECK;                                                                                                                  \
+        device::iget<GROUP, WORD>(s, dest, source, dest_step, source_step, n, pe);                                              \
+    }
+
+// `n` counts elements of SIZE bytes; per member where there are parts.
+#define NVSHMEMRS_I_MOVES(SUFFIX, GROUP, API, TYPE, SIZE, CHECK)                                                                              \
+    API int broadcast##SUFFIX(Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, unsigned long n, int root, unsigned slot = 0) { \
+        CHECK;                                                                                                                                \
+        return device::broadcast<GROUP, SIZE>(s, team, dest, source, n * SIZE, root, slot);                                                   \
+    }                                                                                                                                         \
+    API int fcollect##SUFFIX(Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, unsigned long n, unsigned slot = 0) {            \
+        CHECK;                                                                                                                                \
+        return device::gather<GROUP, SIZE, FCOLLECT>(s, team, dest, source, n * SIZE, slot);                                                  \
+    }                                                                                                                                         \
+    API int alltoall##SUFFIX(Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, unsigned long n, unsigned slot = 0) {            \
+        CHECK;                                                                                                                                \
+        return device::gather<GROUP, SIZE, ALLTOALL>(s, team, dest, source, n * SIZE, slot);                                                  \
+    }
+
+// The class has a template Element that says what the elements are.
+#define NVSHMEMRS_I_REDUCE(SUFFIX, GROUP, API, TYPE, OP, NUMBER, CHECK)                                                                      \
+    API int OP##_reduce##SUFFIX(Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, unsigned long n, unsigned slot = 0) {        \
+        CHECK;                                                                                                                               \
+        return reduce<GROUP, Element<NUMBER>, NUMBER, REDUCE>(s, team, dest, source, n, slot);                                               \
+    }                                                                                                                                        \
+    API int OP##_reducescatter##SUFFIX(Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, unsigned long n, unsigned slot = 0) { \
+        CHECK;                                                                                                                               \
+        return reduce<GROUP, Element<NUMBER>, NUMBER, REDUCESCATTER>(s, team, dest, source, n, slot);                                        \
+    }
+#define NVSHMEMRS_I_REDUCE_NUMBERS(API, TYPE, CHECK)                     \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, API, TYPE, sum, SUM, CHECK)   \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, API, TYPE, prod, PROD, CHECK) \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, API, TYPE, min, MIN, CHECK)   \
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, API, TYPE, max, MAX, CHECK)
+
+// KIND: what is added.
+#define NVSHMEMRS_I_AMO(API, T, KIND, CHECK)                                                                      \
+    API T atomic_fetch(Given s, const T *source, i32 pe) {                                                        \
+        CHECK;                                                                                                    \
+        return device::atomic_fetch<T>(s, source, pe);                                                            \
+    }                                                                                                             \
+    API void atomic_set(Given s, T *dest, typename Same<T>::type value, i32 pe) {                                 \
+        CHECK;                                                                                                    \
+        device::atomic_set<T>(s, dest, value, pe);                                                                \
+    }                                                                                                             \
+    API T atomic_swap(Given s, T *dest, typename Same<T>::type value, i32 pe) {                                   \
+        CHECK;                                                                                                    \
+        return device::atomic_swap<T>(s, dest, value, pe);                                                        \
+    }                                                                                                             \
+    API void atomic_add(Given s, T *dest, typename Same<T>::type value, i32 pe) {                                 \
+        CHECK;                                                                                                    \
+        device::atomic_add<KIND>(s, ATOMIC_ADD, (KIND *)dest, bits<KIND>(value), pe);                             \
+    }                                                                                                             \
+    API T atomic_fetch_add(Given s, T *dest, typename Same<T>::type value, i32 pe) {                              \
+        CHECK;                                                                                                    \
+        return bits<T>(device::atomic_fetch_add<KIND>(s, ATOMIC_FETCH_ADD, (KIND *)dest, bits<KIND>(value), pe)); \
+    }
+#define NVSHMEMRS_I_AMO_BIT(OPERATION, NUMBER)                                                \
+    NVSHMEMRS_I_MEMBER void atomic_##OPERATION(Given s, T *dest, T value, i32 pe) {           \
+        apply_##OPERATION(s.word(ATOMIC_##NUMBER, pe, dest), (Word<T>)value);                 \
+    }                                                                                         \
+    NVSHMEMRS_I_MEMBER T atomic_fetch_##OPERATION(Given s, T *dest, T value, i32 pe) {        \
+        return (T)fetch_##OPERATION(s.word(ATOMIC_FETCH_##NUMBER, pe, dest), (Word<T>)value); \
+    }
+
+// V: how a name goes on, then its last parameter, and what the elements are compared with.
+#define NVSHMEMRS_I_WAITS(V, PARAMETER, VALUE, VALUES)                                                                                       \
+    NVSHMEMRS_I_MEMBER void wait_until_all##V(Given s, const T *ivars, unsigned long n, const int *status, int cmp, PARAMETER) {             \
+        wait_all<true, T>(s, WAIT_UNTIL_ALL, {ivars, n, status, cmp, VALUE, VALUES});                                                        \
+    }                                                                                                                                        \
+    NVSHMEMRS_I_MEMBER unsigned long wait_until_any##V(Given s, const T *ivars, unsigned long n, const int *status, int cmp, PARAMETER) {    \
+        return wait_any<true, T>(s, WAIT_UNTIL_ANY, {ivars, n, status, cmp, VALUE, VALUES});                                                 \
+    }                                                                                                                                        \
+    NVSHMEMRS_I_MEMBER unsigned long wait_until_some##V(Given s, const T *ivars, unsigned long n, unsigned long *indices, const int *status, \
+                                                        int cmp, PARAMETER) {                                                                \
+        return wait_some<true, T>(s, WAIT_UNTIL_SOME, indices, {ivars, n, status, cmp, VALUE, VALUES});                                      \
+    }                                                                                                                                        \
+    NVSHMEMRS_I_MEMBER int test_all##V(Given s, const T *ivars, unsigned long n, const int *status, int cmp, PARAMETER) {                    \
+        return wait_all<false, T>(s, TEST_ALL, {ivars, n, status, cmp, VALUE, VALUES});                                                      \
+    }                                                                                                                                        \
+    NVSHMEMRS_I_MEMBER unsigned long test_any##V(Given s, const T *ivars, unsigned long n, const int *status, int cmp, PARAMETER) {          \
+        return wait_any<false, T>(s, TEST_ANY, {ivars, n, status, cmp, VALUE, VALUES});                                                      \
+    }                                                                                                                                        \
+    NVSHMEMRS_I_MEMBER unsigned long test_some##V(Given s, const T *ivars, unsigned long n, unsigned long *indices, const int *status,       \
+                                                  int cmp, PARAMETER) {                                                                      \
+        return wait_some<false, T>(s, TEST_SOME, indices, {ivars, n, status, cmp, VALUE, VALUES});                                           \
+    }
+
+// All functions for elements of type T. Which of them have a name is NVSHMEM's choice.
+template <class T> struct Of {
+    template <u32 OP> using Element = Number<T, OP>;
+
+    NVSHMEMRS_I_MEMBER void p(Given s, T *dest, T value, i32 pe) { device::p<T>(s, dest, value, pe); }
+    NVSHMEMRS_I_MEMBER T g(Given s, const T *source, i32 pe) { return device::g<T>(s, source, pe); }
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER, T, sizeof(T), sizeof(T), )
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER, T, Word<T>, )
+
+    NVSHMEMRS_I_AMO(NVSHMEMRS_I_MEMBER, T, T, )
+    NVSHMEMRS_I_MEMBER T atomic_compare_swap(Given s, T *dest, T cond, T value, i32 pe) {
+        return device::atomic_compare_swap<T>(s, dest, cond, value, pe);
+    }
+    NVSHMEMRS_I_MEMBER void atomic_inc(Given s, T *dest, i32 pe) { device::atomic_add<T>(s, ATOMIC_INC, dest, 1, pe); }
+    NVSHMEMRS_I_MEMBER T atomic_fetch_inc(Given s, T *dest, i32 pe) { return device::atomic_fetch_add<T>(s, ATOMIC_FETCH_INC, dest, 1, pe); }
+    NVSHMEMRS_I_AMO_BIT(and, AND)
+    NVSHMEMRS_I_AMO_BIT(or, OR)
+    NVSHMEMRS_I_AMO_BIT(xor, XOR)
+
+    NVSHMEMRS_I_MEMBER void wait_until(Given s, const T *ivar, int cmp, T value) {
+        wait_all<true, T>(s, WAIT_UNTIL, {ivar, 1, nullptr, cmp, value, nullptr});
+    }
+    NVSHMEMRS_I_MEMBER int test(Given s, const T *ivar, int cmp, T value) {
+        return wait_all<false, T>(s, TEST, {ivar, 1, nullptr, cmp, value, nullptr});
+    }
+    NVSHMEMRS_I_WAITS(, T value, value, nullptr)
+    NVSHMEMRS_I_WAITS(_vector, const T *values, 0, values)
+
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER, T, sizeof(T), )
+    NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER, T, )
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NVSHMEMRS_I_MEMBER, T, and, AND, )
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NVSHMEMRS_I_MEMBER, T, or, OR, )
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NVSHMEMRS_I_MEMBER, T, xor, XOR, )
+};
+
+// Half and bfloat16, of CUDA's type OWN or a 16-bit integer. E: how they are reduced.
+template <class OWN, class E> struct Sixteen;
+#define NVSHMEMRS_I_SIXTEEN (expect_sixteen<H, OWN>())
+template <class OWN, class E> struct Of<Sixteen<OWN, E>> {
+    template <u32> using Element = E;
+
+    NVSHMEMRS_I_MEMBER_OF_ANY void p(Given s, H *dest, typename Same<H>::type value, i32 pe) {
+        NVSHMEMRS_I_SIXTEEN;
+        device::p<H>(s, dest, value, pe);
+    }
+    NVSHMEMRS_I_MEMBER_OF_ANY H g(Given s, const H *source, i32 pe) {
+        NVSHMEMRS_I_SIXTEEN;
+        return device::g<H>(s, source, pe);
+    }
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER_OF_ANY, H, 2, 2, NVSHMEMRS_I_SIXTEEN)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER_OF_ANY, H, u16, NVSHMEMRS_I_SIXTEEN)
+    NVSHMEMRS_I_AMO(NVSHMEMRS_I_MEMBER_OF_ANY, H, u16, NVSHMEMRS_I_SIXTEEN)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER_OF_ANY, H, 2, NVSHMEMRS_I_SIXTEEN)
+    NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER_OF_ANY, H, NVSHMEMRS_I_SIXTEEN)
+};
+typedef Of<Sixteen<__half, Half>> OfHalf;
+typedef Of<Sixteen<__nv_bfloat16, Bfloat16>> OfBfloat16;
+
+// Elements of so many bits, which the caller's pointers do not name; those of 128 bits are aligned to 16 bytes where they are strided.
+template <int BITS> struct Sized {
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER, void, (BITS < 128 ? BITS / 8 : 8), (BITS / 8), )
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER, void, typename WordOf<BITS / 8>::type, )
+};
+// Bytes; a template, so that programs that do not use it compile none of it.
+template <int> struct Bytes {
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER, void, 1, 1, )
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER, void, 1, )
+};
+
+// Where 64 bits have two types of C's: the functions of both.
+template <class A, class B> struct Two;
+#define NVSHMEMRS_I_BOTH(NAME) \
+    using First::NAME;         \
+    using Second::NAME;
+#define NVSHMEMRS_I_BOTH_COPIES(SUFFIX, GROUP, ...)                                                                                             \
+    NVSHMEMRS_I_BOTH(put##SUFFIX) NVSHMEMRS_I_BOTH(get##SUFFIX) NVSHMEMRS_I_BOTH(put_nbi##SUFFIX) NVSHMEMRS_I_BOTH(get_nbi##SUFFIX)             \
+    NVSHMEMRS_I_BOTH(put_signal##SUFFIX) NVSHMEMRS_I_BOTH(put_signal_nbi##SUFFIX) NVSHMEMRS_I_BOTH(iput##SUFFIX) NVSHMEMRS_I_BOTH(iget##SUFFIX) \
+    NVSHMEMRS_I_BOTH(broadcast##SUFFIX) NVSHMEMRS_I_BOTH(fcollect##SUFFIX) NVSHMEMRS_I_BOTH(alltoall##SUFFIX)
+#define NVSHMEMRS_I_BOTH_REDUCTIONS(SUFFIX, GROUP, OP) NVSHMEMRS_I_BOTH(OP##_reduce##SUFFIX) NVSHMEMRS_I_BOTH(OP##_reducescatter##SUFFIX)
+#define NVSHMEMRS_I_BOTH_WAITS(V)                                                                                \
+    NVSHMEMRS_I_BOTH(wait_until_all##V) NVSHMEMRS_I_BOTH(wait_until_any##V) NVSHMEMRS_I_BOTH(wait_until_some##V) \
+    NVSHMEMRS_I_BOTH(test_all##V) NVSHMEMRS_I_BOTH(test_any##V) NVSHMEMRS_I_BOTH(test_some##V)
+template <class A, class B> struct Of<Two<A, B>> : Of<A>, Of<B> {
+    typedef Of<A> First;
+    typedef Of<B> Second;
+    NVSHMEMRS_I_BOTH(p) NVSHMEMRS_I_BOTH(g)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_COPIES, )
+    NVSHMEMRS_I_BOTH(atomic_fetch) NVSHMEMRS_I_BOTH(atomic_set) NVSHMEMRS_I_BOTH(atomic_swap) NVSHMEMRS_I_BOTH(atomic_compare_swap)
+    NVSHMEMRS_I_BOTH(atomic_inc) NVSHMEMRS_I_BOTH(atomic_fetch_inc) NVSHMEMRS_I_BOTH(atomic_add) NVSHMEMRS_I_BOTH(atomic_fetch_add)
+    NVSHMEMRS_I_BOTH(atomic_and) NVSHMEMRS_I_BOTH(atomic_fetch_and) NVSHMEMRS_I_BOTH(atomic_or) NVSHMEMRS_I_BOTH(atomic_fetch_or)
+    NVSHMEMRS_I_BOTH(atomic_xor) NVSHMEMRS_I_BOTH(atomic_fetch_xor)
+    NVSHMEMRS_I_BOTH(wait_until) NVSHMEMRS_I_BOTH(test) NVSHMEMRS_I_BOTH_WAITS() NVSHMEMRS_I_BOTH_WAITS(_vector)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, sum) NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, prod)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, min) NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, max)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, and) NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, or)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_BOTH_REDUCTIONS, xor)
+};
+typedef Of<Two<long, long long>> OfInt64;
+typedef Of<Two<unsigned long, unsigned long long>> OfUint64;
+
+} // namespace device
+} // namespace nvshmemrs
+
+// ---- Functions that do not depend on a type. ----
 
 NVSHMEMRS_I_API int nvshmemrs_my_pe(nvshmemrs::device::Given s) { return s.get().my_pe; }
 NVSHMEMRS_I_API int nvshmemrs_n_pes(nvshmemrs::device::Given s) { return s.get().n_pes; }
+// Whether kernels that are compiled with this header take a state. Host code asks before a launch; a call in a kernel would trap.
+template <int = 0> __host__ __device__ __forceinline__ bool nvshmemrs_device_state_fits(const nvshmemrs_device_state_t &state) {
+    return state.magic == nvshmemrs::device::STATE_MAGIC && state.version == nvshmemrs::device::STATE_VERSION;
+}
 // Whether the job is broken: waits have ended without what they waited for, and collectives fail.
 NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.aborted(); }
 // The address of symmetric memory on a PE, for loads and stores; NULL if it is not symmetric, or the PE cannot be reached.
@@ -1254,188 +1532,49 @@ NVSHMEMRS_I_API unsigned long nvshmemrs_signal_fetch(nvshmemrs::device::Given s,
     return load_acquire((const u64 *)signal.at);
 }
 
-// Remote memory access. TYPE is the pointers' type, COUNT says how many bytes `n` is.
-
-#define NVSHMEMRS_I_PUTS(SUFFIX, GROUP, PUT_NAME, GET_NAME, API, TYPE, ALIGN, SIZE, CHECK)                                              \
-    API void nvshmemrs_##PUT_NAME##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, unsigned long n, int pe) {       \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::put<nvshmemrs::device::GROUP, ALIGN, nvshmemrs::device::PUT>(s, dest, source, n * SIZE, pe);                \
-    }                                                                                                                                  \
-    API void nvshmemrs_##GET_NAME##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, unsigned long n, int pe) {       \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::get<nvshmemrs::device::GROUP, ALIGN, nvshmemrs::device::GET>(s, dest, source, n * SIZE, pe);                \
-    }                                                                                                                                  \
-    API void nvshmemrs_##PUT_NAME##_nbi##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, unsigned long n, int pe) { \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::put<nvshmemrs::device::GROUP, ALIGN, nvshmemrs::device::PUT_NBI>(s, dest, source, n * SIZE, pe);            \
-    }                                                                                                                                  \
-    API void nvshmemrs_##GET_NAME##_nbi##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, unsigned long n, int pe) { \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::get<nvshmemrs::device::GROUP, ALIGN, nvshmemrs::device::GET_NBI>(s, dest, source, n * SIZE, pe);            \
-    }                                                                                                                                  \
-    API void nvshmemrs_##PUT_NAME##_signal##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, unsigned long n,        \
-                                                   nvshmemrs::device::Signal signal, unsigned long value, int op, int pe) {            \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::put_signal<nvshmemrs::device::GROUP, ALIGN, nvshmemrs::device::PUT_SIGNAL>(s, dest, source, n * SIZE,       \
-                                                                                                     signal, value, op, pe);           \
-    }                                                                                                                                  \
-    API void nvshmemrs_##PUT_NAME##_signal_nbi##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, unsigned long n,    \
-                                                       nvshmemrs::device::Signal signal, unsigned long value, int op, int pe) {        \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::put_signal<nvshmemrs::device::GROUP, ALIGN, nvshmemrs::device::PUT_SIGNAL_NBI>(s, dest, source, n * SIZE,   \
-                                                                                                         signal, value, op, pe);       \
-    }
-#define NVSHMEMRS_I_STRIDED(SUFFIX, GROUP, PUT_NAME, GET_NAME, API, TYPE, WORD, CHECK)                                                 \
-    API void nvshmemrs_##PUT_NAME##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, long dest_step,                  \
-                                          long source_step, unsigned long n, int pe) {                                                 \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::iput<nvshmemrs::device::GROUP, nvshmemrs::device::WORD>(s, dest, source, dest_step, source_step, n, pe);    \
-    }                                                                                                                                  \
-    API void nvshmemrs_##GET_NAME##SUFFIX(nvshmemrs::device::Given s, TYPE *dest, const TYPE *source, long dest_step,                  \
-                                          long source_step, unsigned long n, int pe) {                                                 \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::iget<nvshmemrs::device::GROUP, nvshmemrs::device::WORD>(s, dest, source, dest_step, source_step, n, pe);    \
-    }
-
-#define NVSHMEMRS_I_RMA(NAME, T)                                                                                                       \
-    NVSHMEMRS_I_API void nvshmemrs_##NAME##_p(nvshmemrs::device::Given s, T *dest, T value, int pe) {                                  \
-        nvshmemrs::device::p<T>(s, dest, value, pe);                                                                                   \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API T nvshmemrs_##NAME##_g(nvshmemrs::device::Given s, const T *source, int pe) {                                      \
-        return nvshmemrs::device::g<T>(s, source, pe);                                                                                 \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NAME##_put, NAME##_get, NVSHMEMRS_I_API, T, sizeof(T), sizeof(T), )                           \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NAME##_iput, NAME##_iget, NVSHMEMRS_I_API, T, Word<T>, )
-NVSHMEMRS_I_RMA_TYPES(NVSHMEMRS_I_RMA)
-
-#define NVSHMEMRS_I_SIXTEEN_API template <class H> NVSHMEMRS_I_DEVICE
-#define NVSHMEMRS_I_RMA_SIXTEEN(NAME, OWN)                                                                                             \
-    NVSHMEMRS_I_SIXTEEN_API void nvshmemrs_##NAME##_p(nvshmemrs::device::Given s, H *dest, typename nvshmemrs::device::Same<H>::type value, int pe) { \
-        nvshmemrs::device::expect_sixteen<H, OWN>();                                                                                   \
-        nvshmemrs::device::p<H>(s, dest, value, pe);                                                                                   \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_SIXTEEN_API H nvshmemrs_##NAME##_g(nvshmemrs::device::Given s, const H *source, int pe) {                              \
-        nvshmemrs::device::expect_sixteen<H, OWN>();                                                                                   \
-        return nvshmemrs::device::g<H>(s, source, pe);                                                                                 \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NAME##_put, NAME##_get, NVSHMEMRS_I_SIXTEEN_API, H, 2, 2,                                     \
-                       (nvshmemrs::device::expect_sixteen<H, OWN>()))                                                                  \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NAME##_iput, NAME##_iget, NVSHMEMRS_I_SIXTEEN_API, H, u16,                                 \
-                       (nvshmemrs::device::expect_sixteen<H, OWN>()))
-NVSHMEMRS_I_SIXTEEN(NVSHMEMRS_I_RMA_SIXTEEN)
-
-// Sizes in bits; elements of 128 bits are aligned to 16 bytes where they are strided.
-#define NVSHMEMRS_I_SIZED(SUFFIX, GROUP, BITS, WORD)                                                                                   \
-    NVSHMEMRS_I_PUTS(SUFFIX, GROUP, put##BITS, get##BITS, NVSHMEMRS_I_API, void, (BITS < 128 ? BITS / 8 : 8), (BITS / 8), )            \
-    NVSHMEMRS_I_STRIDED(SUFFIX, GROUP, iput##BITS, iget##BITS, NVSHMEMRS_I_API, void, WORD, )
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_SIZED, 8, u8)
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_SIZED, 16, u16)
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_SIZED, 32, u32)
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_SIZED, 64, u64)
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_SIZED, 128, Bytes16)
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, putmem, getmem, NVSHMEMRS_I_API, void, 1, 1, )
-
-// Atomic memory operations.
-
-#define NVSHMEMRS_I_AMO_MOVE(API, NAME, T, CHECK)                                                                                      \
-    API T nvshmemrs_##NAME##_atomic_fetch(nvshmemrs::device::Given s, const T *source, int pe) {                                       \
-        CHECK;                                                                                                                         \
-        return nvshmemrs::device::atomic_fetch<T>(s, source, pe);                                                                      \
-    }                                                                                                                                  \
-    API void nvshmemrs_##NAME##_atomic_set(nvshmemrs::device::Given s, T *dest, typename nvshmemrs::device::Same<T>::type value, int pe) { \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::atomic_set<T>(s, dest, value, pe);                                                                          \
-    }                                                                                                                                  \
-    API T nvshmemrs_##NAME##_atomic_swap(nvshmemrs::device::Given s, T *dest, typename nvshmemrs::device::Same<T>::type value, int pe) { \
-        CHECK;                                                                                                                         \
-        return nvshmemrs::device::atomic_swap<T>(s, dest, value, pe);                                                                  \
-    }
-#define NVSHMEMRS_I_AMO_ADD(API, NAME, T, KIND, CHECK)                                                                                 \
-    API void nvshmemrs_##NAME##_atomic_add(nvshmemrs::device::Given s, T *dest, typename nvshmemrs::device::Same<T>::type value, int pe) { \
-        CHECK;                                                                                                                         \
-        nvshmemrs::device::atomic_add<KIND>(s, nvshmemrs::device::ATOMIC_ADD, (KIND *)dest, nvshmemrs::device::bits<KIND>(value), pe); \
-    }                                                                                                                                  \
-    API T nvshmemrs_##NAME##_atomic_fetch_add(nvshmemrs::device::Given s, T *dest, typename nvshmemrs::device::Same<T>::type value, int pe) { \
-        CHECK;                                                                                                                         \
-        return nvshmemrs::device::bits<T>(nvshmemrs::device::atomic_fetch_add<KIND>(                                                   \
-            s, nvshmemrs::device::ATOMIC_FETCH_ADD, (KIND *)dest, nvshmemrs::device::bits<KIND>(value), pe));                          \
-    }
-#define NVSHMEMRS_I_AMO(NAME, T)                                                                                                       \
-    NVSHMEMRS_I_AMO_MOVE(NVSHMEMRS_I_API, NAME, T, )                                                                                   \
-    NVSHMEMRS_I_AMO_ADD(NVSHMEMRS_I_API, NAME, T, T, )                                                                                 \
-    NVSHMEMRS_I_API T nvshmemrs_##NAME##_atomic_compare_swap(nvshmemrs::device::Given s, T *dest, T cond, T value, int pe) {           \
-        return nvshmemrs::device::atomic_compare_swap<T>(s, dest, cond, value, pe);                                                    \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API void nvshmemrs_##NAME##_atomic_inc(nvshmemrs::device::Given s, T *dest, int pe) {                                  \
-        nvshmemrs::device::atomic_add<T>(s, nvshmemrs::device::ATOMIC_INC, dest, 1, pe);                                               \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API T nvshmemrs_##NAME##_atomic_fetch_inc(nvshmemrs::device::Given s, T *dest, int pe) {                               \
-        return nvshmemrs::device::atomic_fetch_add<T>(s, nvshmemrs::device::ATOMIC_FETCH_INC, dest, 1, pe);                            \
-    }
-#define NVSHMEMRS_I_AMO_FLOAT(NAME, T)                                                                                                 \
-    NVSHMEMRS_I_AMO_MOVE(NVSHMEMRS_I_API, NAME, T, )                                                                                   \
-    NVSHMEMRS_I_AMO_ADD(NVSHMEMRS_I_API, NAME, T, T, )
-#define NVSHMEMRS_I_AMO_BIT(NAME, T, OPERATION, NUMBER)                                                                                \
-    NVSHMEMRS_I_API void nvshmemrs_##NAME##_atomic_##OPERATION(nvshmemrs::device::Given s, T *dest, T value, int pe) {                 \
-        using namespace nvshmemrs::device;                                                                                             \
-        apply_##OPERATION(s.word(ATOMIC_##NUMBER, pe, dest), (Word<T>)value);                                                          \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API T nvshmemrs_##NAME##_atomic_fetch_##OPERATION(nvshmemrs::device::Given s, T *dest, T value, int pe) {              \
-        using namespace nvshmemrs::device;                                                                                             \
-        return (T)fetch_##OPERATION(s.word(ATOMIC_FETCH_##NUMBER, pe, dest), (Word<T>)value);                                          \
-    }
-#define NVSHMEMRS_I_AMO_BITWISE(NAME, T)                                                                                               \
-    NVSHMEMRS_I_AMO_BIT(NAME, T, and, AND) NVSHMEMRS_I_AMO_BIT(NAME, T, or, OR) NVSHMEMRS_I_AMO_BIT(NAME, T, xor, XOR)
-NVSHMEMRS_I_AMO_TYPES(NVSHMEMRS_I_AMO)
-NVSHMEMRS_I_FLOATS(NVSHMEMRS_I_AMO_FLOAT)
-NVSHMEMRS_I_AMO_BITS(NVSHMEMRS_I_AMO_BITWISE)
-NVSHMEMRS_I_AMO_MOVE(NVSHMEMRS_I_SIXTEEN_API, half, H, (nvshmemrs::device::expect_sixteen<H, __half>()))
-NVSHMEMRS_I_AMO_ADD(NVSHMEMRS_I_SIXTEEN_API, half, H, nvshmemrs::device::u16, (nvshmemrs::device::expect_sixteen<H, __half>()))
-
-// Waits and tests.
-
 NVSHMEMRS_I_API unsigned long nvshmemrs_signal_wait_until(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal, int cmp, unsigned long value) {
     return nvshmemrs::device::signal_wait(s, (const nvshmemrs::device::u64 *)signal.at, cmp, value);
 }
 
-// V: how a name goes on, the type of its last parameter, and what the elements are compared with.
-#define NVSHMEMRS_I_WAIT_SET(NAME, T, V, PARAMETER, VALUE, VALUES)                                                                     \
-    NVSHMEMRS_I_API void nvshmemrs_##NAME##_wait_until_all##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,             \
-                                                              const int *status, int cmp, PARAMETER) {                                 \
-        nvshmemrs::device::wait_all<true, T>(s, nvshmemrs::device::WAIT_UNTIL_ALL, {ivars, n, status, cmp, VALUE, VALUES});            \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_wait_until_any##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,    \
-                                                                       const int *status, int cmp, PARAMETER) {                        \
-        return nvshmemrs::device::wait_any<true, T>(s, nvshmemrs::device::WAIT_UNTIL_ANY, {ivars, n, status, cmp, VALUE, VALUES});     \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_wait_until_some##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,   \
-                                                                        unsigned long *indices, const int *status, int cmp, PARAMETER) { \
-        return nvshmemrs::device::wait_some<true, T>(s, nvshmemrs::device::WAIT_UNTIL_SOME, indices,                                   \
-                                                     {ivars, n, status, cmp, VALUE, VALUES});                                          \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API int nvshmemrs_##NAME##_test_all##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n, const int *status, \
-                                                       int cmp, PARAMETER) {                                                           \
-        return nvshmemrs::device::wait_all<false, T>(s, nvshmemrs::device::TEST_ALL, {ivars, n, status, cmp, VALUE, VALUES});          \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_test_any##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,          \
-                                                                 const int *status, int cmp, PARAMETER) {                              \
-        return nvshmemrs::device::wait_any<false, T>(s, nvshmemrs::device::TEST_ANY, {ivars, n, status, cmp, VALUE, VALUES});          \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API unsigned long nvshmemrs_##NAME##_test_some##V(nvshmemrs::device::Given s, const T *ivars, unsigned long n,         \
-                                                                  unsigned long *indices, const int *status, int cmp, PARAMETER) {     \
-        return nvshmemrs::device::wait_some<false, T>(s, nvshmemrs::device::TEST_SOME, indices,                                        \
-                                                      {ivars, n, status, cmp, VALUE, VALUES});                                         \
-    }
-#define NVSHMEMRS_I_WAIT(NAME, T)                                                                                                      \
-    NVSHMEMRS_I_API void nvshmemrs_##NAME##_wait_until(nvshmemrs::device::Given s, const T *ivar, int cmp, T value) {                  \
-        nvshmemrs::device::wait_all<true, T>(s, nvshmemrs::device::WAIT_UNTIL, {ivar, 1, nullptr, cmp, value, nullptr});               \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_API int nvshmemrs_##NAME##_test(nvshmemrs::device::Given s, const T *ivar, int cmp, T value) {                         \
-        return nvshmemrs::device::wait_all<false, T>(s, nvshmemrs::device::TEST, {ivar, 1, nullptr, cmp, value, nullptr});             \
-    }                                                                                                                                  \
-    NVSHMEMRS_I_WAIT_SET(NAME, T, , T value, value, nullptr)                                                                           \
-    NVSHMEMRS_I_WAIT_SET(NAME, T, _vector, const T *values, 0, values)
-NVSHMEMRS_I_WAIT_TYPES(NVSHMEMRS_I_WAIT)
+// Sets a signal of this PE's to 0. Orders nothing.
+NVSHMEMRS_I_API void nvshmemrs_signal_counted_reset(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal) {
+    using namespace nvshmemrs::device;
+    s.check_own(SIGNAL_OP, signal.at, 8, 8);
+    store_relaxed((u64 *)signal.at, (u64)0);
+}
+
+// What this header is, as nvshmemrs_name and nvshmemrs_version say it on the host, and the version of OpenSHMEM that it follows. `name` has
+// room for 256 characters. Each number may be NULL.
+NVSHMEMRS_I_API void nvshmemrs_info_get_name(nvshmemrs::device::Given, char *name) {
+    const char *text = "nvshmemrs 0.1.0";
+    for (int i = 0; (name[i] = text[i]) != 0; i++) {}
+}
+NVSHMEMRS_I_API void nvshmemrs_info_get_version(nvshmemrs::device::Given, int *major, int *minor) {
+    if (major) *major = 1;
+    if (minor) *minor = 5;
+}
+NVSHMEMRS_I_API void nvshmemrs_vendor_get_version_info(nvshmemrs::device::Given, int *major, int *minor, int *patch) {
+    if (major) *major = 0;
+    if (minor) *minor = 1;
+    if (patch) *patch = 0;
+}
+
+// Regions, in which NVSHMEM may hold back puts to send several at once. Here puts are stores, which gain nothing by that: a region begins and
+// ends, and changes nothing. All threads of the block call start and stop; `region` gets a handle. They return 0.
+NVSHMEMRS_I_API int nvshmemrs_region_start_block(nvshmemrs::device::Given, nvshmemrs_region_handle_t *region, const nvshmemrs_region_attrs_t *) {
+    if (nvshmemrs::device::Block::rank() == 0) *region = 0;
+    nvshmemrs::device::Block::sync();
+    return 0;
+}
+NVSHMEMRS_I_API int nvshmemrs_region_stop_block(nvshmemrs::device::Given, nvshmemrs_region_handle_t) {
+    nvshmemrs::device::Block::sync();
+    return 0;
+}
+// Whether puts are held back for one of these hints: never. Returns 0.
+NVSHMEMRS_I_API int nvshmemrs_region_is_active(nvshmemrs::device::Given, unsigned /* hints */, int *active) {
+    *active = 0;
+    return 0;
+}
 
 // Teams.
 
@@ -1466,66 +1605,17 @@ NVSHMEMRS_I_API int nvshmemrs_team_translate_pe(nvshmemrs::device::Given s, nvsh
     NVSHMEMRS_I_API int nvshmemrs_team_sync##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, unsigned slot = 0) {            \
         return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, team, slot);                           \
     }                                                                                                                                  \
+    NVSHMEMRS_I_API int nvshmemrs_sync##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, unsigned slot = 0) {                 \
+        return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, team, slot);                           \
+    }                                                                                                                                  \
     NVSHMEMRS_I_API int nvshmemrs_sync_all##SUFFIX(nvshmemrs::device::Given s, unsigned slot = 0) {                                    \
         return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(s, nvshmemrs::device::SYNC, 0, slot);                              \
     }
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MEET, )
-
-// `n` counts elements of SIZE bytes; per member where there are parts.
-#define NVSHMEMRS_I_MOVES(SUFFIX, GROUP, PREFIX, MEM, API, TYPE, SIZE, CHECK)                                                          \
-    API int nvshmemrs_##PREFIX##broadcast##MEM##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
-                                                       unsigned long n, int root, unsigned slot = 0) {                                 \
-        CHECK;                                                                                                                         \
-        return nvshmemrs::device::broadcast<nvshmemrs::device::GROUP, SIZE>(s, team, dest, source, n * SIZE, root, slot);              \
-    }                                                                                                                                  \
-    API int nvshmemrs_##PREFIX##fcollect##MEM##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
-                                                      unsigned long n, unsigned slot = 0) {                                            \
-        CHECK;                                                                                                                         \
-        return nvshmemrs::device::gather<nvshmemrs::device::GROUP, SIZE, nvshmemrs::device::FCOLLECT>(s, team, dest, source, n * SIZE, slot); \
-    }                                                                                                                                  \
-    API int nvshmemrs_##PREFIX##alltoall##MEM##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
-                                                      unsigned long n, unsigned slot = 0) {                                            \
-        CHECK;                                                                                                                         \
-        return nvshmemrs::device::gather<nvshmemrs::device::GROUP, SIZE, nvshmemrs::device::ALLTOALL>(s, team, dest, source, n * SIZE, slot); \
-    }
-#define NVSHMEMRS_I_MOVES_TYPE(NAME, T) NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NAME##_, , NVSHMEMRS_I_API, T, sizeof(T), )
-#define NVSHMEMRS_I_MOVES_SIXTEEN(NAME, OWN) \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NAME##_, , NVSHMEMRS_I_SIXTEEN_API, H, 2, (nvshmemrs::device::expect_sixteen<H, OWN>()))
-NVSHMEMRS_I_RMA_TYPES(NVSHMEMRS_I_MOVES_TYPE)
-NVSHMEMRS_I_SIXTEEN(NVSHMEMRS_I_MOVES_SIXTEEN)
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, , mem, NVSHMEMRS_I_API, void, 1, )
-
-// ELEMENT: a template that says what the elements are.
-#define NVSHMEMRS_I_REDUCE(SUFFIX, GROUP, NAME, API, TYPE, ELEMENT, OP, NUMBER, CHECK)                                                 \
-    API int nvshmemrs_##NAME##_##OP##_reduce##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest, const TYPE *source, \
-                                                     unsigned long n, unsigned slot = 0) {                                             \
-        using namespace nvshmemrs::device;                                                                                             \
-        CHECK;                                                                                                                         \
-        return reduce<GROUP, ELEMENT<TYPE, NUMBER>, NUMBER, REDUCE>(s, team, dest, source, n, slot);                                   \
-    }                                                                                                                                  \
-    API int nvshmemrs_##NAME##_##OP##_reducescatter##SUFFIX(nvshmemrs::device::Given s, nvshmemrs_team_t team, TYPE *dest,             \
-                                                            const TYPE *source, unsigned long n, unsigned slot = 0) {                  \
-        using namespace nvshmemrs::device;                                                                                             \
-        CHECK;                                                                                                                         \
-        return reduce<GROUP, ELEMENT<TYPE, NUMBER>, NUMBER, REDUCESCATTER>(s, team, dest, source, n, slot);                            \
-    }
-#define NVSHMEMRS_I_REDUCE_NUMBERS(NAME, API, TYPE, ELEMENT, CHECK)                    \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, sum, SUM, CHECK)   \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, prod, PROD, CHECK) \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, min, MIN, CHECK)   \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, API, TYPE, ELEMENT, max, MAX, CHECK)
-#define NVSHMEMRS_I_REDUCE_STANDARD(NAME, T) NVSHMEMRS_I_REDUCE_NUMBERS(NAME, NVSHMEMRS_I_API, T, Number, )
-#define NVSHMEMRS_I_REDUCE_BITWISE(NAME, T)                                                   \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, NVSHMEMRS_I_API, T, Number, and, AND, )       \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, NVSHMEMRS_I_API, T, Number, or, OR, )         \
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NAME, NVSHMEMRS_I_API, T, Number, xor, XOR, )
-NVSHMEMRS_I_FLOATS(NVSHMEMRS_I_REDUCE_STANDARD)
-NVSHMEMRS_I_NARROW(NVSHMEMRS_I_REDUCE_STANDARD)
-NVSHMEMRS_I_MIDDLE(NVSHMEMRS_I_REDUCE_STANDARD)
-NVSHMEMRS_I_WIDE(NVSHMEMRS_I_REDUCE_STANDARD)
-NVSHMEMRS_I_REDUCE_BITS(NVSHMEMRS_I_REDUCE_BITWISE)
-NVSHMEMRS_I_REDUCE_NUMBERS(half, NVSHMEMRS_I_SIXTEEN_API, H, HalfNumber, (expect_sixteen<H, __half>()))
-NVSHMEMRS_I_REDUCE_NUMBERS(bfloat16, NVSHMEMRS_I_SIXTEEN_API, H, Bfloat16Number, (expect_sixteen<H, __nv_bfloat16>()))
+// As NVSHMEM, only this one for the 128 threads of a warpgroup.
+NVSHMEMRS_I_API int nvshmemrs_barrier_warpgroup(nvshmemrs::device::Given s, nvshmemrs_team_t team, unsigned slot = 0) {
+    return nvshmemrs::device::barrier<nvshmemrs::device::Warpgroup>(s, nvshmemrs::device::BARRIER, team, slot);
+}
 
 // The largest x of all members with the y beside it; of equal ones that of the first member. D: CUDA's double2.
 #define NVSHMEMRS_I_MAXLOC(SUFFIX, GROUP, ...)                                                                                         \
@@ -1536,5 +1626,2207 @@ NVSHMEMRS_I_REDUCE_NUMBERS(bfloat16, NVSHMEMRS_I_SIXTEEN_API, H, Bfloat16Number,
         return reduce<GROUP, Located, MAX, REDUCE>(s, team, dest, source, n, slot);                                                    \
     }
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC, )
+
+// ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
+
+#define nvshmemrs_put8 nvshmemrs::device::Sized<8>::put
+#define nvshmemrs_put8_warp nvshmemrs::device::Sized<8>::put_warp
+#define nvshmemrs_put8_block nvshmemrs::device::Sized<8>::put_block
+#define nvshmemrs_get8 nvshmemrs::device::Sized<8>::get
+#define nvshmemrs_get8_warp nvshmemrs::device::Sized<8>::get_warp
+#define nvshmemrs_get8_block nvshmemrs::device::Sized<8>::get_block
+#define nvshmemrs_put8_nbi nvshmemrs::device::Sized<8>::put_nbi
+#define nvshmemrs_put8_nbi_warp nvshmemrs::device::Sized<8>::put_nbi_warp
+#define nvshmemrs_put8_nbi_block nvshmemrs::device::Sized<8>::put_nbi_block
+#define nvshmemrs_get8_nbi nvshmemrs::device::Sized<8>::get_nbi
+#define nvshmemrs_get8_nbi_warp nvshmemrs::device::Sized<8>::get_nbi_warp
+#define nvshmemrs_get8_nbi_block nvshmemrs::device::Sized<8>::get_nbi_block
+#define nvshmemrs_put8_signal nvshmemrs::device::Sized<8>::put_signal
+#define nvshmemrs_put8_signal_warp nvshmemrs::device::Sized<8>::put_signal_warp
+#define nvshmemrs_put8_signal_block nvshmemrs::device::Sized<8>::put_signal_block
+#define nvshmemrs_put8_signal_nbi nvshmemrs::device::Sized<8>::put_signal_nbi
+#define nvshmemrs_put8_signal_nbi_warp nvshmemrs::device::Sized<8>::put_signal_nbi_warp
+#define nvshmemrs_put8_signal_nbi_block nvshmemrs::device::Sized<8>::put_signal_nbi_block
+#define nvshmemrs_iput8 nvshmemrs::device::Sized<8>::iput
+#define nvshmemrs_iput8_warp nvshmemrs::device::Sized<8>::iput_warp
+#define nvshmemrs_iput8_block nvshmemrs::device::Sized<8>::iput_block
+#define nvshmemrs_iget8 nvshmemrs::device::Sized<8>::iget
+#define nvshmemrs_iget8_warp nvshmemrs::device::Sized<8>::iget_warp
+#define nvshmemrs_iget8_block nvshmemrs::device::Sized<8>::iget_block
+#define nvshmemrs_put16 nvshmemrs::device::Sized<16>::put
+#define nvshmemrs_put16_warp nvshmemrs::device::Sized<16>::put_warp
+#define nvshmemrs_put16_block nvshmemrs::device::Sized<16>::put_block
+#define nvshmemrs_get16 nvshmemrs::device::Sized<16>::get
+#define nvshmemrs_get16_warp nvshmemrs::device::Sized<16>::get_warp
+#define nvshmemrs_get16_block nvshmemrs::device::Sized<16>::get_block
+#define nvshmemrs_put16_nbi nvshmemrs::device::Sized<16>::put_nbi
+#define nvshmemrs_put16_nbi_warp nvshmemrs::device::Sized<16>::put_nbi_warp
+#define nvshmemrs_put16_nbi_block nvshmemrs::device::Sized<16>::put_nbi_block
+#define nvshmemrs_get16_nbi nvshmemrs::device::Sized<16>::get_nbi
+#define nvshmemrs_get16_nbi_warp nvshmemrs::device::Sized<16>::get_nbi_warp
+#define nvshmemrs_get16_nbi_block nvshmemrs::device::Sized<16>::get_nbi_block
+#define nvshmemrs_put16_signal nvshmemrs::device::Sized<16>::put_signal
+#define nvshmemrs_put16_signal_warp nvshmemrs::device::Sized<16>::put_signal_warp
+#define nvshmemrs_put16_signal_block nvshmemrs::device::Sized<16>::put_signal_block
+#define nvshmemrs_put16_signal_nbi nvshmemrs::device::Sized<16>::put_signal_nbi
+#define nvshmemrs_put16_signal_nbi_warp nvshmemrs::device::Sized<16>::put_signal_nbi_warp
+#define nvshmemrs_put16_signal_nbi_block nvshmemrs::device::Sized<16>::put_signal_nbi_block
+#define nvshmemrs_iput16 nvshmemrs::device::Sized<16>::iput
+#define nvshmemrs_iput16_warp nvshmemrs::device::Sized<16>::iput_warp
+#define nvshmemrs_iput16_block nvshmemrs::device::Sized<16>::iput_block
+#define nvshmemrs_iget16 nvshmemrs::device::Sized<16>::iget
+#define nvshmemrs_iget16_warp nvshmemrs::device::Sized<16>::iget_warp
+#define nvshmemrs_iget16_block nvshmemrs::device::Sized<16>::iget_block
+#define nvshmemrs_put32 nvshmemrs::device::Sized<32>::put
+#define nvshmemrs_put32_warp nvshmemrs::device::Sized<32>::put_warp
+#define nvshmemrs_put32_block nvshmemrs::device::Sized<32>::put_block
+#define nvshmemrs_get32 nvshmemrs::device::Sized<32>::get
+#define nvshmemrs_get32_warp nvshmemrs::device::Sized<32>::get_warp
+#define nvshmemrs_get32_block nvshmemrs::device::Sized<32>::get_block
+#define nvshmemrs_put32_nbi nvshmemrs::device::Sized<32>::put_nbi
+#define nvshmemrs_put32_nbi_warp nvshmemrs::device::Sized<32>::put_nbi_warp
+#define nvshmemrs_put32_nbi_block nvshmemrs::device::Sized<32>::put_nbi_block
+#define nvshmemrs_get32_nbi nvshmemrs::device::Sized<32>::get_nbi
+#define nvshmemrs_get32_nbi_warp nvshmemrs::device::Sized<32>::get_nbi_warp
+#define nvshmemrs_get32_nbi_block nvshmemrs::device::Sized<32>::get_nbi_block
+#define nvshmemrs_put32_signal nvshmemrs::device::Sized<32>::put_signal
+#define nvshmemrs_put32_signal_warp nvshmemrs::device::Sized<32>::put_signal_warp
+#define nvshmemrs_put32_signal_block nvshmemrs::device::Sized<32>::put_signal_block
+#define nvshmemrs_put32_signal_nbi nvshmemrs::device::Sized<32>::put_signal_nbi
+#define nvshmemrs_put32_signal_nbi_warp nvshmemrs::device::Sized<32>::put_signal_nbi_warp
+#define nvshmemrs_put32_signal_nbi_block nvshmemrs::device::Sized<32>::put_signal_nbi_block
+#define nvshmemrs_iput32 nvshmemrs::device::Sized<32>::iput
+#define nvshmemrs_iput32_warp nvshmemrs::device::Sized<32>::iput_warp
+#define nvshmemrs_iput32_block nvshmemrs::device::Sized<32>::iput_block
+#define nvshmemrs_iget32 nvshmemrs::device::Sized<32>::iget
+#define nvshmemrs_iget32_warp nvshmemrs::device::Sized<32>::iget_warp
+#define nvshmemrs_iget32_block nvshmemrs::device::Sized<32>::iget_block
+#define nvshmemrs_put64 nvshmemrs::device::Sized<64>::put
+#define nvshmemrs_put64_warp nvshmemrs::device::Sized<64>::put_warp
+#define nvshmemrs_put64_block nvshmemrs::device::Sized<64>::put_block
+#define nvshmemrs_get64 nvshmemrs::device::Sized<64>::get
+#define nvshmemrs_get64_warp nvshmemrs::device::Sized<64>::get_warp
+#define nvshmemrs_get64_block nvshmemrs::device::Sized<64>::get_block
+#define nvshmemrs_put64_nbi nvshmemrs::device::Sized<64>::put_nbi
+#define nvshmemrs_put64_nbi_warp nvshmemrs::device::Sized<64>::put_nbi_warp
+#define nvshmemrs_put64_nbi_block nvshmemrs::device::Sized<64>::put_nbi_block
+#define nvshmemrs_get64_nbi nvshmemrs::device::Sized<64>::get_nbi
+#define nvshmemrs_get64_nbi_warp nvshmemrs::device::Sized<64>::get_nbi_warp
+#define nvshmemrs_get64_nbi_block nvshmemrs::device::Sized<64>::get_nbi_block
+#define nvshmemrs_put64_signal nvshmemrs::device::Sized<64>::put_signal
+#define nvshmemrs_put64_signal_warp nvshmemrs::device::Sized<64>::put_signal_warp
+#define nvshmemrs_put64_signal_block nvshmemrs::device::Sized<64>::put_signal_block
+#define nvshmemrs_put64_signal_nbi nvshmemrs::device::Sized<64>::put_signal_nbi
+#define nvshmemrs_put64_signal_nbi_warp nvshmemrs::device::Sized<64>::put_signal_nbi_warp
+#define nvshmemrs_put64_signal_nbi_block nvshmemrs::device::Sized<64>::put_signal_nbi_block
+#define nvshmemrs_iput64 nvshmemrs::device::Sized<64>::iput
+#define nvshmemrs_iput64_warp nvshmemrs::device::Sized<64>::iput_warp
+#define nvshmemrs_iput64_block nvshmemrs::device::Sized<64>::iput_block
+#define nvshmemrs_iget64 nvshmemrs::device::Sized<64>::iget
+#define nvshmemrs_iget64_warp nvshmemrs::device::Sized<64>::iget_warp
+#define nvshmemrs_iget64_block nvshmemrs::device::Sized<64>::iget_block
+#define nvshmemrs_put128 nvshmemrs::device::Sized<128>::put
+#define nvshmemrs_put128_warp nvshmemrs::device::Sized<128>::put_warp
+#define nvshmemrs_put128_block nvshmemrs::device::Sized<128>::put_block
+#define nvshmemrs_get128 nvshmemrs::device::Sized<128>::get
+#define nvshmemrs_get128_warp nvshmemrs::device::Sized<128>::get_warp
+#define nvshmemrs_get128_block nvshmemrs::device::Sized<128>::get_block
+#define nvshmemrs_put128_nbi nvshmemrs::device::Sized<128>::put_nbi
+#define nvshmemrs_put128_nbi_warp nvshmemrs::device::Sized<128>::put_nbi_warp
+#define nvshmemrs_put128_nbi_block nvshmemrs::device::Sized<128>::put_nbi_block
+#define nvshmemrs_get128_nbi nvshmemrs::device::Sized<128>::get_nbi
+#define nvshmemrs_get128_nbi_warp nvshmemrs::device::Sized<128>::get_nbi_warp
+#define nvshmemrs_get128_nbi_block nvshmemrs::device::Sized<128>::get_nbi_block
+#define nvshmemrs_put128_signal nvshmemrs::device::Sized<128>::put_signal
+#define nvshmemrs_put128_signal_warp nvshmemrs::device::Sized<128>::put_signal_warp
+#define nvshmemrs_put128_signal_block nvshmemrs::device::Sized<128>::put_signal_block
+#define nvshmemrs_put128_signal_nbi nvshmemrs::device::Sized<128>::put_signal_nbi
+#define nvshmemrs_put128_signal_nbi_warp nvshmemrs::device::Sized<128>::put_signal_nbi_warp
+#define nvshmemrs_put128_signal_nbi_block nvshmemrs::device::Sized<128>::put_signal_nbi_block
+#define nvshmemrs_iput128 nvshmemrs::device::Sized<128>::iput
+#define nvshmemrs_iput128_warp nvshmemrs::device::Sized<128>::iput_warp
+#define nvshmemrs_iput128_block nvshmemrs::device::Sized<128>::iput_block
+#define nvshmemrs_iget128 nvshmemrs::device::Sized<128>::iget
+#define nvshmemrs_iget128_warp nvshmemrs::device::Sized<128>::iget_warp
+#define nvshmemrs_iget128_block nvshmemrs::device::Sized<128>::iget_block
+#define nvshmemrs_putmem nvshmemrs::device::Bytes<0>::put
+#define nvshmemrs_putmem_warp nvshmemrs::device::Bytes<0>::put_warp
+#define nvshmemrs_putmem_block nvshmemrs::device::Bytes<0>::put_block
+#define nvshmemrs_getmem nvshmemrs::device::Bytes<0>::get
+#define nvshmemrs_getmem_warp nvshmemrs::device::Bytes<0>::get_warp
+#define nvshmemrs_getmem_block nvshmemrs::device::Bytes<0>::get_block
+#define nvshmemrs_putmem_nbi nvshmemrs::device::Bytes<0>::put_nbi
+#define nvshmemrs_putmem_nbi_warp nvshmemrs::device::Bytes<0>::put_nbi_warp
+#define nvshmemrs_putmem_nbi_block nvshmemrs::device::Bytes<0>::put_nbi_block
+#define nvshmemrs_getmem_nbi nvshmemrs::device::Bytes<0>::get_nbi
+#define nvshmemrs_getmem_nbi_warp nvshmemrs::device::Bytes<0>::get_nbi_warp
+#define nvshmemrs_getmem_nbi_block nvshmemrs::device::Bytes<0>::get_nbi_block
+#define nvshmemrs_putmem_signal nvshmemrs::device::Bytes<0>::put_signal
+#define nvshmemrs_putmem_signal_warp nvshmemrs::device::Bytes<0>::put_signal_warp
+#define nvshmemrs_putmem_signal_block nvshmemrs::device::Bytes<0>::put_signal_block
+#define nvshmemrs_putmem_signal_nbi nvshmemrs::device::Bytes<0>::put_signal_nbi
+#define nvshmemrs_putmem_signal_nbi_warp nvshmemrs::device::Bytes<0>::put_signal_nbi_warp
+#define nvshmemrs_putmem_signal_nbi_block nvshmemrs::device::Bytes<0>::put_signal_nbi_block
+#define nvshmemrs_broadcastmem nvshmemrs::device::Bytes<0>::broadcast
+#define nvshmemrs_broadcastmem_warp nvshmemrs::device::Bytes<0>::broadcast_warp
+#define nvshmemrs_broadcastmem_block nvshmemrs::device::Bytes<0>::broadcast_block
+#define nvshmemrs_fcollectmem nvshmemrs::device::Bytes<0>::fcollect
+#define nvshmemrs_fcollectmem_warp nvshmemrs::device::Bytes<0>::fcollect_warp
+#define nvshmemrs_fcollectmem_block nvshmemrs::device::Bytes<0>::fcollect_block
+#define nvshmemrs_alltoallmem nvshmemrs::device::Bytes<0>::alltoall
+#define nvshmemrs_alltoallmem_warp nvshmemrs::device::Bytes<0>::alltoall_warp
+#define nvshmemrs_alltoallmem_block nvshmemrs::device::Bytes<0>::alltoall_block
+#define nvshmemrs_float_p nvshmemrs::device::Of<float>::p
+#define nvshmemrs_float_g nvshmemrs::device::Of<float>::g
+#define nvshmemrs_float_put nvshmemrs::device::Of<float>::put
+#define nvshmemrs_float_put_warp nvshmemrs::device::Of<float>::put_warp
+#define nvshmemrs_float_put_block nvshmemrs::device::Of<float>::put_block
+#define nvshmemrs_float_get nvshmemrs::device::Of<float>::get
+#define nvshmemrs_float_get_warp nvshmemrs::device::Of<float>::get_warp
+#define nvshmemrs_float_get_block nvshmemrs::device::Of<float>::get_block
+#define nvshmemrs_float_put_nbi nvshmemrs::device::Of<float>::put_nbi
+#define nvshmemrs_float_put_nbi_warp nvshmemrs::device::Of<float>::put_nbi_warp
+#define nvshmemrs_float_put_nbi_block nvshmemrs::device::Of<float>::put_nbi_block
+#define nvshmemrs_float_get_nbi nvshmemrs::device::Of<float>::get_nbi
+#define nvshmemrs_float_get_nbi_warp nvshmemrs::device::Of<float>::get_nbi_warp
+#define nvshmemrs_float_get_nbi_block nvshmemrs::device::Of<float>::get_nbi_block
+#define nvshmemrs_float_put_signal nvshmemrs::device::Of<float>::put_signal
+#define nvshmemrs_float_put_signal_warp nvshmemrs::device::Of<float>::put_signal_warp
+#define nvshmemrs_float_put_signal_block nvshmemrs::device::Of<float>::put_signal_block
+#define nvshmemrs_float_put_signal_nbi nvshmemrs::device::Of<float>::put_signal_nbi
+#define nvshmemrs_float_put_signal_nbi_warp nvshmemrs::device::Of<float>::put_signal_nbi_warp
+#define nvshmemrs_float_put_signal_nbi_block nvshmemrs::device::Of<float>::put_signal_nbi_block
+#define nvshmemrs_float_iput nvshmemrs::device::Of<float>::iput
+#define nvshmemrs_float_iput_warp nvshmemrs::device::Of<float>::iput_warp
+#define nvshmemrs_float_iput_block nvshmemrs::device::Of<float>::iput_block
+#define nvshmemrs_float_iget nvshmemrs::device::Of<float>::iget
+#define nvshmemrs_float_iget_warp nvshmemrs::device::Of<float>::iget_warp
+#define nvshmemrs_float_iget_block nvshmemrs::device::Of<float>::iget_block
+#define nvshmemrs_float_broadcast nvshmemrs::device::Of<float>::broadcast
+#define nvshmemrs_float_broadcast_warp nvshmemrs::device::Of<float>::broadcast_warp
+#define nvshmemrs_float_broadcast_block nvshmemrs::device::Of<float>::broadcast_block
+#define nvshmemrs_float_fcollect nvshmemrs::device::Of<float>::fcollect
+#define nvshmemrs_float_fcollect_warp nvshmemrs::device::Of<float>::fcollect_warp
+#define nvshmemrs_float_fcollect_block nvshmemrs::device::Of<float>::fcollect_block
+#define nvshmemrs_float_alltoall nvshmemrs::device::Of<float>::alltoall
+#define nvshmemrs_float_alltoall_warp nvshmemrs::device::Of<float>::alltoall_warp
+#define nvshmemrs_float_alltoall_block nvshmemrs::device::Of<float>::alltoall_block
+#define nvshmemrs_float_sum_reduce nvshmemrs::device::Of<float>::sum_reduce
+#define nvshmemrs_float_sum_reduce_warp nvshmemrs::device::Of<float>::sum_reduce_warp
+#define nvshmemrs_float_sum_reduce_block nvshmemrs::device::Of<float>::sum_reduce_block
+#define nvshmemrs_float_sum_reducescatter nvshmemrs::device::Of<float>::sum_reducescatter
+#define nvshmemrs_float_sum_reducescatter_warp nvshmemrs::device::Of<float>::sum_reducescatter_warp
+#define nvshmemrs_float_sum_reducescatter_block nvshmemrs::device::Of<float>::sum_reducescatter_block
+#define nvshmemrs_float_prod_reduce nvshmemrs::device::Of<float>::prod_reduce
+#define nvshmemrs_float_prod_reduce_warp nvshmemrs::device::Of<float>::prod_reduce_warp
+#define nvshmemrs_float_prod_reduce_block nvshmemrs::device::Of<float>::prod_reduce_block
+#define nvshmemrs_float_prod_reducescatter nvshmemrs::device::Of<float>::prod_reducescatter
+#define nvshmemrs_float_prod_reducescatter_warp nvshmemrs::device::Of<float>::prod_reducescatter_warp
+#define nvshmemrs_float_prod_reducescatter_block nvshmemrs::device::Of<float>::prod_reducescatter_block
+#define nvshmemrs_float_min_reduce nvshmemrs::device::Of<float>::min_reduce
+#define nvshmemrs_float_min_reduce_warp nvshmemrs::device::Of<float>::min_reduce_warp
+#define nvshmemrs_float_min_reduce_block nvshmemrs::device::Of<float>::min_reduce_block
+#define nvshmemrs_float_min_reducescatter nvshmemrs::device::Of<float>::min_reducescatter
+#define nvshmemrs_float_min_reducescatter_warp nvshmemrs::device::Of<float>::min_reducescatter_warp
+#define nvshmemrs_float_min_reducescatter_block nvshmemrs::device::Of<float>::min_reducescatter_block
+#define nvshmemrs_float_max_reduce nvshmemrs::device::Of<float>::max_reduce
+#define nvshmemrs_float_max_reduce_warp nvshmemrs::device::Of<float>::max_reduce_warp
+#define nvshmemrs_float_max_reduce_block nvshmemrs::device::Of<float>::max_reduce_block
+#define nvshmemrs_float_max_reducescatter nvshmemrs::device::Of<float>::max_reducescatter
+#define nvshmemrs_float_max_reducescatter_warp nvshmemrs::device::Of<float>::max_reducescatter_warp
+#define nvshmemrs_float_max_reducescatter_block nvshmemrs::device::Of<float>::max_reducescatter_block
+#define nvshmemrs_float_atomic_fetch nvshmemrs::device::Of<float>::atomic_fetch
+#define nvshmemrs_float_atomic_set nvshmemrs::device::Of<float>::atomic_set
+#define nvshmemrs_float_atomic_swap nvshmemrs::device::Of<float>::atomic_swap
+#define nvshmemrs_float_atomic_add nvshmemrs::device::Of<float>::atomic_add
+#define nvshmemrs_float_atomic_fetch_add nvshmemrs::device::Of<float>::atomic_fetch_add
+#define nvshmemrs_double_p nvshmemrs::device::Of<double>::p
+#define nvshmemrs_double_g nvshmemrs::device::Of<double>::g
+#define nvshmemrs_double_put nvshmemrs::device::Of<double>::put
+#define nvshmemrs_double_put_warp nvshmemrs::device::Of<double>::put_warp
+#define nvshmemrs_double_put_block nvshmemrs::device::Of<double>::put_block
+#define nvshmemrs_double_get nvshmemrs::device::Of<double>::get
+#define nvshmemrs_double_get_warp nvshmemrs::device::Of<double>::get_warp
+#define nvshmemrs_double_get_block nvshmemrs::device::Of<double>::get_block
+#define nvshmemrs_double_put_nbi nvshmemrs::device::Of<double>::put_nbi
+#define nvshmemrs_double_put_nbi_warp nvshmemrs::device::Of<double>::put_nbi_warp
+#define nvshmemrs_double_put_nbi_block nvshmemrs::device::Of<double>::put_nbi_block
+#define nvshmemrs_double_get_nbi nvshmemrs::device::Of<double>::get_nbi
+#define nvshmemrs_double_get_nbi_warp nvshmemrs::device::Of<double>::get_nbi_warp
+#define nvshmemrs_double_get_nbi_block nvshmemrs::device::Of<double>::get_nbi_block
+#define nvshmemrs_double_put_signal nvshmemrs::device::Of<double>::put_signal
+#define nvshmemrs_double_put_signal_warp nvshmemrs::device::Of<double>::put_signal_warp
+#define nvshmemrs_double_put_signal_block nvshmemrs::device::Of<double>::put_signal_block
+#define nvshmemrs_double_put_signal_nbi nvshmemrs::device::Of<double>::put_signal_nbi
+#define nvshmemrs_double_put_signal_nbi_warp nvshmemrs::device::Of<double>::put_signal_nbi_warp
+#define nvshmemrs_double_put_signal_nbi_block nvshmemrs::device::Of<double>::put_signal_nbi_block
+#define nvshmemrs_double_iput nvshmemrs::device::Of<double>::iput
+#define nvshmemrs_double_iput_warp nvshmemrs::device::Of<double>::iput_warp
+#define nvshmemrs_double_iput_block nvshmemrs::device::Of<double>::iput_block
+#define nvshmemrs_double_iget nvshmemrs::device::Of<double>::iget
+#define nvshmemrs_double_iget_warp nvshmemrs::device::Of<double>::iget_warp
+#define nvshmemrs_double_iget_block nvshmemrs::device::Of<double>::iget_block
+#define nvshmemrs_double_broadcast nvshmemrs::device::Of<double>::broadcast
+#define nvshmemrs_double_broadcast_warp nvshmemrs::device::Of<double>::broadcast_warp
+#define nvshmemrs_double_broadcast_block nvshmemrs::device::Of<double>::broadcast_block
+#define nvshmemrs_double_fcollect nvshmemrs::device::Of<double>::fcollect
+#define nvshmemrs_double_fcollect_warp nvshmemrs::device::Of<double>::fcollect_warp
+#define nvshmemrs_double_fcollect_block nvshmemrs::device::Of<double>::fcollect_block
+#define nvshmemrs_double_alltoall nvshmemrs::device::Of<double>::alltoall
+#define nvshmemrs_double_alltoall_warp nvshmemrs::device::Of<double>::alltoall_warp
+#define nvshmemrs_double_alltoall_block nvshmemrs::device::Of<double>::alltoall_block
+#define nvshmemrs_double_sum_reduce nvshmemrs::device::Of<double>::sum_reduce
+#define nvshmemrs_double_sum_reduce_warp nvshmemrs::device::Of<double>::sum_reduce_warp
+#define nvshmemrs_double_sum_reduce_block nvshmemrs::device::Of<double>::sum_reduce_block
+#define nvshmemrs_double_sum_reducescatter nvshmemrs::device::Of<double>::sum_reducescatter
+#define nvshmemrs_double_sum_reducescatter_warp nvshmemrs::device::Of<double>::sum_reducescatter_warp
+#define nvshmemrs_double_sum_reducescatter_block nvshmemrs::device::Of<double>::sum_reducescatter_block
+#define nvshmemrs_double_prod_reduce nvshmemrs::device::Of<double>::prod_reduce
+#define nvshmemrs_double_prod_reduce_warp nvshmemrs::device::Of<double>::prod_reduce_warp
+#define nvshmemrs_double_prod_reduce_block nvshmemrs::device::Of<double>::prod_reduce_block
+#define nvshmemrs_double_prod_reducescatter nvshmemrs::device::Of<double>::prod_reducescatter
+#define nvshmemrs_double_prod_reducescatter_warp nvshmemrs::device::Of<double>::prod_reducescatter_warp
+#define nvshmemrs_double_prod_reducescatter_block nvshmemrs::device::Of<double>::prod_reducescatter_block
+#define nvshmemrs_double_min_reduce nvshmemrs::device::Of<double>::min_reduce
+#define nvshmemrs_double_min_reduce_warp nvshmemrs::device::Of<double>::min_reduce_warp
+#define nvshmemrs_double_min_reduce_block nvshmemrs::device::Of<double>::min_reduce_block
+#define nvshmemrs_double_min_reducescatter nvshmemrs::device::Of<double>::min_reducescatter
+#define nvshmemrs_double_min_reducescatter_warp nvshmemrs::device::Of<double>::min_reducescatter_warp
+#define nvshmemrs_double_min_reducescatter_block nvshmemrs::device::Of<double>::min_reducescatter_block
+#define nvshmemrs_double_max_reduce nvshmemrs::device::Of<double>::max_reduce
+#define nvshmemrs_double_max_reduce_warp nvshmemrs::device::Of<double>::max_reduce_warp
+#define nvshmemrs_double_max_reduce_block nvshmemrs::device::Of<double>::max_reduce_block
+#define nvshmemrs_double_max_reducescatter nvshmemrs::device::Of<double>::max_reducescatter
+#define nvshmemrs_double_max_reducescatter_warp nvshmemrs::device::Of<double>::max_reducescatter_warp
+#define nvshmemrs_double_max_reducescatter_block nvshmemrs::device::Of<double>::max_reducescatter_block
+#define nvshmemrs_double_atomic_fetch nvshmemrs::device::Of<double>::atomic_fetch
+#define nvshmemrs_double_atomic_set nvshmemrs::device::Of<double>::atomic_set
+#define nvshmemrs_double_atomic_swap nvshmemrs::device::Of<double>::atomic_swap
+#define nvshmemrs_double_atomic_add nvshmemrs::device::Of<double>::atomic_add
+#define nvshmemrs_double_atomic_fetch_add nvshmemrs::device::Of<double>::atomic_fetch_add
+#define nvshmemrs_half_p nvshmemrs::device::OfHalf::p
+#define nvshmemrs_half_g nvshmemrs::device::OfHalf::g
+#define nvshmemrs_half_put nvshmemrs::device::OfHalf::put
+#define nvshmemrs_half_put_warp nvshmemrs::device::OfHalf::put_warp
+#define nvshmemrs_half_put_block nvshmemrs::device::OfHalf::put_block
+#define nvshmemrs_half_get nvshmemrs::device::OfHalf::get
+#define nvshmemrs_half_get_warp nvshmemrs::device::OfHalf::get_warp
+#define nvshmemrs_half_get_block nvshmemrs::device::OfHalf::get_block
+#define nvshmemrs_half_put_nbi nvshmemrs::device::OfHalf::put_nbi
+#define nvshmemrs_half_put_nbi_warp nvshmemrs::device::OfHalf::put_nbi_warp
+#define nvshmemrs_half_put_nbi_block nvshmemrs::device::OfHalf::put_nbi_block
+#define nvshmemrs_half_get_nbi nvshmemrs::device::OfHalf::get_nbi
+#define nvshmemrs_half_get_nbi_warp nvshmemrs::device::OfHalf::get_nbi_warp
+#define nvshmemrs_half_get_nbi_block nvshmemrs::device::OfHalf::get_nbi_block
+#define nvshmemrs_half_put_signal nvshmemrs::device::OfHalf::put_signal
+#define nvshmemrs_half_put_signal_warp nvshmemrs::device::OfHalf::put_signal_warp
+#define nvshmemrs_half_put_signal_block nvshmemrs::device::OfHalf::put_signal_block
+#define nvshmemrs_half_put_signal_nbi nvshmemrs::device::OfHalf::put_signal_nbi
+#define nvshmemrs_half_put_signal_nbi_warp nvshmemrs::device::OfHalf::put_signal_nbi_warp
+#define nvshmemrs_half_put_signal_nbi_block nvshmemrs::device::OfHalf::put_signal_nbi_block
+#define nvshmemrs_half_iput nvshmemrs::device::OfHalf::iput
+#define nvshmemrs_half_iput_warp nvshmemrs::device::OfHalf::iput_warp
+#define nvshmemrs_half_iput_block nvshmemrs::device::OfHalf::iput_block
+#define nvshmemrs_half_iget nvshmemrs::device::OfHalf::iget
+#define nvshmemrs_half_iget_warp nvshmemrs::device::OfHalf::iget_warp
+#define nvshmemrs_half_iget_block nvshmemrs::device::OfHalf::iget_block
+#define nvshmemrs_half_broadcast nvshmemrs::device::OfHalf::broadcast
+#define nvshmemrs_half_broadcast_warp nvshmemrs::device::OfHalf::broadcast_warp
+#define nvshmemrs_half_broadcast_block nvshmemrs::device::OfHalf::broadcast_block
+#define nvshmemrs_half_fcollect nvshmemrs::device::OfHalf::fcollect
+#define nvshmemrs_half_fcollect_warp nvshmemrs::device::OfHalf::fcollect_warp
+#define nvshmemrs_half_fcollect_block nvshmemrs::device::OfHalf::fcollect_block
+#define nvshmemrs_half_alltoall nvshmemrs::device::OfHalf::alltoall
+#define nvshmemrs_half_alltoall_warp nvshmemrs::device::OfHalf::alltoall_warp
+#define nvshmemrs_half_alltoall_block nvshmemrs::device::OfHalf::alltoall_block
+#define nvshmemrs_half_sum_reduce nvshmemrs::device::OfHalf::sum_reduce
+#define nvshmemrs_half_sum_reduce_warp nvshmemrs::device::OfHalf::sum_reduce_warp
+#define nvshmemrs_half_sum_reduce_block nvshmemrs::device::OfHalf::sum_reduce_block
+#define nvshmemrs_half_sum_reducescatter nvshmemrs::device::OfHalf::sum_reducescatter
+#define nvshmemrs_half_sum_reducescatter_warp nvshmemrs::device::OfHalf::sum_reducescatter_warp
+#define nvshmemrs_half_sum_reducescatter_block nvshmemrs::device::OfHalf::sum_reducescatter_block
+#define nvshmemrs_half_prod_reduce nvshmemrs::device::OfHalf::prod_reduce
+#define nvshmemrs_half_prod_reduce_warp nvshmemrs::device::OfHalf::prod_reduce_warp
+#define nvshmemrs_half_prod_reduce_block nvshmemrs::device::OfHalf::prod_reduce_block
+#define nvshmemrs_half_prod_reducescatter nvshmemrs::device::OfHalf::prod_reducescatter
+#define nvshmemrs_half_prod_reducescatter_warp nvshmemrs::device::OfHalf::prod_reducescatter_warp
+#define nvshmemrs_half_prod_reducescatter_block nvshmemrs::device::OfHalf::prod_reducescatter_block
+#define nvshmemrs_half_min_reduce nvshmemrs::device::OfHalf::min_reduce
+#define nvshmemrs_half_min_reduce_warp nvshmemrs::device::OfHalf::min_reduce_warp
+#define nvshmemrs_half_min_reduce_block nvshmemrs::device::OfHalf::min_reduce_block
+#define nvshmemrs_half_min_reducescatter nvshmemrs::device::OfHalf::min_reducescatter
+#define nvshmemrs_half_min_reducescatter_warp nvshmemrs::device::OfHalf::min_reducescatter_warp
+#define nvshmemrs_half_min_reducescatter_block nvshmemrs::device::OfHalf::min_reducescatter_block
+#define nvshmemrs_half_max_reduce nvshmemrs::device::OfHalf::max_reduce
+#define nvshmemrs_half_max_reduce_warp nvshmemrs::device::OfHalf::max_reduce_warp
+#define nvshmemrs_half_max_reduce_block nvshmemrs::device::OfHalf::max_reduce_block
+#define nvshmemrs_half_max_reducescatter nvshmemrs::device::OfHalf::max_reducescatter
+#define nvshmemrs_half_max_reducescatter_warp nvshmemrs::device::OfHalf::max_reducescatter_warp
+#define nvshmemrs_half_max_reducescatter_block nvshmemrs::device::OfHalf::max_reducescatter_block
+#define nvshmemrs_half_atomic_fetch nvshmemrs::device::OfHalf::atomic_fetch
+#define nvshmemrs_half_atomic_set nvshmemrs::device::OfHalf::atomic_set
+#define nvshmemrs_half_atomic_swap nvshmemrs::device::OfHalf::atomic_swap
+#define nvshmemrs_half_atomic_add nvshmemrs::device::OfHalf::atomic_add
+#define nvshmemrs_half_atomic_fetch_add nvshmemrs::device::OfHalf::atomic_fetch_add
+#define nvshmemrs_bfloat16_p nvshmemrs::device::OfBfloat16::p
+#define nvshmemrs_bfloat16_g nvshmemrs::device::OfBfloat16::g
+#define nvshmemrs_bfloat16_put nvshmemrs::device::OfBfloat16::put
+#define nvshmemrs_bfloat16_put_warp nvshmemrs::device::OfBfloat16::put_warp
+#define nvshmemrs_bfloat16_put_block nvshmemrs::device::OfBfloat16::put_block
+#define nvshmemrs_bfloat16_get nvshmemrs::device::OfBfloat16::get
+#define nvshmemrs_bfloat16_get_warp nvshmemrs::device::OfBfloat16::get_warp
+#define nvshmemrs_bfloat16_get_block nvshmemrs::device::OfBfloat16::get_block
+#define nvshmemrs_bfloat16_put_nbi nvshmemrs::device::OfBfloat16::put_nbi
+#define nvshmemrs_bfloat16_put_nbi_warp nvshmemrs::device::OfBfloat16::put_nbi_warp
+#define nvshmemrs_bfloat16_put_nbi_block nvshmemrs::device::OfBfloat16::put_nbi_block
+#define nvshmemrs_bfloat16_get_nbi nvshmemrs::device::OfBfloat16::get_nbi
+#define nvshmemrs_bfloat16_get_nbi_warp nvshmemrs::device::OfBfloat16::get_nbi_warp
+#define nvshmemrs_bfloat16_get_nbi_block nvshmemrs::device::OfBfloat16::get_nbi_block
+#define nvshmemrs_bfloat16_put_signal nvshmemrs::device::OfBfloat16::put_signal
+#define nvshmemrs_bfloat16_put_signal_warp nvshmemrs::device::OfBfloat16::put_signal_warp
+#define nvshmemrs_bfloat16_put_signal_block nvshmemrs::device::OfBfloat16::put_signal_block
+#define nvshmemrs_bfloat16_put_signal_nbi nvshmemrs::device::OfBfloat16::put_signal_nbi
+#define nvshmemrs_bfloat16_put_signal_nbi_warp nvshmemrs::device::OfBfloat16::put_signal_nbi_warp
+#define nvshmemrs_bfloat16_put_signal_nbi_block nvshmemrs::device::OfBfloat16::put_signal_nbi_block
+#define nvshmemrs_bfloat16_iput nvshmemrs::device::OfBfloat16::iput
+#define nvshmemrs_bfloat16_iput_warp nvshmemrs::device::OfBfloat16::iput_warp
+#define nvshmemrs_bfloat16_iput_block nvshmemrs::device::OfBfloat16::iput_block
+#define nvshmemrs_bfloat16_iget nvshmemrs::device::OfBfloat16::iget
+#define nvshmemrs_bfloat16_iget_warp nvshmemrs::device::OfBfloat16::iget_warp
+#define nvshmemrs_bfloat16_iget_block nvshmemrs::device::OfBfloat16::iget_block
+#define nvshmemrs_bfloat16_broadcast nvshmemrs::device::OfBfloat16::broadcast
+#define nvshmemrs_bfloat16_broadcast_warp nvshmemrs::device::OfBfloat16::broadcast_warp
+#define nvshmemrs_bfloat16_broadcast_block nvshmemrs::device::OfBfloat16::broadcast_block
+#define nvshmemrs_bfloat16_fcollect nvshmemrs::device::OfBfloat16::fcollect
+#define nvshmemrs_bfloat16_fcollect_warp nvshmemrs::device::OfBfloat16::fcollect_warp
+#define nvshmemrs_bfloat16_fcollect_block nvshmemrs::device::OfBfloat16::fcollect_block
+#define nvshmemrs_bfloat16_alltoall nvshmemrs::device::OfBfloat16::alltoall
+#define nvshmemrs_bfloat16_alltoall_warp nvshmemrs::device::OfBfloat16::alltoall_warp
+#define nvshmemrs_bfloat16_alltoall_block nvshmemrs::device::OfBfloat16::alltoall_block
+#define nvshmemrs_bfloat16_sum_reduce nvshmemrs::device::OfBfloat16::sum_reduce
+#define nvshmemrs_bfloat16_sum_reduce_warp nvshmemrs::device::OfBfloat16::sum_reduce_warp
+#define nvshmemrs_bfloat16_sum_reduce_block nvshmemrs::device::OfBfloat16::sum_reduce_block
+#define nvshmemrs_bfloat16_sum_reducescatter nvshmemrs::device::OfBfloat16::sum_reducescatter
+#define nvshmemrs_bfloat16_sum_reducescatter_warp nvshmemrs::device::OfBfloat16::sum_reducescatter_warp
+#define nvshmemrs_bfloat16_sum_reducescatter_block nvshmemrs::device::OfBfloat16::sum_reducescatter_block
+#define nvshmemrs_bfloat16_prod_reduce nvshmemrs::device::OfBfloat16::prod_reduce
+#define nvshmemrs_bfloat16_prod_reduce_warp nvshmemrs::device::OfBfloat16::prod_reduce_warp
+#define nvshmemrs_bfloat16_prod_reduce_block nvshmemrs::device::OfBfloat16::prod_reduce_block
+#define nvshmemrs_bfloat16_prod_reducescatter nvshmemrs::device::OfBfloat16::prod_reducescatter
+#define nvshmemrs_bfloat16_prod_reducescatter_warp nvshmemrs::device::OfBfloat16::prod_reducescatter_warp
+#define nvshmemrs_bfloat16_prod_reducescatter_block nvshmemrs::device::OfBfloat16::prod_reducescatter_block
+#define nvshmemrs_bfloat16_min_reduce nvshmemrs::device::OfBfloat16::min_reduce
+#define nvshmemrs_bfloat16_min_reduce_warp nvshmemrs::device::OfBfloat16::min_reduce_warp
+#define nvshmemrs_bfloat16_min_reduce_block nvshmemrs::device::OfBfloat16::min_reduce_block
+#define nvshmemrs_bfloat16_min_reducescatter nvshmemrs::device::OfBfloat16::min_reducescatter
+#define nvshmemrs_bfloat16_min_reducescatter_warp nvshmemrs::device::OfBfloat16::min_reducescatter_warp
+#define nvshmemrs_bfloat16_min_reducescatter_block nvshmemrs::device::OfBfloat16::min_reducescatter_block
+#define nvshmemrs_bfloat16_max_reduce nvshmemrs::device::OfBfloat16::max_reduce
+#define nvshmemrs_bfloat16_max_reduce_warp nvshmemrs::device::OfBfloat16::max_reduce_warp
+#define nvshmemrs_bfloat16_max_reduce_block nvshmemrs::device::OfBfloat16::max_reduce_block
+#define nvshmemrs_bfloat16_max_reducescatter nvshmemrs::device::OfBfloat16::max_reducescatter
+#define nvshmemrs_bfloat16_max_reducescatter_warp nvshmemrs::device::OfBfloat16::max_reducescatter_warp
+#define nvshmemrs_bfloat16_max_reducescatter_block nvshmemrs::device::OfBfloat16::max_reducescatter_block
+#define nvshmemrs_char_p nvshmemrs::device::Of<char>::p
+#define nvshmemrs_char_g nvshmemrs::device::Of<char>::g
+#define nvshmemrs_char_put nvshmemrs::device::Of<char>::put
+#define nvshmemrs_char_put_warp nvshmemrs::device::Of<char>::put_warp
+#define nvshmemrs_char_put_block nvshmemrs::device::Of<char>::put_block
+#define nvshmemrs_char_get nvshmemrs::device::Of<char>::get
+#define nvshmemrs_char_get_warp nvshmemrs::device::Of<char>::get_warp
+#define nvshmemrs_char_get_block nvshmemrs::device::Of<char>::get_block
+#define nvshmemrs_char_put_nbi nvshmemrs::device::Of<char>::put_nbi
+#define nvshmemrs_char_put_nbi_warp nvshmemrs::device::Of<char>::put_nbi_warp
+#define nvshmemrs_char_put_nbi_block nvshmemrs::device::Of<char>::put_nbi_block
+#define nvshmemrs_char_get_nbi nvshmemrs::device::Of<char>::get_nbi
+#define nvshmemrs_char_get_nbi_warp nvshmemrs::device::Of<char>::get_nbi_warp
+#define nvshmemrs_char_get_nbi_block nvshmemrs::device::Of<char>::get_nbi_block
+#define nvshmemrs_char_put_signal nvshmemrs::device::Of<char>::put_signal
+#define nvshmemrs_char_put_signal_warp nvshmemrs::device::Of<char>::put_signal_warp
+#define nvshmemrs_char_put_signal_block nvshmemrs::device::Of<char>::put_signal_block
+#define nvshmemrs_char_put_signal_nbi nvshmemrs::device::Of<char>::put_signal_nbi
+#define nvshmemrs_char_put_signal_nbi_warp nvshmemrs::device::Of<char>::put_signal_nbi_warp
+#define nvshmemrs_char_put_signal_nbi_block nvshmemrs::device::Of<char>::put_signal_nbi_block
+#define nvshmemrs_char_iput nvshmemrs::device::Of<char>::iput
+#define nvshmemrs_char_iput_warp nvshmemrs::device::Of<char>::iput_warp
+#define nvshmemrs_char_iput_block nvshmemrs::device::Of<char>::iput_block
+#define nvshmemrs_char_iget nvshmemrs::device::Of<char>::iget
+#define nvshmemrs_char_iget_warp nvshmemrs::device::Of<char>::iget_warp
+#define nvshmemrs_char_iget_block nvshmemrs::device::Of<char>::iget_block
+#define nvshmemrs_char_broadcast nvshmemrs::device::Of<char>::broadcast
+#define nvshmemrs_char_broadcast_warp nvshmemrs::device::Of<char>::broadcast_warp
+#define nvshmemrs_char_broadcast_block nvshmemrs::device::Of<char>::broadcast_block
+#define nvshmemrs_char_fcollect nvshmemrs::device::Of<char>::fcollect
+#define nvshmemrs_char_fcollect_warp nvshmemrs::device::Of<char>::fcollect_warp
+#define nvshmemrs_char_fcollect_block nvshmemrs::device::Of<char>::fcollect_block
+#define nvshmemrs_char_alltoall nvshmemrs::device::Of<char>::alltoall
+#define nvshmemrs_char_alltoall_warp nvshmemrs::device::Of<char>::alltoall_warp
+#define nvshmemrs_char_alltoall_block nvshmemrs::device::Of<char>::alltoall_block
+#define nvshmemrs_char_sum_reduce nvshmemrs::device::Of<char>::sum_reduce
+#define nvshmemrs_char_sum_reduce_warp nvshmemrs::device::Of<char>::sum_reduce_warp
+#define nvshmemrs_char_sum_reduce_block nvshmemrs::device::Of<char>::sum_reduce_block
+#define nvshmemrs_char_sum_reducescatter nvshmemrs::device::Of<char>::sum_reducescatter
+#define nvshmemrs_char_sum_reducescatter_warp nvshmemrs::device::Of<char>::sum_reducescatter_warp
+#define nvshmemrs_char_sum_reducescatter_block nvshmemrs::device::Of<char>::sum_reducescatter_block
+#define nvshmemrs_char_prod_reduce nvshmemrs::device::Of<char>::prod_reduce
+#define nvshmemrs_char_prod_reduce_warp nvshmemrs::device::Of<char>::prod_reduce_warp
+#define nvshmemrs_char_prod_reduce_block nvshmemrs::device::Of<char>::prod_reduce_block
+#define nvshmemrs_char_prod_reducescatter nvshmemrs::device::Of<char>::prod_reducescatter
+#define nvshmemrs_char_prod_reducescatter_warp nvshmemrs::device::Of<char>::prod_reducescatter_warp
+#define nvshmemrs_char_prod_reducescatter_block nvshmemrs::device::Of<char>::prod_reducescatter_block
+#define nvshmemrs_char_min_reduce nvshmemrs::device::Of<char>::min_reduce
+#define nvshmemrs_char_min_reduce_warp nvshmemrs::device::Of<char>::min_reduce_warp
+#define nvshmemrs_char_min_reduce_block nvshmemrs::device::Of<char>::min_reduce_block
+#define nvshmemrs_char_min_reducescatter nvshmemrs::device::Of<char>::min_reducescatter
+#define nvshmemrs_char_min_reducescatter_warp nvshmemrs::device::Of<char>::min_reducescatter_warp
+#define nvshmemrs_char_min_reducescatter_block nvshmemrs::device::Of<char>::min_reducescatter_block
+#define nvshmemrs_char_max_reduce nvshmemrs::device::Of<char>::max_reduce
+#define nvshmemrs_char_max_reduce_warp nvshmemrs::device::Of<char>::max_reduce_warp
+#define nvshmemrs_char_max_reduce_block nvshmemrs::device::Of<char>::max_reduce_block
+#define nvshmemrs_char_max_reducescatter nvshmemrs::device::Of<char>::max_reducescatter
+#define nvshmemrs_char_max_reducescatter_warp nvshmemrs::device::Of<char>::max_reducescatter_warp
+#define nvshmemrs_char_max_reducescatter_block nvshmemrs::device::Of<char>::max_reducescatter_block
+#define nvshmemrs_schar_p nvshmemrs::device::Of<signed char>::p
+#define nvshmemrs_schar_g nvshmemrs::device::Of<signed char>::g
+#define nvshmemrs_schar_put nvshmemrs::device::Of<signed char>::put
+#define nvshmemrs_schar_put_warp nvshmemrs::device::Of<signed char>::put_warp
+#define nvshmemrs_schar_put_block nvshmemrs::device::Of<signed char>::put_block
+#define nvshmemrs_schar_get nvshmemrs::device::Of<signed char>::get
+#define nvshmemrs_schar_get_warp nvshmemrs::device::Of<signed char>::get_warp
+#define nvshmemrs_schar_get_block nvshmemrs::device::Of<signed char>::get_block
+#define nvshmemrs_schar_put_nbi nvshmemrs::device::Of<signed char>::put_nbi
+#define nvshmemrs_schar_put_nbi_warp nvshmemrs::device::Of<signed char>::put_nbi_warp
+#define nvshmemrs_schar_put_nbi_block nvshmemrs::device::Of<signed char>::put_nbi_block
+#define nvshmemrs_schar_get_nbi nvshmemrs::device::Of<signed char>::get_nbi
+#define nvshmemrs_schar_get_nbi_warp nvshmemrs::device::Of<signed char>::get_nbi_warp
+#define nvshmemrs_schar_get_nbi_block nvshmemrs::device::Of<signed char>::get_nbi_block
+#define nvshmemrs_schar_put_signal nvshmemrs::device::Of<signed char>::put_signal
+#define nvshmemrs_schar_put_signal_warp nvshmemrs::device::Of<signed char>::put_signal_warp
+#define nvshmemrs_schar_put_signal_block nvshmemrs::device::Of<signed char>::put_signal_block
+#define nvshmemrs_schar_put_signal_nbi nvshmemrs::device::Of<signed char>::put_signal_nbi
+#define nvshmemrs_schar_put_signal_nbi_warp nvshmemrs::device::Of<signed char>::put_signal_nbi_warp
+#define nvshmemrs_schar_put_signal_nbi_block nvshmemrs::device::Of<signed char>::put_signal_nbi_block
+#define nvshmemrs_schar_iput nvshmemrs::device::Of<signed char>::iput
+#define nvshmemrs_schar_iput_warp nvshmemrs::device::Of<signed char>::iput_warp
+#define nvshmemrs_schar_iput_block nvshmemrs::device::Of<signed char>::iput_block
+#define nvshmemrs_schar_iget nvshmemrs::device::Of<signed char>::iget
+#define nvshmemrs_schar_iget_warp nvshmemrs::device::Of<signed char>::iget_warp
+#define nvshmemrs_schar_iget_block nvshmemrs::device::Of<signed char>::iget_block
+#define nvshmemrs_schar_broadcast nvshmemrs::device::Of<signed char>::broadcast
+#define nvshmemrs_schar_broadcast_warp nvshmemrs::device::Of<signed char>::broadcast_warp
+#define nvshmemrs_schar_broadcast_block nvshmemrs::device::Of<signed char>::broadcast_block
+#define nvshmemrs_schar_fcollect nvshmemrs::device::Of<signed char>::fcollect
+#define nvshmemrs_schar_fcollect_warp nvshmemrs::device::Of<signed char>::fcollect_warp
+#define nvshmemrs_schar_fcollect_block nvshmemrs::device::Of<signed char>::fcollect_block
+#define nvshmemrs_schar_alltoall nvshmemrs::device::Of<signed char>::alltoall
+#define nvshmemrs_schar_alltoall_warp nvshmemrs::device::Of<signed char>::alltoall_warp
+#define nvshmemrs_schar_alltoall_block nvshmemrs::device::Of<signed char>::alltoall_block
+#define nvshmemrs_schar_sum_reduce nvshmemrs::device::Of<signed char>::sum_reduce
+#define nvshmemrs_schar_sum_reduce_warp nvshmemrs::device::Of<signed char>::sum_reduce_warp
+#define nvshmemrs_schar_sum_reduce_block nvshmemrs::device::Of<signed char>::sum_reduce_block
+#define nvshmemrs_schar_sum_reducescatter nvshmemrs::device::Of<signed char>::sum_reducescatter
+#define nvshmemrs_schar_sum_reducescatter_warp nvshmemrs::device::Of<signed char>::sum_reducescatter_warp
+#define nvshmemrs_schar_sum_reducescatter_block nvshmemrs::device::Of<signed char>::sum_reducescatter_block
+#define nvshmemrs_schar_prod_reduce nvshmemrs::device::Of<signed char>::prod_reduce
+#define nvshmemrs_schar_prod_reduce_warp nvshmemrs::device::Of<signed char>::prod_reduce_warp
+#define nvshmemrs_schar_prod_reduce_block nvshmemrs::device::Of<signed char>::prod_reduce_block
+#define nvshmemrs_schar_prod_reducescatter nvshmemrs::device::Of<signed char>::prod_reducescatter
+#define nvshmemrs_schar_prod_reducescatter_warp nvshmemrs::device::Of<signed char>::prod_reducescatter_warp
+#define nvshmemrs_schar_prod_reducescatter_block nvshmemrs::device::Of<signed char>::prod_reducescatter_block
+#define nvshmemrs_schar_min_reduce nvshmemrs::device::Of<signed char>::min_reduce
+#define nvshmemrs_schar_min_reduce_warp nvshmemrs::device::Of<signed char>::min_reduce_warp
+#define nvshmemrs_schar_min_reduce_block nvshmemrs::device::Of<signed char>::min_reduce_block
+#define nvshmemrs_schar_min_reducescatter nvshmemrs::device::Of<signed char>::min_reducescatter
+#define nvshmemrs_schar_min_reducescatter_warp nvshmemrs::device::Of<signed char>::min_reducescatter_warp
+#define nvshmemrs_schar_min_reducescatter_block nvshmemrs::device::Of<signed char>::min_reducescatter_block
+#define nvshmemrs_schar_max_reduce nvshmemrs::device::Of<signed char>::max_reduce
+#define nvshmemrs_schar_max_reduce_warp nvshmemrs::device::Of<signed char>::max_reduce_warp
+#define nvshmemrs_schar_max_reduce_block nvshmemrs::device::Of<signed char>::max_reduce_block
+#define nvshmemrs_schar_max_reducescatter nvshmemrs::device::Of<signed char>::max_reducescatter
+#define nvshmemrs_schar_max_reducescatter_warp nvshmemrs::device::Of<signed char>::max_reducescatter_warp
+#define nvshmemrs_schar_max_reducescatter_block nvshmemrs::device::Of<signed char>::max_reducescatter_block
+#define nvshmemrs_short_p nvshmemrs::device::Of<short>::p
+#define nvshmemrs_short_g nvshmemrs::device::Of<short>::g
+#define nvshmemrs_short_put nvshmemrs::device::Of<short>::put
+#define nvshmemrs_short_put_warp nvshmemrs::device::Of<short>::put_warp
+#define nvshmemrs_short_put_block nvshmemrs::device::Of<short>::put_block
+#define nvshmemrs_short_get nvshmemrs::device::Of<short>::get
+#define nvshmemrs_short_get_warp nvshmemrs::device::Of<short>::get_warp
+#define nvshmemrs_short_get_block nvshmemrs::device::Of<short>::get_block
+#define nvshmemrs_short_put_nbi nvshmemrs::device::Of<short>::put_nbi
+#define nvshmemrs_short_put_nbi_warp nvshmemrs::device::Of<short>::put_nbi_warp
+#define nvshmemrs_short_put_nbi_block nvshmemrs::device::Of<short>::put_nbi_block
+#define nvshmemrs_short_get_nbi nvshmemrs::device::Of<short>::get_nbi
+#define nvshmemrs_short_get_nbi_warp nvshmemrs::device::Of<short>::get_nbi_warp
+#define nvshmemrs_short_get_nbi_block nvshmemrs::device::Of<short>::get_nbi_block
+#define nvshmemrs_short_put_signal nvshmemrs::device::Of<short>::put_signal
+#define nvshmemrs_short_put_signal_warp nvshmemrs::device::Of<short>::put_signal_warp
+#define nvshmemrs_short_put_signal_block nvshmemrs::device::Of<short>::put_signal_block
+#define nvshmemrs_short_put_signal_nbi nvshmemrs::device::Of<short>::put_signal_nbi
+#define nvshmemrs_short_put_signal_nbi_warp nvshmemrs::device::Of<short>::put_signal_nbi_warp
+#define nvshmemrs_short_put_signal_nbi_block nvshmemrs::device::Of<short>::put_signal_nbi_block
+#define nvshmemrs_short_iput nvshmemrs::device::Of<short>::iput
+#define nvshmemrs_short_iput_warp nvshmemrs::device::Of<short>::iput_warp
+#define nvshmemrs_short_iput_block nvshmemrs::device::Of<short>::iput_block
+#define nvshmemrs_short_iget nvshmemrs::device::Of<short>::iget
+#define nvshmemrs_short_iget_warp nvshmemrs::device::Of<short>::iget_warp
+#define nvshmemrs_short_iget_block nvshmemrs::device::Of<short>::iget_block
+#define nvshmemrs_short_broadcast nvshmemrs::device::Of<short>::broadcast
+#define nvshmemrs_short_broadcast_warp nvshmemrs::device::Of<short>::broadcast_warp
+#define nvshmemrs_short_broadcast_block nvshmemrs::device::Of<short>::broadcast_block
+#define nvshmemrs_short_fcollect nvshmemrs::device::Of<short>::fcollect
+#define nvshmemrs_short_fcollect_warp nvshmemrs::device::Of<short>::fcollect_warp
+#define nvshmemrs_short_fcollect_block nvshmemrs::device::Of<short>::fcollect_block
+#define nvshmemrs_short_alltoall nvshmemrs::device::Of<short>::alltoall
+#define nvshmemrs_short_alltoall_warp nvshmemrs::device::Of<short>::alltoall_warp
+#define nvshmemrs_short_alltoall_block nvshmemrs::device::Of<short>::alltoall_block
+#define nvshmemrs_short_sum_reduce nvshmemrs::device::Of<short>::sum_reduce
+#define nvshmemrs_short_sum_reduce_warp nvshmemrs::device::Of<short>::sum_reduce_warp
+#define nvshmemrs_short_sum_reduce_block nvshmemrs::device::Of<short>::sum_reduce_block
+#define nvshmemrs_short_sum_reducescatter nvshmemrs::device::Of<short>::sum_reducescatter
+#define nvshmemrs_short_sum_reducescatter_warp nvshmemrs::device::Of<short>::sum_reducescatter_warp
+#define nvshmemrs_short_sum_reducescatter_block nvshmemrs::device::Of<short>::sum_reducescatter_block
+#define nvshmemrs_short_prod_reduce nvshmemrs::device::Of<short>::prod_reduce
+#define nvshmemrs_short_prod_reduce_warp nvshmemrs::device::Of<short>::prod_reduce_warp
+#define nvshmemrs_short_prod_reduce_block nvshmemrs::device::Of<short>::prod_reduce_block
+#define nvshmemrs_short_prod_reducescatter nvshmemrs::device::Of<short>::prod_reducescatter
+#define nvshmemrs_short_prod_reducescatter_warp nvshmemrs::device::Of<short>::prod_reducescatter_warp
+#define nvshmemrs_short_prod_reducescatter_block nvshmemrs::device::Of<short>::prod_reducescatter_block
+#define nvshmemrs_short_min_reduce nvshmemrs::device::Of<short>::min_reduce
+#define nvshmemrs_short_min_reduce_warp nvshmemrs::device::Of<short>::min_reduce_warp
+#define nvshmemrs_short_min_reduce_block nvshmemrs::device::Of<short>::min_reduce_block
+#define nvshmemrs_short_min_reducescatter nvshmemrs::device::Of<short>::min_reducescatter
+#define nvshmemrs_short_min_reducescatter_warp nvshmemrs::device::Of<short>::min_reducescatter_warp
+#define nvshmemrs_short_min_reducescatter_block nvshmemrs::device::Of<short>::min_reducescatter_block
+#define nvshmemrs_short_max_reduce nvshmemrs::device::Of<short>::max_reduce
+#define nvshmemrs_short_max_reduce_warp nvshmemrs::device::Of<short>::max_reduce_warp
+#define nvshmemrs_short_max_reduce_block nvshmemrs::device::Of<short>::max_reduce_block
+#define nvshmemrs_short_max_reducescatter nvshmemrs::device::Of<short>::max_reducescatter
+#define nvshmemrs_short_max_reducescatter_warp nvshmemrs::device::Of<short>::max_reducescatter_warp
+#define nvshmemrs_short_max_reducescatter_block nvshmemrs::device::Of<short>::max_reducescatter_block
+#define nvshmemrs_short_wait_until nvshmemrs::device::Of<short>::wait_until
+#define nvshmemrs_short_test nvshmemrs::device::Of<short>::test
+#define nvshmemrs_short_wait_until_all nvshmemrs::device::Of<short>::wait_until_all
+#define nvshmemrs_short_wait_until_all_vector nvshmemrs::device::Of<short>::wait_until_all_vector
+#define nvshmemrs_short_wait_until_any nvshmemrs::device::Of<short>::wait_until_any
+#define nvshmemrs_short_wait_until_any_vector nvshmemrs::device::Of<short>::wait_until_any_vector
+#define nvshmemrs_short_wait_until_some nvshmemrs::device::Of<short>::wait_until_some
+#define nvshmemrs_short_wait_until_some_vector nvshmemrs::device::Of<short>::wait_until_some_vector
+#define nvshmemrs_short_test_all nvshmemrs::device::Of<short>::test_all
+#define nvshmemrs_short_test_all_vector nvshmemrs::device::Of<short>::test_all_vector
+#define nvshmemrs_short_test_any nvshmemrs::device::Of<short>::test_any
+#define nvshmemrs_short_test_any_vector nvshmemrs::device::Of<short>::test_any_vector
+#define nvshmemrs_short_test_some nvshmemrs::device::Of<short>::test_some
+#define nvshmemrs_short_test_some_vector nvshmemrs::device::Of<short>::test_some_vector
+#define nvshmemrs_int_p nvshmemrs::device::Of<int>::p
+#define nvshmemrs_int_g nvshmemrs::device::Of<int>::g
+#define nvshmemrs_int_put nvshmemrs::device::Of<int>::put
+#define nvshmemrs_int_put_warp nvshmemrs::device::Of<int>::put_warp
+#define nvshmemrs_int_put_block nvshmemrs::device::Of<int>::put_block
+#define nvshmemrs_int_get nvshmemrs::device::Of<int>::get
+#define nvshmemrs_int_get_warp nvshmemrs::device::Of<int>::get_warp
+#define nvshmemrs_int_get_block nvshmemrs::device::Of<int>::get_block
+#define nvshmemrs_int_put_nbi nvshmemrs::device::Of<int>::put_nbi
+#define nvshmemrs_int_put_nbi_warp nvshmemrs::device::Of<int>::put_nbi_warp
+#define nvshmemrs_int_put_nbi_block nvshmemrs::device::Of<int>::put_nbi_block
+#define nvshmemrs_int_get_nbi nvshmemrs::device::Of<int>::get_nbi
+#define nvshmemrs_int_get_nbi_warp nvshmemrs::device::Of<int>::get_nbi_warp
+#define nvshmemrs_int_get_nbi_block nvshmemrs::device::Of<int>::get_nbi_block
+#define nvshmemrs_int_put_signal nvshmemrs::device::Of<int>::put_signal
+#define nvshmemrs_int_put_signal_warp nvshmemrs::device::Of<int>::put_signal_warp
+#define nvshmemrs_int_put_signal_block nvshmemrs::device::Of<int>::put_signal_block
+#define nvshmemrs_int_put_signal_nbi nvshmemrs::device::Of<int>::put_signal_nbi
+#define nvshmemrs_int_put_signal_nbi_warp nvshmemrs::device::Of<int>::put_signal_nbi_warp
+#define nvshmemrs_int_put_signal_nbi_block nvshmemrs::device::Of<int>::put_signal_nbi_block
+#define nvshmemrs_int_iput nvshmemrs::device::Of<int>::iput
+#define nvshmemrs_int_iput_warp nvshmemrs::device::Of<int>::iput_warp
+#define nvshmemrs_int_iput_block nvshmemrs::device::Of<int>::iput_block
+#define nvshmemrs_int_iget nvshmemrs::device::Of<int>::iget
+#define nvshmemrs_int_iget_warp nvshmemrs::device::Of<int>::iget_warp
+#define nvshmemrs_int_iget_block nvshmemrs::device::Of<int>::iget_block
+#define nvshmemrs_int_broadcast nvshmemrs::device::Of<int>::broadcast
+#define nvshmemrs_int_broadcast_warp nvshmemrs::device::Of<int>::broadcast_warp
+#define nvshmemrs_int_broadcast_block nvshmemrs::device::Of<int>::broadcast_block
+#define nvshmemrs_int_fcollect nvshmemrs::device::Of<int>::fcollect
+#define nvshmemrs_int_fcollect_warp nvshmemrs::device::Of<int>::fcollect_warp
+#define nvshmemrs_int_fcollect_block nvshmemrs::device::Of<int>::fcollect_block
+#define nvshmemrs_int_alltoall nvshmemrs::device::Of<int>::alltoall
+#define nvshmemrs_int_alltoall_warp nvshmemrs::device::Of<int>::alltoall_warp
+#define nvshmemrs_int_alltoall_block nvshmemrs::device::Of<int>::alltoall_block
+#define nvshmemrs_int_sum_reduce nvshmemrs::device::Of<int>::sum_reduce
+#define nvshmemrs_int_sum_reduce_warp nvshmemrs::device::Of<int>::sum_reduce_warp
+#define nvshmemrs_int_sum_reduce_block nvshmemrs::device::Of<int>::sum_reduce_block
+#define nvshmemrs_int_sum_reducescatter nvshmemrs::device::Of<int>::sum_reducescatter
+#define nvshmemrs_int_sum_reducescatter_warp nvshmemrs::device::Of<int>::sum_reducescatter_warp
+#define nvshmemrs_int_sum_reducescatter_block nvshmemrs::device::Of<int>::sum_reducescatter_block
+#define nvshmemrs_int_prod_reduce nvshmemrs::device::Of<int>::prod_reduce
+#define nvshmemrs_int_prod_reduce_warp nvshmemrs::device::Of<int>::prod_reduce_warp
+#define nvshmemrs_int_prod_reduce_block nvshmemrs::device::Of<int>::prod_reduce_block
+#define nvshmemrs_int_prod_reducescatter nvshmemrs::device::Of<int>::prod_reducescatter
+#define nvshmemrs_int_prod_reducescatter_warp nvshmemrs::device::Of<int>::prod_reducescatter_warp
+#define nvshmemrs_int_prod_reducescatter_block nvshmemrs::device::Of<int>::prod_reducescatter_block
+#define nvshmemrs_int_min_reduce nvshmemrs::device::Of<int>::min_reduce
+#define nvshmemrs_int_min_reduce_warp nvshmemrs::device::Of<int>::min_reduce_warp
+#define nvshmemrs_int_min_reduce_block nvshmemrs::device::Of<int>::min_reduce_block
+#define nvshmemrs_int_min_reducescatter nvshmemrs::device::Of<int>::min_reducescatter
+#define nvshmemrs_int_min_reducescatter_warp nvshmemrs::device::Of<int>::min_reducescatter_warp
+#define nvshmemrs_int_min_reducescatter_block nvshmemrs::device::Of<int>::min_reducescatter_block
+#define nvshmemrs_int_max_reduce nvshmemrs::device::Of<int>::max_reduce
+#define nvshmemrs_int_max_reduce_warp nvshmemrs::device::Of<int>::max_reduce_warp
+#define nvshmemrs_int_max_reduce_block nvshmemrs::device::Of<int>::max_reduce_block
+#define nvshmemrs_int_max_reducescatter nvshmemrs::device::Of<int>::max_reducescatter
+#define nvshmemrs_int_max_reducescatter_warp nvshmemrs::device::Of<int>::max_reducescatter_warp
+#define nvshmemrs_int_max_reducescatter_block nvshmemrs::device::Of<int>::max_reducescatter_block
+#define nvshmemrs_int_atomic_fetch nvshmemrs::device::Of<int>::atomic_fetch
+#define nvshmemrs_int_atomic_set nvshmemrs::device::Of<int>::atomic_set
+#define nvshmemrs_int_atomic_swap nvshmemrs::device::Of<int>::atomic_swap
+#define nvshmemrs_int_atomic_add nvshmemrs::device::Of<int>::atomic_add
+#define nvshmemrs_int_atomic_fetch_add nvshmemrs::device::Of<int>::atomic_fetch_add
+#define nvshmemrs_int_atomic_inc nvshmemrs::device::Of<int>::atomic_inc
+#define nvshmemrs_int_atomic_fetch_inc nvshmemrs::device::Of<int>::atomic_fetch_inc
+#define nvshmemrs_int_atomic_compare_swap nvshmemrs::device::Of<int>::atomic_compare_swap
+#define nvshmemrs_int_wait_until nvshmemrs::device::Of<int>::wait_until
+#define nvshmemrs_int_test nvshmemrs::device::Of<int>::test
+#define nvshmemrs_int_wait_until_all nvshmemrs::device::Of<int>::wait_until_all
+#define nvshmemrs_int_wait_until_all_vector nvshmemrs::device::Of<int>::wait_until_all_vector
+#define nvshmemrs_int_wait_until_any nvshmemrs::device::Of<int>::wait_until_any
+#define nvshmemrs_int_wait_until_any_vector nvshmemrs::device::Of<int>::wait_until_any_vector
+#define nvshmemrs_int_wait_until_some nvshmemrs::device::Of<int>::wait_until_some
+#define nvshmemrs_int_wait_until_some_vector nvshmemrs::device::Of<int>::wait_until_some_vector
+#define nvshmemrs_int_test_all nvshmemrs::device::Of<int>::test_all
+#define nvshmemrs_int_test_all_vector nvshmemrs::device::Of<int>::test_all_vector
+#define nvshmemrs_int_test_any nvshmemrs::device::Of<int>::test_any
+#define nvshmemrs_int_test_any_vector nvshmemrs::device::Of<int>::test_any_vector
+#define nvshmemrs_int_test_some nvshmemrs::device::Of<int>::test_some
+#define nvshmemrs_int_test_some_vector nvshmemrs::device::Of<int>::test_some_vector
+#define nvshmemrs_long_p nvshmemrs::device::Of<long>::p
+#define nvshmemrs_long_g nvshmemrs::device::Of<long>::g
+#define nvshmemrs_long_put nvshmemrs::device::Of<long>::put
+#define nvshmemrs_long_put_warp nvshmemrs::device::Of<long>::put_warp
+#define nvshmemrs_long_put_block nvshmemrs::device::Of<long>::put_block
+#define nvshmemrs_long_get nvshmemrs::device::Of<long>::get
+#define nvshmemrs_long_get_warp nvshmemrs::device::Of<long>::get_warp
+#define nvshmemrs_long_get_block nvshmemrs::device::Of<long>::get_block
+#define nvshmemrs_long_put_nbi nvshmemrs::device::Of<long>::put_nbi
+#define nvshmemrs_long_put_nbi_warp nvshmemrs::device::Of<long>::put_nbi_warp
+#define nvshmemrs_long_put_nbi_block nvshmemrs::device::Of<long>::put_nbi_block
+#define nvshmemrs_long_get_nbi nvshmemrs::device::Of<long>::get_nbi
+#define nvshmemrs_long_get_nbi_warp nvshmemrs::device::Of<long>::get_nbi_warp
+#define nvshmemrs_long_get_nbi_block nvshmemrs::device::Of<long>::get_nbi_block
+#define nvshmemrs_long_put_signal nvshmemrs::device::Of<long>::put_signal
+#define nvshmemrs_long_put_signal_warp nvshmemrs::device::Of<long>::put_signal_warp
+#define nvshmemrs_long_put_signal_block nvshmemrs::device::Of<long>::put_signal_block
+#define nvshmemrs_long_put_signal_nbi nvshmemrs::device::Of<long>::put_signal_nbi
+#define nvshmemrs_long_put_signal_nbi_warp nvshmemrs::device::Of<long>::put_signal_nbi_warp
+#define nvshmemrs_long_put_signal_nbi_block nvshmemrs::device::Of<long>::put_signal_nbi_block
+#define nvshmemrs_long_iput nvshmemrs::device::Of<long>::iput
+#define nvshmemrs_long_iput_warp nvshmemrs::device::Of<long>::iput_warp
+#define nvshmemrs_long_iput_block nvshmemrs::device::Of<long>::iput_block
+#define nvshmemrs_long_iget nvshmemrs::device::Of<long>::iget
+#define nvshmemrs_long_iget_warp nvshmemrs::device::Of<long>::iget_warp
+#define nvshmemrs_long_iget_block nvshmemrs::device::Of<long>::iget_block
+#define nvshmemrs_long_broadcast nvshmemrs::device::Of<long>::broadcast
+#define nvshmemrs_long_broadcast_warp nvshmemrs::device::Of<long>::broadcast_warp
+#define nvshmemrs_long_broadcast_block nvshmemrs::device::Of<long>::broadcast_block
+#define nvshmemrs_long_fcollect nvshmemrs::device::Of<long>::fcollect
+#define nvshmemrs_long_fcollect_warp nvshmemrs::device::Of<long>::fcollect_warp
+#define nvshmemrs_long_fcollect_block nvshmemrs::device::Of<long>::fcollect_block
+#define nvshmemrs_long_alltoall nvshmemrs::device::Of<long>::alltoall
+#define nvshmemrs_long_alltoall_warp nvshmemrs::device::Of<long>::alltoall_warp
+#define nvshmemrs_long_alltoall_block nvshmemrs::device::Of<long>::alltoall_block
+#define nvshmemrs_long_sum_reduce nvshmemrs::device::Of<long>::sum_reduce
+#define nvshmemrs_long_sum_reduce_warp nvshmemrs::device::Of<long>::sum_reduce_warp
+#define nvshmemrs_long_sum_reduce_block nvshmemrs::device::Of<long>::sum_reduce_block
+#define nvshmemrs_long_sum_reducescatter nvshmemrs::device::Of<long>::sum_reducescatter
+#define nvshmemrs_long_sum_reducescatter_warp nvshmemrs::device::Of<long>::sum_reducescatter_warp
+#define nvshmemrs_long_sum_reducescatter_block nvshmemrs::device::Of<long>::sum_reducescatter_block
+#define nvshmemrs_long_prod_reduce nvshmemrs::device::Of<long>::prod_reduce
+#define nvshmemrs_long_prod_reduce_warp nvshmemrs::device::Of<long>::prod_reduce_warp
+#define nvshmemrs_long_prod_reduce_block nvshmemrs::device::Of<long>::prod_reduce_block
+#define nvshmemrs_long_prod_reducescatter nvshmemrs::device::Of<long>::prod_reducescatter
+#define nvshmemrs_long_prod_reducescatter_warp nvshmemrs::device::Of<long>::prod_reducescatter_warp
+#define nvshmemrs_long_prod_reducescatter_block nvshmemrs::device::Of<long>::prod_reducescatter_block
+#define nvshmemrs_long_min_reduce nvshmemrs::device::Of<long>::min_reduce
+#define nvshmemrs_long_min_reduce_warp nvshmemrs::device::Of<long>::min_reduce_warp
+#define nvshmemrs_long_min_reduce_block nvshmemrs::device::Of<long>::min_reduce_block
+#define nvshmemrs_long_min_reducescatter nvshmemrs::device::Of<long>::min_reducescatter
+#define nvshmemrs_long_min_reducescatter_warp nvshmemrs::device::Of<long>::min_reducescatter_warp
+#define nvshmemrs_long_min_reducescatter_block nvshmemrs::device::Of<long>::min_reducescatter_block
+#define nvshmemrs_long_max_reduce nvshmemrs::device::Of<long>::max_reduce
+#define nvshmemrs_long_max_reduce_warp nvshmemrs::device::Of<long>::max_reduce_warp
+#define nvshmemrs_long_max_reduce_block nvshmemrs::device::Of<long>::max_reduce_block
+#define nvshmemrs_long_max_reducescatter nvshmemrs::device::Of<long>::max_reducescatter
+#define nvshmemrs_long_max_reducescatter_warp nvshmemrs::device::Of<long>::max_reducescatter_warp
+#define nvshmemrs_long_max_reducescatter_block nvshmemrs::device::Of<long>::max_reducescatter_block
+#define nvshmemrs_long_atomic_fetch nvshmemrs::device::Of<long>::atomic_fetch
+#define nvshmemrs_long_atomic_set nvshmemrs::device::Of<long>::atomic_set
+#define nvshmemrs_long_atomic_swap nvshmemrs::device::Of<long>::atomic_swap
+#define nvshmemrs_long_atomic_add nvshmemrs::device::Of<long>::atomic_add
+#define nvshmemrs_long_atomic_fetch_add nvshmemrs::device::Of<long>::atomic_fetch_add
+#define nvshmemrs_long_atomic_inc nvshmemrs::device::Of<long>::atomic_inc
+#define nvshmemrs_long_atomic_fetch_inc nvshmemrs::device::Of<long>::atomic_fetch_inc
+#define nvshmemrs_long_atomic_compare_swap nvshmemrs::device::Of<long>::atomic_compare_swap
+#define nvshmemrs_long_wait_until nvshmemrs::device::Of<long>::wait_until
+#define nvshmemrs_long_test nvshmemrs::device::Of<long>::test
+#define nvshmemrs_long_wait_until_all nvshmemrs::device::Of<long>::wait_until_all
+#define nvshmemrs_long_wait_until_all_vector nvshmemrs::device::Of<long>::wait_until_all_vector
+#define nvshmemrs_long_wait_until_any nvshmemrs::device::Of<long>::wait_until_any
+#define nvshmemrs_long_wait_until_any_vector nvshmemrs::device::Of<long>::wait_until_any_vector
+#define nvshmemrs_long_wait_until_some nvshmemrs::device::Of<long>::wait_until_some
+#define nvshmemrs_long_wait_until_some_vector nvshmemrs::device::Of<long>::wait_until_some_vector
+#define nvshmemrs_long_test_all nvshmemrs::device::Of<long>::test_all
+#define nvshmemrs_long_test_all_vector nvshmemrs::device::Of<long>::test_all_vector
+#define nvshmemrs_long_test_any nvshmemrs::device::Of<long>::test_any
+#define nvshmemrs_long_test_any_vector nvshmemrs::device::Of<long>::test_any_vector
+#define nvshmemrs_long_test_some nvshmemrs::device::Of<long>::test_some
+#define nvshmemrs_long_test_some_vector nvshmemrs::device::Of<long>::test_some_vector
+#define nvshmemrs_longlong_p nvshmemrs::device::Of<long long>::p
+#define nvshmemrs_longlong_g nvshmemrs::device::Of<long long>::g
+#define nvshmemrs_longlong_put nvshmemrs::device::Of<long long>::put
+#define nvshmemrs_longlong_put_warp nvshmemrs::device::Of<long long>::put_warp
+#define nvshmemrs_longlong_put_block nvshmemrs::device::Of<long long>::put_block
+#define nvshmemrs_longlong_get nvshmemrs::device::Of<long long>::get
+#define nvshmemrs_longlong_get_warp nvshmemrs::device::Of<long long>::get_warp
+#define nvshmemrs_longlong_get_block nvshmemrs::device::Of<long long>::get_block
+#define nvshmemrs_longlong_put_nbi nvshmemrs::device::Of<long long>::put_nbi
+#define nvshmemrs_longlong_put_nbi_warp nvshmemrs::device::Of<long long>::put_nbi_warp
+#define nvshmemrs_longlong_put_nbi_block nvshmemrs::device::Of<long long>::put_nbi_block
+#define nvshmemrs_longlong_get_nbi nvshmemrs::device::Of<long long>::get_nbi
+#define nvshmemrs_longlong_get_nbi_warp nvshmemrs::device::Of<long long>::get_nbi_warp
+#define nvshmemrs_longlong_get_nbi_block nvshmemrs::device::Of<long long>::get_nbi_block
+#define nvshmemrs_longlong_put_signal nvshmemrs::device::Of<long long>::put_signal
+#define nvshmemrs_longlong_put_signal_warp nvshmemrs::device::Of<long long>::put_signal_warp
+#define nvshmemrs_longlong_put_signal_block nvshmemrs::device::Of<long long>::put_signal_block
+#define nvshmemrs_longlong_put_signal_nbi nvshmemrs::device::Of<long long>::put_signal_nbi
+#define nvshmemrs_longlong_put_signal_nbi_warp nvshmemrs::device::Of<long long>::put_signal_nbi_warp
+#define nvshmemrs_longlong_put_signal_nbi_block nvshmemrs::device::Of<long long>::put_signal_nbi_block
+#define nvshmemrs_longlong_iput nvshmemrs::device::Of<long long>::iput
+#define nvshmemrs_longlong_iput_warp nvshmemrs::device::Of<long long>::iput_warp
+#define nvshmemrs_longlong_iput_block nvshmemrs::device::Of<long long>::iput_block
+#define nvshmemrs_longlong_iget nvshmemrs::device::Of<long long>::iget
+#define nvshmemrs_longlong_iget_warp nvshmemrs::device::Of<long long>::iget_warp
+#define nvshmemrs_longlong_iget_block nvshmemrs::device::Of<long long>::iget_block
+#define nvshmemrs_longlong_broadcast nvshmemrs::device::Of<long long>::broadcast
+#define nvshmemrs_longlong_broadcast_warp nvshmemrs::device::Of<long long>::broadcast_warp
+#define nvshmemrs_longlong_broadcast_block nvshmemrs::device::Of<long long>::broadcast_block
+#define nvshmemrs_longlong_fcollect nvshmemrs::device::Of<long long>::fcollect
+#define nvshmemrs_longlong_fcollect_warp nvshmemrs::device::Of<long long>::fcollect_warp
+#define nvshmemrs_longlong_fcollect_block nvshmemrs::device::Of<long long>::fcollect_block
+#define nvshmemrs_longlong_alltoall nvshmemrs::device::Of<long long>::alltoall
+#define nvshmemrs_longlong_alltoall_warp nvshmemrs::device::Of<long long>::alltoall_warp
+#define nvshmemrs_longlong_alltoall_block nvshmemrs::device::Of<long long>::alltoall_block
+#define nvshmemrs_longlong_sum_reduce nvshmemrs::device::Of<long long>::sum_reduce
+#define nvshmemrs_longlong_sum_reduce_warp nvshmemrs::device::Of<long long>::sum_reduce_warp
+#define nvshmemrs_longlong_sum_reduce_block nvshmemrs::device::Of<long long>::sum_reduce_block
+#define nvshmemrs_longlong_sum_reducescatter nvshmemrs::device::Of<long long>::sum_reducescatter
+#define nvshmemrs_longlong_sum_reducescatter_warp nvshmemrs::device::Of<long long>::sum_reducescatter_warp
+#define nvshmemrs_longlong_sum_reducescatter_block nvshmemrs::device::Of<long long>::sum_reducescatter_block
+#define nvshmemrs_longlong_prod_reduce nvshmemrs::device::Of<long long>::prod_reduce
+#define nvshmemrs_longlong_prod_reduce_warp nvshmemrs::device::Of<long long>::prod_reduce_warp
+#define nvshmemrs_longlong_prod_reduce_block nvshmemrs::device::Of<long long>::prod_reduce_block
+#define nvshmemrs_longlong_prod_reducescatter nvshmemrs::device::Of<long long>::prod_reducescatter
+#define nvshmemrs_longlong_prod_reducescatter_warp nvshmemrs::device::Of<long long>::prod_reducescatter_warp
+#define nvshmemrs_longlong_prod_reducescatter_block nvshmemrs::device::Of<long long>::prod_reducescatter_block
+#define nvshmemrs_longlong_min_reduce nvshmemrs::device::Of<long long>::min_reduce
+#define nvshmemrs_longlong_min_reduce_warp nvshmemrs::device::Of<long long>::min_reduce_warp
+#define nvshmemrs_longlong_min_reduce_block nvshmemrs::device::Of<long long>::min_reduce_block
+#define nvshmemrs_longlong_min_reducescatter nvshmemrs::device::Of<long long>::min_reducescatter
+#define nvshmemrs_longlong_min_reducescatter_warp nvshmemrs::device::Of<long long>::min_reducescatter_warp
+#define nvshmemrs_longlong_min_reducescatter_block nvshmemrs::device::Of<long long>::min_reducescatter_block
+#define nvshmemrs_longlong_max_reduce nvshmemrs::device::Of<long long>::max_reduce
+#define nvshmemrs_longlong_max_reduce_warp nvshmemrs::device::Of<long long>::max_reduce_warp
+#define nvshmemrs_longlong_max_reduce_block nvshmemrs::device::Of<long long>::max_reduce_block
+#define nvshmemrs_longlong_max_reducescatter nvshmemrs::device::Of<long long>::max_reducescatter
+#define nvshmemrs_longlong_max_reducescatter_warp nvshmemrs::device::Of<long long>::max_reducescatter_warp
+#define nvshmemrs_longlong_max_reducescatter_block nvshmemrs::device::Of<long long>::max_reducescatter_block
+#define nvshmemrs_longlong_atomic_fetch nvshmemrs::device::Of<long long>::atomic_fetch
+#define nvshmemrs_longlong_atomic_set nvshmemrs::device::Of<long long>::atomic_set
+#define nvshmemrs_longlong_atomic_swap nvshmemrs::device::Of<long long>::atomic_swap
+#define nvshmemrs_longlong_atomic_add nvshmemrs::device::Of<long long>::atomic_add
+#define nvshmemrs_longlong_atomic_fetch_add nvshmemrs::device::Of<long long>::atomic_fetch_add
+#define nvshmemrs_longlong_atomic_inc nvshmemrs::device::Of<long long>::atomic_inc
+#define nvshmemrs_longlong_atomic_fetch_inc nvshmemrs::device::Of<long long>::atomic_fetch_inc
+#define nvshmemrs_longlong_atomic_compare_swap nvshmemrs::device::Of<long long>::atomic_compare_swap
+#define nvshmemrs_longlong_wait_until nvshmemrs::device::Of<long long>::wait_until
+#define nvshmemrs_longlong_test nvshmemrs::device::Of<long long>::test
+#define nvshmemrs_longlong_wait_until_all nvshmemrs::device::Of<long long>::wait_until_all
+#define nvshmemrs_longlong_wait_until_all_vector nvshmemrs::device::Of<long long>::wait_until_all_vector
+#define nvshmemrs_longlong_wait_until_any nvshmemrs::device::Of<long long>::wait_until_any
+#define nvshmemrs_longlong_wait_until_any_vector nvshmemrs::device::Of<long long>::wait_until_any_vector
+#define nvshmemrs_longlong_wait_until_some nvshmemrs::device::Of<long long>::wait_until_some
+#define nvshmemrs_longlong_wait_until_some_vector nvshmemrs::device::Of<long long>::wait_until_some_vector
+#define nvshmemrs_longlong_test_all nvshmemrs::device::Of<long long>::test_all
+#define nvshmemrs_longlong_test_all_vector nvshmemrs::device::Of<long long>::test_all_vector
+#define nvshmemrs_longlong_test_any nvshmemrs::device::Of<long long>::test_any
+#define nvshmemrs_longlong_test_any_vector nvshmemrs::device::Of<long long>::test_any_vector
+#define nvshmemrs_longlong_test_some nvshmemrs::device::Of<long long>::test_some
+#define nvshmemrs_longlong_test_some_vector nvshmemrs::device::Of<long long>::test_some_vector
+#define nvshmemrs_uchar_p nvshmemrs::device::Of<unsigned char>::p
+#define nvshmemrs_uchar_g nvshmemrs::device::Of<unsigned char>::g
+#define nvshmemrs_uchar_put nvshmemrs::device::Of<unsigned char>::put
+#define nvshmemrs_uchar_put_warp nvshmemrs::device::Of<unsigned char>::put_warp
+#define nvshmemrs_uchar_put_block nvshmemrs::device::Of<unsigned char>::put_block
+#define nvshmemrs_uchar_get nvshmemrs::device::Of<unsigned char>::get
+#define nvshmemrs_uchar_get_warp nvshmemrs::device::Of<unsigned char>::get_warp
+#define nvshmemrs_uchar_get_block nvshmemrs::device::Of<unsigned char>::get_block
+#define nvshmemrs_uchar_put_nbi nvshmemrs::device::Of<unsigned char>::put_nbi
+#define nvshmemrs_uchar_put_nbi_warp nvshmemrs::device::Of<unsigned char>::put_nbi_warp
+#define nvshmemrs_uchar_put_nbi_block nvshmemrs::device::Of<unsigned char>::put_nbi_block
+#define nvshmemrs_uchar_get_nbi nvshmemrs::device::Of<unsigned char>::get_nbi
+#define nvshmemrs_uchar_get_nbi_warp nvshmemrs::device::Of<unsigned char>::get_nbi_warp
+#define nvshmemrs_uchar_get_nbi_block nvshmemrs::device::Of<unsigned char>::get_nbi_block
+#define nvshmemrs_uchar_put_signal nvshmemrs::device::Of<unsigned char>::put_signal
+#define nvshmemrs_uchar_put_signal_warp nvshmemrs::device::Of<unsigned char>::put_signal_warp
+#define nvshmemrs_uchar_put_signal_block nvshmemrs::device::Of<unsigned char>::put_signal_block
+#define nvshmemrs_uchar_put_signal_nbi nvshmemrs::device::Of<unsigned char>::put_signal_nbi
+#define nvshmemrs_uchar_put_signal_nbi_warp nvshmemrs::device::Of<unsigned char>::put_signal_nbi_warp
+#define nvshmemrs_uchar_put_signal_nbi_block nvshmemrs::device::Of<unsigned char>::put_signal_nbi_block
+#define nvshmemrs_uchar_iput nvshmemrs::device::Of<unsigned char>::iput
+#define nvshmemrs_uchar_iput_warp nvshmemrs::device::Of<unsigned char>::iput_warp
+#define nvshmemrs_uchar_iput_block nvshmemrs::device::Of<unsigned char>::iput_block
+#define nvshmemrs_uchar_iget nvshmemrs::device::Of<unsigned char>::iget
+#define nvshmemrs_uchar_iget_warp nvshmemrs::device::Of<unsigned char>::iget_warp
+#define nvshmemrs_uchar_iget_block nvshmemrs::device::Of<unsigned char>::iget_block
+#define nvshmemrs_uchar_broadcast nvshmemrs::device::Of<unsigned char>::broadcast
+#define nvshmemrs_uchar_broadcast_warp nvshmemrs::device::Of<unsigned char>::broadcast_warp
+#define nvshmemrs_uchar_broadcast_block nvshmemrs::device::Of<unsigned char>::broadcast_block
+#define nvshmemrs_uchar_fcollect nvshmemrs::device::Of<unsigned char>::fcollect
+#define nvshmemrs_uchar_fcollect_warp nvshmemrs::device::Of<unsigned char>::fcollect_warp
+#define nvshmemrs_uchar_fcollect_block nvshmemrs::device::Of<unsigned char>::fcollect_block
+#define nvshmemrs_uchar_alltoall nvshmemrs::device::Of<unsigned char>::alltoall
+#define nvshmemrs_uchar_alltoall_warp nvshmemrs::device::Of<unsigned char>::alltoall_warp
+#define nvshmemrs_uchar_alltoall_block nvshmemrs::device::Of<unsigned char>::alltoall_block
+#define nvshmemrs_uchar_sum_reduce nvshmemrs::device::Of<unsigned char>::sum_reduce
+#define nvshmemrs_uchar_sum_reduce_warp nvshmemrs::device::Of<unsigned char>::sum_reduce_warp
+#define nvshmemrs_uchar_sum_reduce_block nvshmemrs::device::Of<unsigned char>::sum_reduce_block
+#define nvshmemrs_uchar_sum_reducescatter nvshmemrs::device::Of<unsigned char>::sum_reducescatter
+#define nvshmemrs_uchar_sum_reducescatter_warp nvshmemrs::device::Of<unsigned char>::sum_reducescatter_warp
+#define nvshmemrs_uchar_sum_reducescatter_block nvshmemrs::device::Of<unsigned char>::sum_reducescatter_block
+#define nvshmemrs_uchar_prod_reduce nvshmemrs::device::Of<unsigned char>::prod_reduce
+#define nvshmemrs_uchar_prod_reduce_warp nvshmemrs::device::Of<unsigned char>::prod_reduce_warp
+#define nvshmemrs_uchar_prod_reduce_block nvshmemrs::device::Of<unsigned char>::prod_reduce_block
+#define nvshmemrs_uchar_prod_reducescatter nvshmemrs::device::Of<unsigned char>::prod_reducescatter
+#define nvshmemrs_uchar_prod_reducescatter_warp nvshmemrs::device::Of<unsigned char>::prod_reducescatter_warp
+#define nvshmemrs_uchar_prod_reducescatter_block nvshmemrs::device::Of<unsigned char>::prod_reducescatter_block
+#define nvshmemrs_uchar_min_reduce nvshmemrs::device::Of<unsigned char>::min_reduce
+#define nvshmemrs_uchar_min_reduce_warp nvshmemrs::device::Of<unsigned char>::min_reduce_warp
+#define nvshmemrs_uchar_min_reduce_block nvshmemrs::device::Of<unsigned char>::min_reduce_block
+#define nvshmemrs_uchar_min_reducescatter nvshmemrs::device::Of<unsigned char>::min_reducescatter
+#define nvshmemrs_uchar_min_reducescatter_warp nvshmemrs::device::Of<unsigned char>::min_reducescatter_warp
+#define nvshmemrs_uchar_min_reducescatter_block nvshmemrs::device::Of<unsigned char>::min_reducescatter_block
+#define nvshmemrs_uchar_max_reduce nvshmemrs::device::Of<unsigned char>::max_reduce
+#define nvshmemrs_uchar_max_reduce_warp nvshmemrs::device::Of<unsigned char>::max_reduce_warp
+#define nvshmemrs_uchar_max_reduce_block nvshmemrs::device::Of<unsigned char>::max_reduce_block
+#define nvshmemrs_uchar_max_reducescatter nvshmemrs::device::Of<unsigned char>::max_reducescatter
+#define nvshmemrs_uchar_max_reducescatter_warp nvshmemrs::device::Of<unsigned char>::max_reducescatter_warp
+#define nvshmemrs_uchar_max_reducescatter_block nvshmemrs::device::Of<unsigned char>::max_reducescatter_block
+#define nvshmemrs_uchar_and_reduce nvshmemrs::device::Of<unsigned char>::and_reduce
+#define nvshmemrs_uchar_and_reduce_warp nvshmemrs::device::Of<unsigned char>::and_reduce_warp
+#define nvshmemrs_uchar_and_reduce_block nvshmemrs::device::Of<unsigned char>::and_reduce_block
+#define nvshmemrs_uchar_and_reducescatter nvshmemrs::device::Of<unsigned char>::and_reducescatter
+#define nvshmemrs_uchar_and_reducescatter_warp nvshmemrs::device::Of<unsigned char>::and_reducescatter_warp
+#define nvshmemrs_uchar_and_reducescatter_block nvshmemrs::device::Of<unsigned char>::and_reducescatter_block
+#define nvshmemrs_uchar_or_reduce nvshmemrs::device::Of<unsigned char>::or_reduce
+#define nvshmemrs_uchar_or_reduce_warp nvshmemrs::device::Of<unsigned char>::or_reduce_warp
+#define nvshmemrs_uchar_or_reduce_block nvshmemrs::device::Of<unsigned char>::or_reduce_block
+#define nvshmemrs_uchar_or_reducescatter nvshmemrs::device::Of<unsigned char>::or_reducescatter
+#define nvshmemrs_uchar_or_reducescatter_warp nvshmemrs::device::Of<unsigned char>::or_reducescatter_warp
+#define nvshmemrs_uchar_or_reducescatter_block nvshmemrs::device::Of<unsigned char>::or_reducescatter_block
+#define nvshmemrs_uchar_xor_reduce nvshmemrs::device::Of<unsigned char>::xor_reduce
+#define nvshmemrs_uchar_xor_reduce_warp nvshmemrs::device::Of<unsigned char>::xor_reduce_warp
+#define nvshmemrs_uchar_xor_reduce_block nvshmemrs::device::Of<unsigned char>::xor_reduce_block
+#define nvshmemrs_uchar_xor_reducescatter nvshmemrs::device::Of<unsigned char>::xor_reducescatter
+#define nvshmemrs_uchar_xor_reducescatter_warp nvshmemrs::device::Of<unsigned char>::xor_reducescatter_warp
+#define nvshmemrs_uchar_xor_reducescatter_block nvshmemrs::device::Of<unsigned char>::xor_reducescatter_block
+#define nvshmemrs_ushort_p nvshmemrs::device::Of<unsigned short>::p
+#define nvshmemrs_ushort_g nvshmemrs::device::Of<unsigned short>::g
+#define nvshmemrs_ushort_put nvshmemrs::device::Of<unsigned short>::put
+#define nvshmemrs_ushort_put_warp nvshmemrs::device::Of<unsigned short>::put_warp
+#define nvshmemrs_ushort_put_block nvshmemrs::device::Of<unsigned short>::put_block
+#define nvshmemrs_ushort_get nvshmemrs::device::Of<unsigned short>::get
+#define nvshmemrs_ushort_get_warp nvshmemrs::device::Of<unsigned short>::get_warp
+#define nvshmemrs_ushort_get_block nvshmemrs::device::Of<unsigned short>::get_block
+#define nvshmemrs_ushort_put_nbi nvshmemrs::device::Of<unsigned short>::put_nbi
+#define nvshmemrs_ushort_put_nbi_warp nvshmemrs::device::Of<unsigned short>::put_nbi_warp
+#define nvshmemrs_ushort_put_nbi_block nvshmemrs::device::Of<unsigned short>::put_nbi_block
+#define nvshmemrs_ushort_get_nbi nvshmemrs::device::Of<unsigned short>::get_nbi
+#define nvshmemrs_ushort_get_nbi_warp nvshmemrs::device::Of<unsigned short>::get_nbi_warp
+#define nvshmemrs_ushort_get_nbi_block nvshmemrs::device::Of<unsigned short>::get_nbi_block
+#define nvshmemrs_ushort_put_signal nvshmemrs::device::Of<unsigned short>::put_signal
+#define nvshmemrs_ushort_put_signal_warp nvshmemrs::device::Of<unsigned short>::put_signal_warp
+#define nvshmemrs_ushort_put_signal_block nvshmemrs::device::Of<unsigned short>::put_signal_block
+#define nvshmemrs_ushort_put_signal_nbi nvshmemrs::device::Of<unsigned short>::put_signal_nbi
+#define nvshmemrs_ushort_put_signal_nbi_warp nvshmemrs::device::Of<unsigned short>::put_signal_nbi_warp
+#define nvshmemrs_ushort_put_signal_nbi_block nvshmemrs::device::Of<unsigned short>::put_signal_nbi_block
+#define nvshmemrs_ushort_iput nvshmemrs::device::Of<unsigned short>::iput
+#define nvshmemrs_ushort_iput_warp nvshmemrs::device::Of<unsigned short>::iput_warp
+#define nvshmemrs_ushort_iput_block nvshmemrs::device::Of<unsigned short>::iput_block
+#define nvshmemrs_ushort_iget nvshmemrs::device::Of<unsigned short>::iget
+#define nvshmemrs_ushort_iget_warp nvshmemrs::device::Of<unsigned short>::iget_warp
+#define nvshmemrs_ushort_iget_block nvshmemrs::device::Of<unsigned short>::iget_block
+#define nvshmemrs_ushort_broadcast nvshmemrs::device::Of<unsigned short>::broadcast
+#define nvshmemrs_ushort_broadcast_warp nvshmemrs::device::Of<unsigned short>::broadcast_warp
+#define nvshmemrs_ushort_broadcast_block nvshmemrs::device::Of<unsigned short>::broadcast_block
+#define nvshmemrs_ushort_fcollect nvshmemrs::device::Of<unsigned short>::fcollect
+#define nvshmemrs_ushort_fcollect_warp nvshmemrs::device::Of<unsigned short>::fcollect_warp
+#define nvshmemrs_ushort_fcollect_block nvshmemrs::device::Of<unsigned short>::fcollect_block
+#define nvshmemrs_ushort_alltoall nvshmemrs::device::Of<unsigned short>::alltoall
+#define nvshmemrs_ushort_alltoall_warp nvshmemrs::device::Of<unsigned short>::alltoall_warp
+#define nvshmemrs_ushort_alltoall_block nvshmemrs::device::Of<unsigned short>::alltoall_block
+#define nvshmemrs_ushort_sum_reduce nvshmemrs::device::Of<unsigned short>::sum_reduce
+#define nvshmemrs_ushort_sum_reduce_warp nvshmemrs::device::Of<unsigned short>::sum_reduce_warp
+#define nvshmemrs_ushort_sum_reduce_block nvshmemrs::device::Of<unsigned short>::sum_reduce_block
+#define nvshmemrs_ushort_sum_reducescatter nvshmemrs::device::Of<unsigned short>::sum_reducescatter
+#define nvshmemrs_ushort_sum_reducescatter_warp nvshmemrs::device::Of<unsigned short>::sum_reducescatter_warp
+#define nvshmemrs_ushort_sum_reducescatter_block nvshmemrs::device::Of<unsigned short>::sum_reducescatter_block
+#define nvshmemrs_ushort_prod_reduce nvshmemrs::device::Of<unsigned short>::prod_reduce
+#define nvshmemrs_ushort_prod_reduce_warp nvshmemrs::device::Of<unsigned short>::prod_reduce_warp
+#define nvshmemrs_ushort_prod_reduce_block nvshmemrs::device::Of<unsigned short>::prod_reduce_block
+#define nvshmemrs_ushort_prod_reducescatter nvshmemrs::device::Of<unsigned short>::prod_reducescatter
+#define nvshmemrs_ushort_prod_reducescatter_warp nvshmemrs::device::Of<unsigned short>::prod_reducescatter_warp
+#define nvshmemrs_ushort_prod_reducescatter_block nvshmemrs::device::Of<unsigned short>::prod_reducescatter_block
+#define nvshmemrs_ushort_min_reduce nvshmemrs::device::Of<unsigned short>::min_reduce
+#define nvshmemrs_ushort_min_reduce_warp nvshmemrs::device::Of<unsigned short>::min_reduce_warp
+#define nvshmemrs_ushort_min_reduce_block nvshmemrs::device::Of<unsigned short>::min_reduce_block
+#define nvshmemrs_ushort_min_reducescatter nvshmemrs::device::Of<unsigned short>::min_reducescatter
+#define nvshmemrs_ushort_min_reducescatter_warp nvshmemrs::device::Of<unsigned short>::min_reducescatter_warp
+#define nvshmemrs_ushort_min_reducescatter_block nvshmemrs::device::Of<unsigned short>::min_reducescatter_block
+#define nvshmemrs_ushort_max_reduce nvshmemrs::device::Of<unsigned short>::max_reduce
+#define nvshmemrs_ushort_max_reduce_warp nvshmemrs::device::Of<unsigned short>::max_reduce_warp
+#define nvshmemrs_ushort_max_reduce_block nvshmemrs::device::Of<unsigned short>::max_reduce_block
+#define nvshmemrs_ushort_max_reducescatter nvshmemrs::device::Of<unsigned short>::max_reducescatter
+#define nvshmemrs_ushort_max_reducescatter_warp nvshmemrs::device::Of<unsigned short>::max_reducescatter_warp
+#define nvshmemrs_ushort_max_reducescatter_block nvshmemrs::device::Of<unsigned short>::max_reducescatter_block
+#define nvshmemrs_ushort_and_reduce nvshmemrs::device::Of<unsigned short>::and_reduce
+#define nvshmemrs_ushort_and_reduce_warp nvshmemrs::device::Of<unsigned short>::and_reduce_warp
+#define nvshmemrs_ushort_and_reduce_block nvshmemrs::device::Of<unsigned short>::and_reduce_block
+#define nvshmemrs_ushort_and_reducescatter nvshmemrs::device::Of<unsigned short>::and_reducescatter
+#define nvshmemrs_ushort_and_reducescatter_warp nvshmemrs::device::Of<unsigned short>::and_reducescatter_warp
+#define nvshmemrs_ushort_and_reducescatter_block nvshmemrs::device::Of<unsigned short>::and_reducescatter_block
+#define nvshmemrs_ushort_or_reduce nvshmemrs::device::Of<unsigned short>::or_reduce
+#define nvshmemrs_ushort_or_reduce_warp nvshmemrs::device::Of<unsigned short>::or_reduce_warp
+#define nvshmemrs_ushort_or_reduce_block nvshmemrs::device::Of<unsigned short>::or_reduce_block
+#define nvshmemrs_ushort_or_reducescatter nvshmemrs::device::Of<unsigned short>::or_reducescatter
+#define nvshmemrs_ushort_or_reducescatter_warp nvshmemrs::device::Of<unsigned short>::or_reducescatter_warp
+#define nvshmemrs_ushort_or_reducescatter_block nvshmemrs::device::Of<unsigned short>::or_reducescatter_block
+#define nvshmemrs_ushort_xor_reduce nvshmemrs::device::Of<unsigned short>::xor_reduce
+#define nvshmemrs_ushort_xor_reduce_warp nvshmemrs::device::Of<unsigned short>::xor_reduce_warp
+#define nvshmemrs_ushort_xor_reduce_block nvshmemrs::device::Of<unsigned short>::xor_reduce_block
+#define nvshmemrs_ushort_xor_reducescatter nvshmemrs::device::Of<unsigned short>::xor_reducescatter
+#define nvshmemrs_ushort_xor_reducescatter_warp nvshmemrs::device::Of<unsigned short>::xor_reducescatter_warp
+#define nvshmemrs_ushort_xor_reducescatter_block nvshmemrs::device::Of<unsigned short>::xor_reducescatter_block
+#define nvshmemrs_ushort_wait_until nvshmemrs::device::Of<unsigned short>::wait_until
+#define nvshmemrs_ushort_test nvshmemrs::device::Of<unsigned short>::test
+#define nvshmemrs_ushort_wait_until_all nvshmemrs::device::Of<unsigned short>::wait_until_all
+#define nvshmemrs_ushort_wait_until_all_vector nvshmemrs::device::Of<unsigned short>::wait_until_all_vector
+#define nvshmemrs_ushort_wait_until_any nvshmemrs::device::Of<unsigned short>::wait_until_any
+#define nvshmemrs_ushort_wait_until_any_vector nvshmemrs::device::Of<unsigned short>::wait_until_any_vector
+#define nvshmemrs_ushort_wait_until_some nvshmemrs::device::Of<unsigned short>::wait_until_some
+#define nvshmemrs_ushort_wait_until_some_vector nvshmemrs::device::Of<unsigned short>::wait_until_some_vector
+#define nvshmemrs_ushort_test_all nvshmemrs::device::Of<unsigned short>::test_all
+#define nvshmemrs_ushort_test_all_vector nvshmemrs::device::Of<unsigned short>::test_all_vector
+#define nvshmemrs_ushort_test_any nvshmemrs::device::Of<unsigned short>::test_any
+#define nvshmemrs_ushort_test_any_vector nvshmemrs::device::Of<unsigned short>::test_any_vector
+#define nvshmemrs_ushort_test_some nvshmemrs::device::Of<unsigned short>::test_some
+#define nvshmemrs_ushort_test_some_vector nvshmemrs::device::Of<unsigned short>::test_some_vector
+#define nvshmemrs_uint_p nvshmemrs::device::Of<unsigned int>::p
+#define nvshmemrs_uint_g nvshmemrs::device::Of<unsigned int>::g
+#define nvshmemrs_uint_put nvshmemrs::device::Of<unsigned int>::put
+#define nvshmemrs_uint_put_warp nvshmemrs::device::Of<unsigned int>::put_warp
+#define nvshmemrs_uint_put_block nvshmemrs::device::Of<unsigned int>::put_block
+#define nvshmemrs_uint_get nvshmemrs::device::Of<unsigned int>::get
+#define nvshmemrs_uint_get_warp nvshmemrs::device::Of<unsigned int>::get_warp
+#define nvshmemrs_uint_get_block nvshmemrs::device::Of<unsigned int>::get_block
+#define nvshmemrs_uint_put_nbi nvshmemrs::device::Of<unsigned int>::put_nbi
+#define nvshmemrs_uint_put_nbi_warp nvshmemrs::device::Of<unsigned int>::put_nbi_warp
+#define nvshmemrs_uint_put_nbi_block nvshmemrs::device::Of<unsigned int>::put_nbi_block
+#define nvshmemrs_uint_get_nbi nvshmemrs::device::Of<unsigned int>::get_nbi
+#define nvshmemrs_uint_get_nbi_warp nvshmemrs::device::Of<unsigned int>::get_nbi_warp
+#define nvshmemrs_uint_get_nbi_block nvshmemrs::device::Of<unsigned int>::get_nbi_block
+#define nvshmemrs_uint_put_signal nvshmemrs::device::Of<unsigned int>::put_signal
+#define nvshmemrs_uint_put_signal_warp nvshmemrs::device::Of<unsigned int>::put_signal_warp
+#define nvshmemrs_uint_put_signal_block nvshmemrs::device::Of<unsigned int>::put_signal_block
+#define nvshmemrs_uint_put_signal_nbi nvshmemrs::device::Of<unsigned int>::put_signal_nbi
+#define nvshmemrs_uint_put_signal_nbi_warp nvshmemrs::device::Of<unsigned int>::put_signal_nbi_warp
+#define nvshmemrs_uint_put_signal_nbi_block nvshmemrs::device::Of<unsigned int>::put_signal_nbi_block
+#define nvshmemrs_uint_iput nvshmemrs::device::Of<unsigned int>::iput
+#define nvshmemrs_uint_iput_warp nvshmemrs::device::Of<unsigned int>::iput_warp
+#define nvshmemrs_uint_iput_block nvshmemrs::device::Of<unsigned int>::iput_block
+#define nvshmemrs_uint_iget nvshmemrs::device::Of<unsigned int>::iget
+#define nvshmemrs_uint_iget_warp nvshmemrs::device::Of<unsigned int>::iget_warp
+#define nvshmemrs_uint_iget_block nvshmemrs::device::Of<unsigned int>::iget_block
+#define nvshmemrs_uint_broadcast nvshmemrs::device::Of<unsigned int>::broadcast
+#define nvshmemrs_uint_broadcast_warp nvshmemrs::device::Of<unsigned int>::broadcast_warp
+#define nvshmemrs_uint_broadcast_block nvshmemrs::device::Of<unsigned int>::broadcast_block
+#define nvshmemrs_uint_fcollect nvshmemrs::device::Of<unsigned int>::fcollect
+#define nvshmemrs_uint_fcollect_warp nvshmemrs::device::Of<unsigned int>::fcollect_warp
+#define nvshmemrs_uint_fcollect_block nvshmemrs::device::Of<unsigned int>::fcollect_block
+#define nvshmemrs_uint_alltoall nvshmemrs::device::Of<unsigned int>::alltoall
+#define nvshmemrs_uint_alltoall_warp nvshmemrs::device::Of<unsigned int>::alltoall_warp
+#define nvshmemrs_uint_alltoall_block nvshmemrs::device::Of<unsigned int>::alltoall_block
+#define nvshmemrs_uint_sum_reduce nvshmemrs::device::Of<unsigned int>::sum_reduce
+#define nvshmemrs_uint_sum_reduce_warp nvshmemrs::device::Of<unsigned int>::sum_reduce_warp
+#define nvshmemrs_uint_sum_reduce_block nvshmemrs::device::Of<unsigned int>::sum_reduce_block
+#define nvshmemrs_uint_sum_reducescatter nvshmemrs::device::Of<unsigned int>::sum_reducescatter
+#define nvshmemrs_uint_sum_reducescatter_warp nvshmemrs::device::Of<unsigned int>::sum_reducescatter_warp
+#define nvshmemrs_uint_sum_reducescatter_block nvshmemrs::device::Of<unsigned int>::sum_reducescatter_block
+#define nvshmemrs_uint_prod_reduce nvshmemrs::device::Of<unsigned int>::prod_reduce
+#define nvshmemrs_uint_prod_reduce_warp nvshmemrs::device::Of<unsigned int>::prod_reduce_warp
+#define nvshmemrs_uint_prod_reduce_block nvshmemrs::device::Of<unsigned int>::prod_reduce_block
+#define nvshmemrs_uint_prod_reducescatter nvshmemrs::device::Of<unsigned int>::prod_reducescatter
+#define nvshmemrs_uint_prod_reducescatter_warp nvshmemrs::device::Of<unsigned int>::prod_reducescatter_warp
+#define nvshmemrs_uint_prod_reducescatter_block nvshmemrs::device::Of<unsigned int>::prod_reducescatter_block
+#define nvshmemrs_uint_min_reduce nvshmemrs::device::Of<unsigned int>::min_reduce
+#define nvshmemrs_uint_min_reduce_warp nvshmemrs::device::Of<unsigned int>::min_reduce_warp
+#define nvshmemrs_uint_min_reduce_block nvshmemrs::device::Of<unsigned int>::min_reduce_block
+#define nvshmemrs_uint_min_reducescatter nvshmemrs::device::Of<unsigned int>::min_reducescatter
+#define nvshmemrs_uint_min_reducescatter_warp nvshmemrs::device::Of<unsigned int>::min_reducescatter_warp
+#define nvshmemrs_uint_min_reducescatter_block nvshmemrs::device::Of<unsigned int>::min_reducescatter_block
+#define nvshmemrs_uint_max_reduce nvshmemrs::device::Of<unsigned int>::max_reduce
+#define nvshmemrs_uint_max_reduce_warp nvshmemrs::device::Of<unsigned int>::max_reduce_warp
+#define nvshmemrs_uint_max_reduce_block nvshmemrs::device::Of<unsigned int>::max_reduce_block
+#define nvshmemrs_uint_max_reducescatter nvshmemrs::device::Of<unsigned int>::max_reducescatter
+#define nvshmemrs_uint_max_reducescatter_warp nvshmemrs::device::Of<unsigned int>::max_reducescatter_warp
+#define nvshmemrs_uint_max_reducescatter_block nvshmemrs::device::Of<unsigned int>::max_reducescatter_block
+#define nvshmemrs_uint_and_reduce nvshmemrs::device::Of<unsigned int>::and_reduce
+#define nvshmemrs_uint_and_reduce_warp nvshmemrs::device::Of<unsigned int>::and_reduce_warp
+#define nvshmemrs_uint_and_reduce_block nvshmemrs::device::Of<unsigned int>::and_reduce_block
+#define nvshmemrs_uint_and_reducescatter nvshmemrs::device::Of<unsigned int>::and_reducescatter
+#define nvshmemrs_uint_and_reducescatter_warp nvshmemrs::device::Of<unsigned int>::and_reducescatter_warp
+#define nvshmemrs_uint_and_reducescatter_block nvshmemrs::device::Of<unsigned int>::and_reducescatter_block
+#define nvshmemrs_uint_or_reduce nvshmemrs::device::Of<unsigned int>::or_reduce
+#define nvshmemrs_uint_or_reduce_warp nvshmemrs::device::Of<unsigned int>::or_reduce_warp
+#define nvshmemrs_uint_or_reduce_block nvshmemrs::device::Of<unsigned int>::or_reduce_block
+#define nvshmemrs_uint_or_reducescatter nvshmemrs::device::Of<unsigned int>::or_reducescatter
+#define nvshmemrs_uint_or_reducescatter_warp nvshmemrs::device::Of<unsigned int>::or_reducescatter_warp
+#define nvshmemrs_uint_or_reducescatter_block nvshmemrs::device::Of<unsigned int>::or_reducescatter_block
+#define nvshmemrs_uint_xor_reduce nvshmemrs::device::Of<unsigned int>::xor_reduce
+#define nvshmemrs_uint_xor_reduce_warp nvshmemrs::device::Of<unsigned int>::xor_reduce_warp
+#define nvshmemrs_uint_xor_reduce_block nvshmemrs::device::Of<unsigned int>::xor_reduce_block
+#define nvshmemrs_uint_xor_reducescatter nvshmemrs::device::Of<unsigned int>::xor_reducescatter
+#define nvshmemrs_uint_xor_reducescatter_warp nvshmemrs::device::Of<unsigned int>::xor_reducescatter_warp
+#define nvshmemrs_uint_xor_reducescatter_block nvshmemrs::device::Of<unsigned int>::xor_reducescatter_block
+#define nvshmemrs_uint_atomic_fetch nvshmemrs::device::Of<unsigned int>::atomic_fetch
+#define nvshmemrs_uint_atomic_set nvshmemrs::device::Of<unsigned int>::atomic_set
+#define nvshmemrs_uint_atomic_swap nvshmemrs::device::Of<unsigned int>::atomic_swap
+#define nvshmemrs_uint_atomic_add nvshmemrs::device::Of<unsigned int>::atomic_add
+#define nvshmemrs_uint_atomic_fetch_add nvshmemrs::device::Of<unsigned int>::atomic_fetch_add
+#define nvshmemrs_uint_atomic_inc nvshmemrs::device::Of<unsigned int>::atomic_inc
+#define nvshmemrs_uint_atomic_fetch_inc nvshmemrs::device::Of<unsigned int>::atomic_fetch_inc
+#define nvshmemrs_uint_atomic_compare_swap nvshmemrs::device::Of<unsigned int>::atomic_compare_swap
+#define nvshmemrs_uint_atomic_and nvshmemrs::device::Of<unsigned int>::atomic_and
+#define nvshmemrs_uint_atomic_fetch_and nvshmemrs::device::Of<unsigned int>::atomic_fetch_and
+#define nvshmemrs_uint_atomic_or nvshmemrs::device::Of<unsigned int>::atomic_or
+#define nvshmemrs_uint_atomic_fetch_or nvshmemrs::device::Of<unsigned int>::atomic_fetch_or
+#define nvshmemrs_uint_atomic_xor nvshmemrs::device::Of<unsigned int>::atomic_xor
+#define nvshmemrs_uint_atomic_fetch_xor nvshmemrs::device::Of<unsigned int>::atomic_fetch_xor
+#define nvshmemrs_uint_wait_until nvshmemrs::device::Of<unsigned int>::wait_until
+#define nvshmemrs_uint_test nvshmemrs::device::Of<unsigned int>::test
+#define nvshmemrs_uint_wait_until_all nvshmemrs::device::Of<unsigned int>::wait_until_all
+#define nvshmemrs_uint_wait_until_all_vector nvshmemrs::device::Of<unsigned int>::wait_until_all_vector
+#define nvshmemrs_uint_wait_until_any nvshmemrs::device::Of<unsigned int>::wait_until_any
+#define nvshmemrs_uint_wait_until_any_vector nvshmemrs::device::Of<unsigned int>::wait_until_any_vector
+#define nvshmemrs_uint_wait_until_some nvshmemrs::device::Of<unsigned int>::wait_until_some
+#define nvshmemrs_uint_wait_until_some_vector nvshmemrs::device::Of<unsigned int>::wait_until_some_vector
+#define nvshmemrs_uint_test_all nvshmemrs::device::Of<unsigned int>::test_all
+#define nvshmemrs_uint_test_all_vector nvshmemrs::device::Of<unsigned int>::test_all_vector
+#define nvshmemrs_uint_test_any nvshmemrs::device::Of<unsigned int>::test_any
+#define nvshmemrs_uint_test_any_vector nvshmemrs::device::Of<unsigned int>::test_any_vector
+#define nvshmemrs_uint_test_some nvshmemrs::device::Of<unsigned int>::test_some
+#define nvshmemrs_uint_test_some_vector nvshmemrs::device::Of<unsigned int>::test_some_vector
+#define nvshmemrs_ulong_p nvshmemrs::device::Of<unsigned long>::p
+#define nvshmemrs_ulong_g nvshmemrs::device::Of<unsigned long>::g
+#define nvshmemrs_ulong_put nvshmemrs::device::Of<unsigned long>::put
+#define nvshmemrs_ulong_put_warp nvshmemrs::device::Of<unsigned long>::put_warp
+#define nvshmemrs_ulong_put_block nvshmemrs::device::Of<unsigned long>::put_block
+#define nvshmemrs_ulong_get nvshmemrs::device::Of<unsigned long>::get
+#define nvshmemrs_ulong_get_warp nvshmemrs::device::Of<unsigned long>::get_warp
+#define nvshmemrs_ulong_get_block nvshmemrs::device::Of<unsigned long>::get_block
+#define nvshmemrs_ulong_put_nbi nvshmemrs::device::Of<unsigned long>::put_nbi
+#define nvshmemrs_ulong_put_nbi_warp nvshmemrs::device::Of<unsigned long>::put_nbi_warp
+#define nvshmemrs_ulong_put_nbi_block nvshmemrs::device::Of<unsigned long>::put_nbi_block
+#define nvshmemrs_ulong_get_nbi nvshmemrs::device::Of<unsigned long>::get_nbi
+#define nvshmemrs_ulong_get_nbi_warp nvshmemrs::device::Of<unsigned long>::get_nbi_warp
+#define nvshmemrs_ulong_get_nbi_block nvshmemrs::device::Of<unsigned long>::get_nbi_block
+#define nvshmemrs_ulong_put_signal nvshmemrs::device::Of<unsigned long>::put_signal
+#define nvshmemrs_ulong_put_signal_warp nvshmemrs::device::Of<unsigned long>::put_signal_warp
+#define nvshmemrs_ulong_put_signal_block nvshmemrs::device::Of<unsigned long>::put_signal_block
+#define nvshmemrs_ulong_put_signal_nbi nvshmemrs::device::Of<unsigned long>::put_signal_nbi
+#define nvshmemrs_ulong_put_signal_nbi_warp nvshmemrs::device::Of<unsigned long>::put_signal_nbi_warp
+#define nvshmemrs_ulong_put_signal_nbi_block nvshmemrs::device::Of<unsigned long>::put_signal_nbi_block
+#define nvshmemrs_ulong_iput nvshmemrs::device::Of<unsigned long>::iput
+#define nvshmemrs_ulong_iput_warp nvshmemrs::device::Of<unsigned long>::iput_warp
+#define nvshmemrs_ulong_iput_block nvshmemrs::device::Of<unsigned long>::iput_block
+#define nvshmemrs_ulong_iget nvshmemrs::device::Of<unsigned long>::iget
+#define nvshmemrs_ulong_iget_warp nvshmemrs::device::Of<unsigned long>::iget_warp
+#define nvshmemrs_ulong_iget_block nvshmemrs::device::Of<unsigned long>::iget_block
+#define nvshmemrs_ulong_broadcast nvshmemrs::device::Of<unsigned long>::broadcast
+#define nvshmemrs_ulong_broadcast_warp nvshmemrs::device::Of<unsigned long>::broadcast_warp
+#define nvshmemrs_ulong_broadcast_block nvshmemrs::device::Of<unsigned long>::broadcast_block
+#define nvshmemrs_ulong_fcollect nvshmemrs::device::Of<unsigned long>::fcollect
+#define nvshmemrs_ulong_fcollect_warp nvshmemrs::device::Of<unsigned long>::fcollect_warp
+#define nvshmemrs_ulong_fcollect_block nvshmemrs::device::Of<unsigned long>::fcollect_block
+#define nvshmemrs_ulong_alltoall nvshmemrs::device::Of<unsigned long>::alltoall
+#define nvshmemrs_ulong_alltoall_warp nvshmemrs::device::Of<unsigned long>::alltoall_warp
+#define nvshmemrs_ulong_alltoall_block nvshmemrs::device::Of<unsigned long>::alltoall_block
+#define nvshmemrs_ulong_sum_reduce nvshmemrs::device::Of<unsigned long>::sum_reduce
+#define nvshmemrs_ulong_sum_reduce_warp nvshmemrs::device::Of<unsigned long>::sum_reduce_warp
+#define nvshmemrs_ulong_sum_reduce_block nvshmemrs::device::Of<unsigned long>::sum_reduce_block
+#define nvshmemrs_ulong_sum_reducescatter nvshmemrs::device::Of<unsigned long>::sum_reducescatter
+#define nvshmemrs_ulong_sum_reducescatter_warp nvshmemrs::device::Of<unsigned long>::sum_reducescatter_warp
+#define nvshmemrs_ulong_sum_reducescatter_block nvshmemrs::device::Of<unsigned long>::sum_reducescatter_block
+#define nvshmemrs_ulong_prod_reduce nvshmemrs::device::Of<unsigned long>::prod_reduce
+#define nvshmemrs_ulong_prod_reduce_warp nvshmemrs::device::Of<unsigned long>::prod_reduce_warp
+#define nvshmemrs_ulong_prod_reduce_block nvshmemrs::device::Of<unsigned long>::prod_reduce_block
+#define nvshmemrs_ulong_prod_reducescatter nvshmemrs::device::Of<unsigned long>::prod_reducescatter
+#define nvshmemrs_ulong_prod_reducescatter_warp nvshmemrs::device::Of<unsigned long>::prod_reducescatter_warp
+#define nvshmemrs_ulong_prod_reducescatter_block nvshmemrs::device::Of<unsigned long>::prod_reducescatter_block
+#define nvshmemrs_ulong_min_reduce nvshmemrs::device::Of<unsigned long>::min_reduce
+#define nvshmemrs_ulong_min_reduce_warp nvshmemrs::device::Of<unsigned long>::min_reduce_warp
+#define nvshmemrs_ulong_min_reduce_block nvshmemrs::device::Of<unsigned long>::min_reduce_block
+#define nvshmemrs_ulong_min_reducescatter nvshmemrs::device::Of<unsigned long>::min_reducescatter
+#define nvshmemrs_ulong_min_reducescatter_warp nvshmemrs::device::Of<unsigned long>::min_reducescatter_warp
+#define nvshmemrs_ulong_min_reducescatter_block nvshmemrs::device::Of<unsigned long>::min_reducescatter_block
+#define nvshmemrs_ulong_max_reduce nvshmemrs::device::Of<unsigned long>::max_reduce
+#define nvshmemrs_ulong_max_reduce_warp nvshmemrs::device::Of<unsigned long>::max_reduce_warp
+#define nvshmemrs_ulong_max_reduce_block nvshmemrs::device::Of<unsigned long>::max_reduce_block
+#define nvshmemrs_ulong_max_reducescatter nvshmemrs::device::Of<unsigned long>::max_reducescatter
+#define nvshmemrs_ulong_max_reducescatter_warp nvshmemrs::device::Of<unsigned long>::max_reducescatter_warp
+#define nvshmemrs_ulong_max_reducescatter_block nvshmemrs::device::Of<unsigned long>::max_reducescatter_block
+#define nvshmemrs_ulong_and_reduce nvshmemrs::device::Of<unsigned long>::and_reduce
+#define nvshmemrs_ulong_and_reduce_warp nvshmemrs::device::Of<unsigned long>::and_reduce_warp
+#define nvshmemrs_ulong_and_reduce_block nvshmemrs::device::Of<unsigned long>::and_reduce_block
+#define nvshmemrs_ulong_and_reducescatter nvshmemrs::device::Of<unsigned long>::and_reducescatter
+#define nvshmemrs_ulong_and_reducescatter_warp nvshmemrs::device::Of<unsigned long>::and_reducescatter_warp
+#define nvshmemrs_ulong_and_reducescatter_block nvshmemrs::device::Of<unsigned long>::and_reducescatter_block
+#define nvshmemrs_ulong_or_reduce nvshmemrs::device::Of<unsigned long>::or_reduce
+#define nvshmemrs_ulong_or_reduce_warp nvshmemrs::device::Of<unsigned long>::or_reduce_warp
+#define nvshmemrs_ulong_or_reduce_block nvshmemrs::device::Of<unsigned long>::or_reduce_block
+#define nvshmemrs_ulong_or_reducescatter nvshmemrs::device::Of<unsigned long>::or_reducescatter
+#define nvshmemrs_ulong_or_reducescatter_warp nvshmemrs::device::Of<unsigned long>::or_reducescatter_warp
+#define nvshmemrs_ulong_or_reducescatter_block nvshmemrs::device::Of<unsigned long>::or_reducescatter_block
+#define nvshmemrs_ulong_xor_reduce nvshmemrs::device::Of<unsigned long>::xor_reduce
+#define nvshmemrs_ulong_xor_reduce_warp nvshmemrs::device::Of<unsigned long>::xor_reduce_warp
+#define nvshmemrs_ulong_xor_reduce_block nvshmemrs::device::Of<unsigned long>::xor_reduce_block
+#define nvshmemrs_ulong_xor_reducescatter nvshmemrs::device::Of<unsigned long>::xor_reducescatter
+#define nvshmemrs_ulong_xor_reducescatter_warp nvshmemrs::device::Of<unsigned long>::xor_reducescatter_warp
+#define nvshmemrs_ulong_xor_reducescatter_block nvshmemrs::device::Of<unsigned long>::xor_reducescatter_block
+#define nvshmemrs_ulong_atomic_fetch nvshmemrs::device::Of<unsigned long>::atomic_fetch
+#define nvshmemrs_ulong_atomic_set nvshmemrs::device::Of<unsigned long>::atomic_set
+#define nvshmemrs_ulong_atomic_swap nvshmemrs::device::Of<unsigned long>::atomic_swap
+#define nvshmemrs_ulong_atomic_add nvshmemrs::device::Of<unsigned long>::atomic_add
+#define nvshmemrs_ulong_atomic_fetch_add nvshmemrs::device::Of<unsigned long>::atomic_fetch_add
+#define nvshmemrs_ulong_atomic_inc nvshmemrs::device::Of<unsigned long>::atomic_inc
+#define nvshmemrs_ulong_atomic_fetch_inc nvshmemrs::device::Of<unsigned long>::atomic_fetch_inc
+#define nvshmemrs_ulong_atomic_compare_swap nvshmemrs::device::Of<unsigned long>::atomic_compare_swap
+#define nvshmemrs_ulong_atomic_and nvshmemrs::device::Of<unsigned long>::atomic_and
+#define nvshmemrs_ulong_atomic_fetch_and nvshmemrs::device::Of<unsigned long>::atomic_fetch_and
+#define nvshmemrs_ulong_atomic_or nvshmemrs::device::Of<unsigned long>::atomic_or
+#define nvshmemrs_ulong_atomic_fetch_or nvshmemrs::device::Of<unsigned long>::atomic_fetch_or
+#define nvshmemrs_ulong_atomic_xor nvshmemrs::device::Of<unsigned long>::atomic_xor
+#define nvshmemrs_ulong_atomic_fetch_xor nvshmemrs::device::Of<unsigned long>::atomic_fetch_xor
+#define nvshmemrs_ulong_wait_until nvshmemrs::device::Of<unsigned long>::wait_until
+#define nvshmemrs_ulong_test nvshmemrs::device::Of<unsigned long>::test
+#define nvshmemrs_ulong_wait_until_all nvshmemrs::device::Of<unsigned long>::wait_until_all
+#define nvshmemrs_ulong_wait_until_all_vector nvshmemrs::device::Of<unsigned long>::wait_until_all_vector
+#define nvshmemrs_ulong_wait_until_any nvshmemrs::device::Of<unsigned long>::wait_until_any
+#define nvshmemrs_ulong_wait_until_any_vector nvshmemrs::device::Of<unsigned long>::wait_until_any_vector
+#define nvshmemrs_ulong_wait_until_some nvshmemrs::device::Of<unsigned long>::wait_until_some
+#define nvshmemrs_ulong_wait_until_some_vector nvshmemrs::device::Of<unsigned long>::wait_until_some_vector
+#define nvshmemrs_ulong_test_all nvshmemrs::device::Of<unsigned long>::test_all
+#define nvshmemrs_ulong_test_all_vector nvshmemrs::device::Of<unsigned long>::test_all_vector
+#define nvshmemrs_ulong_test_any nvshmemrs::device::Of<unsigned long>::test_any
+#define nvshmemrs_ulong_test_any_vector nvshmemrs::device::Of<unsigned long>::test_any_vector
+#define nvshmemrs_ulong_test_some nvshmemrs::device::Of<unsigned long>::test_some
+#define nvshmemrs_ulong_test_some_vector nvshmemrs::device::Of<unsigned long>::test_some_vector
+#define nvshmemrs_ulonglong_p nvshmemrs::device::Of<unsigned long long>::p
+#define nvshmemrs_ulonglong_g nvshmemrs::device::Of<unsigned long long>::g
+#define nvshmemrs_ulonglong_put nvshmemrs::device::Of<unsigned long long>::put
+#define nvshmemrs_ulonglong_put_warp nvshmemrs::device::Of<unsigned long long>::put_warp
+#define nvshmemrs_ulonglong_put_block nvshmemrs::device::Of<unsigned long long>::put_block
+#define nvshmemrs_ulonglong_get nvshmemrs::device::Of<unsigned long long>::get
+#define nvshmemrs_ulonglong_get_warp nvshmemrs::device::Of<unsigned long long>::get_warp
+#define nvshmemrs_ulonglong_get_block nvshmemrs::device::Of<unsigned long long>::get_block
+#define nvshmemrs_ulonglong_put_nbi nvshmemrs::device::Of<unsigned long long>::put_nbi
+#define nvshmemrs_ulonglong_put_nbi_warp nvshmemrs::device::Of<unsigned long long>::put_nbi_warp
+#define nvshmemrs_ulonglong_put_nbi_block nvshmemrs::device::Of<unsigned long long>::put_nbi_block
+#define nvshmemrs_ulonglong_get_nbi nvshmemrs::device::Of<unsigned long long>::get_nbi
+#define nvshmemrs_ulonglong_get_nbi_warp nvshmemrs::device::Of<unsigned long long>::get_nbi_warp
+#define nvshmemrs_ulonglong_get_nbi_block nvshmemrs::device::Of<unsigned long long>::get_nbi_block
+#define nvshmemrs_ulonglong_put_signal nvshmemrs::device::Of<unsigned long long>::put_signal
+#define nvshmemrs_ulonglong_put_signal_warp nvshmemrs::device::Of<unsigned long long>::put_signal_warp
+#define nvshmemrs_ulonglong_put_signal_block nvshmemrs::device::Of<unsigned long long>::put_signal_block
+#define nvshmemrs_ulonglong_put_signal_nbi nvshmemrs::device::Of<unsigned long long>::put_signal_nbi
+#define nvshmemrs_ulonglong_put_signal_nbi_warp nvshmemrs::device::Of<unsigned long long>::put_signal_nbi_warp
+#define nvshmemrs_ulonglong_put_signal_nbi_block nvshmemrs::device::Of<unsigned long long>::put_signal_nbi_block
+#define nvshmemrs_ulonglong_iput nvshmemrs::device::Of<unsigned long long>::iput
+#define nvshmemrs_ulonglong_iput_warp nvshmemrs::device::Of<unsigned long long>::iput_warp
+#define nvshmemrs_ulonglong_iput_block nvshmemrs::device::Of<unsigned long long>::iput_block
+#define nvshmemrs_ulonglong_iget nvshmemrs::device::Of<unsigned long long>::iget
+#define nvshmemrs_ulonglong_iget_warp nvshmemrs::device::Of<unsigned long long>::iget_warp
+#define nvshmemrs_ulonglong_iget_block nvshmemrs::device::Of<unsigned long long>::iget_block
+#define nvshmemrs_ulonglong_broadcast nvshmemrs::device::Of<unsigned long long>::broadcast
+#define nvshmemrs_ulonglong_broadcast_warp nvshmemrs::device::Of<unsigned long long>::broadcast_warp
+#define nvshmemrs_ulonglong_broadcast_block nvshmemrs::device::Of<unsigned long long>::broadcast_block
+#define nvshmemrs_ulonglong_fcollect nvshmemrs::device::Of<unsigned long long>::fcollect
+#define nvshmemrs_ulonglong_fcollect_warp nvshmemrs::device::Of<unsigned long long>::fcollect_warp
+#define nvshmemrs_ulonglong_fcollect_block nvshmemrs::device::Of<unsigned long long>::fcollect_block
+#define nvshmemrs_ulonglong_alltoall nvshmemrs::device::Of<unsigned long long>::alltoall
+#define nvshmemrs_ulonglong_alltoall_warp nvshmemrs::device::Of<unsigned long long>::alltoall_warp
+#define nvshmemrs_ulonglong_alltoall_block nvshmemrs::device::Of<unsigned long long>::alltoall_block
+#define nvshmemrs_ulonglong_sum_reduce nvshmemrs::device::Of<unsigned long long>::sum_reduce
+#define nvshmemrs_ulonglong_sum_reduce_warp nvshmemrs::device::Of<unsigned long long>::sum_reduce_warp
+#define nvshmemrs_ulonglong_sum_reduce_block nvshmemrs::device::Of<unsigned long long>::sum_reduce_block
+#define nvshmemrs_ulonglong_sum_reducescatter nvshmemrs::device::Of<unsigned long long>::sum_reducescatter
+#define nvshmemrs_ulonglong_sum_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::sum_reducescatter_warp
+#define nvshmemrs_ulonglong_sum_reducescatter_block nvshmemrs::device::Of<unsigned long long>::sum_reducescatter_block
+#define nvshmemrs_ulonglong_prod_reduce nvshmemrs::device::Of<unsigned long long>::prod_reduce
+#define nvshmemrs_ulonglong_prod_reduce_warp nvshmemrs::device::Of<unsigned long long>::prod_reduce_warp
+#define nvshmemrs_ulonglong_prod_reduce_block nvshmemrs::device::Of<unsigned long long>::prod_reduce_block
+#define nvshmemrs_ulonglong_prod_reducescatter nvshmemrs::device::Of<unsigned long long>::prod_reducescatter
+#define nvshmemrs_ulonglong_prod_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::prod_reducescatter_warp
+#define nvshmemrs_ulonglong_prod_reducescatter_block nvshmemrs::device::Of<unsigned long long>::prod_reducescatter_block
+#define nvshmemrs_ulonglong_min_reduce nvshmemrs::device::Of<unsigned long long>::min_reduce
+#define nvshmemrs_ulonglong_min_reduce_warp nvshmemrs::device::Of<unsigned long long>::min_reduce_warp
+#define nvshmemrs_ulonglong_min_reduce_block nvshmemrs::device::Of<unsigned long long>::min_reduce_block
+#define nvshmemrs_ulonglong_min_reducescatter nvshmemrs::device::Of<unsigned long long>::min_reducescatter
+#define nvshmemrs_ulonglong_min_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::min_reducescatter_warp
+#define nvshmemrs_ulonglong_min_reducescatter_block nvshmemrs::device::Of<unsigned long long>::min_reducescatter_block
+#define nvshmemrs_ulonglong_max_reduce nvshmemrs::device::Of<unsigned long long>::max_reduce
+#define nvshmemrs_ulonglong_max_reduce_warp nvshmemrs::device::Of<unsigned long long>::max_reduce_warp
+#define nvshmemrs_ulonglong_max_reduce_block nvshmemrs::device::Of<unsigned long long>::max_reduce_block
+#define nvshmemrs_ulonglong_max_reducescatter nvshmemrs::device::Of<unsigned long long>::max_reducescatter
+#define nvshmemrs_ulonglong_max_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::max_reducescatter_warp
+#define nvshmemrs_ulonglong_max_reducescatter_block nvshmemrs::device::Of<unsigned long long>::max_reducescatter_block
+#define nvshmemrs_ulonglong_and_reduce nvshmemrs::device::Of<unsigned long long>::and_reduce
+#define nvshmemrs_ulonglong_and_reduce_warp nvshmemrs::device::Of<unsigned long long>::and_reduce_warp
+#define nvshmemrs_ulonglong_and_reduce_block nvshmemrs::device::Of<unsigned long long>::and_reduce_block
+#define nvshmemrs_ulonglong_and_reducescatter nvshmemrs::device::Of<unsigned long long>::and_reducescatter
+#define nvshmemrs_ulonglong_and_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::and_reducescatter_warp
+#define nvshmemrs_ulonglong_and_reducescatter_block nvshmemrs::device::Of<unsigned long long>::and_reducescatter_block
+#define nvshmemrs_ulonglong_or_reduce nvshmemrs::device::Of<unsigned long long>::or_reduce
+#define nvshmemrs_ulonglong_or_reduce_warp nvshmemrs::device::Of<unsigned long long>::or_reduce_warp
+#define nvshmemrs_ulonglong_or_reduce_block nvshmemrs::device::Of<unsigned long long>::or_reduce_block
+#define nvshmemrs_ulonglong_or_reducescatter nvshmemrs::device::Of<unsigned long long>::or_reducescatter
+#define nvshmemrs_ulonglong_or_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::or_reducescatter_warp
+#define nvshmemrs_ulonglong_or_reducescatter_block nvshmemrs::device::Of<unsigned long long>::or_reducescatter_block
+#define nvshmemrs_ulonglong_xor_reduce nvshmemrs::device::Of<unsigned long long>::xor_reduce
+#define nvshmemrs_ulonglong_xor_reduce_warp nvshmemrs::device::Of<unsigned long long>::xor_reduce_warp
+#define nvshmemrs_ulonglong_xor_reduce_block nvshmemrs::device::Of<unsigned long long>::xor_reduce_block
+#define nvshmemrs_ulonglong_xor_reducescatter nvshmemrs::device::Of<unsigned long long>::xor_reducescatter
+#define nvshmemrs_ulonglong_xor_reducescatter_warp nvshmemrs::device::Of<unsigned long long>::xor_reducescatter_warp
+#define nvshmemrs_ulonglong_xor_reducescatter_block nvshmemrs::device::Of<unsigned long long>::xor_reducescatter_block
+#define nvshmemrs_ulonglong_atomic_fetch nvshmemrs::device::Of<unsigned long long>::atomic_fetch
+#define nvshmemrs_ulonglong_atomic_set nvshmemrs::device::Of<unsigned long long>::atomic_set
+#define nvshmemrs_ulonglong_atomic_swap nvshmemrs::device::Of<unsigned long long>::atomic_swap
+#define nvshmemrs_ulonglong_atomic_add nvshmemrs::device::Of<unsigned long long>::atomic_add
+#define nvshmemrs_ulonglong_atomic_fetch_add nvshmemrs::device::Of<unsigned long long>::atomic_fetch_add
+#define nvshmemrs_ulonglong_atomic_inc nvshmemrs::device::Of<unsigned long long>::atomic_inc
+#define nvshmemrs_ulonglong_atomic_fetch_inc nvshmemrs::device::Of<unsigned long long>::atomic_fetch_inc
+#define nvshmemrs_ulonglong_atomic_compare_swap nvshmemrs::device::Of<unsigned long long>::atomic_compare_swap
+#define nvshmemrs_ulonglong_atomic_and nvshmemrs::device::Of<unsigned long long>::atomic_and
+#define nvshmemrs_ulonglong_atomic_fetch_and nvshmemrs::device::Of<unsigned long long>::atomic_fetch_and
+#define nvshmemrs_ulonglong_atomic_or nvshmemrs::device::Of<unsigned long long>::atomic_or
+#define nvshmemrs_ulonglong_atomic_fetch_or nvshmemrs::device::Of<unsigned long long>::atomic_fetch_or
+#define nvshmemrs_ulonglong_atomic_xor nvshmemrs::device::Of<unsigned long long>::atomic_xor
+#define nvshmemrs_ulonglong_atomic_fetch_xor nvshmemrs::device::Of<unsigned long long>::atomic_fetch_xor
+#define nvshmemrs_ulonglong_wait_until nvshmemrs::device::Of<unsigned long long>::wait_until
+#define nvshmemrs_ulonglong_test nvshmemrs::device::Of<unsigned long long>::test
+#define nvshmemrs_ulonglong_wait_until_all nvshmemrs::device::Of<unsigned long long>::wait_until_all
+#define nvshmemrs_ulonglong_wait_until_all_vector nvshmemrs::device::Of<unsigned long long>::wait_until_all_vector
+#define nvshmemrs_ulonglong_wait_until_any nvshmemrs::device::Of<unsigned long long>::wait_until_any
+#define nvshmemrs_ulonglong_wait_until_any_vector nvshmemrs::device::Of<unsigned long long>::wait_until_any_vector
+#define nvshmemrs_ulonglong_wait_until_some nvshmemrs::device::Of<unsigned long long>::wait_until_some
+#define nvshmemrs_ulonglong_wait_until_some_vector nvshmemrs::device::Of<unsigned long long>::wait_until_some_vector
+#define nvshmemrs_ulonglong_test_all nvshmemrs::device::Of<unsigned long long>::test_all
+#define nvshmemrs_ulonglong_test_all_vector nvshmemrs::device::Of<unsigned long long>::test_all_vector
+#define nvshmemrs_ulonglong_test_any nvshmemrs::device::Of<unsigned long long>::test_any
+#define nvshmemrs_ulonglong_test_any_vector nvshmemrs::device::Of<unsigned long long>::test_any_vector
+#define nvshmemrs_ulonglong_test_some nvshmemrs::device::Of<unsigned long long>::test_some
+#define nvshmemrs_ulonglong_test_some_vector nvshmemrs::device::Of<unsigned long long>::test_some_vector
+#define nvshmemrs_int8_p nvshmemrs::device::Of<signed char>::p
+#define nvshmemrs_int8_g nvshmemrs::device::Of<signed char>::g
+#define nvshmemrs_int8_put nvshmemrs::device::Of<signed char>::put
+#define nvshmemrs_int8_put_warp nvshmemrs::device::Of<signed char>::put_warp
+#define nvshmemrs_int8_put_block nvshmemrs::device::Of<signed char>::put_block
+#define nvshmemrs_int8_get nvshmemrs::device::Of<signed char>::get
+#define nvshmemrs_int8_get_warp nvshmemrs::device::Of<signed char>::get_warp
+#define nvshmemrs_int8_get_block nvshmemrs::device::Of<signed char>::get_block
+#define nvshmemrs_int8_put_nbi nvshmemrs::device::Of<signed char>::put_nbi
+#define nvshmemrs_int8_put_nbi_warp nvshmemrs::device::Of<signed char>::put_nbi_warp
+#define nvshmemrs_int8_put_nbi_block nvshmemrs::device::Of<signed char>::put_nbi_block
+#define nvshmemrs_int8_get_nbi nvshmemrs::device::Of<signed char>::get_nbi
+#define nvshmemrs_int8_get_nbi_warp nvshmemrs::device::Of<signed char>::get_nbi_warp
+#define nvshmemrs_int8_get_nbi_block nvshmemrs::device::Of<signed char>::get_nbi_block
+#define nvshmemrs_int8_put_signal nvshmemrs::device::Of<signed char>::put_signal
+#define nvshmemrs_int8_put_signal_warp nvshmemrs::device::Of<signed char>::put_signal_warp
+#define nvshmemrs_int8_put_signal_block nvshmemrs::device::Of<signed char>::put_signal_block
+#define nvshmemrs_int8_put_signal_nbi nvshmemrs::device::Of<signed char>::put_signal_nbi
+#define nvshmemrs_int8_put_signal_nbi_warp nvshmemrs::device::Of<signed char>::put_signal_nbi_warp
+#define nvshmemrs_int8_put_signal_nbi_block nvshmemrs::device::Of<signed char>::put_signal_nbi_block
+#define nvshmemrs_int8_iput nvshmemrs::device::Of<signed char>::iput
+#define nvshmemrs_int8_iput_warp nvshmemrs::device::Of<signed char>::iput_warp
+#define nvshmemrs_int8_iput_block nvshmemrs::device::Of<signed char>::iput_block
+#define nvshmemrs_int8_iget nvshmemrs::device::Of<signed char>::iget
+#define nvshmemrs_int8_iget_warp nvshmemrs::device::Of<signed char>::iget_warp
+#define nvshmemrs_int8_iget_block nvshmemrs::device::Of<signed char>::iget_block
+#define nvshmemrs_int8_broadcast nvshmemrs::device::Of<signed char>::broadcast
+#define nvshmemrs_int8_broadcast_warp nvshmemrs::device::Of<signed char>::broadcast_warp
+#define nvshmemrs_int8_broadcast_block nvshmemrs::device::Of<signed char>::broadcast_block
+#define nvshmemrs_int8_fcollect nvshmemrs::device::Of<signed char>::fcollect
+#define nvshmemrs_int8_fcollect_warp nvshmemrs::device::Of<signed char>::fcollect_warp
+#define nvshmemrs_int8_fcollect_block nvshmemrs::device::Of<signed char>::fcollect_block
+#define nvshmemrs_int8_alltoall nvshmemrs::device::Of<signed char>::alltoall
+#define nvshmemrs_int8_alltoall_warp nvshmemrs::device::Of<signed char>::alltoall_warp
+#define nvshmemrs_int8_alltoall_block nvshmemrs::device::Of<signed char>::alltoall_block
+#define nvshmemrs_int8_sum_reduce nvshmemrs::device::Of<signed char>::sum_reduce
+#define nvshmemrs_int8_sum_reduce_warp nvshmemrs::device::Of<signed char>::sum_reduce_warp
+#define nvshmemrs_int8_sum_reduce_block nvshmemrs::device::Of<signed char>::sum_reduce_block
+#define nvshmemrs_int8_sum_reducescatter nvshmemrs::device::Of<signed char>::sum_reducescatter
+#define nvshmemrs_int8_sum_reducescatter_warp nvshmemrs::device::Of<signed char>::sum_reducescatter_warp
+#define nvshmemrs_int8_sum_reducescatter_block nvshmemrs::device::Of<signed char>::sum_reducescatter_block
+#define nvshmemrs_int8_prod_reduce nvshmemrs::device::Of<signed char>::prod_reduce
+#define nvshmemrs_int8_prod_reduce_warp nvshmemrs::device::Of<signed char>::prod_reduce_warp
+#define nvshmemrs_int8_prod_reduce_block nvshmemrs::device::Of<signed char>::prod_reduce_block
+#define nvshmemrs_int8_prod_reducescatter nvshmemrs::device::Of<signed char>::prod_reducescatter
+#define nvshmemrs_int8_prod_reducescatter_warp nvshmemrs::device::Of<signed char>::prod_reducescatter_warp
+#define nvshmemrs_int8_prod_reducescatter_block nvshmemrs::device::Of<signed char>::prod_reducescatter_block
+#define nvshmemrs_int8_min_reduce nvshmemrs::device::Of<signed char>::min_reduce
+#define nvshmemrs_int8_min_reduce_warp nvshmemrs::device::Of<signed char>::min_reduce_warp
+#define nvshmemrs_int8_min_reduce_block nvshmemrs::device::Of<signed char>::min_reduce_block
+#define nvshmemrs_int8_min_reducescatter nvshmemrs::device::Of<signed char>::min_reducescatter
+#define nvshmemrs_int8_min_reducescatter_warp nvshmemrs::device::Of<signed char>::min_reducescatter_warp
+#define nvshmemrs_int8_min_reducescatter_block nvshmemrs::device::Of<signed char>::min_reducescatter_block
+#define nvshmemrs_int8_max_reduce nvshmemrs::device::Of<signed char>::max_reduce
+#define nvshmemrs_int8_max_reduce_warp nvshmemrs::device::Of<signed char>::max_reduce_warp
+#define nvshmemrs_int8_max_reduce_block nvshmemrs::device::Of<signed char>::max_reduce_block
+#define nvshmemrs_int8_max_reducescatter nvshmemrs::device::Of<signed char>::max_reducescatter
+#define nvshmemrs_int8_max_reducescatter_warp nvshmemrs::device::Of<signed char>::max_reducescatter_warp
+#define nvshmemrs_int8_max_reducescatter_block nvshmemrs::device::Of<signed char>::max_reducescatter_block
+#define nvshmemrs_int8_and_reduce nvshmemrs::device::Of<signed char>::and_reduce
+#define nvshmemrs_int8_and_reduce_warp nvshmemrs::device::Of<signed char>::and_reduce_warp
+#define nvshmemrs_int8_and_reduce_block nvshmemrs::device::Of<signed char>::and_reduce_block
+#define nvshmemrs_int8_and_reducescatter nvshmemrs::device::Of<signed char>::and_reducescatter
+#define nvshmemrs_int8_and_reducescatter_warp nvshmemrs::device::Of<signed char>::and_reducescatter_warp
+#define nvshmemrs_int8_and_reducescatter_block nvshmemrs::device::Of<signed char>::and_reducescatter_block
+#define nvshmemrs_int8_or_reduce nvshmemrs::device::Of<signed char>::or_reduce
+#define nvshmemrs_int8_or_reduce_warp nvshmemrs::device::Of<signed char>::or_reduce_warp
+#define nvshmemrs_int8_or_reduce_block nvshmemrs::device::Of<signed char>::or_reduce_block
+#define nvshmemrs_int8_or_reducescatter nvshmemrs::device::Of<signed char>::or_reducescatter
+#define nvshmemrs_int8_or_reducescatter_warp nvshmemrs::device::Of<signed char>::or_reducescatter_warp
+#define nvshmemrs_int8_or_reducescatter_block nvshmemrs::device::Of<signed char>::or_reducescatter_block
+#define nvshmemrs_int8_xor_reduce nvshmemrs::device::Of<signed char>::xor_reduce
+#define nvshmemrs_int8_xor_reduce_warp nvshmemrs::device::Of<signed char>::xor_reduce_warp
+#define nvshmemrs_int8_xor_reduce_block nvshmemrs::device::Of<signed char>::xor_reduce_block
+#define nvshmemrs_int8_xor_reducescatter nvshmemrs::device::Of<signed char>::xor_reducescatter
+#define nvshmemrs_int8_xor_reducescatter_warp nvshmemrs::device::Of<signed char>::xor_reducescatter_warp
+#define nvshmemrs_int8_xor_reducescatter_block nvshmemrs::device::Of<signed char>::xor_reducescatter_block
+#define nvshmemrs_int16_p nvshmemrs::device::Of<short>::p
+#define nvshmemrs_int16_g nvshmemrs::device::Of<short>::g
+#define nvshmemrs_int16_put nvshmemrs::device::Of<short>::put
+#define nvshmemrs_int16_put_warp nvshmemrs::device::Of<short>::put_warp
+#define nvshmemrs_int16_put_block nvshmemrs::device::Of<short>::put_block
+#define nvshmemrs_int16_get nvshmemrs::device::Of<short>::get
+#define nvshmemrs_int16_get_warp nvshmemrs::device::Of<short>::get_warp
+#define nvshmemrs_int16_get_block nvshmemrs::device::Of<short>::get_block
+#define nvshmemrs_int16_put_nbi nvshmemrs::device::Of<short>::put_nbi
+#define nvshmemrs_int16_put_nbi_warp nvshmemrs::device::Of<short>::put_nbi_warp
+#define nvshmemrs_int16_put_nbi_block nvshmemrs::device::Of<short>::put_nbi_block
+#define nvshmemrs_int16_get_nbi nvshmemrs::device::Of<short>::get_nbi
+#define nvshmemrs_int16_get_nbi_warp nvshmemrs::device::Of<short>::get_nbi_warp
+#define nvshmemrs_int16_get_nbi_block nvshmemrs::device::Of<short>::get_nbi_block
+#define nvshmemrs_int16_put_signal nvshmemrs::device::Of<short>::put_signal
+#define nvshmemrs_int16_put_signal_warp nvshmemrs::device::Of<short>::put_signal_warp
+#define nvshmemrs_int16_put_signal_block nvshmemrs::device::Of<short>::put_signal_block
+#define nvshmemrs_int16_put_signal_nbi nvshmemrs::device::Of<short>::put_signal_nbi
+#define nvshmemrs_int16_put_signal_nbi_warp nvshmemrs::device::Of<short>::put_signal_nbi_warp
+#define nvshmemrs_int16_put_signal_nbi_block nvshmemrs::device::Of<short>::put_signal_nbi_block
+#define nvshmemrs_int16_iput nvshmemrs::device::Of<short>::iput
+#define nvshmemrs_int16_iput_warp nvshmemrs::device::Of<short>::iput_warp
+#define nvshmemrs_int16_iput_block nvshmemrs::device::Of<short>::iput_block
+#define nvshmemrs_int16_iget nvshmemrs::device::Of<short>::iget
+#define nvshmemrs_int16_iget_warp nvshmemrs::device::Of<short>::iget_warp
+#define nvshmemrs_int16_iget_block nvshmemrs::device::Of<short>::iget_block
+#define nvshmemrs_int16_broadcast nvshmemrs::device::Of<short>::broadcast
+#define nvshmemrs_int16_broadcast_warp nvshmemrs::device::Of<short>::broadcast_warp
+#define nvshmemrs_int16_broadcast_block nvshmemrs::device::Of<short>::broadcast_block
+#define nvshmemrs_int16_fcollect nvshmemrs::device::Of<short>::fcollect
+#define nvshmemrs_int16_fcollect_warp nvshmemrs::device::Of<short>::fcollect_warp
+#define nvshmemrs_int16_fcollect_block nvshmemrs::device::Of<short>::fcollect_block
+#define nvshmemrs_int16_alltoall nvshmemrs::device::Of<short>::alltoall
+#define nvshmemrs_int16_alltoall_warp nvshmemrs::device::Of<short>::alltoall_warp
+#define nvshmemrs_int16_alltoall_block nvshmemrs::device::Of<short>::alltoall_block
+#define nvshmemrs_int16_sum_reduce nvshmemrs::device::Of<short>::sum_reduce
+#define nvshmemrs_int16_sum_reduce_warp nvshmemrs::device::Of<short>::sum_reduce_warp
+#define nvshmemrs_int16_sum_reduce_block nvshmemrs::device::Of<short>::sum_reduce_block
+#define nvshmemrs_int16_sum_reducescatter nvshmemrs::device::Of<short>::sum_reducescatter
+#define nvshmemrs_int16_sum_reducescatter_warp nvshmemrs::device::Of<short>::sum_reducescatter_warp
+#define nvshmemrs_int16_sum_reducescatter_block nvshmemrs::device::Of<short>::sum_reducescatter_block
+#define nvshmemrs_int16_prod_reduce nvshmemrs::device::Of<short>::prod_reduce
+#define nvshmemrs_int16_prod_reduce_warp nvshmemrs::device::Of<short>::prod_reduce_warp
+#define nvshmemrs_int16_prod_reduce_block nvshmemrs::device::Of<short>::prod_reduce_block
+#define nvshmemrs_int16_prod_reducescatter nvshmemrs::device::Of<short>::prod_reducescatter
+#define nvshmemrs_int16_prod_reducescatter_warp nvshmemrs::device::Of<short>::prod_reducescatter_warp
+#define nvshmemrs_int16_prod_reducescatter_block nvshmemrs::device::Of<short>::prod_reducescatter_block
+#define nvshmemrs_int16_min_reduce nvshmemrs::device::Of<short>::min_reduce
+#define nvshmemrs_int16_min_reduce_warp nvshmemrs::device::Of<short>::min_reduce_warp
+#define nvshmemrs_int16_min_reduce_block nvshmemrs::device::Of<short>::min_reduce_block
+#define nvshmemrs_int16_min_reducescatter nvshmemrs::device::Of<short>::min_reducescatter
+#define nvshmemrs_int16_min_reducescatter_warp nvshmemrs::device::Of<short>::min_reducescatter_warp
+#define nvshmemrs_int16_min_reducescatter_block nvshmemrs::device::Of<short>::min_reducescatter_block
+#define nvshmemrs_int16_max_reduce nvshmemrs::device::Of<short>::max_reduce
+#define nvshmemrs_int16_max_reduce_warp nvshmemrs::device::Of<short>::max_reduce_warp
+#define nvshmemrs_int16_max_reduce_block nvshmemrs::device::Of<short>::max_reduce_block
+#define nvshmemrs_int16_max_reducescatter nvshmemrs::device::Of<short>::max_reducescatter
+#define nvshmemrs_int16_max_reducescatter_warp nvshmemrs::device::Of<short>::max_reducescatter_warp
+#define nvshmemrs_int16_max_reducescatter_block nvshmemrs::device::Of<short>::max_reducescatter_block
+#define nvshmemrs_int16_and_reduce nvshmemrs::device::Of<short>::and_reduce
+#define nvshmemrs_int16_and_reduce_warp nvshmemrs::device::Of<short>::and_reduce_warp
+#define nvshmemrs_int16_and_reduce_block nvshmemrs::device::Of<short>::and_reduce_block
+#define nvshmemrs_int16_and_reducescatter nvshmemrs::device::Of<short>::and_reducescatter
+#define nvshmemrs_int16_and_reducescatter_warp nvshmemrs::device::Of<short>::and_reducescatter_warp
+#define nvshmemrs_int16_and_reducescatter_block nvshmemrs::device::Of<short>::and_reducescatter_block
+#define nvshmemrs_int16_or_reduce nvshmemrs::device::Of<short>::or_reduce
+#define nvshmemrs_int16_or_reduce_warp nvshmemrs::device::Of<short>::or_reduce_warp
+#define nvshmemrs_int16_or_reduce_block nvshmemrs::device::Of<short>::or_reduce_block
+#define nvshmemrs_int16_or_reducescatter nvshmemrs::device::Of<short>::or_reducescatter
+#define nvshmemrs_int16_or_reducescatter_warp nvshmemrs::device::Of<short>::or_reducescatter_warp
+#define nvshmemrs_int16_or_reducescatter_block nvshmemrs::device::Of<short>::or_reducescatter_block
+#define nvshmemrs_int16_xor_reduce nvshmemrs::device::Of<short>::xor_reduce
+#define nvshmemrs_int16_xor_reduce_warp nvshmemrs::device::Of<short>::xor_reduce_warp
+#define nvshmemrs_int16_xor_reduce_block nvshmemrs::device::Of<short>::xor_reduce_block
+#define nvshmemrs_int16_xor_reducescatter nvshmemrs::device::Of<short>::xor_reducescatter
+#define nvshmemrs_int16_xor_reducescatter_warp nvshmemrs::device::Of<short>::xor_reducescatter_warp
+#define nvshmemrs_int16_xor_reducescatter_block nvshmemrs::device::Of<short>::xor_reducescatter_block
+#define nvshmemrs_int32_p nvshmemrs::device::Of<int>::p
+#define nvshmemrs_int32_g nvshmemrs::device::Of<int>::g
+#define nvshmemrs_int32_put nvshmemrs::device::Of<int>::put
+#define nvshmemrs_int32_put_warp nvshmemrs::device::Of<int>::put_warp
+#define nvshmemrs_int32_put_block nvshmemrs::device::Of<int>::put_block
+#define nvshmemrs_int32_get nvshmemrs::device::Of<int>::get
+#define nvshmemrs_int32_get_warp nvshmemrs::device::Of<int>::get_warp
+#define nvshmemrs_int32_get_block nvshmemrs::device::Of<int>::get_block
+#define nvshmemrs_int32_put_nbi nvshmemrs::device::Of<int>::put_nbi
+#define nvshmemrs_int32_put_nbi_warp nvshmemrs::device::Of<int>::put_nbi_warp
+#define nvshmemrs_int32_put_nbi_block nvshmemrs::device::Of<int>::put_nbi_block
+#define nvshmemrs_int32_get_nbi nvshmemrs::device::Of<int>::get_nbi
+#define nvshmemrs_int32_get_nbi_warp nvshmemrs::device::Of<int>::get_nbi_warp
+#define nvshmemrs_int32_get_nbi_block nvshmemrs::device::Of<int>::get_nbi_block
+#define nvshmemrs_int32_put_signal nvshmemrs::device::Of<int>::put_signal
+#define nvshmemrs_int32_put_signal_warp nvshmemrs::device::Of<int>::put_signal_warp
+#define nvshmemrs_int32_put_signal_block nvshmemrs::device::Of<int>::put_signal_block
+#define nvshmemrs_int32_put_signal_nbi nvshmemrs::device::Of<int>::put_signal_nbi
+#define nvshmemrs_int32_put_signal_nbi_warp nvshmemrs::device::Of<int>::put_signal_nbi_warp
+#define nvshmemrs_int32_put_signal_nbi_block nvshmemrs::device::Of<int>::put_signal_nbi_block
+#define nvshmemrs_int32_iput nvshmemrs::device::Of<int>::iput
+#define nvshmemrs_int32_iput_warp nvshmemrs::device::Of<int>::iput_warp
+#define nvshmemrs_int32_iput_block nvshmemrs::device::Of<int>::iput_block
+#define nvshmemrs_int32_iget nvshmemrs::device::Of<int>::iget
+#define nvshmemrs_int32_iget_warp nvshmemrs::device::Of<int>::iget_warp
+#define nvshmemrs_int32_iget_block nvshmemrs::device::Of<int>::iget_block
+#define nvshmemrs_int32_broadcast nvshmemrs::device::Of<int>::broadcast
+#define nvshmemrs_int32_broadcast_warp nvshmemrs::device::Of<int>::broadcast_warp
+#define nvshmemrs_int32_broadcast_block nvshmemrs::device::Of<int>::broadcast_block
+#define nvshmemrs_int32_fcollect nvshmemrs::device::Of<int>::fcollect
+#define nvshmemrs_int32_fcollect_warp nvshmemrs::device::Of<int>::fcollect_warp
+#define nvshmemrs_int32_fcollect_block nvshmemrs::device::Of<int>::fcollect_block
+#define nvshmemrs_int32_alltoall nvshmemrs::device::Of<int>::alltoall
+#define nvshmemrs_int32_alltoall_warp nvshmemrs::device::Of<int>::alltoall_warp
+#define nvshmemrs_int32_alltoall_block nvshmemrs::device::Of<int>::alltoall_block
+#define nvshmemrs_int32_sum_reduce nvshmemrs::device::Of<int>::sum_reduce
+#define nvshmemrs_int32_sum_reduce_warp nvshmemrs::device::Of<int>::sum_reduce_warp
+#define nvshmemrs_int32_sum_reduce_block nvshmemrs::device::Of<int>::sum_reduce_block
+#define nvshmemrs_int32_sum_reducescatter nvshmemrs::device::Of<int>::sum_reducescatter
+#define nvshmemrs_int32_sum_reducescatter_warp nvshmemrs::device::Of<int>::sum_reducescatter_warp
+#define nvshmemrs_int32_sum_reducescatter_block nvshmemrs::device::Of<int>::sum_reducescatter_block
+#define nvshmemrs_int32_prod_reduce nvshmemrs::device::Of<int>::prod_reduce
+#define nvshmemrs_int32_prod_reduce_warp nvshmemrs::device::Of<int>::prod_reduce_warp
+#define nvshmemrs_int32_prod_reduce_block nvshmemrs::device::Of<int>::prod_reduce_block
+#define nvshmemrs_int32_prod_reducescatter nvshmemrs::device::Of<int>::prod_reducescatter
+#define nvshmemrs_int32_prod_reducescatter_warp nvshmemrs::device::Of<int>::prod_reducescatter_warp
+#define nvshmemrs_int32_prod_reducescatter_block nvshmemrs::device::Of<int>::prod_reducescatter_block
+#define nvshmemrs_int32_min_reduce nvshmemrs::device::Of<int>::min_reduce
+#define nvshmemrs_int32_min_reduce_warp nvshmemrs::device::Of<int>::min_reduce_warp
+#define nvshmemrs_int32_min_reduce_block nvshmemrs::device::Of<int>::min_reduce_block
+#define nvshmemrs_int32_min_reducescatter nvshmemrs::device::Of<int>::min_reducescatter
+#define nvshmemrs_int32_min_reducescatter_warp nvshmemrs::device::Of<int>::min_reducescatter_warp
+#define nvshmemrs_int32_min_reducescatter_block nvshmemrs::device::Of<int>::min_reducescatter_block
+#define nvshmemrs_int32_max_reduce nvshmemrs::device::Of<int>::max_reduce
+#define nvshmemrs_int32_max_reduce_warp nvshmemrs::device::Of<int>::max_reduce_warp
+#define nvshmemrs_int32_max_reduce_block nvshmemrs::device::Of<int>::max_reduce_block
+#define nvshmemrs_int32_max_reducescatter nvshmemrs::device::Of<int>::max_reducescatter
+#define nvshmemrs_int32_max_reducescatter_warp nvshmemrs::device::Of<int>::max_reducescatter_warp
+#define nvshmemrs_int32_max_reducescatter_block nvshmemrs::device::Of<int>::max_reducescatter_block
+#define nvshmemrs_int32_and_reduce nvshmemrs::device::Of<int>::and_reduce
+#define nvshmemrs_int32_and_reduce_warp nvshmemrs::device::Of<int>::and_reduce_warp
+#define nvshmemrs_int32_and_reduce_block nvshmemrs::device::Of<int>::and_reduce_block
+#define nvshmemrs_int32_and_reducescatter nvshmemrs::device::Of<int>::and_reducescatter
+#define nvshmemrs_int32_and_reducescatter_warp nvshmemrs::device::Of<int>::and_reducescatter_warp
+#define nvshmemrs_int32_and_reducescatter_block nvshmemrs::device::Of<int>::and_reducescatter_block
+#define nvshmemrs_int32_or_reduce nvshmemrs::device::Of<int>::or_reduce
+#define nvshmemrs_int32_or_reduce_warp nvshmemrs::device::Of<int>::or_reduce_warp
+#define nvshmemrs_int32_or_reduce_block nvshmemrs::device::Of<int>::or_reduce_block
+#define nvshmemrs_int32_or_reducescatter nvshmemrs::device::Of<int>::or_reducescatter
+#define nvshmemrs_int32_or_reducescatter_warp nvshmemrs::device::Of<int>::or_reducescatter_warp
+#define nvshmemrs_int32_or_reducescatter_block nvshmemrs::device::Of<int>::or_reducescatter_block
+#define nvshmemrs_int32_xor_reduce nvshmemrs::device::Of<int>::xor_reduce
+#define nvshmemrs_int32_xor_reduce_warp nvshmemrs::device::Of<int>::xor_reduce_warp
+#define nvshmemrs_int32_xor_reduce_block nvshmemrs::device::Of<int>::xor_reduce_block
+#define nvshmemrs_int32_xor_reducescatter nvshmemrs::device::Of<int>::xor_reducescatter
+#define nvshmemrs_int32_xor_reducescatter_warp nvshmemrs::device::Of<int>::xor_reducescatter_warp
+#define nvshmemrs_int32_xor_reducescatter_block nvshmemrs::device::Of<int>::xor_reducescatter_block
+#define nvshmemrs_int32_atomic_fetch nvshmemrs::device::Of<int>::atomic_fetch
+#define nvshmemrs_int32_atomic_set nvshmemrs::device::Of<int>::atomic_set
+#define nvshmemrs_int32_atomic_swap nvshmemrs::device::Of<int>::atomic_swap
+#define nvshmemrs_int32_atomic_add nvshmemrs::device::Of<int>::atomic_add
+#define nvshmemrs_int32_atomic_fetch_add nvshmemrs::device::Of<int>::atomic_fetch_add
+#define nvshmemrs_int32_atomic_inc nvshmemrs::device::Of<int>::atomic_inc
+#define nvshmemrs_int32_atomic_fetch_inc nvshmemrs::device::Of<int>::atomic_fetch_inc
+#define nvshmemrs_int32_atomic_compare_swap nvshmemrs::device::Of<int>::atomic_compare_swap
+#define nvshmemrs_int32_atomic_and nvshmemrs::device::Of<int>::atomic_and
+#define nvshmemrs_int32_atomic_fetch_and nvshmemrs::device::Of<int>::atomic_fetch_and
+#define nvshmemrs_int32_atomic_or nvshmemrs::device::Of<int>::atomic_or
+#define nvshmemrs_int32_atomic_fetch_or nvshmemrs::device::Of<int>::atomic_fetch_or
+#define nvshmemrs_int32_atomic_xor nvshmemrs::device::Of<int>::atomic_xor
+#define nvshmemrs_int32_atomic_fetch_xor nvshmemrs::device::Of<int>::atomic_fetch_xor
+#define nvshmemrs_int32_wait_until nvshmemrs::device::Of<int>::wait_until
+#define nvshmemrs_int32_test nvshmemrs::device::Of<int>::test
+#define nvshmemrs_int32_wait_until_all nvshmemrs::device::Of<int>::wait_until_all
+#define nvshmemrs_int32_wait_until_all_vector nvshmemrs::device::Of<int>::wait_until_all_vector
+#define nvshmemrs_int32_wait_until_any nvshmemrs::device::Of<int>::wait_until_any
+#define nvshmemrs_int32_wait_until_any_vector nvshmemrs::device::Of<int>::wait_until_any_vector
+#define nvshmemrs_int32_wait_until_some nvshmemrs::device::Of<int>::wait_until_some
+#define nvshmemrs_int32_wait_until_some_vector nvshmemrs::device::Of<int>::wait_until_some_vector
+#define nvshmemrs_int32_test_all nvshmemrs::device::Of<int>::test_all
+#define nvshmemrs_int32_test_all_vector nvshmemrs::device::Of<int>::test_all_vector
+#define nvshmemrs_int32_test_any nvshmemrs::device::Of<int>::test_any
+#define nvshmemrs_int32_test_any_vector nvshmemrs::device::Of<int>::test_any_vector
+#define nvshmemrs_int32_test_some nvshmemrs::device::Of<int>::test_some
+#define nvshmemrs_int32_test_some_vector nvshmemrs::device::Of<int>::test_some_vector
+#define nvshmemrs_int64_p nvshmemrs::device::OfInt64::p
+#define nvshmemrs_int64_g nvshmemrs::device::OfInt64::g
+#define nvshmemrs_int64_put nvshmemrs::device::OfInt64::put
+#define nvshmemrs_int64_put_warp nvshmemrs::device::OfInt64::put_warp
+#define nvshmemrs_int64_put_block nvshmemrs::device::OfInt64::put_block
+#define nvshmemrs_int64_get nvshmemrs::device::OfInt64::get
+#define nvshmemrs_int64_get_warp nvshmemrs::device::OfInt64::get_warp
+#define nvshmemrs_int64_get_block nvshmemrs::device::OfInt64::get_block
+#define nvshmemrs_int64_put_nbi nvshmemrs::device::OfInt64::put_nbi
+#define nvshmemrs_int64_put_nbi_warp nvshmemrs::device::OfInt64::put_nbi_warp
+#define nvshmemrs_int64_put_nbi_block nvshmemrs::device::OfInt64::put_nbi_block
+#define nvshmemrs_int64_get_nbi nvshmemrs::device::OfInt64::get_nbi
+#define nvshmemrs_int64_get_nbi_warp nvshmemrs::device::OfInt64::get_nbi_warp
+#define nvshmemrs_int64_get_nbi_block nvshmemrs::device::OfInt64::get_nbi_block
+#define nvshmemrs_int64_put_signal nvshmemrs::device::OfInt64::put_signal
+#define nvshmemrs_int64_put_signal_warp nvshmemrs::device::OfInt64::put_signal_warp
+#define nvshmemrs_int64_put_signal_block nvshmemrs::device::OfInt64::put_signal_block
+#define nvshmemrs_int64_put_signal_nbi nvshmemrs::device::OfInt64::put_signal_nbi
+#define nvshmemrs_int64_put_signal_nbi_warp nvshmemrs::device::OfInt64::put_signal_nbi_warp
+#define nvshmemrs_int64_put_signal_nbi_block nvshmemrs::device::OfInt64::put_signal_nbi_block
+#define nvshmemrs_int64_iput nvshmemrs::device::OfInt64::iput
+#define nvshmemrs_int64_iput_warp nvshmemrs::device::OfInt64::iput_warp
+#define nvshmemrs_int64_iput_block nvshmemrs::device::OfInt64::iput_block
+#define nvshmemrs_int64_iget nvshmemrs::device::OfInt64::iget
+#define nvshmemrs_int64_iget_warp nvshmemrs::device::OfInt64::iget_warp
+#define nvshmemrs_int64_iget_block nvshmemrs::device::OfInt64::iget_block
+#define nvshmemrs_int64_broadcast nvshmemrs::device::OfInt64::broadcast
+#define nvshmemrs_int64_broadcast_warp nvshmemrs::device::OfInt64::broadcast_warp
+#define nvshmemrs_int64_broadcast_block nvshmemrs::device::OfInt64::broadcast_block
+#define nvshmemrs_int64_fcollect nvshmemrs::device::OfInt64::fcollect
+#define nvshmemrs_int64_fcollect_warp nvshmemrs::device::OfInt64::fcollect_warp
+#define nvshmemrs_int64_fcollect_block nvshmemrs::device::OfInt64::fcollect_block
+#define nvshmemrs_int64_alltoall nvshmemrs::device::OfInt64::alltoall
+#define nvshmemrs_int64_alltoall_warp nvshmemrs::device::OfInt64::alltoall_warp
+#define nvshmemrs_int64_alltoall_block nvshmemrs::device::OfInt64::alltoall_block
+#define nvshmemrs_int64_sum_reduce nvshmemrs::device::OfInt64::sum_reduce
+#define nvshmemrs_int64_sum_reduce_warp nvshmemrs::device::OfInt64::sum_reduce_warp
+#define nvshmemrs_int64_sum_reduce_block nvshmemrs::device::OfInt64::sum_reduce_block
+#define nvshmemrs_int64_sum_reducescatter nvshmemrs::device::OfInt64::sum_reducescatter
+#define nvshmemrs_int64_sum_reducescatter_warp nvshmemrs::device::OfInt64::sum_reducescatter_warp
+#define nvshmemrs_int64_sum_reducescatter_block nvshmemrs::device::OfInt64::sum_reducescatter_block
+#define nvshmemrs_int64_prod_reduce nvshmemrs::device::OfInt64::prod_reduce
+#define nvshmemrs_int64_prod_reduce_warp nvshmemrs::device::OfInt64::prod_reduce_warp
+#define nvshmemrs_int64_prod_reduce_block nvshmemrs::device::OfInt64::prod_reduce_block
+#define nvshmemrs_int64_prod_reducescatter nvshmemrs::device::OfInt64::prod_reducescatter
+#define nvshmemrs_int64_prod_reducescatter_warp nvshmemrs::device::OfInt64::prod_reducescatter_warp
+#define nvshmemrs_int64_prod_reducescatter_block nvshmemrs::device::OfInt64::prod_reducescatter_block
+#define nvshmemrs_int64_min_reduce nvshmemrs::device::OfInt64::min_reduce
+#define nvshmemrs_int64_min_reduce_warp nvshmemrs::device::OfInt64::min_reduce_warp
+#define nvshmemrs_int64_min_reduce_block nvshmemrs::device::OfInt64::min_reduce_block
+#define nvshmemrs_int64_min_reducescatter nvshmemrs::device::OfInt64::min_reducescatter
+#define nvshmemrs_int64_min_reducescatter_warp nvshmemrs::device::OfInt64::min_reducescatter_warp
+#define nvshmemrs_int64_min_reducescatter_block nvshmemrs::device::OfInt64::min_reducescatter_block
+#define nvshmemrs_int64_max_reduce nvshmemrs::device::OfInt64::max_reduce
+#define nvshmemrs_int64_max_reduce_warp nvshmemrs::device::OfInt64::max_reduce_warp
+#define nvshmemrs_int64_max_reduce_block nvshmemrs::device::OfInt64::max_reduce_block
+#define nvshmemrs_int64_max_reducescatter nvshmemrs::device::OfInt64::max_reducescatter
+#define nvshmemrs_int64_max_reducescatter_warp nvshmemrs::device::OfInt64::max_reducescatter_warp
+#define nvshmemrs_int64_max_reducescatter_block nvshmemrs::device::OfInt64::max_reducescatter_block
+#define nvshmemrs_int64_and_reduce nvshmemrs::device::OfInt64::and_reduce
+#define nvshmemrs_int64_and_reduce_warp nvshmemrs::device::OfInt64::and_reduce_warp
+#define nvshmemrs_int64_and_reduce_block nvshmemrs::device::OfInt64::and_reduce_block
+#define nvshmemrs_int64_and_reducescatter nvshmemrs::device::OfInt64::and_reducescatter
+#define nvshmemrs_int64_and_reducescatter_warp nvshmemrs::device::OfInt64::and_reducescatter_warp
+#define nvshmemrs_int64_and_reducescatter_block nvshmemrs::device::OfInt64::and_reducescatter_block
+#define nvshmemrs_int64_or_reduce nvshmemrs::device::OfInt64::or_reduce
+#define nvshmemrs_int64_or_reduce_warp nvshmemrs::device::OfInt64::or_reduce_warp
+#define nvshmemrs_int64_or_reduce_block nvshmemrs::device::OfInt64::or_reduce_block
+#define nvshmemrs_int64_or_reducescatter nvshmemrs::device::OfInt64::or_reducescatter
+#define nvshmemrs_int64_or_reducescatter_warp nvshmemrs::device::OfInt64::or_reducescatter_warp
+#define nvshmemrs_int64_or_reducescatter_block nvshmemrs::device::OfInt64::or_reducescatter_block
+#define nvshmemrs_int64_xor_reduce nvshmemrs::device::OfInt64::xor_reduce
+#define nvshmemrs_int64_xor_reduce_warp nvshmemrs::device::OfInt64::xor_reduce_warp
+#define nvshmemrs_int64_xor_reduce_block nvshmemrs::device::OfInt64::xor_reduce_block
+#define nvshmemrs_int64_xor_reducescatter nvshmemrs::device::OfInt64::xor_reducescatter
+#define nvshmemrs_int64_xor_reducescatter_warp nvshmemrs::device::OfInt64::xor_reducescatter_warp
+#define nvshmemrs_int64_xor_reducescatter_block nvshmemrs::device::OfInt64::xor_reducescatter_block
+#define nvshmemrs_int64_atomic_fetch nvshmemrs::device::OfInt64::atomic_fetch
+#define nvshmemrs_int64_atomic_set nvshmemrs::device::OfInt64::atomic_set
+#define nvshmemrs_int64_atomic_swap nvshmemrs::device::OfInt64::atomic_swap
+#define nvshmemrs_int64_atomic_add nvshmemrs::device::OfInt64::atomic_add
+#define nvshmemrs_int64_atomic_fetch_add nvshmemrs::device::OfInt64::atomic_fetch_add
+#define nvshmemrs_int64_atomic_inc nvshmemrs::device::OfInt64::atomic_inc
+#define nvshmemrs_int64_atomic_fetch_inc nvshmemrs::device::OfInt64::atomic_fetch_inc
+#define nvshmemrs_int64_atomic_compare_swap nvshmemrs::device::OfInt64::atomic_compare_swap
+#define nvshmemrs_int64_atomic_and nvshmemrs::device::OfInt64::atomic_and
+#define nvshmemrs_int64_atomic_fetch_and nvshmemrs::device::OfInt64::atomic_fetch_and
+#define nvshmemrs_int64_atomic_or nvshmemrs::device::OfInt64::atomic_or
+#define nvshmemrs_int64_atomic_fetch_or nvshmemrs::device::OfInt64::atomic_fetch_or
+#define nvshmemrs_int64_atomic_xor nvshmemrs::device::OfInt64::atomic_xor
+#define nvshmemrs_int64_atomic_fetch_xor nvshmemrs::device::OfInt64::atomic_fetch_xor
+#define nvshmemrs_int64_wait_until nvshmemrs::device::OfInt64::wait_until
+#define nvshmemrs_int64_test nvshmemrs::device::OfInt64::test
+#define nvshmemrs_int64_wait_until_all nvshmemrs::device::OfInt64::wait_until_all
+#define nvshmemrs_int64_wait_until_all_vector nvshmemrs::device::OfInt64::wait_until_all_vector
+#define nvshmemrs_int64_wait_until_any nvshmemrs::device::OfInt64::wait_until_any
+#define nvshmemrs_int64_wait_until_any_vector nvshmemrs::device::OfInt64::wait_until_any_vector
+#define nvshmemrs_int64_wait_until_some nvshmemrs::device::OfInt64::wait_until_some
+#define nvshmemrs_int64_wait_until_some_vector nvshmemrs::device::OfInt64::wait_until_some_vector
+#define nvshmemrs_int64_test_all nvshmemrs::device::OfInt64::test_all
+#define nvshmemrs_int64_test_all_vector nvshmemrs::device::OfInt64::test_all_vector
+#define nvshmemrs_int64_test_any nvshmemrs::device::OfInt64::test_any
+#define nvshmemrs_int64_test_any_vector nvshmemrs::device::OfInt64::test_any_vector
+#define nvshmemrs_int64_test_some nvshmemrs::device::OfInt64::test_some
+#define nvshmemrs_int64_test_some_vector nvshmemrs::device::OfInt64::test_some_vector
+#define nvshmemrs_uint8_p nvshmemrs::device::Of<unsigned char>::p
+#define nvshmemrs_uint8_g nvshmemrs::device::Of<unsigned char>::g
+#define nvshmemrs_uint8_put nvshmemrs::device::Of<unsigned char>::put
+#define nvshmemrs_uint8_put_warp nvshmemrs::device::Of<unsigned char>::put_warp
+#define nvshmemrs_uint8_put_block nvshmemrs::device::Of<unsigned char>::put_block
+#define nvshmemrs_uint8_get nvshmemrs::device::Of<unsigned char>::get
+#define nvshmemrs_uint8_get_warp nvshmemrs::device::Of<unsigned char>::get_warp
+#define nvshmemrs_uint8_get_block nvshmemrs::device::Of<unsigned char>::get_block
+#define nvshmemrs_uint8_put_nbi nvshmemrs::device::Of<unsigned char>::put_nbi
+#define nvshmemrs_uint8_put_nbi_warp nvshmemrs::device::Of<unsigned char>::put_nbi_warp
+#define nvshmemrs_uint8_put_nbi_block nvshmemrs::device::Of<unsigned char>::put_nbi_block
+#define nvshmemrs_uint8_get_nbi nvshmemrs::device::Of<unsigned char>::get_nbi
+#define nvshmemrs_uint8_get_nbi_warp nvshmemrs::device::Of<unsigned char>::get_nbi_warp
+#define nvshmemrs_uint8_get_nbi_block nvshmemrs::device::Of<unsigned char>::get_nbi_block
+#define nvshmemrs_uint8_put_signal nvshmemrs::device::Of<unsigned char>::put_signal
+#define nvshmemrs_uint8_put_signal_warp nvshmemrs::device::Of<unsigned char>::put_signal_warp
+#define nvshmemrs_uint8_put_signal_block nvshmemrs::device::Of<unsigned char>::put_signal_block
+#define nvshmemrs_uint8_put_signal_nbi nvshmemrs::device::Of<unsigned char>::put_signal_nbi
+#define nvshmemrs_uint8_put_signal_nbi_warp nvshmemrs::device::Of<unsigned char>::put_signal_nbi_warp
+#define nvshmemrs_uint8_put_signal_nbi_block nvshmemrs::device::Of<unsigned char>::put_signal_nbi_block
+#define nvshmemrs_uint8_iput nvshmemrs::device::Of<unsigned char>::iput
+#define nvshmemrs_uint8_iput_warp nvshmemrs::device::Of<unsigned char>::iput_warp
+#define nvshmemrs_uint8_iput_block nvshmemrs::device::Of<unsigned char>::iput_block
+#define nvshmemrs_uint8_iget nvshmemrs::device::Of<unsigned char>::iget
+#define nvshmemrs_uint8_iget_warp nvshmemrs::device::Of<unsigned char>::iget_warp
+#define nvshmemrs_uint8_iget_block nvshmemrs::device::Of<unsigned char>::iget_block
+#define nvshmemrs_uint8_broadcast nvshmemrs::device::Of<unsigned char>::broadcast
+#define nvshmemrs_uint8_broadcast_warp nvshmemrs::device::Of<unsigned char>::broadcast_warp
+#define nvshmemrs_uint8_broadcast_block nvshmemrs::device::Of<unsigned char>::broadcast_block
+#define nvshmemrs_uint8_fcollect nvshmemrs::device::Of<unsigned char>::fcollect
+#define nvshmemrs_uint8_fcollect_warp nvshmemrs::device::Of<unsigned char>::fcollect_warp
+#define nvshmemrs_uint8_fcollect_block nvshmemrs::device::Of<unsigned char>::fcollect_block
+#define nvshmemrs_uint8_alltoall nvshmemrs::device::Of<unsigned char>::alltoall
+#define nvshmemrs_uint8_alltoall_warp nvshmemrs::device::Of<unsigned char>::alltoall_warp
+#define nvshmemrs_uint8_alltoall_block nvshmemrs::device::Of<unsigned char>::alltoall_block
+#define nvshmemrs_uint8_sum_reduce nvshmemrs::device::Of<unsigned char>::sum_reduce
+#define nvshmemrs_uint8_sum_reduce_warp nvshmemrs::device::Of<unsigned char>::sum_reduce_warp
+#define nvshmemrs_uint8_sum_reduce_block nvshmemrs::device::Of<unsigned char>::sum_reduce_block
+#define nvshmemrs_uint8_sum_reducescatter nvshmemrs::device::Of<unsigned char>::sum_reducescatter
+#define nvshmemrs_uint8_sum_reducescatter_warp nvshmemrs::device::Of<unsigned char>::sum_reducescatter_warp
+#define nvshmemrs_uint8_sum_reducescatter_block nvshmemrs::device::Of<unsigned char>::sum_reducescatter_block
+#define nvshmemrs_uint8_prod_reduce nvshmemrs::device::Of<unsigned char>::prod_reduce
+#define nvshmemrs_uint8_prod_reduce_warp nvshmemrs::device::Of<unsigned char>::prod_reduce_warp
+#define nvshmemrs_uint8_prod_reduce_block nvshmemrs::device::Of<unsigned char>::prod_reduce_block
+#define nvshmemrs_uint8_prod_reducescatter nvshmemrs::device::Of<unsigned char>::prod_reducescatter
+#define nvshmemrs_uint8_prod_reducescatter_warp nvshmemrs::device::Of<unsigned char>::prod_reducescatter_warp
+#define nvshmemrs_uint8_prod_reducescatter_block nvshmemrs::device::Of<unsigned char>::prod_reducescatter_block
+#define nvshmemrs_uint8_min_reduce nvshmemrs::device::Of<unsigned char>::min_reduce
+#define nvshmemrs_uint8_min_reduce_warp nvshmemrs::device::Of<unsigned char>::min_reduce_warp
+#define nvshmemrs_uint8_min_reduce_block nvshmemrs::device::Of<unsigned char>::min_reduce_block
+#define nvshmemrs_uint8_min_reducescatter nvshmemrs::device::Of<unsigned char>::min_reducescatter
+#define nvshmemrs_uint8_min_reducescatter_warp nvshmemrs::device::Of<unsigned char>::min_reducescatter_warp
+#define nvshmemrs_uint8_min_reducescatter_block nvshmemrs::device::Of<unsigned char>::min_reducescatter_block
+#define nvshmemrs_uint8_max_reduce nvshmemrs::device::Of<unsigned char>::max_reduce
+#define nvshmemrs_uint8_max_reduce_warp nvshmemrs::device::Of<unsigned char>::max_reduce_warp
+#define nvshmemrs_uint8_max_reduce_block nvshmemrs::device::Of<unsigned char>::max_reduce_block
+#define nvshmemrs_uint8_max_reducescatter nvshmemrs::device::Of<unsigned char>::max_reducescatter
+#define nvshmemrs_uint8_max_reducescatter_warp nvshmemrs::device::Of<unsigned char>::max_reducescatter_warp
+#define nvshmemrs_uint8_max_reducescatter_block nvshmemrs::device::Of<unsigned char>::max_reducescatter_block
+#define nvshmemrs_uint8_and_reduce nvshmemrs::device::Of<unsigned char>::and_reduce
+#define nvshmemrs_uint8_and_reduce_warp nvshmemrs::device::Of<unsigned char>::and_reduce_warp
+#define nvshmemrs_uint8_and_reduce_block nvshmemrs::device::Of<unsigned char>::and_reduce_block
+#define nvshmemrs_uint8_and_reducescatter nvshmemrs::device::Of<unsigned char>::and_reducescatter
+#define nvshmemrs_uint8_and_reducescatter_warp nvshmemrs::device::Of<unsigned char>::and_reducescatter_warp
+#define nvshmemrs_uint8_and_reducescatter_block nvshmemrs::device::Of<unsigned char>::and_reducescatter_block
+#define nvshmemrs_uint8_or_reduce nvshmemrs::device::Of<unsigned char>::or_reduce
+#define nvshmemrs_uint8_or_reduce_warp nvshmemrs::device::Of<unsigned char>::or_reduce_warp
+#define nvshmemrs_uint8_or_reduce_block nvshmemrs::device::Of<unsigned char>::or_reduce_block
+#define nvshmemrs_uint8_or_reducescatter nvshmemrs::device::Of<unsigned char>::or_reducescatter
+#define nvshmemrs_uint8_or_reducescatter_warp nvshmemrs::device::Of<unsigned char>::or_reducescatter_warp
+#define nvshmemrs_uint8_or_reducescatter_block nvshmemrs::device::Of<unsigned char>::or_reducescatter_block
+#define nvshmemrs_uint8_xor_reduce nvshmemrs::device::Of<unsigned char>::xor_reduce
+#define nvshmemrs_uint8_xor_reduce_warp nvshmemrs::device::Of<unsigned char>::xor_reduce_warp
+#define nvshmemrs_uint8_xor_reduce_block nvshmemrs::device::Of<unsigned char>::xor_reduce_block
+#define nvshmemrs_uint8_xor_reducescatter nvshmemrs::device::Of<unsigned char>::xor_reducescatter
+#define nvshmemrs_uint8_xor_reducescatter_warp nvshmemrs::device::Of<unsigned char>::xor_reducescatter_warp
+#define nvshmemrs_uint8_xor_reducescatter_block nvshmemrs::device::Of<unsigned char>::xor_reducescatter_block
+#define nvshmemrs_uint16_p nvshmemrs::device::Of<unsigned short>::p
+#define nvshmemrs_uint16_g nvshmemrs::device::Of<unsigned short>::g
+#define nvshmemrs_uint16_put nvshmemrs::device::Of<unsigned short>::put
+#define nvshmemrs_uint16_put_warp nvshmemrs::device::Of<unsigned short>::put_warp
+#define nvshmemrs_uint16_put_block nvshmemrs::device::Of<unsigned short>::put_block
+#define nvshmemrs_uint16_get nvshmemrs::device::Of<unsigned short>::get
+#define nvshmemrs_uint16_get_warp nvshmemrs::device::Of<unsigned short>::get_warp
+#define nvshmemrs_uint16_get_block nvshmemrs::device::Of<unsigned short>::get_block
+#define nvshmemrs_uint16_put_nbi nvshmemrs::device::Of<unsigned short>::put_nbi
+#define nvshmemrs_uint16_put_nbi_warp nvshmemrs::device::Of<unsigned short>::put_nbi_warp
+#define nvshmemrs_uint16_put_nbi_block nvshmemrs::device::Of<unsigned short>::put_nbi_block
+#define nvshmemrs_uint16_get_nbi nvshmemrs::device::Of<unsigned short>::get_nbi
+#define nvshmemrs_uint16_get_nbi_warp nvshmemrs::device::Of<unsigned short>::get_nbi_warp
+#define nvshmemrs_uint16_get_nbi_block nvshmemrs::device::Of<unsigned short>::get_nbi_block
+#define nvshmemrs_uint16_put_signal nvshmemrs::device::Of<unsigned short>::put_signal
+#define nvshmemrs_uint16_put_signal_warp nvshmemrs::device::Of<unsigned short>::put_signal_warp
+#define nvshmemrs_uint16_put_signal_block nvshmemrs::device::Of<unsigned short>::put_signal_block
+#define nvshmemrs_uint16_put_signal_nbi nvshmemrs::device::Of<unsigned short>::put_signal_nbi
+#define nvshmemrs_uint16_put_signal_nbi_warp nvshmemrs::device::Of<unsigned short>::put_signal_nbi_warp
+#define nvshmemrs_uint16_put_signal_nbi_block nvshmemrs::device::Of<unsigned short>::put_signal_nbi_block
+#define nvshmemrs_uint16_iput nvshmemrs::device::Of<unsigned short>::iput
+#define nvshmemrs_uint16_iput_warp nvshmemrs::device::Of<unsigned short>::iput_warp
+#define nvshmemrs_uint16_iput_block nvshmemrs::device::Of<unsigned short>::iput_block
+#define nvshmemrs_uint16_iget nvshmemrs::device::Of<unsigned short>::iget
+#define nvshmemrs_uint16_iget_warp nvshmemrs::device::Of<unsigned short>::iget_warp
+#define nvshmemrs_uint16_iget_block nvshmemrs::device::Of<unsigned short>::iget_block
+#define nvshmemrs_uint16_broadcast nvshmemrs::device::Of<unsigned short>::broadcast
+#define nvshmemrs_uint16_broadcast_warp nvshmemrs::device::Of<unsigned short>::broadcast_warp
+#define nvshmemrs_uint16_broadcast_block nvshmemrs::device::Of<unsigned short>::broadcast_block
+#define nvshmemrs_uint16_fcollect nvshmemrs::device::Of<unsigned short>::fcollect
+#define nvshmemrs_uint16_fcollect_warp nvshmemrs::device::Of<unsigned short>::fcollect_warp
+#define nvshmemrs_uint16_fcollect_block nvshmemrs::device::Of<unsigned short>::fcollect_block
+#define nvshmemrs_uint16_alltoall nvshmemrs::device::Of<unsigned short>::alltoall
+#define nvshmemrs_uint16_alltoall_warp nvshmemrs::device::Of<unsigned short>::alltoall_warp
+#define nvshmemrs_uint16_alltoall_block nvshmemrs::device::Of<unsigned short>::alltoall_block
+#define nvshmemrs_uint16_sum_reduce nvshmemrs::device::Of<unsigned short>::sum_reduce
+#define nvshmemrs_uint16_sum_reduce_warp nvshmemrs::device::Of<unsigned short>::sum_reduce_warp
+#define nvshmemrs_uint16_sum_reduce_block nvshmemrs::device::Of<unsigned short>::sum_reduce_block
+#define nvshmemrs_uint16_sum_reducescatter nvshmemrs::device::Of<unsigned short>::sum_reducescatter
+#define nvshmemrs_uint16_sum_reducescatter_warp nvshmemrs::device::Of<unsigned short>::sum_reducescatter_warp
+#define nvshmemrs_uint16_sum_reducescatter_block nvshmemrs::device::Of<unsigned short>::sum_reducescatter_block
+#define nvshmemrs_uint16_prod_reduce nvshmemrs::device::Of<unsigned short>::prod_reduce
+#define nvshmemrs_uint16_prod_reduce_warp nvshmemrs::device::Of<unsigned short>::prod_reduce_warp
+#define nvshmemrs_uint16_prod_reduce_block nvshmemrs::device::Of<unsigned short>::prod_reduce_block
+#define nvshmemrs_uint16_prod_reducescatter nvshmemrs::device::Of<unsigned short>::prod_reducescatter
+#define nvshmemrs_uint16_prod_reducescatter_warp nvshmemrs::device::Of<unsigned short>::prod_reducescatter_warp
+#define nvshmemrs_uint16_prod_reducescatter_block nvshmemrs::device::Of<unsigned short>::prod_reducescatter_block
+#define nvshmemrs_uint16_min_reduce nvshmemrs::device::Of<unsigned short>::min_reduce
+#define nvshmemrs_uint16_min_reduce_warp nvshmemrs::device::Of<unsigned short>::min_reduce_warp
+#define nvshmemrs_uint16_min_reduce_block nvshmemrs::device::Of<unsigned short>::min_reduce_block
+#define nvshmemrs_uint16_min_reducescatter nvshmemrs::device::Of<unsigned short>::min_reducescatter
+#define nvshmemrs_uint16_min_reducescatter_warp nvshmemrs::device::Of<unsigned short>::min_reducescatter_warp
+#define nvshmemrs_uint16_min_reducescatter_block nvshmemrs::device::Of<unsigned short>::min_reducescatter_block
+#define nvshmemrs_uint16_max_reduce nvshmemrs::device::Of<unsigned short>::max_reduce
+#define nvshmemrs_uint16_max_reduce_warp nvshmemrs::device::Of<unsigned short>::max_reduce_warp
+#define nvshmemrs_uint16_max_reduce_block nvshmemrs::device::Of<unsigned short>::max_reduce_block
+#define nvshmemrs_uint16_max_reducescatter nvshmemrs::device::Of<unsigned short>::max_reducescatter
+#define nvshmemrs_uint16_max_reducescatter_warp nvshmemrs::device::Of<unsigned short>::max_reducescatter_warp
+#define nvshmemrs_uint16_max_reducescatter_block nvshmemrs::device::Of<unsigned short>::max_reducescatter_block
+#define nvshmemrs_uint16_and_reduce nvshmemrs::device::Of<unsigned short>::and_reduce
+#define nvshmemrs_uint16_and_reduce_warp nvshmemrs::device::Of<unsigned short>::and_reduce_warp
+#define nvshmemrs_uint16_and_reduce_block nvshmemrs::device::Of<unsigned short>::and_reduce_block
+#define nvshmemrs_uint16_and_reducescatter nvshmemrs::device::Of<unsigned short>::and_reducescatter
+#define nvshmemrs_uint16_and_reducescatter_warp nvshmemrs::device::Of<unsigned short>::and_reducescatter_warp
+#define nvshmemrs_uint16_and_reducescatter_block nvshmemrs::device::Of<unsigned short>::and_reducescatter_block
+#define nvshmemrs_uint16_or_reduce nvshmemrs::device::Of<unsigned short>::or_reduce
+#define nvshmemrs_uint16_or_reduce_warp nvshmemrs::device::Of<unsigned short>::or_reduce_warp
+#define nvshmemrs_uint16_or_reduce_block nvshmemrs::device::Of<unsigned short>::or_reduce_block
+#define nvshmemrs_uint16_or_reducescatter nvshmemrs::device::Of<unsigned short>::or_reducescatter
+#define nvshmemrs_uint16_or_reducescatter_warp nvshmemrs::device::Of<unsigned short>::or_reducescatter_warp
+#define nvshmemrs_uint16_or_reducescatter_block nvshmemrs::device::Of<unsigned short>::or_reducescatter_block
+#define nvshmemrs_uint16_xor_reduce nvshmemrs::device::Of<unsigned short>::xor_reduce
+#define nvshmemrs_uint16_xor_reduce_warp nvshmemrs::device::Of<unsigned short>::xor_reduce_warp
+#define nvshmemrs_uint16_xor_reduce_block nvshmemrs::device::Of<unsigned short>::xor_reduce_block
+#define nvshmemrs_uint16_xor_reducescatter nvshmemrs::device::Of<unsigned short>::xor_reducescatter
+#define nvshmemrs_uint16_xor_reducescatter_warp nvshmemrs::device::Of<unsigned short>::xor_reducescatter_warp
+#define nvshmemrs_uint16_xor_reducescatter_block nvshmemrs::device::Of<unsigned short>::xor_reducescatter_block
+#define nvshmemrs_uint32_p nvshmemrs::device::Of<unsigned int>::p
+#define nvshmemrs_uint32_g nvshmemrs::device::Of<unsigned int>::g
+#define nvshmemrs_uint32_put nvshmemrs::device::Of<unsigned int>::put
+#define nvshmemrs_uint32_put_warp nvshmemrs::device::Of<unsigned int>::put_warp
+#define nvshmemrs_uint32_put_block nvshmemrs::device::Of<unsigned int>::put_block
+#define nvshmemrs_uint32_get nvshmemrs::device::Of<unsigned int>::get
+#define nvshmemrs_uint32_get_warp nvshmemrs::device::Of<unsigned int>::get_warp
+#define nvshmemrs_uint32_get_block nvshmemrs::device::Of<unsigned int>::get_block
+#define nvshmemrs_uint32_put_nbi nvshmemrs::device::Of<unsigned int>::put_nbi
+#define nvshmemrs_uint32_put_nbi_warp nvshmemrs::device::Of<unsigned int>::put_nbi_warp
+#define nvshmemrs_uint32_put_nbi_block nvshmemrs::device::Of<unsigned int>::put_nbi_block
+#define nvshmemrs_uint32_get_nbi nvshmemrs::device::Of<unsigned int>::get_nbi
+#define nvshmemrs_uint32_get_nbi_warp nvshmemrs::device::Of<unsigned int>::get_nbi_warp
+#define nvshmemrs_uint32_get_nbi_block nvshmemrs::device::Of<unsigned int>::get_nbi_block
+#define nvshmemrs_uint32_put_signal nvshmemrs::device::Of<unsigned int>::put_signal
+#define nvshmemrs_uint32_put_signal_warp nvshmemrs::device::Of<unsigned int>::put_signal_warp
+#define nvshmemrs_uint32_put_signal_block nvshmemrs::device::Of<unsigned int>::put_signal_block
+#define nvshmemrs_uint32_put_signal_nbi nvshmemrs::device::Of<unsigned int>::put_signal_nbi
+#define nvshmemrs_uint32_put_signal_nbi_warp nvshmemrs::device::Of<unsigned int>::put_signal_nbi_warp
+#define nvshmemrs_uint32_put_signal_nbi_block nvshmemrs::device::Of<unsigned int>::put_signal_nbi_block
+#define nvshmemrs_uint32_iput nvshmemrs::device::Of<unsigned int>::iput
+#define nvshmemrs_uint32_iput_warp nvshmemrs::device::Of<unsigned int>::iput_warp
+#define nvshmemrs_uint32_iput_block nvshmemrs::device::Of<unsigned int>::iput_block
+#define nvshmemrs_uint32_iget nvshmemrs::device::Of<unsigned int>::iget
+#define nvshmemrs_uint32_iget_warp nvshmemrs::device::Of<unsigned int>::iget_warp
+#define nvshmemrs_uint32_iget_block nvshmemrs::device::Of<unsigned int>::iget_block
+#define nvshmemrs_uint32_broadcast nvshmemrs::device::Of<unsigned int>::broadcast
+#define nvshmemrs_uint32_broadcast_warp nvshmemrs::device::Of<unsigned int>::broadcast_warp
+#define nvshmemrs_uint32_broadcast_block nvshmemrs::device::Of<unsigned int>::broadcast_block
+#define nvshmemrs_uint32_fcollect nvshmemrs::device::Of<unsigned int>::fcollect
+#define nvshmemrs_uint32_fcollect_warp nvshmemrs::device::Of<unsigned int>::fcollect_warp
+#define nvshmemrs_uint32_fcollect_block nvshmemrs::device::Of<unsigned int>::fcollect_block
+#define nvshmemrs_uint32_alltoall nvshmemrs::device::Of<unsigned int>::alltoall
+#define nvshmemrs_uint32_alltoall_warp nvshmemrs::device::Of<unsigned int>::alltoall_warp
+#define nvshmemrs_uint32_alltoall_block nvshmemrs::device::Of<unsigned int>::alltoall_block
+#define nvshmemrs_uint32_sum_reduce nvshmemrs::device::Of<unsigned int>::sum_reduce
+#define nvshmemrs_uint32_sum_reduce_warp nvshmemrs::device::Of<unsigned int>::sum_reduce_warp
+#define nvshmemrs_uint32_sum_reduce_block nvshmemrs::device::Of<unsigned int>::sum_reduce_block
+#define nvshmemrs_uint32_sum_reducescatter nvshmemrs::device::Of<unsigned int>::sum_reducescatter
+#define nvshmemrs_uint32_sum_reducescatter_warp nvshmemrs::device::Of<unsigned int>::sum_reducescatter_warp
+#define nvshmemrs_uint32_sum_reducescatter_block nvshmemrs::device::Of<unsigned int>::sum_reducescatter_block
+#define nvshmemrs_uint32_prod_reduce nvshmemrs::device::Of<unsigned int>::prod_reduce
+#define nvshmemrs_uint32_prod_reduce_warp nvshmemrs::device::Of<unsigned int>::prod_reduce_warp
+#define nvshmemrs_uint32_prod_reduce_block nvshmemrs::device::Of<unsigned int>::prod_reduce_block
+#define nvshmemrs_uint32_prod_reducescatter nvshmemrs::device::Of<unsigned int>::prod_reducescatter
+#define nvshmemrs_uint32_prod_reducescatter_warp nvshmemrs::device::Of<unsigned int>::prod_reducescatter_warp
+#define nvshmemrs_uint32_prod_reducescatter_block nvshmemrs::device::Of<unsigned int>::prod_reducescatter_block
+#define nvshmemrs_uint32_min_reduce nvshmemrs::device::Of<unsigned int>::min_reduce
+#define nvshmemrs_uint32_min_reduce_warp nvshmemrs::device::Of<unsigned int>::min_reduce_warp
+#define nvshmemrs_uint32_min_reduce_block nvshmemrs::device::Of<unsigned int>::min_reduce_block
+#define nvshmemrs_uint32_min_reducescatter nvshmemrs::device::Of<unsigned int>::min_reducescatter
+#define nvshmemrs_uint32_min_reducescatter_warp nvshmemrs::device::Of<unsigned int>::min_reducescatter_warp
+#define nvshmemrs_uint32_min_reducescatter_block nvshmemrs::device::Of<unsigned int>::min_reducescatter_block
+#define nvshmemrs_uint32_max_reduce nvshmemrs::device::Of<unsigned int>::max_reduce
+#define nvshmemrs_uint32_max_reduce_warp nvshmemrs::device::Of<unsigned int>::max_reduce_warp
+#define nvshmemrs_uint32_max_reduce_block nvshmemrs::device::Of<unsigned int>::max_reduce_block
+#define nvshmemrs_uint32_max_reducescatter nvshmemrs::device::Of<unsigned int>::max_reducescatter
+#define nvshmemrs_uint32_max_reducescatter_warp nvshmemrs::device::Of<unsigned int>::max_reducescatter_warp
+#define nvshmemrs_uint32_max_reducescatter_block nvshmemrs::device::Of<unsigned int>::max_reducescatter_block
+#define nvshmemrs_uint32_and_reduce nvshmemrs::device::Of<unsigned int>::and_reduce
+#define nvshmemrs_uint32_and_reduce_warp nvshmemrs::device::Of<unsigned int>::and_reduce_warp
+#define nvshmemrs_uint32_and_reduce_block nvshmemrs::device::Of<unsigned int>::and_reduce_block
+#define nvshmemrs_uint32_and_reducescatter nvshmemrs::device::Of<unsigned int>::and_reducescatter
+#define nvshmemrs_uint32_and_reducescatter_warp nvshmemrs::device::Of<unsigned int>::and_reducescatter_warp
+#define nvshmemrs_uint32_and_reducescatter_block nvshmemrs::device::Of<unsigned int>::and_reducescatter_block
+#define nvshmemrs_uint32_or_reduce nvshmemrs::device::Of<unsigned int>::or_reduce
+#define nvshmemrs_uint32_or_reduce_warp nvshmemrs::device::Of<unsigned int>::or_reduce_warp
+#define nvshmemrs_uint32_or_reduce_block nvshmemrs::device::Of<unsigned int>::or_reduce_block
+#define nvshmemrs_uint32_or_reducescatter nvshmemrs::device::Of<unsigned int>::or_reducescatter
+#define nvshmemrs_uint32_or_reducescatter_warp nvshmemrs::device::Of<unsigned int>::or_reducescatter_warp
+#define nvshmemrs_uint32_or_reducescatter_block nvshmemrs::device::Of<unsigned int>::or_reducescatter_block
+#define nvshmemrs_uint32_xor_reduce nvshmemrs::device::Of<unsigned int>::xor_reduce
+#define nvshmemrs_uint32_xor_reduce_warp nvshmemrs::device::Of<unsigned int>::xor_reduce_warp
+#define nvshmemrs_uint32_xor_reduce_block nvshmemrs::device::Of<unsigned int>::xor_reduce_block
+#define nvshmemrs_uint32_xor_reducescatter nvshmemrs::device::Of<unsigned int>::xor_reducescatter
+#define nvshmemrs_uint32_xor_reducescatter_warp nvshmemrs::device::Of<unsigned int>::xor_reducescatter_warp
+#define nvshmemrs_uint32_xor_reducescatter_block nvshmemrs::device::Of<unsigned int>::xor_reducescatter_block
+#define nvshmemrs_uint32_atomic_fetch nvshmemrs::device::Of<unsigned int>::atomic_fetch
+#define nvshmemrs_uint32_atomic_set nvshmemrs::device::Of<unsigned int>::atomic_set
+#define nvshmemrs_uint32_atomic_swap nvshmemrs::device::Of<unsigned int>::atomic_swap
+#define nvshmemrs_uint32_atomic_add nvshmemrs::device::Of<unsigned int>::atomic_add
+#define nvshmemrs_uint32_atomic_fetch_add nvshmemrs::device::Of<unsigned int>::atomic_fetch_add
+#define nvshmemrs_uint32_atomic_inc nvshmemrs::device::Of<unsigned int>::atomic_inc
+#define nvshmemrs_uint32_atomic_fetch_inc nvshmemrs::device::Of<unsigned int>::atomic_fetch_inc
+#define nvshmemrs_uint32_atomic_compare_swap nvshmemrs::device::Of<unsigned int>::atomic_compare_swap
+#define nvshmemrs_uint32_atomic_and nvshmemrs::device::Of<unsigned int>::atomic_and
+#define nvshmemrs_uint32_atomic_fetch_and nvshmemrs::device::Of<unsigned int>::atomic_fetch_and
+#define nvshmemrs_uint32_atomic_or nvshmemrs::device::Of<unsigned int>::atomic_or
+#define nvshmemrs_uint32_atomic_fetch_or nvshmemrs::device::Of<unsigned int>::atomic_fetch_or
+#define nvshmemrs_uint32_atomic_xor nvshmemrs::device::Of<unsigned int>::atomic_xor
+#define nvshmemrs_uint32_atomic_fetch_xor nvshmemrs::device::Of<unsigned int>::atomic_fetch_xor
+#define nvshmemrs_uint32_wait_until nvshmemrs::device::Of<unsigned int>::wait_until
+#define nvshmemrs_uint32_test nvshmemrs::device::Of<unsigned int>::test
+#define nvshmemrs_uint32_wait_until_all nvshmemrs::device::Of<unsigned int>::wait_until_all
+#define nvshmemrs_uint32_wait_until_all_vector nvshmemrs::device::Of<unsigned int>::wait_until_all_vector
+#define nvshmemrs_uint32_wait_until_any nvshmemrs::device::Of<unsigned int>::wait_until_any
+#define nvshmemrs_uint32_wait_until_any_vector nvshmemrs::device::Of<unsigned int>::wait_until_any_vector
+#define nvshmemrs_uint32_wait_until_some nvshmemrs::device::Of<unsigned int>::wait_until_some
+#define nvshmemrs_uint32_wait_until_some_vector nvshmemrs::device::Of<unsigned int>::wait_until_some_vector
+#define nvshmemrs_uint32_test_all nvshmemrs::device::Of<unsigned int>::test_all
+#define nvshmemrs_uint32_test_all_vector nvshmemrs::device::Of<unsigned int>::test_all_vector
+#define nvshmemrs_uint32_test_any nvshmemrs::device::Of<unsigned int>::test_any
+#define nvshmemrs_uint32_test_any_vector nvshmemrs::device::Of<unsigned int>::test_any_vector
+#define nvshmemrs_uint32_test_some nvshmemrs::device::Of<unsigned int>::test_some
+#define nvshmemrs_uint32_test_some_vector nvshmemrs::device::Of<unsigned int>::test_some_vector
+#define nvshmemrs_uint64_p nvshmemrs::device::OfUint64::p
+#define nvshmemrs_uint64_g nvshmemrs::device::OfUint64::g
+#define nvshmemrs_uint64_put nvshmemrs::device::OfUint64::put
+#define nvshmemrs_uint64_put_warp nvshmemrs::device::OfUint64::put_warp
+#define nvshmemrs_uint64_put_block nvshmemrs::device::OfUint64::put_block
+#define nvshmemrs_uint64_get nvshmemrs::device::OfUint64::get
+#define nvshmemrs_uint64_get_warp nvshmemrs::device::OfUint64::get_warp
+#define nvshmemrs_uint64_get_block nvshmemrs::device::OfUint64::get_block
+#define nvshmemrs_uint64_put_nbi nvshmemrs::device::OfUint64::put_nbi
+#define nvshmemrs_uint64_put_nbi_warp nvshmemrs::device::OfUint64::put_nbi_warp
+#define nvshmemrs_uint64_put_nbi_block nvshmemrs::device::OfUint64::put_nbi_block
+#define nvshmemrs_uint64_get_nbi nvshmemrs::device::OfUint64::get_nbi
+#define nvshmemrs_uint64_get_nbi_warp nvshmemrs::device::OfUint64::get_nbi_warp
+#define nvshmemrs_uint64_get_nbi_block nvshmemrs::device::OfUint64::get_nbi_block
+#define nvshmemrs_uint64_put_signal nvshmemrs::device::OfUint64::put_signal
+#define nvshmemrs_uint64_put_signal_warp nvshmemrs::device::OfUint64::put_signal_warp
+#define nvshmemrs_uint64_put_signal_block nvshmemrs::device::OfUint64::put_signal_block
+#define nvshmemrs_uint64_put_signal_nbi nvshmemrs::device::OfUint64::put_signal_nbi
+#define nvshmemrs_uint64_put_signal_nbi_warp nvshmemrs::device::OfUint64::put_signal_nbi_warp
+#define nvshmemrs_uint64_put_signal_nbi_block nvshmemrs::device::OfUint64::put_signal_nbi_block
+#define nvshmemrs_uint64_iput nvshmemrs::device::OfUint64::iput
+#define nvshmemrs_uint64_iput_warp nvshmemrs::device::OfUint64::iput_warp
+#define nvshmemrs_uint64_iput_block nvshmemrs::device::OfUint64::iput_block
+#define nvshmemrs_uint64_iget nvshmemrs::device::OfUint64::iget
+#define nvshmemrs_uint64_iget_warp nvshmemrs::device::OfUint64::iget_warp
+#define nvshmemrs_uint64_iget_block nvshmemrs::device::OfUint64::iget_block
+#define nvshmemrs_uint64_broadcast nvshmemrs::device::OfUint64::broadcast
+#define nvshmemrs_uint64_broadcast_warp nvshmemrs::device::OfUint64::broadcast_warp
+#define nvshmemrs_uint64_broadcast_block nvshmemrs::device::OfUint64::broadcast_block
+#define nvshmemrs_uint64_fcollect nvshmemrs::device::OfUint64::fcollect
+#define nvshmemrs_uint64_fcollect_warp nvshmemrs::device::OfUint64::fcollect_warp
+#define nvshmemrs_uint64_fcollect_block nvshmemrs::device::OfUint64::fcollect_block
+#define nvshmemrs_uint64_alltoall nvshmemrs::device::OfUint64::alltoall
+#define nvshmemrs_uint64_alltoall_warp nvshmemrs::device::OfUint64::alltoall_warp
+#define nvshmemrs_uint64_alltoall_block nvshmemrs::device::OfUint64::alltoall_block
+#define nvshmemrs_uint64_sum_reduce nvshmemrs::device::OfUint64::sum_reduce
+#define nvshmemrs_uint64_sum_reduce_warp nvshmemrs::device::OfUint64::sum_reduce_warp
+#define nvshmemrs_uint64_sum_reduce_block nvshmemrs::device::OfUint64::sum_reduce_block
+#define nvshmemrs_uint64_sum_reducescatter nvshmemrs::device::OfUint64::sum_reducescatter
+#define nvshmemrs_uint64_sum_reducescatter_warp nvshmemrs::device::OfUint64::sum_reducescatter_warp
+#define nvshmemrs_uint64_sum_reducescatter_block nvshmemrs::device::OfUint64::sum_reducescatter_block
+#define nvshmemrs_uint64_prod_reduce nvshmemrs::device::OfUint64::prod_reduce
+#define nvshmemrs_uint64_prod_reduce_warp nvshmemrs::device::OfUint64::prod_reduce_warp
+#define nvshmemrs_uint64_prod_reduce_block nvshmemrs::device::OfUint64::prod_reduce_block
+#define nvshmemrs_uint64_prod_reducescatter nvshmemrs::device::OfUint64::prod_reducescatter
+#define nvshmemrs_uint64_prod_reducescatter_warp nvshmemrs::device::OfUint64::prod_reducescatter_warp
+#define nvshmemrs_uint64_prod_reducescatter_block nvshmemrs::device::OfUint64::prod_reducescatter_block
+#define nvshmemrs_uint64_min_reduce nvshmemrs::device::OfUint64::min_reduce
+#define nvshmemrs_uint64_min_reduce_warp nvshmemrs::device::OfUint64::min_reduce_warp
+#define nvshmemrs_uint64_min_reduce_block nvshmemrs::device::OfUint64::min_reduce_block
+#define nvshmemrs_uint64_min_reducescatter nvshmemrs::device::OfUint64::min_reducescatter
+#define nvshmemrs_uint64_min_reducescatter_warp nvshmemrs::device::OfUint64::min_reducescatter_warp
+#define nvshmemrs_uint64_min_reducescatter_block nvshmemrs::device::OfUint64::min_reducescatter_block
+#define nvshmemrs_uint64_max_reduce nvshmemrs::device::OfUint64::max_reduce
+#define nvshmemrs_uint64_max_reduce_warp nvshmemrs::device::OfUint64::max_reduce_warp
+#define nvshmemrs_uint64_max_reduce_block nvshmemrs::device::OfUint64::max_reduce_block
+#define nvshmemrs_uint64_max_reducescatter nvshmemrs::device::OfUint64::max_reducescatter
+#define nvshmemrs_uint64_max_reducescatter_warp nvshmemrs::device::OfUint64::max_reducescatter_warp
+#define nvshmemrs_uint64_max_reducescatter_block nvshmemrs::device::OfUint64::max_reducescatter_block
+#define nvshmemrs_uint64_and_reduce nvshmemrs::device::OfUint64::and_reduce
+#define nvshmemrs_uint64_and_reduce_warp nvshmemrs::device::OfUint64::and_reduce_warp
+#define nvshmemrs_uint64_and_reduce_block nvshmemrs::device::OfUint64::and_reduce_block
+#define nvshmemrs_uint64_and_reducescatter nvshmemrs::device::OfUint64::and_reducescatter
+#define nvshmemrs_uint64_and_reducescatter_warp nvshmemrs::device::OfUint64::and_reducescatter_warp
+#define nvshmemrs_uint64_and_reducescatter_block nvshmemrs::device::OfUint64::and_reducescatter_block
+#define nvshmemrs_uint64_or_reduce nvshmemrs::device::OfUint64::or_reduce
+#define nvshmemrs_uint64_or_reduce_warp nvshmemrs::device::OfUint64::or_reduce_warp
+#define nvshmemrs_uint64_or_reduce_block nvshmemrs::device::OfUint64::or_reduce_block
+#define nvshmemrs_uint64_or_reducescatter nvshmemrs::device::OfUint64::or_reducescatter
+#define nvshmemrs_uint64_or_reducescatter_warp nvshmemrs::device::OfUint64::or_reducescatter_warp
+#define nvshmemrs_uint64_or_reducescatter_block nvshmemrs::device::OfUint64::or_reducescatter_block
+#define nvshmemrs_uint64_xor_reduce nvshmemrs::device::OfUint64::xor_reduce
+#define nvshmemrs_uint64_xor_reduce_warp nvshmemrs::device::OfUint64::xor_reduce_warp
+#define nvshmemrs_uint64_xor_reduce_block nvshmemrs::device::OfUint64::xor_reduce_block
+#define nvshmemrs_uint64_xor_reducescatter nvshmemrs::device::OfUint64::xor_reducescatter
+#define nvshmemrs_uint64_xor_reducescatter_warp nvshmemrs::device::OfUint64::xor_reducescatter_warp
+#define nvshmemrs_uint64_xor_reducescatter_block nvshmemrs::device::OfUint64::xor_reducescatter_block
+#define nvshmemrs_uint64_atomic_fetch nvshmemrs::device::OfUint64::atomic_fetch
+#define nvshmemrs_uint64_atomic_set nvshmemrs::device::OfUint64::atomic_set
+#define nvshmemrs_uint64_atomic_swap nvshmemrs::device::OfUint64::atomic_swap
+#define nvshmemrs_uint64_atomic_add nvshmemrs::device::OfUint64::atomic_add
+#define nvshmemrs_uint64_atomic_fetch_add nvshmemrs::device::OfUint64::atomic_fetch_add
+#define nvshmemrs_uint64_atomic_inc nvshmemrs::device::OfUint64::atomic_inc
+#define nvshmemrs_uint64_atomic_fetch_inc nvshmemrs::device::OfUint64::atomic_fetch_inc
+#define nvshmemrs_uint64_atomic_compare_swap nvshmemrs::device::OfUint64::atomic_compare_swap
+#define nvshmemrs_uint64_atomic_and nvshmemrs::device::OfUint64::atomic_and
+#define nvshmemrs_uint64_atomic_fetch_and nvshmemrs::device::OfUint64::atomic_fetch_and
+#define nvshmemrs_uint64_atomic_or nvshmemrs::device::OfUint64::atomic_or
+#define nvshmemrs_uint64_atomic_fetch_or nvshmemrs::device::OfUint64::atomic_fetch_or
+#define nvshmemrs_uint64_atomic_xor nvshmemrs::device::OfUint64::atomic_xor
+#define nvshmemrs_uint64_atomic_fetch_xor nvshmemrs::device::OfUint64::atomic_fetch_xor
+#define nvshmemrs_uint64_wait_until nvshmemrs::device::OfUint64::wait_until
+#define nvshmemrs_uint64_test nvshmemrs::device::OfUint64::test
+#define nvshmemrs_uint64_wait_until_all nvshmemrs::device::OfUint64::wait_until_all
+#define nvshmemrs_uint64_wait_until_all_vector nvshmemrs::device::OfUint64::wait_until_all_vector
+#define nvshmemrs_uint64_wait_until_any nvshmemrs::device::OfUint64::wait_until_any
+#define nvshmemrs_uint64_wait_until_any_vector nvshmemrs::device::OfUint64::wait_until_any_vector
+#define nvshmemrs_uint64_wait_until_some nvshmemrs::device::OfUint64::wait_until_some
+#define nvshmemrs_uint64_wait_until_some_vector nvshmemrs::device::OfUint64::wait_until_some_vector
+#define nvshmemrs_uint64_test_all nvshmemrs::device::OfUint64::test_all
+#define nvshmemrs_uint64_test_all_vector nvshmemrs::device::OfUint64::test_all_vector
+#define nvshmemrs_uint64_test_any nvshmemrs::device::OfUint64::test_any
+#define nvshmemrs_uint64_test_any_vector nvshmemrs::device::OfUint64::test_any_vector
+#define nvshmemrs_uint64_test_some nvshmemrs::device::OfUint64::test_some
+#define nvshmemrs_uint64_test_some_vector nvshmemrs::device::OfUint64::test_some_vector
+#define nvshmemrs_size_p nvshmemrs::device::Of<unsigned long>::p
+#define nvshmemrs_size_g nvshmemrs::device::Of<unsigned long>::g
+#define nvshmemrs_size_put nvshmemrs::device::Of<unsigned long>::put
+#define nvshmemrs_size_put_warp nvshmemrs::device::Of<unsigned long>::put_warp
+#define nvshmemrs_size_put_block nvshmemrs::device::Of<unsigned long>::put_block
+#define nvshmemrs_size_get nvshmemrs::device::Of<unsigned long>::get
+#define nvshmemrs_size_get_warp nvshmemrs::device::Of<unsigned long>::get_warp
+#define nvshmemrs_size_get_block nvshmemrs::device::Of<unsigned long>::get_block
+#define nvshmemrs_size_put_nbi nvshmemrs::device::Of<unsigned long>::put_nbi
+#define nvshmemrs_size_put_nbi_warp nvshmemrs::device::Of<unsigned long>::put_nbi_warp
+#define nvshmemrs_size_put_nbi_block nvshmemrs::device::Of<unsigned long>::put_nbi_block
+#define nvshmemrs_size_get_nbi nvshmemrs::device::Of<unsigned long>::get_nbi
+#define nvshmemrs_size_get_nbi_warp nvshmemrs::device::Of<unsigned long>::get_nbi_warp
+#define nvshmemrs_size_get_nbi_block nvshmemrs::device::Of<unsigned long>::get_nbi_block
+#define nvshmemrs_size_put_signal nvshmemrs::device::Of<unsigned long>::put_signal
+#define nvshmemrs_size_put_signal_warp nvshmemrs::device::Of<unsigned long>::put_signal_warp
+#define nvshmemrs_size_put_signal_block nvshmemrs::device::Of<unsigned long>::put_signal_block
+#define nvshmemrs_size_put_signal_nbi nvshmemrs::device::Of<unsigned long>::put_signal_nbi
+#define nvshmemrs_size_put_signal_nbi_warp nvshmemrs::device::Of<unsigned long>::put_signal_nbi_warp
+#define nvshmemrs_size_put_signal_nbi_block nvshmemrs::device::Of<unsigned long>::put_signal_nbi_block
+#define nvshmemrs_size_iput nvshmemrs::device::Of<unsigned long>::iput
+#define nvshmemrs_size_iput_warp nvshmemrs::device::Of<unsigned long>::iput_warp
+#define nvshmemrs_size_iput_block nvshmemrs::device::Of<unsigned long>::iput_block
+#define nvshmemrs_size_iget nvshmemrs::device::Of<unsigned long>::iget
+#define nvshmemrs_size_iget_warp nvshmemrs::device::Of<unsigned long>::iget_warp
+#define nvshmemrs_size_iget_block nvshmemrs::device::Of<unsigned long>::iget_block
+#define nvshmemrs_size_broadcast nvshmemrs::device::Of<unsigned long>::broadcast
+#define nvshmemrs_size_broadcast_warp nvshmemrs::device::Of<unsigned long>::broadcast_warp
+#define nvshmemrs_size_broadcast_block nvshmemrs::device::Of<unsigned long>::broadcast_block
+#define nvshmemrs_size_fcollect nvshmemrs::device::Of<unsigned long>::fcollect
+#define nvshmemrs_size_fcollect_warp nvshmemrs::device::Of<unsigned long>::fcollect_warp
+#define nvshmemrs_size_fcollect_block nvshmemrs::device::Of<unsigned long>::fcollect_block
+#define nvshmemrs_size_alltoall nvshmemrs::device::Of<unsigned long>::alltoall
+#define nvshmemrs_size_alltoall_warp nvshmemrs::device::Of<unsigned long>::alltoall_warp
+#define nvshmemrs_size_alltoall_block nvshmemrs::device::Of<unsigned long>::alltoall_block
+#define nvshmemrs_size_sum_reduce nvshmemrs::device::Of<unsigned long>::sum_reduce
+#define nvshmemrs_size_sum_reduce_warp nvshmemrs::device::Of<unsigned long>::sum_reduce_warp
+#define nvshmemrs_size_sum_reduce_block nvshmemrs::device::Of<unsigned long>::sum_reduce_block
+#define nvshmemrs_size_sum_reducescatter nvshmemrs::device::Of<unsigned long>::sum_reducescatter
+#define nvshmemrs_size_sum_reducescatter_warp nvshmemrs::device::Of<unsigned long>::sum_reducescatter_warp
+#define nvshmemrs_size_sum_reducescatter_block nvshmemrs::device::Of<unsigned long>::sum_reducescatter_block
+#define nvshmemrs_size_prod_reduce nvshmemrs::device::Of<unsigned long>::prod_reduce
+#define nvshmemrs_size_prod_reduce_warp nvshmemrs::device::Of<unsigned long>::prod_reduce_warp
+#define nvshmemrs_size_prod_reduce_block nvshmemrs::device::Of<unsigned long>::prod_reduce_block
+#define nvshmemrs_size_prod_reducescatter nvshmemrs::device::Of<unsigned long>::prod_reducescatter
+#define nvshmemrs_size_prod_reducescatter_warp nvshmemrs::device::Of<unsigned long>::prod_reducescatter_warp
+#define nvshmemrs_size_prod_reducescatter_block nvshmemrs::device::Of<unsigned long>::prod_reducescatter_block
+#define nvshmemrs_size_min_reduce nvshmemrs::device::Of<unsigned long>::min_reduce
+#define nvshmemrs_size_min_reduce_warp nvshmemrs::device::Of<unsigned long>::min_reduce_warp
+#define nvshmemrs_size_min_reduce_block nvshmemrs::device::Of<unsigned long>::min_reduce_block
+#define nvshmemrs_size_min_reducescatter nvshmemrs::device::Of<unsigned long>::min_reducescatter
+#define nvshmemrs_size_min_reducescatter_warp nvshmemrs::device::Of<unsigned long>::min_reducescatter_warp
+#define nvshmemrs_size_min_reducescatter_block nvshmemrs::device::Of<unsigned long>::min_reducescatter_block
+#define nvshmemrs_size_max_reduce nvshmemrs::device::Of<unsigned long>::max_reduce
+#define nvshmemrs_size_max_reduce_warp nvshmemrs::device::Of<unsigned long>::max_reduce_warp
+#define nvshmemrs_size_max_reduce_block nvshmemrs::device::Of<unsigned long>::max_reduce_block
+#define nvshmemrs_size_max_reducescatter nvshmemrs::device::Of<unsigned long>::max_reducescatter
+#define nvshmemrs_size_max_reducescatter_warp nvshmemrs::device::Of<unsigned long>::max_reducescatter_warp
+#define nvshmemrs_size_max_reducescatter_block nvshmemrs::device::Of<unsigned long>::max_reducescatter_block
+#define nvshmemrs_size_and_reduce nvshmemrs::device::Of<unsigned long>::and_reduce
+#define nvshmemrs_size_and_reduce_warp nvshmemrs::device::Of<unsigned long>::and_reduce_warp
+#define nvshmemrs_size_and_reduce_block nvshmemrs::device::Of<unsigned long>::and_reduce_block
+#define nvshmemrs_size_and_reducescatter nvshmemrs::device::Of<unsigned long>::and_reducescatter
+#define nvshmemrs_size_and_reducescatter_warp nvshmemrs::device::Of<unsigned long>::and_reducescatter_warp
+#define nvshmemrs_size_and_reducescatter_block nvshmemrs::device::Of<unsigned long>::and_reducescatter_block
+#define nvshmemrs_size_or_reduce nvshmemrs::device::Of<unsigned long>::or_reduce
+#define nvshmemrs_size_or_reduce_warp nvshmemrs::device::Of<unsigned long>::or_reduce_warp
+#define nvshmemrs_size_or_reduce_block nvshmemrs::device::Of<unsigned long>::or_reduce_block
+#define nvshmemrs_size_or_reducescatter nvshmemrs::device::Of<unsigned long>::or_reducescatter
+#define nvshmemrs_size_or_reducescatter_warp nvshmemrs::device::Of<unsigned long>::or_reducescatter_warp
+#define nvshmemrs_size_or_reducescatter_block nvshmemrs::device::Of<unsigned long>::or_reducescatter_block
+#define nvshmemrs_size_xor_reduce nvshmemrs::device::Of<unsigned long>::xor_reduce
+#define nvshmemrs_size_xor_reduce_warp nvshmemrs::device::Of<unsigned long>::xor_reduce_warp
+#define nvshmemrs_size_xor_reduce_block nvshmemrs::device::Of<unsigned long>::xor_reduce_block
+#define nvshmemrs_size_xor_reducescatter nvshmemrs::device::Of<unsigned long>::xor_reducescatter
+#define nvshmemrs_size_xor_reducescatter_warp nvshmemrs::device::Of<unsigned long>::xor_reducescatter_warp
+#define nvshmemrs_size_xor_reducescatter_block nvshmemrs::device::Of<unsigned long>::xor_reducescatter_block
+#define nvshmemrs_size_atomic_fetch nvshmemrs::device::Of<unsigned long>::atomic_fetch
+#define nvshmemrs_size_atomic_set nvshmemrs::device::Of<unsigned long>::atomic_set
+#define nvshmemrs_size_atomic_swap nvshmemrs::device::Of<unsigned long>::atomic_swap
+#define nvshmemrs_size_atomic_add nvshmemrs::device::Of<unsigned long>::atomic_add
+#define nvshmemrs_size_atomic_fetch_add nvshmemrs::device::Of<unsigned long>::atomic_fetch_add
+#define nvshmemrs_size_atomic_inc nvshmemrs::device::Of<unsigned long>::atomic_inc
+#define nvshmemrs_size_atomic_fetch_inc nvshmemrs::device::Of<unsigned long>::atomic_fetch_inc
+#define nvshmemrs_size_atomic_compare_swap nvshmemrs::device::Of<unsigned long>::atomic_compare_swap
+#define nvshmemrs_size_wait_until nvshmemrs::device::Of<unsigned long>::wait_until
+#define nvshmemrs_size_test nvshmemrs::device::Of<unsigned long>::test
+#define nvshmemrs_size_wait_until_all nvshmemrs::device::Of<unsigned long>::wait_until_all
+#define nvshmemrs_size_wait_until_all_vector nvshmemrs::device::Of<unsigned long>::wait_until_all_vector
+#define nvshmemrs_size_wait_until_any nvshmemrs::device::Of<unsigned long>::wait_until_any
+#define nvshmemrs_size_wait_until_any_vector nvshmemrs::device::Of<unsigned long>::wait_until_any_vector
+#define nvshmemrs_size_wait_until_some nvshmemrs::device::Of<unsigned long>::wait_until_some
+#define nvshmemrs_size_wait_until_some_vector nvshmemrs::device::Of<unsigned long>::wait_until_some_vector
+#define nvshmemrs_size_test_all nvshmemrs::device::Of<unsigned long>::test_all
+#define nvshmemrs_size_test_all_vector nvshmemrs::device::Of<unsigned long>::test_all_vector
+#define nvshmemrs_size_test_any nvshmemrs::device::Of<unsigned long>::test_any
+#define nvshmemrs_size_test_any_vector nvshmemrs::device::Of<unsigned long>::test_any_vector
+#define nvshmemrs_size_test_some nvshmemrs::device::Of<unsigned long>::test_some
+#define nvshmemrs_size_test_some_vector nvshmemrs::device::Of<unsigned long>::test_some_vector
+#define nvshmemrs_ptrdiff_p nvshmemrs::device::Of<long>::p
+#define nvshmemrs_ptrdiff_g nvshmemrs::device::Of<long>::g
+#define nvshmemrs_ptrdiff_put nvshmemrs::device::Of<long>::put
+#define nvshmemrs_ptrdiff_put_warp nvshmemrs::device::Of<long>::put_warp
+#define nvshmemrs_ptrdiff_put_block nvshmemrs::device::Of<long>::put_block
+#define nvshmemrs_ptrdiff_get nvshmemrs::device::Of<long>::get
+#define nvshmemrs_ptrdiff_get_warp nvshmemrs::device::Of<long>::get_warp
+#define nvshmemrs_ptrdiff_get_block nvshmemrs::device::Of<long>::get_block
+#define nvshmemrs_ptrdiff_put_nbi nvshmemrs::device::Of<long>::put_nbi
+#define nvshmemrs_ptrdiff_put_nbi_warp nvshmemrs::device::Of<long>::put_nbi_warp
+#define nvshmemrs_ptrdiff_put_nbi_block nvshmemrs::device::Of<long>::put_nbi_block
+#define nvshmemrs_ptrdiff_get_nbi nvshmemrs::device::Of<long>::get_nbi
+#define nvshmemrs_ptrdiff_get_nbi_warp nvshmemrs::device::Of<long>::get_nbi_warp
+#define nvshmemrs_ptrdiff_get_nbi_block nvshmemrs::device::Of<long>::get_nbi_block
+#define nvshmemrs_ptrdiff_put_signal nvshmemrs::device::Of<long>::put_signal
+#define nvshmemrs_ptrdiff_put_signal_warp nvshmemrs::device::Of<long>::put_signal_warp
+#define nvshmemrs_ptrdiff_put_signal_block nvshmemrs::device::Of<long>::put_signal_block
+#define nvshmemrs_ptrdiff_put_signal_nbi nvshmemrs::device::Of<long>::put_signal_nbi
+#define nvshmemrs_ptrdiff_put_signal_nbi_warp nvshmemrs::device::Of<long>::put_signal_nbi_warp
+#define nvshmemrs_ptrdiff_put_signal_nbi_block nvshmemrs::device::Of<long>::put_signal_nbi_block
+#define nvshmemrs_ptrdiff_iput nvshmemrs::device::Of<long>::iput
+#define nvshmemrs_ptrdiff_iput_warp nvshmemrs::device::Of<long>::iput_warp
+#define nvshmemrs_ptrdiff_iput_block nvshmemrs::device::Of<long>::iput_block
+#define nvshmemrs_ptrdiff_iget nvshmemrs::device::Of<long>::iget
+#define nvshmemrs_ptrdiff_iget_warp nvshmemrs::device::Of<long>::iget_warp
+#define nvshmemrs_ptrdiff_iget_block nvshmemrs::device::Of<long>::iget_block
+#define nvshmemrs_ptrdiff_broadcast nvshmemrs::device::Of<long>::broadcast
+#define nvshmemrs_ptrdiff_broadcast_warp nvshmemrs::device::Of<long>::broadcast_warp
+#define nvshmemrs_ptrdiff_broadcast_block nvshmemrs::device::Of<long>::broadcast_block
+#define nvshmemrs_ptrdiff_fcollect nvshmemrs::device::Of<long>::fcollect
+#define nvshmemrs_ptrdiff_fcollect_warp nvshmemrs::device::Of<long>::fcollect_warp
+#define nvshmemrs_ptrdiff_fcollect_block nvshmemrs::device::Of<long>::fcollect_block
+#define nvshmemrs_ptrdiff_alltoall nvshmemrs::device::Of<long>::alltoall
+#define nvshmemrs_ptrdiff_alltoall_warp nvshmemrs::device::Of<long>::alltoall_warp
+#define nvshmemrs_ptrdiff_alltoall_block nvshmemrs::device::Of<long>::alltoall_block
+#define nvshmemrs_ptrdiff_atomic_fetch nvshmemrs::device::Of<long>::atomic_fetch
+#define nvshmemrs_ptrdiff_atomic_set nvshmemrs::device::Of<long>::atomic_set
+#define nvshmemrs_ptrdiff_atomic_swap nvshmemrs::device::Of<long>::atomic_swap
+#define nvshmemrs_ptrdiff_atomic_add nvshmemrs::device::Of<long>::atomic_add
+#define nvshmemrs_ptrdiff_atomic_fetch_add nvshmemrs::device::Of<long>::atomic_fetch_add
+#define nvshmemrs_ptrdiff_atomic_inc nvshmemrs::device::Of<long>::atomic_inc
+#define nvshmemrs_ptrdiff_atomic_fetch_inc nvshmemrs::device::Of<long>::atomic_fetch_inc
+#define nvshmemrs_ptrdiff_atomic_compare_swap nvshmemrs::device::Of<long>::atomic_compare_swap
+#define nvshmemrs_ptrdiff_wait_until nvshmemrs::device::Of<long>::wait_until
+#define nvshmemrs_ptrdiff_test nvshmemrs::device::Of<long>::test
+#define nvshmemrs_ptrdiff_wait_until_all nvshmemrs::device::Of<long>::wait_until_all
+#define nvshmemrs_ptrdiff_wait_until_all_vector nvshmemrs::device::Of<long>::wait_until_all_vector
+#define nvshmemrs_ptrdiff_wait_until_any nvshmemrs::device::Of<long>::wait_until_any
+#define nvshmemrs_ptrdiff_wait_until_any_vector nvshmemrs::device::Of<long>::wait_until_any_vector
+#define nvshmemrs_ptrdiff_wait_until_some nvshmemrs::device::Of<long>::wait_until_some
+#define nvshmemrs_ptrdiff_wait_until_some_vector nvshmemrs::device::Of<long>::wait_until_some_vector
+#define nvshmemrs_ptrdiff_test_all nvshmemrs::device::Of<long>::test_all
+#define nvshmemrs_ptrdiff_test_all_vector nvshmemrs::device::Of<long>::test_all_vector
+#define nvshmemrs_ptrdiff_test_any nvshmemrs::device::Of<long>::test_any
+#define nvshmemrs_ptrdiff_test_any_vector nvshmemrs::device::Of<long>::test_any_vector
+#define nvshmemrs_ptrdiff_test_some nvshmemrs::device::Of<long>::test_some
+#define nvshmemrs_ptrdiff_test_some_vector nvshmemrs::device::Of<long>::test_some_vector
 
 #endif

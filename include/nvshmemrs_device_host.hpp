@@ -178,7 +178,9 @@ inline const std::vector<uint64_t> &meet_block(uint64_t value) { return meet(her
 inline const std::vector<uint64_t> &meet_warp(uint64_t value) {
     return meet(here->block->warps[here->number / 32], here->number % 32, value);
 }
-inline void meet_warpgroup() { meet(here->block->warpgroups[here->number / 128], here->number % 128, 0); }
+inline const std::vector<uint64_t> &meet_warpgroup(uint64_t value) {
+    return meet(here->block->warpgroups[here->number / 128], here->number % 128, value);
+}
 inline unsigned ballot(bool vote) {
     unsigned votes = 0, bit = 0;
     for (uint64_t one : meet_warp(vote)) votes |= (unsigned)one << bit++;
@@ -380,6 +382,12 @@ inline unsigned short float_to_half(float value) {
     return sign | (unsigned short)((rounded - 0x38000000) >> 13);
 }
 inline unsigned long long clock() { return (unsigned long long)host::here->block->random() * 2654435761u; }
+inline void meet_warpgroup(unsigned) { host::meet_warpgroup(0); }
+inline bool any_of_warpgroup(unsigned, bool vote) {
+    bool any = false;
+    for (uint64_t one : host::meet_warpgroup(vote)) any = any || one != 0;
+    return any;
+}
 [[noreturn]] inline void stop() {
     fflush(nullptr);
     abort();

@@ -59,20 +59,6 @@ template <class T, class L> class Tensor {
 
 namespace device {
 
-// 128 threads that the hardware counts as a group.
-struct Warpgroup {
-    static NVSHMEMRS_I_DEVICE u32 rank() { return block_thread() % 128; }
-    static NVSHMEMRS_I_DEVICE u32 size() { return 128; }
-    static NVSHMEMRS_I_DEVICE void sync() {
-#ifdef NVSHMEMRS_DEVICE_HOST
-        host::meet_warpgroup();
-#else
-        // Barrier 0 is __syncthreads'; those of CUTLASS begin at the low numbers, too.
-        asm volatile("bar.sync %0, 128;" ::"r"(15 - block_thread() / 128) : "memory");
-#endif
-    }
-};
-
 // What is moved: in which dimension elements follow each other, and how many there are in each.
 template <int RANK> struct Box {
     long count[RANK], to[RANK], from[RANK];
@@ -133,21 +119,35 @@ NVSHMEMRS_I_LOOP void move_tile(u64 dest, u64 source, const Layout<RANK> &to, co
     else box.template move<G, Word<T>>(dest, source, sizeof(T));
 }
 
-// Bytes from the first to the end of the last element of a tensor, if its strides are not negative.
-template <int RANK> NVSHMEMRS_I_DEVICE u64 extent(const Layout<RANK> &layout, u32 size) {
-    long last = 0;
+// What a tile takes of symmetric memory.
+struct Extent {
+    // From the tile's first element to the lowest one, in bytes, and bytes from there to the end of the highest one. Strides may be negative.
+    long low;
+    u64 bytes;
+};
+template <int RANK, class C> NVSHMEMRS_I_DEVICE Extent extent(const Layout<RANK> &layout, C start, C boundary, u32 size) {
+    long low = 0, high = 0;
+    NVSHMEMRS_I_UNROLL
     for (int d = 0; d < RANK; d++) {
-        if (layout.shape.at[d] < 1) return 0;
-        last += (layout.shape.at[d] - 1) * layout.stride.at[d];
+        long count = room<RANK>(start, boundary, d, layout.shape.at[d]), last = (count - 1) * layout.stride.at[d];
+        if (count < 1) return {0, 0};
+        if (last < 0) low += last;
+        else high += last;
     }
-    return (u64)(last + 1) * size;
+    return {low * (long)size, (u64)(high - low + 1) * size};
+}
+// Where a tile of symmetric memory begins on a PE.
+template <class T, int RANK, class C>
+NVSHMEMRS_I_DEVICE u64 tile_on(Given s, u32 operation, i32 pe, T *data, const Layout<RANK> &layout, C start, C boundary) {
+    Extent of = extent(layout, start, boundary, sizeof(T));
+    return s.on(operation, pe, (const char *)data + of.low, of.bytes, sizeof(T)) - of.low;
 }
 
 template <class G, class S, class D, class C> NVSHMEMRS_I_DEVICE int put_tile(Given s, S source, D dest, C start, C boundary, i32 pe, u64 flag) {
     typedef typename D::value_type T;
     static_assert(sizeof(T) == sizeof(typename S::value_type), "tensors of the same type");
     if (flag) return -1;
-    u64 to = s.on(PUT_NBI, pe, dest.data(), extent(dest.layout(), sizeof(T)), sizeof(T));
+    u64 to = tile_on(s, PUT_NBI, pe, dest.data(), dest.layout(), start, boundary);
     move_tile<G, T>(to, (u64)source.data(), dest.layout(), source.layout(), start, boundary);
     return 0;
 }
@@ -155,7 +155,7 @@ template <class G, class S, class D, class C> NVSHMEMRS_I_DEVICE int get_tile(Gi
     typedef typename D::value_type T;
     static_assert(sizeof(T) == sizeof(typename S::value_type), "tensors of the same type");
     if (flag) return -1;
-    u64 from = s.on(GET_NBI, pe, source.data(), extent(source.layout(), sizeof(T)), sizeof(T));
+    u64 from = tile_on(s, GET_NBI, pe, source.data(), source.layout(), start, boundary);
     move_tile<G, T>((u64)dest.data(), from, dest.layout(), source.layout(), start, boundary);
     return 0;
 }

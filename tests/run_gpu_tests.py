@@ -340,29 +340,33 @@ def bad_input(gpus: int) -> list[Check]:
     ]
 
 
-PARTS = ("RMA", "LENT", "TILES", "AMO", "WAITS", "MOVES_OF_TEAMS", "NUMBERS_OF_TEAMS", "BITS_OF_TEAMS", "ORDER")
+LIBRARIES = f"-L{DIST}/lib -lnvshmemrs -Xlinker -rpath={DIST}/lib"
+PARTS = ("RMA", "LENT", "TILES", "AMO", "WAITS", "MOVES_OF_TEAMS", "NUMBERS_OF_TEAMS", "BITS_OF_TEAMS", "OTHER_TEAMS", "GRAPHS", "ORDER")
+
+
+def compiled(part: str, nvcc: str, folder: str) -> tuple[str, str]:
+    """A part of the functions that kernels call: the program, and the command that compiles it."""
+    file = f"{folder}{part}"
+    options = "-std=c++17 -arch=native -DNVSHMEMRS_DEVICE_CALLS --Ofast-compile=max"
+    return file, f"{nvcc} {options} -D{part} -I{DIST}/include {TESTS}/kernels/gpu.cu {LIBRARIES} -o {file}"
 
 
 def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
     """The functions that kernels call, and the examples in CUDA: compiled here, and run by 1 PE, 2 on one GPU, and `n` on one each."""
     checks = []
-    options = "-std=c++17 -arch=native -DNVSHMEMRS_DEVICE_CALLS --Ofast-compile=max"
-    libraries = f"-L{DIST}/lib -lnvshmemrs -Xlinker -rpath={DIST}/lib"
     counts = sorted({1, 2, n})
     for part in PARTS:
-        file = f"{folder}/{part}"
-        made = f"{nvcc} {options} -D{part} -I{DIST}/include {TESTS}/kernels/gpu.cu {libraries} -o {file}"
+        file, made = compiled(part, nvcc, f"{folder}/")
         runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
         checks.append(Check(f"kernels: {part}", ["sh", "-c", made + runs], "^gpu ok: ", sum(counts), gpus=n, limit=400))
     # The job's status is that of the PE that died; what the others say counts.
     for part, pes, env in (("CHECKED", 1, {"NVSHMEMRS_DEVICE_CHECK": "1"}), ("KILLED", 2, {})):
-        file = f"{folder}/{part}"
-        made = f"{nvcc} {options} -D{part} -I{DIST}/include {TESTS}/kernels/gpu.cu {libraries} -o {file}"
+        file, made = compiled(part, nvcc, f"{folder}/")
         run = f" && {{ {LAUNCHER} -n {pes} -- {file}; true; }}"
         checks.append(Check(f"kernels: {part}", ["sh", "-c", made + run], f"^gpu ok: {part.lower()}, PE 0", env=env, limit=100))
     for source in sorted((DIST / "examples/cuda").glob("*.cu")):
         file = f"{folder}/{source.stem}"
-        made = f"{nvcc} -std=c++17 -arch=native -I{DIST}/include {source} {libraries} -o {file}"
+        made = f"{nvcc} -std=c++17 -arch=native -I{DIST}/include {source} {LIBRARIES} -o {file}"
         runs = "".join(f" && {LAUNCHER} -n {pes} -- {file}" for pes in counts)
         says = f"^{source.stem} ok PE "
         checks.append(Check(f"kernels: {source.name}", ["sh", "-c", made + runs], says, sum(counts), gpus=n, limit=200))
@@ -445,7 +449,11 @@ def numba(n: int, python: str) -> list[Check]:
     return checks
 
 
-def sanitizer(gpus: int, tool: str) -> list[Check]:
+# Parts of the functions that kernels call, small enough for compute-sanitizer. Only racecheck's is about shared memory.
+SANITIZED = {"memcheck": ("OTHER_TEAMS", "TILES", "ORDER"), "racecheck": ("GRAPHS",)}
+
+
+def sanitizer(gpus: int, tool: str, nvcc: str | None, folder: str) -> list[Check]:
     """Small cases under compute-sanitizer."""
     checks = []
     small = {"DEVICE_MOST": "4096", "NVSHMEMRS_TIMEOUT": "250"}
@@ -461,6 +469,11 @@ def sanitizer(gpus: int, tool: str) -> list[Check]:
             times = 2 if "2 processes" in name else 1
             words = "ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards"
             checks.append(Check(f"{kind}: {name}", command, words, times, gpus=n, env=small, limit=300))
+        for part in SANITIZED[kind] if nvcc else ():
+            file, made = compiled(part, nvcc, f"{folder}/{kind}-")
+            n = min(2, gpus)
+            command = ["sh", "-c", f"{made} && {shlex.join(processes(n, *under, file))}"]
+            checks.append(Check(f"{kind}: kernels, {part}, {n} PEs", command, words, n, gpus=n, env={"NVSHMEMRS_TIMEOUT": "500"}, limit=600))
     return checks
 
 
@@ -633,7 +646,10 @@ def main() -> int:
         if not Path(tool).exists():
             print("run-gpu-tests: compute-sanitizer is not on PATH, nor in /usr/local/cuda/bin", file=sys.stderr)
             return 2
-        checks = sanitizer(gpus, tool)
+        nvcc = shutil.which("nvcc")
+        if nvcc is None:
+            print("not run: kernels that communicate: nvcc is not on PATH")
+        checks = sanitizer(gpus, tool, nvcc, folder.name)
     else:
         numbers = [n for n in args.pes or counts(gpus) if 1 <= n <= gpus]
         if not numbers:

@@ -29,6 +29,8 @@ INCLUDES = (
     "nvshmemrs_device.cuh",
     "nvshmemrs_device_host.hpp",
     "nvshmemrs_launch.cuh",
+    "nvshmemrs_tile.cuh",
+    "nvshmemrs_qp.cuh",
 )
 PKG_CONFIG = """\
 prefix=${{pcfiledir}}/../..

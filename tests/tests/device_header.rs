@@ -12,11 +12,13 @@ use std::time::Duration;
 /// Compilers may share the machine with all other tests.
 const SLOW: Duration = Duration::from_secs(300);
 
+/// How the programs are compiled for the host.
+const ON_THE_HOST: [&str; 3] = ["-O0", "-g0", "-fno-strict-aliasing"];
+
 /// Compiles one of the programs for the host.
 fn on_the_host(name: &str) -> PathBuf {
     let source = program(&format!("device/{name}.cpp"));
-    let options = ["-O0", "-g0", "-fno-strict-aliasing"];
-    compile_as(&source, &format!("device-{name}"), &options)
+    compile_as(&source, &format!("device-{name}"), &ON_THE_HOST)
 }
 
 /// A program passes with so many PEs.
@@ -46,6 +48,31 @@ fn waits_and_tests_see_what_neighbours_put() {
     passes("waits", &[2, 3]);
 }
 
+/// One PE's kernels have no mail, as those of other languages: all meet it, whichever it is.
+#[test]
+fn small_reductions_meet_kernels_without_mail() {
+    let with = on_the_host("mixed");
+    let options: Vec<&str> = ON_THE_HOST
+        .into_iter()
+        .chain(["-DNVSHMEMRS_DEVICE_NO_MAIL"])
+        .collect();
+    let without = compile_as(
+        &program("device/mixed.cpp"),
+        "device-mixed-without",
+        &options,
+    );
+    let script = r#"[ "$NVSHMEMRS_PE" = "$3" ] && exec "$2"; exec "$1""#;
+    for (n, other) in [(2, 0), (3, 0), (3, 2)] {
+        let mut command = launcher(n, &[]);
+        command.args(["sh", "-c", script, "sh"]).arg(&with);
+        let output = run(command.arg(&without).arg(other.to_string()), SLOW);
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("mixed ok PE {pe} of {n}\n"));
+        }
+    }
+}
+
 #[test]
 fn tiles_and_queue_pairs_move_what_they_say() {
     passes("tiles", &[2]);
@@ -72,6 +99,11 @@ fn wrong_arguments_stop_a_kernel_with_a_report() {
     };
     let by = "block 1 thread 2";
     for (case, report) in [
+        ("tile", format!("kind 2 pe 0 {by} operation 57 bytes 64")),
+        (
+            "tile below",
+            format!("kind 2 pe 0 {by} operation 58 bytes 64"),
+        ),
         ("pe", format!("kind 1 pe 1 {by} operation 50 bytes 16")),
         ("address", format!("kind 2 pe 0 {by} operation 51 bytes 16")),
         (
@@ -84,9 +116,13 @@ fn wrong_arguments_stop_a_kernel_with_a_report() {
     ] {
         stopped(case, "1").assert_stdout(&format!("state 2 {report}\n"));
     }
-    stopped("none", "1").assert_stdout("nothing was wrong\n");
+    for case in ["none", "clipped tile"] {
+        stopped(case, "1").assert_stdout("nothing was wrong\n");
+    }
     for check in ["0", "1"] {
-        stopped("version", check).assert_stdout("of another version than it was compiled for");
+        let version = stopped("version", check);
+        version.assert_stdout("of another version than it was compiled for");
+        version.assert_stdout(&format!("state 2 kind 7 pe 3 {by} operation 0 bytes 0\n"));
         stopped("magic", check).assert_stdout("something that is no nvshmemrs_device_state_t");
     }
 }
@@ -147,7 +183,7 @@ const MUTANTS: [Mutant; 10] = [
     // In place all members read before one writes.
     Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
     // Mail says which collective it belongs to.
-    Mutant { from: "if ((u32)(seen >> 32) == (u32)epoch_) return true;", to: "if (seen != 0) return true;", shows: "mail" },
+    Mutant { from: "if ((u32)(seen >> 32) == (u32)epoch_) return TAKEN;", to: "if (seen != 0) return TAKEN;", shows: "mail" },
 ];
 
 /// Without one of its rules the header lets through what it must not. This shows that the litmus tests look.
@@ -242,17 +278,11 @@ fn assert_nothing_undefined(ptx: &str) {
     assert!(undefined.is_empty(), "{undefined:?}");
 }
 
-/// Of each function one copy; for speed NVRTC does not work hard on them. The header is the same for all architectures: on newer ones
-/// a part of it is enough.
+/// Of each function one copy; for speed NVRTC does not work hard on them.
 #[test]
 fn nvrtc_compiles_every_function() {
-    let all = ["rma.cuh", "waits.cuh", "collectives.cuh"];
-    for (architecture, some) in [
-        ("compute_80", &all[..]),
-        ("compute_90", &all[1..2]),
-        ("compute_100", &all[1..2]),
-    ] {
-        for kernels in some {
+    for architecture in ["compute_80", "compute_90", "compute_100"] {
+        for kernels in ["rma.cuh", "qp.cuh", "waits.cuh", "collectives.cuh"] {
             let text =
                 format!("{STANDARD_TYPES}#include <nvshmemrs_device.cuh>\n#include <{kernels}>\n");
             let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];

@@ -128,6 +128,8 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "capi/src/generated/rma.rs",
         "capi/src/generated/strided.rs",
         "include/nvshmemrs.h",
+        "include/nvshmemrs_device.cuh",
+        "include/nvshmemrs_qp.cuh",
         "tests/programs/device/lists.hpp",
     ];
     assert_eq!(paths, expected.map(PathBuf::from));

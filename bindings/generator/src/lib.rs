@@ -5,6 +5,7 @@
 //! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
 //! table::families(), FORTRAN_KINDS --emit::fortran_typed, templates/fortran/*.jinja--> Fortran's typed layer
 //! table::types --emit::device_lists--> the types of the tests of kernels
+//! table::types --emit::device_names--> the names at the end of the headers for kernels
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -33,7 +34,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root`: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 9] = [
+    let emitted: [(&str, anyhow::Result<String>); 11] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -57,6 +58,14 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "tests/programs/device/lists.hpp",
             emit::device_lists::emit(),
+        ),
+        (
+            "include/nvshmemrs_device.cuh",
+            emit::device_names::emit(root),
+        ),
+        (
+            "include/nvshmemrs_qp.cuh",
+            emit::device_names::emit_for_queue_pairs(root),
         ),
     ];
     let mut outputs = families(root)?;

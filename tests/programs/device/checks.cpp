@@ -3,6 +3,8 @@
 //   checks CASE
 #include "job.hpp"
 
+#include <nvshmemrs_tile.cuh>
+
 #include <csignal>
 
 static Pe pe;
@@ -23,6 +25,16 @@ int main(int count, char **args) {
     int *data = pe.array<int>(16), local[4] = {};
     u64 *word = pe.array<u64>(1);
     const State &s = pe.state;
+    // The last sixteen ints that are symmetric, and those before the first: a tile of sixteen rows, with strides of 1 or -1.
+    const nvshmemrs::device::Job *job = (const nvshmemrs::device::Job *)s.job;
+    int *first = (int *)(s.base + s.my_pe * s.stride), *end = (int *)((char *)first + job->heap_bytes), own[64] = {};
+    auto tile = [&](int *at, int rows, int step, int boundary, bool get) {
+        using namespace nvshmemrs;
+        auto layout = make_layout(make_shape(rows), make_stride(step));
+        Tensor<int, Layout<1>> symmetric(at, layout), mine(own + (step < 0 ? 32 : 0), layout);
+        if (get) tile_get(s, symmetric, mine, make_shape(0), make_shape(boundary), 0, 0);
+        else tile_put(s, mine, symmetric, make_shape(0), make_shape(boundary), 0, 0);
+    };
     nvshmemrs::host::launch(dim3(2), dim3(4), [&] {
         // What is right passes.
         nvshmemrs_int_p(s, data, 5, 0);
@@ -35,6 +47,14 @@ int main(int count, char **args) {
         if (what == "team") nvshmemrs_barrier(s, NVSHMEMRS_TEAM_INVALID);
         if (what == "slot") nvshmemrs_sync_all(s, 128);
         if (what == "argument") nvshmemrs_int_wait_until(s, data, 6, 1);
+        // What lies beyond `boundary` is not moved, so it need not be there.
+        if (what == "clipped tile") {
+            tile(end - 9, 16, 1, 9, false);
+            tile(first + 8, 16, -1, 9, true);
+            tile(end, 16, 1, 0, true);
+        }
+        if (what == "tile") tile(end - 15, 16, 1, 16, false);
+        if (what == "tile below") tile(first + 14, 16, -1, 16, true);
         if (what == "version") {
             State other = s;
             other.version++;

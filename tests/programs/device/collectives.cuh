@@ -24,7 +24,7 @@ struct Collective {
         break;                                                             \
     case WHAT + 2: c.status[DEVICE_THREAD] = FUNCTION##_block(__VA_ARGS__); break;
 
-enum { BROADCAST_ = 0, FCOLLECT_ = 3, ALLTOALL_ = 6, BARRIER_ = 0, BARRIER_ALL_ = 3, TEAM_SYNC_ = 6, SYNC_ALL_ = 9, MAXLOC_ = 12 };
+enum { BROADCAST_ = 0, FCOLLECT_ = 3, ALLTOALL_ = 6, BARRIER_ = 0, BARRIER_ALL_ = 3, TEAM_SYNC_ = 6, SYNC_ALL_ = 9, SYNC_ = 12, MAXLOC_ = 15 };
 
 #define MOVES(T, PREFIX, MEM)                                                                                                   \
     CALLS(BROADCAST_, nvshmemrs_##PREFIX##broadcast##MEM, c.state, c.team, (T *)c.dest, (const T *)c.source, c.n, c.root, c.slot) \
@@ -64,6 +64,7 @@ __global__ void meets(Collective c, int what) {
         CALLS(BARRIER_ALL_, nvshmemrs_barrier_all, c.state, c.slot)
         CALLS(TEAM_SYNC_, nvshmemrs_team_sync, c.state, c.team, c.slot)
         CALLS(SYNC_ALL_, nvshmemrs_sync_all, c.state, c.slot)
+        CALLS(SYNC_, nvshmemrs_sync, c.state, c.team, c.slot)
         CALLS(MAXLOC_, nvshmemrs_double2_maxloc_reduce, c.state, c.team, (double2 *)c.dest, (const double2 *)c.source, c.n, c.slot)
     }
 }

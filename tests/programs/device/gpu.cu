@@ -1,9 +1,8 @@
 // The functions of nvshmemrs_device.cuh on a GPU: the kernels that rma.cpp, waits.cpp and collectives.cpp run on the host, in every type and
 // scope. The heap is in the GPU's memory. What they write is compared byte by byte, with what lies around it.
 //
-// nvcc takes its time for so many functions, so a program has one part of them: RMA, LENT, TILES, AMO, WAITS, MOVES_OF_TEAMS,
-// NUMBERS_OF_TEAMS, BITS_OF_TEAMS, ORDER, CHECKED or KILLED is defined. CHECKED wants NVSHMEMRS_DEVICE_CHECK=1. Under KILLED the last PE kills
-// itself.
+// nvcc takes its time for so many functions, so a program has one part of them: RMA, LENT, TILES, AMO, WAITS, MOVES_OF_TEAMS, NUMBERS_OF_TEAMS,
+// BITS_OF_TEAMS, OTHER_TEAMS, GRAPHS, ORDER, CHECKED (wants NVSHMEMRS_DEVICE_CHECK=1) or KILLED (the last PE kills itself) is defined.
 #include <nvshmemrs.h>
 
 #include <nvshmemrs_device.cuh>
@@ -56,6 +55,16 @@ typedef unsigned long u64;
 #define REDUCE_BITS_TYPES(X)
 #endif
 
+// One type of each kind in other teams than WORLD.
+#ifdef OTHER_TEAMS
+#undef TYPED_MOVES
+#define TYPED_MOVES(X) X(long, long, INT64)
+#undef REDUCE_NUMBERS_TYPES
+#define REDUCE_NUMBERS_TYPES(X) X(double, double, DOUBLE)
+#undef REDUCE_BITS_TYPES
+#define REDUCE_BITS_TYPES(X) X(int32, int, INT32)
+#endif
+
 #include "collectives.cuh"
 #include "waits.cuh"
 
@@ -78,9 +87,9 @@ static int me, n_pes;
 static State state;
 static int right() { return (me + 1) % n_pes; }
 static int left() { return (me + n_pes - 1) % n_pes; }
-static void barrier() {
+static void barrier(nvshmemrs_team_t team = NVSHMEMRS_TEAM_WORLD) {
     cuda(cudaDeviceSynchronize());
-    call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
+    call(nvshmemrs_barrier(runtime, team));
 }
 
 // Threads of a block: a full warp, and one that is not.
@@ -273,6 +282,14 @@ template <class T> struct Atomics {
         made(XOR_, a, b, a, false, a ^ b);
         made(FETCH_XOR_, a, b, b, true, a ^ b);
     }
+    // Floating-point numbers, and half as its bits.
+    void numbers(T a, T b, T sum) {
+        made(FETCH_, a, 0, b, true, a);
+        made(SET_, a, b, a, false, b);
+        made(SWAP_, a, b, b, true, b);
+        made(ADD_, a, b, a, false, sum);
+        made(FETCH_ADD_, a, b, b, true, sum);
+    }
     // No addition is lost: all threads of all PEs add to one word of PE 0.
     void together(int what, T zero, T each, T total) {
         words.write({zero, zero, zero});
@@ -369,6 +386,8 @@ template <class T> struct Waits {
 
 struct Collectives {
     static const u64 ROOM = 4096, DEST = 64;
+    nvshmemrs_team_t team = NVSHMEMRS_TEAM_WORLD;
+    int members = n_pes;
     Memory<u8> dest{ROOM, true}, source{ROOM, true}, expected{ROOM, true};
     Memory<int> status{64, false};
     int salt = 0;
@@ -399,10 +418,12 @@ struct Collectives {
         expected.write(std::vector<u8>(ROOM, 0xee));
     }
 
+    void barrier() { ::barrier(team); }
+
     void run(const std::string &name, void (*kernel)(Collective, int), int what, u64 n, u8 *to) {
         status.write(std::vector<int>(64, 77));
         barrier();
-        launch(kernel, 1, THREADS, Collective{state, NVSHMEMRS_TEAM_WORLD, to, source.at, n, n_pes - 1, (unsigned)salt % 128, status.at}, what);
+        launch(kernel, 1, THREADS, Collective{state, team, to, source.at, n, members - 1, (unsigned)salt % 128, status.at}, what);
         int calling = what % 3 == 0 ? 1 : what % 3 == 1 ? 32 : 40;
         auto got = status.read();
         for (int i = 0; i < 64; i++) check(got[i] == (i < calling ? 0 : 77), name + ": the status of thread " + std::to_string(i));
@@ -411,12 +432,12 @@ struct Collectives {
 
     void moves(const std::string &name, void (*kernel)(Collective, int), u64 size) {
         for (int what = 0; what < 9; what++) {
-            u64 n = salt % 2 ? 1 : 900 / size / n_pes, at = DEST + size * (what % 2), bytes = n * size;
+            u64 n = salt % 2 ? 1 : 900 / size / members, at = DEST + size * (what % 2), bytes = n * size;
             fill(0, size);
             barrier();
-            if (what < FCOLLECT_) call(nvshmemrs_broadcast(runtime, 0, expected.at + at, source.at, bytes, n_pes - 1));
-            else if (what < ALLTOALL_) call(nvshmemrs_fcollect(runtime, 0, expected.at + at, source.at, bytes));
-            else call(nvshmemrs_alltoall(runtime, 0, expected.at + at, source.at, bytes));
+            if (what < FCOLLECT_) call(nvshmemrs_broadcast(runtime, team, expected.at + at, source.at, bytes, members - 1));
+            else if (what < ALLTOALL_) call(nvshmemrs_fcollect(runtime, team, expected.at + at, source.at, bytes));
+            else call(nvshmemrs_alltoall(runtime, team, expected.at + at, source.at, bytes));
             run(name, kernel, what, n, dest.at + at);
             check(dest.read() == expected.read(), name + " function " + std::to_string(what));
         }
@@ -429,42 +450,15 @@ struct Collectives {
                 u64 n = salt % 3 == 0 ? 1 : (scatter ? 240 : 720) / size + salt % 2, at = DEST + (salt % 2 ? size : 0);
                 fill(dtype, size);
                 barrier();
-                if (scatter) call(nvshmemrs_reducescatter(runtime, 0, expected.at + at, source.at, n, dtype, op));
-                else call(nvshmemrs_reduce(runtime, 0, expected.at + at, source.at, n, dtype, op));
+                if (scatter) call(nvshmemrs_reducescatter(runtime, team, expected.at + at, source.at, n, dtype, op));
+                else call(nvshmemrs_reduce(runtime, team, expected.at + at, source.at, n, dtype, op));
                 run(name, kernel, op * 6 + k, n, dest.at + at);
                 check(dest.read() == expected.read(), name + " reduction " + std::to_string(op * 6 + k) + ", " + std::to_string(n) + " elements");
             }
     }
 };
 
-// Blocks that meet at the same time in slots of their own, again and again, and all scopes.
-[[maybe_unused]] __global__ static void many(State s, int rounds, int *failures) {
-    int wrong = 0;
-    for (int round = 0; round < rounds; round++) {
-        if (threadIdx.x < 32) wrong += nvshmemrs_barrier_warp(s, NVSHMEMRS_TEAM_WORLD, 3 * blockIdx.x + 1) != 0;
-        if (threadIdx.x == 39) wrong += nvshmemrs_sync_all(s, 3 * blockIdx.x + 2) != 0;
-        wrong += nvshmemrs_team_sync_block(s, NVSHMEMRS_TEAM_WORLD, 3 * blockIdx.x) != 0;
-    }
-    if (wrong) atomicAdd(failures, 1);
-}
-
-// Messages round and round: whoever sees the signal sees the data, in every scope.
-[[maybe_unused]] __global__ static void messages(State s, int *dest, int *source, u64 *signal, int n, int rounds, int scope, int *failures) {
-    int wrong = 0, to = (s.my_pe + 1) % s.n_pes;
-    for (int round = 1; round <= rounds; round++) {
-        for (int i = threadIdx.x; i < n; i += blockDim.x) source[i] = round;
-        __syncthreads();
-        if (scope == 0 && threadIdx.x == 0) nvshmemrs_int_put_signal(s, dest, source, n, signal, round, NVSHMEMRS_SIGNAL_SET, to);
-        if (scope == 1 && threadIdx.x < 32) nvshmemrs_int_put_signal_nbi_warp(s, dest, source, n, signal, round, NVSHMEMRS_SIGNAL_SET, to);
-        if (scope == 2) nvshmemrs_int_put_signal_block(s, dest, source, n, signal, round, NVSHMEMRS_SIGNAL_SET, to);
-        if (threadIdx.x == 0) nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_GE, round);
-        __syncthreads();
-        for (int i = threadIdx.x; i < n; i += blockDim.x) wrong += ((volatile int *)dest)[i] != round;
-        // Nobody puts the next round before this one is read.
-        nvshmemrs_barrier_all_block(s, 7);
-    }
-    if (wrong) atomicAdd(failures, 1);
-}
+#include "gpu_more.cuh"
 
 // Thread 3 of block 1 puts to a PE that there is not.
 [[maybe_unused]] __global__ static void put_astray(State s, int *dest) {
@@ -515,8 +509,14 @@ int main() {
     AMO_STANDARD_TYPES(STANDARD_TEST)
     Atomics<float> single{"float", amo_float};
     single.together(ADD_, 0, 1.5f, 60.0f * n_pes);
+    single.numbers(1.5f, 2.25f, 3.75f);
     Atomics<double> twice{"double", amo_double};
     twice.together(FETCH_ADD_, 0, 0.5, 20.0 * n_pes);
+    twice.numbers(1.5, 2.25, 3.75);
+    Atomics<u16> half{"half", amo_half};
+    half.numbers(0x3e00, 0x4080, 0x4380);
+    // Up to 2048 all sums of ones are exact.
+    if (n_pes <= 51) half.together(ADD_, 0, 0x3c00, half_of(40 * n_pes));
 #endif
 #ifdef WAITS
     part = "waits";
@@ -549,12 +549,21 @@ int main() {
     failures.write({0});
     barrier();
     launch(many, 3, 40, state, n_pes == 1 ? 1000 : 50, failures.at);
+    queries_and_names();
     for (int scope = 0; scope < 3; scope++) {
         signal.write({0});
         barrier();
         launch(messages, 1, 256, state, dest.at, source.at, signal.at, 5000, n_pes == 1 ? 200 : 20, scope, failures.at);
     }
     check(failures.read()[0] == 0, "order");
+#endif
+#ifdef OTHER_TEAMS
+    part = "teams";
+    of_teams();
+#endif
+#ifdef GRAPHS
+    part = "graphs";
+    graphs();
 #endif
 #ifdef CHECKED
     Memory<int> dest(1, true);

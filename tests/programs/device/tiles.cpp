@@ -46,6 +46,13 @@ int main() {
         if (dest[10 + i] != pe.me * 100 + i) fail("a get by a queue pair");
     }
     if (dest[9] != 0 || dest[19] != pe.right() * 100 || signal[0] != 4) fail("what lies beside it");
+    unsigned long *counts = pe.array<unsigned long>(2);
+    int failures = 0;
+    counts[0] = counts[1] = 0;
+    pe.barrier();
+    nvshmemrs::host::launch(1, 256, [&] { by_warpgroups(pe.state, counts, 20, &failures); });
+    if (failures) fail("a barrier of warpgroups, round " + std::to_string(failures));
+    pe.barrier();
     printf("tiles ok PE %d of %d\n", pe.me, pe.n);
     call(nvshmemrs_finalize(pe.runtime));
 }

@@ -37,6 +37,19 @@ template <class T, int RANK> __global__ void tile(State s, T *dest, T *source, T
     nvshmemrs_quiet(s);
 }
 
+// Two groups of 128 threads meet their like on the other PEs, each in a slot of its own; a PE's second one comes late.
+__global__ void by_warpgroups(State s, unsigned long *counts, int rounds, int *failures) {
+    unsigned group = threadIdx.x / 128;
+    for (int round = 1; round <= rounds; round++) {
+        if (threadIdx.x % 128 == 77)
+            for (int pe = 0; pe < s.n_pes; pe++) nvshmemrs_ulong_atomic_add(s, counts + group, 1, pe);
+        int status = nvshmemrs_barrier_warpgroup(s, NVSHMEMRS_TEAM_WORLD, group);
+        unsigned long seen = nvshmemrs_ulong_atomic_fetch(s, counts + group, s.my_pe);
+        // No other member is more than one round ahead.
+        if (status != 0 || seen < (unsigned long)round * s.n_pes || seen > (unsigned long)(round + 1) * s.n_pes) *failures = round;
+    }
+}
+
 // Functions for queue pairs, in the three scopes: they do what those without do.
 __global__ void by_queue_pair(State s, long *dest, const long *source, unsigned long *signal, int pe) {
     unsigned thread = threadIdx.x;
@@ -54,6 +67,8 @@ __global__ void by_queue_pair(State s, long *dest, const long *source, unsigned 
     nvshmemrs_qp_put128_block(s, dest + 6, source + 6, 1, pe, 7);
     nvshmemrs_qp_long_put_signal_block(s, dest + 8, source + 8, 1, signal, 1, NVSHMEMRS_SIGNAL_ADD, pe, 7);
     if (thread == 0) nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_EQ, 4);
+    nvshmemrs_qp_fence_block(s, pe, nullptr, 0);
+    nvshmemrs_qp_quiet_block(s, pe, nullptr, 0);
     nvshmemrs_barrier_all_block(s);
     if (thread == 0) nvshmemrs_qp_long_get(s, dest + 10, dest, 9, pe, 7);
     if (thread < 32) nvshmemrs_qp_getmem_nbi_warp(s, dest + 19, source, 8, pe, 7);

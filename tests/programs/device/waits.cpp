@@ -150,6 +150,23 @@ static void signals() {
     }
 }
 
+static void tell() {
+    u64 *signal = pe.array<u64>(1);
+    *signal = 5;
+    int numbers[7], major, minor, patch;
+    char name[256];
+    nvshmemrs::host::launch(1, 1, [&] { about(pe.state, signal, numbers, name); });
+    call(nvshmemrs_version(&major, &minor, &patch));
+    check(std::string(name) == nvshmemrs_name(), std::string("the header is ") + name + ", the library is " + nvshmemrs_name());
+    check(numbers[0] == 1 && numbers[1] == 5, "the version of OpenSHMEM");
+    check(numbers[2] == major && numbers[3] == minor && numbers[4] == patch, "the header's version is not the library's");
+    check(numbers[5] == 0 && numbers[6] == 0, "a region is nothing");
+    check(*signal == 0, "a signal that is reset");
+    State other = pe.state, none = {};
+    other.version++;
+    check(nvshmemrs_device_state_fits(pe.state) && !nvshmemrs_device_state_fits(other) && !nvshmemrs_device_state_fits(none), "which state fits");
+}
+
 static void ask() {
     u8 *symmetric = pe.array<u8>(8);
     long result[6];
@@ -173,6 +190,7 @@ int main() {
     ints.turns();
     ints.broken();
     ask();
+    tell();
     signals();
     pe.barrier();
     printf("waits ok PE %d of %d\n", pe.me, pe.n);

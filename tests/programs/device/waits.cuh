@@ -50,6 +50,23 @@ __global__ void wait_signal(State state, unsigned long *signal, int cmp, unsigne
     result[1] = nvshmemrs_signal_fetch(state, signal);
 }
 
+// What the header says about itself; a signal that is reset, and a region, which changes nothing.
+__global__ void about(State state, unsigned long *signal, int *numbers, char *name) {
+    nvshmemrs_region_handle_t region = 1;
+    nvshmemrs_region_attrs_t attrs = {NVSHMEMRS_REGION_HINT_BATCH_RMA, {}};
+    numbers[6] = 1;
+    numbers[5] = nvshmemrs_region_start_block(state, &region, &attrs);
+    numbers[5] += nvshmemrs_region_is_active(state, attrs.hints, numbers + 6);
+    numbers[5] += nvshmemrs_region_stop_block(state, region);
+    if (DEVICE_THREAD != 0) return;
+    nvshmemrs_info_get_name(state, name);
+    nvshmemrs_info_get_version(state, numbers, numbers + 1);
+    nvshmemrs_info_get_version(state, nullptr, nullptr);
+    nvshmemrs_vendor_get_version_info(state, numbers + 2, numbers + 3, numbers + 4);
+    nvshmemrs_vendor_get_version_info(state, nullptr, nullptr, nullptr);
+    nvshmemrs_signal_counted_reset(state, signal);
+}
+
 // Where the job stands, for whoever asks in a kernel.
 __global__ void queries(State state, const void *symmetric, int pe, long *result, void **places) {
     result[0] = nvshmemrs_my_pe(state);

@@ -2,6 +2,7 @@
 
 pub mod cpp;
 pub mod device_lists;
+pub mod device_names;
 pub mod exports;
 pub mod family;
 pub mod fortran;

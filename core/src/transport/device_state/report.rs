@@ -83,6 +83,20 @@ impl DeviceReport {
                 format!("{address}"),
                 "one that the operation accepts: a comparison, a root".to_string(),
             ),
+            7 => {
+                let place = format!(
+                    "thread {} of block {} of a kernel of PE {me}",
+                    self.thread.load(Relaxed),
+                    self.block.load(Relaxed)
+                );
+                return Error::invalid(
+                    "state",
+                    format!("one of version {address} in {place}"),
+                    format!(
+                        "version {pe}, which the kernel was compiled for: compile it with the header of this library"
+                    ),
+                );
+            }
             kind => {
                 return Error::Internal(format!("{place} reports {kind} about {address:#x}"));
             }
@@ -118,6 +132,10 @@ mod tests {
             (4, "handle of a live team"),
             (5, "slots"),
             (6, "a comparison, a root"),
+            (
+                7,
+                "version 4660 in thread 65 of block 3 of a kernel of PE 1",
+            ),
             (9, "reports 9 about 0x1234"),
         ] {
             report.kind.store(kind, Relaxed);

@@ -77,7 +77,8 @@ kernel_struct! {
 
 /// [`State::magic`].
 const MAGIC: u32 = u32::from_le_bytes(*b"nvsh");
-/// [`State::version`].
+/// [`State::version`]. A kernel that was compiled for another one looks for the report, so [`State::job`] and the job's report keep their places
+/// in all versions.
 const VERSION: u32 = 3;
 
 /// What a [`State`] refers to.
