@@ -6,7 +6,6 @@ for each kernel; what does not compile ends the program.
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import Any, Callable, Dict, List
 
@@ -135,23 +134,20 @@ def main() -> None:
         compile(what, wanted, "int32")
     compile("reductions", numbers, "float32")
     # Every type for what depends on it: p and g convert numbers, reductions fold them.
-    every = {f"d_{dtype}": array(dtype) for dtype in INTEGERS + FLOATS}
-    lines = []
+    # One module for each: larger ones take more than their share of the time.
     for dtype in INTEGERS + FLOATS:
         ops = ["max"]
         if dtype in ("int32", "bfloat16"):
             ops = ["sum", "prod", "min", "max"] + ["and", "or", "xor"] * (dtype in INTEGERS)
-        of = [call("p"), call("g"), *(f"shmem.reduce(team, d, s, {op!r})" for op in ops)]
+        lines = [call("p"), call("g"), *(f"shmem.reduce(team, d, s, {op!r})" for op in ops)]
         if dtype in WAITED:
-            of.append(call("test"))
+            lines.append(call("test"))
         if dtype in ATOMIC:
-            of += [call("atomic_fetch_add"), call("atomic_compare_swap")]
+            lines += [call("atomic_fetch_add"), call("atomic_compare_swap")]
             if dtype not in FLOATS:
-                of += [call(f"atomic_{name}") for name in ("and", "fetch_or", "xor")]
-        # The element 1 of another array, or the array itself.
-        lines += [re.sub(r"\b[ds]\b", f"d_{dtype}", line) for line in of]
-    text = ptx(lines, {**every, "team": types.int64, "pe": types.int64}, ((9, 0),))
-    print(f"compiled: numbers of all types, {len(lines)} calls, {len(text)} bytes", flush=True)
+                lines += [call(f"atomic_{name}") for name in ("and", "fetch_or", "xor")]
+        ptx(lines, arguments(dtype), ((9, 0),))
+        print(f"compiled: {dtype}, {len(lines)} calls", flush=True)
     text = ptx(LOW, {**arguments("int32"), "at": types.CPointer(types.int32)}, ((9, 0),))
     print(f"compiled: bindings, {len(LOW)} calls, {len(text)} bytes", flush=True)
     refuses_without_a_job()
