@@ -3,8 +3,7 @@
     NVSHMEMRS_TRAFFIC=1 nvshmemrs-run -n 4 -- python program.py &
     python exporter.py $! 9400
 
-Prometheus, or curl, then asks http://127.0.0.1:9400/metrics. Port 0 takes any free port.
-"""
+Prometheus, or curl, then asks http://127.0.0.1:9400/metrics. Port 0 takes any free port."""
 
 import sys
 from collections.abc import Iterator

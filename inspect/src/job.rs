@@ -6,11 +6,14 @@ use crate::find;
 use crate::values::{Details, Pe, Snapshot, Stage, State, Wait};
 use nvshmemrs::board::{self, Board, Forming, PeStatus, Picture, Questions, Told};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The longest time that PEs may be given to answer, in seconds.
 const LONGEST: f64 = 60.0;
+
+/// How far what the PEs share and what they tell may be apart in time.
+const APART: Duration = Duration::from_millis(20);
 
 /// The version of nvshmemrs that this library is from.
 #[uniffi::export]
@@ -39,14 +42,23 @@ pub fn this_job() -> Result<Arc<Job>, InspectError> {
 #[derive(Debug, uniffi::Object)]
 pub struct Job {
     pid: u32,
+    /// Locked for a moment only, never while PEs are given time to answer.
     found: Mutex<Found>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Found {
     /// PEs wait in init.
-    Forming(Vec<Forming>),
-    Joined(Board, Questions),
+    Forming(Arc<Vec<Forming>>),
+    Joined(Arc<Joined>),
+}
+
+/// A job that has come together.
+#[derive(Debug)]
+struct Joined {
+    board: Board,
+    /// One thread asks at a time.
+    questions: Mutex<Questions>,
 }
 
 impl Found {
@@ -54,10 +66,12 @@ impl Found {
     fn of(pid: u32) -> Result<Self, InspectError> {
         let inits = find::forming([pid].into_iter());
         if !inits.is_empty() {
-            return Ok(Self::Forming(inits));
+            return Ok(Self::Forming(Arc::new(inits)));
         }
-        let board = find::board_or_why(pid)?;
-        Ok(Self::Joined(board, Questions::default()))
+        Ok(Self::Joined(Arc::new(Joined {
+            board: find::board_or_why(pid)?,
+            questions: Mutex::default(),
+        })))
     }
 }
 
@@ -76,42 +90,40 @@ impl Job {
             )));
         }
         let start = Instant::now();
-        let mut found = self.found();
-        if let Found::Forming(_) = *found {
-            // It may have come together.
-            *found = Found::of(self.pid)?;
-        }
-        let mut snapshot = match &mut *found {
-            Found::Forming(inits) => forming(inits).ok_or_else(|| {
+        let mut snapshot = match self.looked_up()? {
+            Found::Forming(inits) => forming(&inits).ok_or_else(|| {
                 InspectError::NoJob(format!(
                     "no PE of the job of process {} is in init",
                     self.pid
                 ))
             })?,
-            Found::Joined(board, questions) => {
-                joined(board, questions, Duration::from_secs_f64(patience))
+            Found::Joined(job) => {
+                let mut questions = lock(&job.questions);
+                let patience = Duration::from_secs_f64(patience);
+                joined(&job.board, &mut questions, patience)
             }
         };
         snapshot.took = start.elapsed().as_secs_f64();
         Ok(snapshot)
     }
 
-    /// How many PEs the job has. Local.
+    /// How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
     pub fn n_pes(&self) -> i32 {
-        match &*self.found() {
+        match self.found() {
             Found::Forming(inits) => inits.first().map_or(0, Forming::n_pes),
-            Found::Joined(board, _) => board.n_pes(),
+            Found::Joined(job) => job.board.n_pes(),
         }
     }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+    /// another thread takes.
     pub fn report(&self) -> String {
-        match &*self.found() {
+        match self.found() {
             Found::Forming(inits) => {
-                let picture = board::forming(inits, |_| None);
+                let picture = board::forming(&inits, |_| None);
                 picture.map_or_else(String::new, |picture| picture.to_string())
             }
-            Found::Joined(board, _) => board.report(),
+            Found::Joined(job) => job.board.report(),
         }
     }
 }
@@ -123,17 +135,36 @@ impl Job {
         Ok(Self { pid, found })
     }
 
-    fn found(&self) -> std::sync::MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    fn found(&self) -> Found {
+        lock(&self.found).clone()
     }
+
+    /// What was found, or what there is now of a job that was forming: it may have come together.
+    fn looked_up(&self) -> Result<Found, InspectError> {
+        let mut found = lock(&self.found);
+        if let Found::Forming(_) = *found {
+            *found = Found::of(self.pid)?;
+        }
+        Ok(found.clone())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A job whose PEs have joined.
 fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snapshot {
-    let told = board.ask(questions, patience);
-    let picture = board.picture();
+    let start = Instant::now();
+    let asked = board.ask();
+    // Meanwhile the PEs put their answers together.
+    let mut shared = (board.picture(), board.waits());
+    let told = board.told(asked, questions, patience);
+    if start.elapsed() > APART {
+        shared = (board.picture(), board.waits());
+    }
+    let (picture, waits) = shared;
     let mut statuses = board.pes();
-    let waits = board.waits();
     // When the last PEs die, nobody is left to tell it.
     for status in statuses.iter_mut().filter(|status| is_lost(status)) {
         status.state = board::State::Dead;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 namespace inspect = nvshmemrs::inspect;
 
@@ -49,8 +50,17 @@ int main(int argc, char **argv) {
                 std::cout << "setting " << one.name << " " << one.source << "\n";
             }
         }
-        if (details.checked || !details.counted || !details.fresh) {
+        if (!details.fresh) {
             return 4;
+        }
+        if (details.checked) {
+            std::cout << "findings " << details.found << "\n";
+            for (const auto &report : details.reports) {
+                std::cout << report << "\n";
+            }
+        }
+        if (!details.counted && details.traffic.size() != 0) {
+            return 5;
         }
         for (const auto &one : details.traffic) {
             std::cout << "traffic " << one.pe << " " << one.puts << " " << one.put_bytes << " " << one.gets << " "
@@ -65,6 +75,24 @@ int main(int argc, char **argv) {
         std::cout << "wait of " << wait.pe << " in " << wait.operation << " on " << wait.team << " " << wait.epoch
                   << " for " << numbers(wait.waits_for) << ", "
                   << (std::isinf(wait.gives_up_in) ? "never" : std::string(wait.limit)) << "\n";
+    }
+    auto moved = inspect::job::attach(static_cast<std::uint32_t>(std::atoi(argv[1])));
+    const auto taken = std::move(moved);
+    try {
+        static_cast<void>(moved.n_pes());
+        return 6;
+    } catch (const inspect::error &error) {
+        if (error.problem() != inspect::problem::no_job || taken.n_pes() != seen.n_pes) {
+            return 7;
+        }
+    }
+    try {
+        static_cast<void>(moved.snapshot());
+        return 8;
+    } catch (const inspect::error &error) {
+        if (error.problem() != inspect::problem::no_job) {
+            return 9;
+        }
     }
     try {
         inspect::job::attach(static_cast<std::uint32_t>(std::atoi(argv[2])));

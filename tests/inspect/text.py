@@ -24,8 +24,11 @@ for pe in seen.pes:
     for one in details.settings:
         if one.source != "default":
             print(f"setting {one.name} {one.source}")
-    assert details.checker is None
-    for one in details.traffic:
+    if details.checker:
+        print(f"findings {details.checker.found}")
+        for report in details.checker.reports:
+            print(report)
+    for one in details.traffic or []:
         print(f"traffic {one.pe} {one.puts} {one.put_bytes} {one.gets} {one.get_bytes} {one.atomics} {one.signals}")
 for team in seen.teams:
     place = team.place or ""

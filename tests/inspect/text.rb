@@ -18,9 +18,11 @@ seen.pes.each do |pe|
   details.allocations.each { |one| puts "allocation #{one.offset} #{one.bytes} #{one.place}" }
   details.streams.each { |one| puts "stream #{one.submitted} #{one.done} #{one.place}" }
   details.settings.each { |one| puts "setting #{one.name} #{one.source}" unless one.source == 'default' }
-  raise 'a checker' unless details.checker.nil?
-
-  details.traffic.each do |one|
+  if details.checker
+    puts "findings #{details.checker.found}"
+    details.checker.reports.each { |report| print "#{report}\n" }
+  end
+  (details.traffic || []).each do |one|
     puts "traffic #{one.pe} #{one.puts} #{one.put_bytes} #{one.gets} #{one.get_bytes} #{one.atomics} #{one.signals}"
   end
 end

@@ -1,6 +1,8 @@
 /* A job for those who look into it. Every PE has allocations, a team, a stream and traffic with the next PE. All wait outside of
  * nvshmemrs until the first file is gone; then all but PE 1 come to a barrier, and PE 1 when the second file is gone, too. The tests know
- * lines by the words in the comments behind them. */
+ * lines by the words in the comments behind them.
+ *
+ * Bug, for the checker: the three puts of other data to one place have no fence between them. */
 
 #include "check.h"
 
@@ -33,8 +35,10 @@ int main(int argc, char **argv)
     int32_t next = (pe + 1) % n;
     char local[100];
     memset(local, pe, sizeof local);
-    for (int i = 0; i < 3; i++)
-        CHECK(nvshmemrs_put(runtime, memory, local, sizeof local, next));
+    for (int i = 0; i < 3; i++) {
+        local[0] = (char)i;
+        CHECK(nvshmemrs_put(runtime, memory, local, sizeof local, next)); /* line: puts */
+    }
     /* 5 elements of 8 bytes, and one element between two of them that stays as it is. */
     CHECK(nvshmemrs_iput(runtime, memory + 1000, local, 2, 1, 8, 5, next));
     CHECK(nvshmemrs_put_signal(runtime, memory, local, 10, words, 1, NVSHMEMRS_SIGNAL_ADD, next));

@@ -15,7 +15,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long PEs may take to answer here, where others build and test.
@@ -31,6 +31,12 @@ impl Inspected {
     /// Three PEs that wait outside of nvshmemrs.
     #[track_caller]
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same, with more variables.
+    #[track_caller]
+    fn start_with(variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let files = ["live", "late"].map(|name| folder.path().join(name));
         for file in &files {
@@ -43,6 +49,7 @@ impl Inspected {
             .env("NVSHMEMRS_TRACK", "1")
             .env("NVSHMEMRS_TRAFFIC", "1")
             .env("NVSHMEMRS_STOP_TIMEOUT", "0")
+            .envs(variables.iter().copied())
             .stdin(Stdio::null());
         let mut running = spawn(&mut command);
         running.until("three PEs that are ready", |job| {
@@ -124,6 +131,10 @@ fn text(seen: &Snapshot, other: u32) -> String {
         {
             lines.push(format!("setting {} {}", one.name, one.source));
         }
+        if let Some(checker) = &details.checker {
+            lines.push(format!("findings {}", checker.found));
+            lines.extend(checker.reports.iter().cloned());
+        }
         for one in details.traffic.as_ref().expect("traffic is counted") {
             lines.push(format!(
                 "traffic {} {} {} {} {} {} {}",
@@ -168,16 +179,16 @@ fn python() -> Command {
     command
 }
 
-/// `text.cpp`, with the static library that has cxx's runtime in it.
+/// A program, with the static library that has cxx's runtime in it.
 #[track_caller]
-fn cpp(folder: &Path) -> PathBuf {
-    let built = folder.join("text");
+fn cpp(source: &Path, folder: &Path) -> PathBuf {
+    let built = folder.join(source.file_stem().expect("a name"));
     let mut compiler = Command::new("c++");
     compiler
         .args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"])
         .arg("-I")
         .arg(workspace().join("bindings/cpp/include"))
-        .arg(workspace().join("tests/inspect/text.cpp"))
+        .arg(source)
         .arg(bin("libnvshmemrs_inspect_cpp.a"))
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&built);
@@ -188,18 +199,19 @@ fn cpp(folder: &Path) -> PathBuf {
 /// The programs that print what they see, by language.
 fn programs(folder: &Path) -> Vec<(&'static str, Command)> {
     let source = |name: &str| workspace().join("tests/inspect").join(name);
-    let mut python = python();
+    let (mut python, mut ruby) = (python(), ruby());
     python.arg(source("text.py"));
+    ruby.arg(source("text.rb"));
+    let cpp = cpp(&source("text.cpp"), folder);
+    vec![("Python", python), ("Ruby", ruby), ("C++", job::clean(cpp))]
+}
+
+fn ruby() -> Command {
     let mut ruby = job::clean("ruby");
     ruby.arg("-I")
         .arg(workspace().join("inspect/bindings/ruby"))
-        .arg(source("text.rb"))
         .env("LD_LIBRARY_PATH", bin_dir());
-    vec![
-        ("Python", python),
-        ("Ruby", ruby),
-        ("C++", job::clean(cpp(folder))),
-    ]
+    ruby
 }
 
 /// Has a program look at a job.
@@ -222,16 +234,8 @@ fn every_language_sees_the_same_of_a_job_that_goes_on_and_of_one_that_hangs() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let programs = programs(folder.path());
     let mut inspected = Inspected::start();
-    let me = std::process::id();
     let job = attach(inspected.pid()).expect("a job");
-    let compare = |pid: u32, seen: &Snapshot| {
-        let expected = text(seen, me);
-        for (language, program) in &programs {
-            let output = look(program, pid, me);
-            output.assert_success();
-            assert_eq!(output.stdout, expected, "{language}");
-        }
-    };
+    let compare = |pid: u32, seen: &Snapshot| compare(&programs, pid, seen);
 
     let live = job.snapshot(PATIENCE).expect("a snapshot");
     assert_eq!((live.stage, live.n_pes), (Stage::Running, 3));
@@ -251,8 +255,47 @@ fn every_language_sees_the_same_of_a_job_that_goes_on_and_of_one_that_hangs() {
     // A PE's process leads to its job, too.
     compare(hanging.pes[2].pid, &hanging);
     exporter_shows(inspected.pid());
+    the_page_is_right(inspected.pid(), folder.path());
     silence_is_told(&hanging);
     the_end_is_told(inspected, hanging.pes[2].pid);
+    findings_are_told(&programs);
+}
+
+/// What every language prints of a job is what is seen in Rust.
+#[track_caller]
+fn compare(programs: &[(&'static str, Command)], pid: u32, seen: &Snapshot) {
+    let me = std::process::id();
+    let expected = text(seen, me);
+    for (language, program) in programs {
+        let output = look(program, pid, me);
+        output.assert_success();
+        assert_eq!(output.stdout, expected, "{language}");
+    }
+}
+
+/// The checker finds the bug of the program on every PE.
+#[track_caller]
+fn findings_are_told(programs: &[(&'static str, Command)]) {
+    let checked = Inspected::start_with(&[("NVSHMEMRS_CHECK", "1")]);
+    let job = attach(checked.pid()).expect("a job");
+    let seen = job.snapshot(PATIENCE).expect("a snapshot");
+    let place = format!("inspected.c:{} (main)", line("puts"));
+    for pe in &seen.pes {
+        let details = pe.details.as_ref().expect("a PE that has answered");
+        let checker = details.checker.as_ref().expect("a job that is checked");
+        let [report] = &checker.reports[..] else {
+            panic!("one report: {checker:?}");
+        };
+        assert_eq!(checker.found, 1, "{checker:?}");
+        let title = "two puts to one place without a fence between them";
+        assert!(
+            report.contains(title) && report.contains(&place),
+            "{place}: {report}"
+        );
+    }
+    compare(programs, checked.pid(), &seen);
+    checked.running.signal(Signal::TERM);
+    checked.running.wait(HANG);
 }
 
 /// What `inspected.c` has made and moved, on every PE.
@@ -261,6 +304,7 @@ fn details_are_right(seen: &Snapshot) {
     for pe in &seen.pes {
         let details = pe.details.as_ref().expect("a PE that has answered");
         assert!(details.fresh && details.tracked, "{details:?}");
+        assert!(details.checker.is_none(), "{details:?}");
         assert_eq!(details.library, nvshmemrs_inspect::library_version());
         let heap = &details.heap;
         assert_eq!(
@@ -310,13 +354,49 @@ fn details_are_right(seen: &Snapshot) {
     assert_eq!(world.expect("WORLD").members, [0, 1, 2]);
 }
 
-/// The example shows the job as Prometheus reads it.
+/// What `docs/inspect.md` shows in the languages that are tested, at the job that hangs.
+#[track_caller]
+fn the_page_is_right(pid: u32, folder: &Path) {
+    let page = fs::read_to_string(workspace().join("docs/inspect.md")).expect("the page");
+    let snippet = |language: &str| {
+        let start = format!("```{language}\n");
+        let (_, rest) = page.split_once(&start).expect("a snippet");
+        let (text, _) = rest.split_once("```").expect("its end");
+        assert!(text.contains("4711"), "{text}");
+        text.to_string()
+    };
+    let here = |language: &str| snippet(language).replace("4711", &pid.to_string());
+    let (mut python, mut ruby) = (python(), ruby());
+    python.args(["-c", &here("python")]);
+    ruby.args(["-e", &here("ruby")]);
+    let text = here("cpp");
+    let (include, statements) = text.split_once("\n\n").expect("an #include before a gap");
+    let source = folder.join("page.cpp");
+    let program = format!("{include}\n#include <iostream>\nint main() {{\n{statements}}}\n");
+    fs::write(&source, program).expect("a source file");
+    let cpp = job::clean(cpp(&source, folder));
+    for mut program in [python, ruby, cpp] {
+        let output = run(program.stdin(Stdio::null()), HANG);
+        output.assert_success();
+        output.assert_stdout("PEs 0 and 2 wait in barrier on WORLD for PE 1");
+    }
+    // Of Rust's the compiler sees the copy in the package's documentation.
+    let file = workspace().join("inspect/src/lib.rs");
+    let compiled = fs::read_to_string(file).expect("the package");
+    for line in snippet("rust").lines() {
+        let same = format!("//! {line}\n");
+        assert!(compiled.contains(&same), "{line} is not in the package");
+    }
+}
+
+/// The example shows the job as Prometheus reads it, in 50 lines.
 #[track_caller]
 fn exporter_shows(pid: u32) {
+    let file = workspace().join("examples/python/exporter.py");
+    let text = fs::read_to_string(&file).expect("the example");
+    assert!(text.lines().count() <= 50, "{}", text.lines().count());
     let mut command = python();
-    command
-        .arg(workspace().join("examples/python/exporter.py"))
-        .args([&pid.to_string(), "0"]);
+    command.arg(file).args([&pid.to_string(), "0"]);
     let mut running = spawn(&mut command);
     let address = running.until("the exporter's address", |exporter| {
         let text = exporter.stdout();
@@ -366,7 +446,17 @@ fn silence_is_told(seen: &Snapshot) {
         std::thread::yield_now();
     }
     let stopped = job.snapshot(0.3).expect("a snapshot");
-    signal(Signal::CONT);
+    // While one thread waits for answers, others are told what needs none.
+    std::thread::scope(|threads| {
+        let waits = threads.spawn(|| job.snapshot(HANG.as_secs_f64()));
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(job.n_pes(), 3);
+        assert!(job.report().contains("stopped by SIGSTOP"));
+        assert!(!waits.is_finished(), "PE 2 cannot have answered");
+        signal(Signal::CONT);
+        let seen = waits.join().expect("a thread").expect("a snapshot");
+        assert!(seen.pes[2].silence.is_empty(), "{}", seen.pes[2].silence);
+    });
     assert!(stopped.took >= 0.3, "{}", stopped.took);
     let silent = &stopped.pes[2];
     assert!(

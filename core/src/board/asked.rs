@@ -12,6 +12,9 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_micros(50);
 /// How often that is before the files of a process are looked through again for the one with the answer.
 const LOOKS: u32 = 10;
+/// The same where one is known, which the program can have closed. To look through the files of a process takes as long as to look at
+/// one a hundred times.
+const LOOKS_LOST: u32 = 200;
 
 /// What a PE has told of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +33,16 @@ pub struct Questions {
     files: Vec<Option<Answers>>,
 }
 
+/// PEs that have been asked.
+#[derive(Debug)]
+pub struct Asked {
+    /// When, on the monotonic clock in ns.
+    start: u64,
+    pending: Vec<Pending>,
+}
+
 /// A PE that has not answered yet.
+#[derive(Debug)]
 struct Pending {
     pe: Pe,
     heard: bool,
@@ -38,31 +50,38 @@ struct Pending {
 }
 
 impl Board {
-    /// What every PE tells of itself, by PE: its settings, heap, allocations, teams, streams, findings and traffic. Asks all that are
-    /// in the job and waits for their answers for at most `patience`; of a PE that has not answered then, what it told before.
+    /// Asks all PEs that are in the job to tell of themselves. [`told`](Board::told) has their answers; what the caller does before it
+    /// takes no time from them.
     ///
     /// A PE is asked through its watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of threads,
     /// does not answer.
-    pub fn ask(&self, questions: &mut Questions, patience: Duration) -> Vec<Option<Told>> {
+    pub fn ask(&self) -> Asked {
         let start = now_ns();
+        let there = (0..self.n_pes()).filter(|&pe| self.is_there(pe));
+        let asked = there.map(|pe| Pending {
+            pe,
+            heard: ask(&self.control, pe),
+            looks: 0,
+        });
+        let pending = asked.collect();
+        Asked { start, pending }
+    }
+
+    /// What every PE tells of itself, by PE: its settings, heap, allocations, teams, streams, findings and traffic. Waits for the
+    /// answers of those that were asked until `patience` has passed since; of a PE that has not answered then, what it told before.
+    pub fn told(
+        &self,
+        asked: Asked,
+        questions: &mut Questions,
+        patience: Duration,
+    ) -> Vec<Option<Told>> {
+        let Asked { start, mut pending } = asked;
         let job = self
             .number
             .unwrap_or_else(|| job_number(self.control.segment()));
-        let n_pes = self.n_pes();
-        questions.files.resize_with(n_pes as usize, || None);
-        let mut pending: Vec<Pending> = (0..n_pes)
-            .filter(|&pe| self.is_there(pe))
-            .map(|pe| Pending {
-                pe,
-                heard: false,
-                looks: 0,
-            })
-            .collect();
+        questions.files.resize_with(self.n_pes() as usize, || None);
         let over = || Duration::from_nanos(now_ns().saturating_sub(start)) >= patience;
         loop {
-            for one in pending.iter_mut().filter(|one| !one.heard) {
-                one.heard = ask(&self.control, one.pe);
-            }
             pending.retain_mut(|one| {
                 let file = &mut questions.files[one.pe as usize];
                 let known = file.as_ref().and_then(Answers::when);
@@ -71,7 +90,11 @@ impl Board {
                 }
                 // The PE has no file before it is asked first, and may have lost it since.
                 if one.heard {
-                    if one.looks.is_multiple_of(LOOKS) && (file.is_none() || one.looks > 0) {
+                    let again = match file {
+                        None => one.looks.is_multiple_of(LOOKS),
+                        Some(_) => one.looks > 0 && one.looks.is_multiple_of(LOOKS_LOST),
+                    };
+                    if again {
                         *file = Answers::find(pid_of(&self.control, one.pe), job, one.pe)
                             .or(file.take());
                     }
@@ -83,6 +106,9 @@ impl Board {
                 break;
             }
             std::thread::sleep(PAUSE);
+            for one in pending.iter_mut().filter(|one| !one.heard) {
+                one.heard = ask(&self.control, one.pe);
+            }
         }
         let told = questions.files.iter().map(|file| {
             let (when, text) = file.as_ref()?.read()?;

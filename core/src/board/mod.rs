@@ -34,7 +34,7 @@ use std::sync::atomic::fence;
 use std::time::Duration;
 
 pub use crate::job::state::State;
-pub use asked::{Questions, Told};
+pub use asked::{Asked, Questions, Told};
 pub use forming::{Forming, doing, forming};
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place};

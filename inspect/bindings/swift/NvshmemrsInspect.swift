@@ -604,12 +604,13 @@ fileprivate struct FfiConverterString: FfiConverter {
 public protocol JobProtocol: AnyObject, Sendable {
 
     /**
-     * How many PEs the job has. Local.
+     * How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
      */
     func nPes()  -> Int32
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+     * another thread takes.
      */
     func report()  -> String
 
@@ -680,7 +681,7 @@ open class Job: JobProtocol, @unchecked Sendable {
 
 
     /**
-     * How many PEs the job has. Local.
+     * How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
      */
 open func nPes() -> Int32  {
     return try!  FfiConverterInt32.lift(try! rustCall() {
@@ -692,7 +693,8 @@ open func nPes() -> Int32  {
 }
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+     * another thread takes.
      */
 open func report() -> String  {
     return try!  FfiConverterString.lift(try! rustCall() {
@@ -2837,10 +2839,10 @@ private let initializationResult: InitializationResult = {
     if (uniffi_nvshmemrs_inspect_checksum_func_this_job() != 11122) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 59518) {
+    if (uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 43484) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_nvshmemrs_inspect_checksum_method_job_report() != 15268) {
+    if (uniffi_nvshmemrs_inspect_checksum_method_job_report() != 39720) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() != 62385) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <iosfwd>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -79,7 +80,7 @@ template <typename Call> auto guarded(Call call) -> decltype(call()) {
 
 } // namespace detail
 
-/// A job that was found. Any thread may use it.
+/// A job that was found. Any thread may use it. One that was moved from names none: its calls throw `no_job`.
 class job {
   public:
     /// The job that process `pid` is a PE of, or the launcher of, or that comes together with it.
@@ -97,23 +98,33 @@ class job {
     }
 
     /// What there is to see now. PEs have `patience` seconds, from 0 to 60, to tell of themselves; of one that does not, the
-    /// snapshot has what it told before.
+    /// snapshot has what it told before. One thread looks at a time: another one waits for it.
     ///
     /// Local: no PE waits for it. Errors: `bad_argument`; `no_job` if the job ended before it had come together.
     Snapshot snapshot(double patience = 0.1) const {
-        return detail::guarded([&] { return found_->look(patience); });
+        const Found &there = found();
+        return detail::guarded([&] { return there.look(patience); });
     }
 
-    /// How many PEs the job has. Local.
-    int n_pes() const { return found_->count(); }
+    /// How many PEs the job has. Local; does not wait for a snapshot that another thread takes.
+    int n_pes() const { return found().count(); }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
-    std::string report() const { return std::string(found_->words()); }
+    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a
+    /// snapshot that another thread takes.
+    std::string report() const { return std::string(found().words()); }
 
   private:
-    explicit job(rust::Box<Found> found) : found_(std::move(found)) {}
+    explicit job(rust::Box<Found> found) : found_(std::make_unique<rust::Box<Found>>(std::move(found))) {}
 
-    rust::Box<Found> found_;
+    const Found &found() const {
+        if (!found_) {
+            throw error(problem::no_job, "this `job` names none, because it was moved from: `attach` finds one");
+        }
+        return **found_;
+    }
+
+    // A box of Rust's cannot tell that it was moved from.
+    std::unique_ptr<rust::Box<Found>> found_;
 };
 
 /// The version of nvshmemrs that the library is from.

@@ -532,9 +532,9 @@ def _uniffi_check_api_checksums(lib):
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     if lib.uniffi_nvshmemrs_inspect_checksum_func_this_job() != 11122:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 59518:
+    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 43484:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() != 15268:
+    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() != 39720:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     if lib.uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() != 62385:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
@@ -2142,12 +2142,13 @@ class JobProtocol(typing.Protocol):
 
     def n_pes(self, ) -> int:
         """
-        How many PEs the job has. Local.
+        How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
 """
         raise NotImplementedError
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+        Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+        another thread takes.
 """
         raise NotImplementedError
     def snapshot(self, patience: float = 0.1) -> Snapshot:
@@ -2189,7 +2190,7 @@ class Job(JobProtocol):
         return inst
     def n_pes(self, ) -> int:
         """
-        How many PEs the job has. Local.
+        How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
@@ -2204,7 +2205,8 @@ class Job(JobProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+        Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+        another thread takes.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),

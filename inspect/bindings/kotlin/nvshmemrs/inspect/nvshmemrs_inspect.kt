@@ -850,10 +850,10 @@ private fun uniffiCheckApiChecksums(lib: IntegrityCheckingUniffiLib) {
     if ((lib.uniffi_nvshmemrs_inspect_checksum_func_this_job() and 0xFFFF) != 11122) {
         throw RuntimeException("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     }
-    if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() and 0xFFFF) != 59518) {
+    if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() and 0xFFFF) != 43484) {
         throw RuntimeException("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     }
-    if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() and 0xFFFF) != 15268) {
+    if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() and 0xFFFF) != 39720) {
         throw RuntimeException("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     }
     if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() and 0xFFFF) != 62385) {
@@ -1290,12 +1290,13 @@ public object FfiConverterString: FfiConverter<String, RustBuffer.ByValue> {
 public interface JobInterface {
 
     /**
-     * How many PEs the job has. Local.
+     * How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
      */
     fun `nPes`(): kotlin.Int
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+     * another thread takes.
      */
     fun `report`(): kotlin.String
 
@@ -1417,7 +1418,7 @@ open class Job: Disposable, AutoCloseable, JobInterface
 
 
     /**
-     * How many PEs the job has. Local.
+     * How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
      */override fun `nPes`(): kotlin.Int {
             return FfiConverterInt.lift(
     callWithHandle {
@@ -1433,7 +1434,8 @@ open class Job: Disposable, AutoCloseable, JobInterface
 
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
+     * another thread takes.
      */override fun `report`(): kotlin.String {
             return FfiConverterString.lift(
     callWithHandle {
