@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The longest time that PEs may be given to answer, in seconds.
 const LONGEST: f64 = 60.0;
+/// How long a PE may take to ask those of other hosts for a report.
+const ELSEWHERE: Duration = Duration::from_millis(600);
 
 /// The version of nvshmemrs that this library is from.
 #[uniffi::export]
@@ -104,14 +106,20 @@ impl Job {
         }
     }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+    /// Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
     pub fn report(&self) -> String {
-        match &*self.found() {
+        match &mut *self.found() {
             Found::Forming(inits) => {
                 let picture = board::forming(inits, |_| None);
                 picture.map_or_else(String::new, |picture| picture.to_string())
             }
-            Found::Joined(board, _) => board.report(),
+            Found::Joined(board, questions) => {
+                // What PEs of other hosts wait for is here once a PE of this host has asked them.
+                if (0..board.n_pes()).any(|pe| board.is_elsewhere(pe)) {
+                    board.ask(questions, ELSEWHERE);
+                }
+                board.report()
+            }
         }
     }
 }
@@ -149,7 +157,10 @@ fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snaps
     let mut memberships = Vec::new();
     let pes = picture.pes.into_iter().zip(&statuses).zip(told);
     let pes = pes.map(|((pe, status), told)| {
-        let (details, silence) = details(told.as_ref(), status, patience, &mut memberships);
+        let (details, mut silence) = details(told.as_ref(), status, patience, &mut memberships);
+        if board.is_elsewhere(pe.pe) {
+            silence = "it is on another host".into();
+        }
         Pe {
             pe: pe.pe,
             pid: pe.pid,

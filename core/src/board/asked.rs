@@ -5,7 +5,7 @@ use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::answer::{Answers, ask, job_number};
 use crate::job::process::pid_of;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
 /// How long to wait before PEs that have been asked are looked at again.
@@ -42,7 +42,8 @@ impl Board {
     /// in the job and waits for their answers for at most `patience`; of a PE that has not answered then, what it told before.
     ///
     /// A PE is asked through its watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of threads,
-    /// does not answer.
+    /// does not answer. PEs of other hosts are not asked for all that; but the first PE of this host asks them what they wait for, which
+    /// the board has then.
     pub fn ask(&self, questions: &mut Questions, patience: Duration) -> Vec<Option<Told>> {
         let start = now_ns();
         let job = self
@@ -51,7 +52,7 @@ impl Board {
         let n_pes = self.n_pes();
         questions.files.resize_with(n_pes as usize, || None);
         let mut pending: Vec<Pending> = (0..n_pes)
-            .filter(|&pe| self.is_there(pe))
+            .filter(|&pe| self.is_there(pe) && !self.is_elsewhere(pe))
             .map(|pe| Pending {
                 pe,
                 heard: false,
@@ -93,6 +94,16 @@ impl Board {
             })
         });
         told.collect()
+    }
+
+    /// Whether a PE is known to be on another host than this board.
+    pub fn is_elsewhere(&self, pe: Pe) -> bool {
+        let here = self.control.header().host.iter();
+        let there = self.control.pe(pe).host.iter();
+        let differs = here
+            .zip(there)
+            .any(|(here, there)| here.load(Relaxed) != there.load(Relaxed));
+        differs && self.is_there(pe)
     }
 
     /// Whether a PE has joined and has not ended.

@@ -609,7 +609,7 @@ public protocol JobProtocol: AnyObject, Sendable {
     func nPes()  -> Int32
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
      */
     func report()  -> String
 
@@ -692,7 +692,7 @@ open func nPes() -> Int32  {
 }
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
      */
 open func report() -> String  {
     return try!  FfiConverterString.lift(try! rustCall() {

@@ -107,7 +107,7 @@ class job {
     /// How many PEs the job has. Local.
     int n_pes() const { return found_->count(); }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+    /// Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
     std::string report() const { return std::string(found_->words()); }
 
   private:

@@ -2147,7 +2147,7 @@ class JobProtocol(typing.Protocol):
         raise NotImplementedError
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+        Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
 """
         raise NotImplementedError
     def snapshot(self, patience: float = 0.1) -> Snapshot:
@@ -2204,7 +2204,7 @@ class Job(JobProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+        Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),

@@ -1295,7 +1295,7 @@ public interface JobInterface {
     fun `nPes`(): kotlin.Int
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
      */
     fun `report`(): kotlin.String
 
@@ -1433,7 +1433,7 @@ open class Job: Disposable, AutoCloseable, JobInterface
 
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts.
      */override fun `report`(): kotlin.String {
             return FfiConverterString.lift(
     callWithHandle {
