@@ -8,6 +8,16 @@ impl Runtime {
         self.inner.ready()?;
         let tables = self.inner.transport.any().device_tables();
         tables.ok_or_else(|| {
+            let far = self.inner.control.far().and_then(|far| {
+                let hosts = far.hosts();
+                (0..hosts.n_pes()).find(|&pe| !hosts.is_near(pe))
+            });
+            if let Some(pe) = far {
+                let host = crate::board::on_host(&self.inner.control, pe);
+                return Error::NotSupported(format!(
+                    "kernels cannot use the heap of this job, because PE {pe}{host} is on another host, and its part has no address here"
+                ));
+            }
             let why = match self.inner.transport.notes() {
                 Some(_) => {
                     "the checker cannot see what they do: switch it off with NVSHMEMRS_CHECK=0"
@@ -29,7 +39,7 @@ impl Runtime {
     /// Local. NVSHMEM: the device state that `nvshmemx_cumodule_init` writes.
     ///
     /// # Errors
-    /// [`Error::NotSupported`] if kernels cannot use the heap: the job is checked.
+    /// [`Error::NotSupported`] if kernels cannot use the heap: the job is checked, or a PE is on another host.
     ///
     /// ```
     /// nvshmemrs::local::run(2, |rt| {

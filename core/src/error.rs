@@ -174,7 +174,7 @@ pub enum Error {
         pid: u32,
         /// How it left.
         how: &'static str,
-        /// Where it was waiting: " in barrier on WORLD", or nothing.
+        /// Where it was: " on host beta" if that is another host, " in barrier on WORLD" if it was waiting, or nothing.
         place: String,
         /// The call that noticed.
         operation: &'static str,

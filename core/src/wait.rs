@@ -116,7 +116,7 @@ impl Inner {
                     pe,
                     pid: pid_of(&self.control, pe),
                     how: "has called finalize",
-                    place: String::new(),
+                    place: board::on_host(&self.control, pe),
                     operation: operation.name(),
                     me: self.my_pe,
                 });
@@ -135,7 +135,7 @@ impl Inner {
         if let Ok(value) = ready() {
             return Ok(value);
         }
-        let far = self.control.far().is_some();
+        let far = self.reaches_out(&wait);
         for spin in 0..self.spins_for(&wait) {
             std::hint::spin_loop();
             if let Ok(value) = ready() {
@@ -194,6 +194,18 @@ impl Inner {
                 true,
             ) => 0,
             _ => self.spins.load(Relaxed),
+        }
+    }
+
+    /// Whether other hosts are to be heard meanwhile. A wait for PEs of this host leaves that to the network thread at first.
+    #[inline]
+    fn reaches_out(&self, wait: &Wait) -> bool {
+        match (self.control.far(), wait.target) {
+            (None, _) => false,
+            (Some(far), Target::Team { index, .. }) => {
+                !self.team_state(index).is_on_one_host(far.hosts())
+            }
+            (Some(_), _) => true,
         }
     }
 

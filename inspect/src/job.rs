@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The longest time that PEs may be given to answer, in seconds.
 const LONGEST: f64 = 60.0;
+/// How long a PE may take to ask those of other hosts for a report.
+const ELSEWHERE: Duration = Duration::from_millis(600);
 
 /// How far what the PEs share and what they tell may be apart in time.
 const APART: Duration = Duration::from_millis(20);
@@ -115,15 +117,22 @@ impl Job {
         }
     }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-    /// another thread takes.
+    /// Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+    /// that another thread takes.
     pub fn report(&self) -> String {
         match self.found() {
             Found::Forming(inits) => {
                 let picture = board::forming(&inits, |_| None);
                 picture.map_or_else(String::new, |picture| picture.to_string())
             }
-            Found::Joined(job) => job.board.report(),
+            Found::Joined(job) => {
+                let board = &job.board;
+                // What PEs of other hosts wait for is here once a PE of this host has asked them.
+                if has_others(board) {
+                    board.told(board.ask(), &mut Questions::default(), ELSEWHERE);
+                }
+                board.report()
+            }
         }
     }
 }
@@ -153,6 +162,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether some of the PEs are on other hosts.
+fn has_others(board: &Board) -> bool {
+    (0..board.n_pes()).any(|pe| board.is_elsewhere(pe))
+}
+
 /// A job whose PEs have joined.
 fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snapshot {
     let start = Instant::now();
@@ -160,7 +174,7 @@ fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snaps
     // Meanwhile the PEs put their answers together.
     let mut shared = (board.picture(), board.waits());
     let told = board.told(asked, questions, patience);
-    if start.elapsed() > APART {
+    if start.elapsed() > APART || has_others(board) {
         shared = (board.picture(), board.waits());
     }
     let (picture, waits) = shared;
@@ -180,7 +194,10 @@ fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snaps
     let mut memberships = Vec::new();
     let pes = picture.pes.into_iter().zip(&statuses).zip(told);
     let pes = pes.map(|((pe, status), told)| {
-        let (details, silence) = details(told.as_ref(), status, patience, &mut memberships);
+        let (details, mut silence) = details(told.as_ref(), status, patience, &mut memberships);
+        if board.is_elsewhere(pe.pe) {
+            silence = "it is on another host".into();
+        }
         Pe {
             pe: pe.pe,
             pid: pe.pid,

@@ -5,7 +5,7 @@ use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::answer::{Answers, ask, job_number};
 use crate::job::process::pid_of;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
 /// How long to wait before PEs that have been asked are looked at again.
@@ -54,10 +54,11 @@ impl Board {
     /// takes no time from them.
     ///
     /// A PE is asked through its watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of threads,
-    /// does not answer.
+    /// does not answer. PEs of other hosts are not asked for all that; but the first PE of this host asks them what they wait for, which
+    /// the board has when it has answered.
     pub fn ask(&self) -> Asked {
         let start = now_ns();
-        let there = (0..self.n_pes()).filter(|&pe| self.is_there(pe));
+        let there = (0..self.n_pes()).filter(|&pe| self.is_there(pe) && !self.is_elsewhere(pe));
         let asked = there.map(|pe| Pending {
             pe,
             heard: ask(&self.control, pe),
@@ -119,6 +120,16 @@ impl Board {
             })
         });
         told.collect()
+    }
+
+    /// Whether a PE is known to be on another host than this board.
+    pub fn is_elsewhere(&self, pe: Pe) -> bool {
+        let here = self.control.header().host.iter();
+        let there = self.control.pe(pe).host.iter();
+        let differs = here
+            .zip(there)
+            .any(|(here, there)| here.load(Relaxed) != there.load(Relaxed));
+        differs && self.is_there(pe)
     }
 
     /// Whether a PE has joined and has not ended.

@@ -37,7 +37,7 @@ pub use crate::job::state::State;
 pub use asked::{Asked, Questions, Told};
 pub use forming::{Forming, doing, forming};
 pub use picture::{PePicture, Picture};
-pub(crate) use picture::{detail, last_place};
+pub(crate) use picture::{detail, last_place, on_host};
 
 /// One PE on the board.
 #[derive(Clone, Debug)]

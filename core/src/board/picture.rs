@@ -137,15 +137,22 @@ impl Board {
     }
 }
 
-/// Where a PE that is gone was waiting: " in barrier on WORLD", or nothing.
+/// Where a PE of another host is: " on host beta"; of the own one, or where hosts have no names, nothing.
+pub(crate) fn on_host(control: &Control, pe: Pe) -> String {
+    let name = control.far().and_then(|far| far.hosts().name_of_other(pe));
+    name.map_or_else(String::new, |name| format!(" on host {name}"))
+}
+
+/// Where a PE that is gone was: " on host beta" if that is another one, " in barrier on WORLD" if it was waiting, or nothing.
 pub(crate) fn last_place(control: &Control, pe: Pe) -> String {
+    let host = on_host(control, pe);
     let places: Vec<String> = Board::of_job(control)
         .entries_of(pe)
         .map(|entry| place(&entry.wait))
         .collect();
     match places.as_slice() {
-        [] => String::new(),
-        places => format!(" in {}", places.join(" and in ")),
+        [] => host,
+        places => format!("{host} in {}", places.join(" and in ")),
     }
 }
 
@@ -178,7 +185,8 @@ pub(crate) fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, sinc
         let node = graph.node(pe);
         let waits_for: Vec<Pe> = node.needs().collect();
         let (process, doing) = (numbered(node.pid), node.doing(&board, 1));
-        text += &format!("; PE {pe} ({process}) {doing}");
+        let host = on_host(control, pe);
+        text += &format!("; PE {pe} ({process}){host} {doing}");
         if !waits_for.is_empty() {
             text += &format!(" and waits for {}", pes(&waits_for));
         }

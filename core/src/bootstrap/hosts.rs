@@ -23,6 +23,7 @@ use crate::transport::{self, Company};
 use crate::{Communicator, Error, InitAttr, MemoryKind, Pe, Result, Runtime, config};
 use nvshmemrs_wire::VERSION as WIRE;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,8 @@ pub(super) struct Called<'a> {
 const MAGIC: [u8; 8] = *b"nvshmRSh";
 /// Bytes of facts, in every version.
 const FACTS: usize = 512;
+/// Bytes of those that say why a PE cannot go on.
+const TROUBLE: usize = 320;
 /// Bytes of what a PE says of its place on its host.
 const SAID: usize = 512;
 
@@ -66,10 +69,13 @@ struct Facts {
     host_name: String,
     /// `u64::MAX`: the default.
     heap: u64,
+    /// The heap that a PE would have by default if it were alone on its host.
     default_heap: u64,
     memory: u32,
     check: bool,
     nonce: [u8; 32],
+    /// Why this PE cannot go on; empty: it can.
+    trouble: String,
 }
 
 impl Facts {
@@ -88,6 +94,7 @@ impl Facts {
         put(144, &self.layout.to_le_bytes());
         put(148, &self.wire.to_le_bytes());
         put(152, &self.nonce);
+        put(184, &text(&self.trouble, TROUBLE));
         bytes
     }
 
@@ -112,6 +119,7 @@ impl Facts {
             layout: four(144)?,
             wire: four(148)?,
             nonce: part(bytes, 152)?,
+            trouble: text(&part::<TROUBLE>(bytes, 184)?),
         })
     }
 }
@@ -173,12 +181,32 @@ fn verdict(all: &[Facts]) -> Result<u64> {
             "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
         ));
     }
-    let defaults = all.iter().map(|one| one.default_heap);
-    let default = defaults.fold(u64::MAX, u64::min);
     match first.heap {
-        u64::MAX => stride(default),
+        u64::MAX => stride(default_heap(all)),
         bytes => stride(bytes),
     }
+}
+
+/// The default heap of a job: what the host that has the least for each of its PEs has for one.
+fn default_heap(all: &[Facts]) -> u64 {
+    let mut pes: HashMap<Id, Pe> = HashMap::new();
+    for one in all {
+        *pes.entry(one.host).or_insert(0) += 1;
+    }
+    let share = |one: &Facts| machine::share_of_heap(one.default_heap, pes[&one.host]);
+    let least = all.iter().map(share).fold(u64::MAX, u64::min);
+    machine::fitting_heap(least, all.len() as Pe)
+}
+
+/// The error of another PE, which cannot go on.
+fn troubled(all: &[Facts]) -> Option<Error> {
+    let pe = all.iter().position(|one| !one.trouble.is_empty())?;
+    let Facts {
+        host_name, trouble, ..
+    } = &all[pe];
+    Some(Error::Bootstrap(format!(
+        "PE {pe} on host {host_name}: {trouble}"
+    )))
 }
 
 /// What a PE of a job on several hosts waits with until it is over.
@@ -282,12 +310,20 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
     };
     let ((pe, n_pes), network) = (wire.ranks(), wire.name());
     step.me = pe;
-    check_job(pe, n_pes)?;
+    let mut wire = wire;
+    if let Err(error) = check_job(pe, n_pes) {
+        return Err(part(&mut wire, error));
+    }
+    // What fails on this PE alone is told to all of them, who would wait for it.
     let origin = transport::of_process(resolved.memory, resolved.device, pe);
     let here = machine::here();
     let default_heap = match resolved.heap_bytes {
-        None => origin.default_heap(n_pes)?,
-        Some(_) => HEAP_UNIT,
+        None => origin.default_heap(1),
+        Some(_) => Ok(HEAP_UNIT),
+    };
+    let (default_heap, nonce, trouble) = match (default_heap, socket::nonce()) {
+        (Ok(heap), Ok(nonce)) => (heap, nonce, None),
+        (Err(error), _) | (_, Err(error)) => (0, [0; 32], Some(error)),
     };
     let facts = Facts {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -299,7 +335,8 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
         default_heap,
         memory: resolved.memory.number(),
         check: resolved.check.wanted(),
-        nonce: socket::nonce()?,
+        nonce,
+        trouble: trouble.as_ref().map(Error::to_string).unwrap_or_default(),
     };
     let (mut wire, said) = step.exchange(wire, facts.bytes().to_vec())?;
     let all: Option<Vec<Facts>> = said.iter().map(|bytes| Facts::read(bytes)).collect();
@@ -307,6 +344,9 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
         let why = "a process of this MPI job does not speak nvshmemrs's protocol, or another version of it";
         return Err(part(&mut wire, Error::Bootstrap(why.into())));
     };
+    if let Some(error) = trouble.or_else(|| troubled(&all)) {
+        return Err(part(&mut wire, error));
+    }
     let secret = config::set("NVSHMEMRS_SECRET").unwrap_or_default();
     let facts = Sha256::digest(said.concat());
     let own: Key = Key::new(&[called.identity.as_bytes(), &[0], secret.as_bytes()].concat());
@@ -322,7 +362,7 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
         return Err(part(&mut wire, error));
     }
     let ids: Vec<Id> = all.iter().map(|one| one.host).collect();
-    let hosts = Hosts::new(&ids, pe);
+    let hosts = Hosts::new(&ids, pe).named(|pe| all[pe as usize].host_name.clone());
     // Whoever meets here must have heard what all have said.
     let meeting = |host: &Id| Key::new(&[&own.prove(&[b"host", &facts, host])[..]].concat());
     if hosts.count() == 1 {
@@ -418,6 +458,7 @@ mod tests {
             default_heap: 1 << 30,
             memory: 0,
             check: false,
+            trouble: String::new(),
             nonce: [3; 32],
         }
     }
@@ -461,13 +502,30 @@ mod tests {
         }
     }
 
+    /// Each host's memory is shared by its own PEs, however many the job has.
     #[test]
     fn the_smallest_default_holds() {
-        let mut all = [facts("alpha"), facts("beta")];
-        for (one, default) in all.iter_mut().zip([8 << 20, 6 << 20]) {
-            (one.heap, one.default_heap) = (u64::MAX, default);
+        let names = ["alpha", "beta", "alpha", "alpha", "beta"];
+        let mut all = names.map(facts);
+        for one in &mut all {
+            let memory = if one.host_name == "alpha" { 96 } else { 80 };
+            (one.heap, one.default_heap) = (u64::MAX, memory << 20);
         }
-        assert_eq!(verdict(&all).unwrap(), 6 << 20);
+        assert_eq!(verdict(&all).unwrap(), 32 << 20);
+        assert_eq!(verdict(&all[..2]).unwrap(), 80 << 20);
+    }
+
+    #[test]
+    fn a_pe_that_cannot_go_on_is_named_with_its_host() {
+        let mut all = [facts("alpha"), facts("beta")];
+        assert!(troubled(&all).is_none());
+        all[1].trouble = "no random numbers".into();
+        let read = all.map(|one| Facts::read(&one.bytes()).unwrap());
+        let error = troubled(&read).unwrap().to_string();
+        assert!(
+            error.contains("PE 1 on host beta: no random numbers"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -3,14 +3,12 @@
 
 use super::{check_job, stride};
 use crate::job::block::Control;
-#[cfg(test)]
-use crate::job::hosts::Hosts;
 use crate::job::membership::{self, Membership};
 use crate::runtime::Resolved;
 #[cfg(test)]
 use crate::transport::Joined;
 #[cfg(test)]
-use crate::transport::remote::{self, tests::Pretended};
+use crate::transport::remote::tests::Pretended;
 use crate::transport::{self, Company, Origin};
 use crate::{Error, InitAttr, Pe, Result, Runtime};
 use std::sync::Mutex;
@@ -74,10 +72,7 @@ impl Job {
     fn reach_out(&self, me: Pe, control: Control, joined: Joined) -> Result<(Control, Joined)> {
         match &self.pretended {
             None => Ok((control, joined)),
-            Some((pretended, _)) => {
-                let hosts = Hosts::new(&pretended.ids, me);
-                remote::join(control, joined, pretended.hub.wire(me), hosts)
-            }
+            Some((pretended, _)) => pretended.join(me, control, joined),
         }
     }
 

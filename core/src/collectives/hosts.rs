@@ -37,6 +37,8 @@ impl Turn<'_> {
     pub(super) fn relay(&self, epoch: u64) -> Option<Box<Relay<'_>>> {
         match self.inner.control.far() {
             None => None,
+            // Nobody of another host is to be told.
+            Some(far) if self.team.is_on_one_host(far.hosts()) => None,
             Some(far) => self.relay_over(far, epoch),
         }
     }

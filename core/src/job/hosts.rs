@@ -14,6 +14,10 @@ pub(crate) struct Hosts {
     me: Pe,
     /// The number of PE `me` among those of its host.
     index: usize,
+    /// See [`range`](Hosts::range).
+    range: (Pe, u32),
+    /// The names of the hosts, for messages, where they are known.
+    names: Vec<String>,
 }
 
 impl Hosts {
@@ -32,12 +36,31 @@ impl Hosts {
         }
         let own = &pes[host_of[me as usize]];
         let index = own.iter().take_while(|&&pe| pe != me).count();
+        let range = match (own[0], own[own.len() - 1]) {
+            (first, last) if (last - first) as usize + 1 == own.len() => (first, own.len() as u32),
+            _ => (0, 0),
+        };
         Hosts {
             host_of,
             pes,
             me,
             index,
+            range,
+            names: Vec::new(),
         }
+    }
+
+    /// With the names of the PEs' hosts.
+    pub(crate) fn named(mut self, names: impl Fn(Pe) -> String) -> Hosts {
+        self.names = self.pes.iter().map(|pes| names(pes[0])).collect();
+        self
+    }
+
+    /// The name of the host of a PE, if that is another one than this PE's and has a name.
+    pub(crate) fn name_of_other(&self, pe: Pe) -> Option<&str> {
+        let host = self.of(pe);
+        let name = self.names.get(host).filter(|_| host != self.mine());
+        name.map(String::as_str)
     }
 
     /// How many hosts there are.
@@ -81,6 +104,18 @@ impl Hosts {
         self.pes(self.mine())
     }
 
+    /// The PEs of this PE's host as the first and how many there are, if they follow each other; else `(0, 0)`.
+    pub(crate) fn range(&self) -> (Pe, u32) {
+        self.range
+    }
+
+    /// Whether all PEs from one to another are known to be on this PE's host.
+    #[inline]
+    pub(crate) fn holds(&self, (one, other): (Pe, Pe)) -> bool {
+        let (first, count) = self.range;
+        [one, other].map(|pe| (pe.wrapping_sub(first) as u32) < count) == [true; 2]
+    }
+
     /// The other hosts, from the next one on.
     pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let (count, mine) = (self.count(), self.mine());
@@ -107,6 +142,14 @@ mod tests {
         assert_eq!([1, 5].map(|pe| hosts.of(pe)), [1, 1]);
         assert!(hosts.is_near(0) && !hosts.is_near(4));
         assert_eq!(hosts.others().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(
+            (hosts.range(), Hosts::new(&ids, 4).range()),
+            ((0, 0), (4, 1))
+        );
+        assert!(Hosts::new(&ids, 4).holds((4, 4)) && !Hosts::new(&ids, 4).holds((4, 5)));
+        let named = Hosts::new(&ids, 3).named(|pe| format!("h{pe}"));
+        let names = [0, 1, 4, 5].map(|pe| named.name_of_other(pe));
+        assert_eq!(names, [None, Some("h1"), Some("h4"), Some("h1")]);
         // The third PE of its host tells the first of two, and the only one.
         assert_eq!([1, 2].map(|host| hosts.receiver(host)), [1, 4]);
         let last = Hosts::new(&ids, 5);

@@ -1,5 +1,6 @@
 //! What the machine offers: memory, cores.
 
+use super::layout::HEAP_UNIT;
 use crate::config;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -84,10 +85,26 @@ pub fn total() -> u64 {
         .fold(total, u64::min)
 }
 
+/// The smallest heap per PE that is chosen when nobody says otherwise.
+const SMALLEST_HEAP: u64 = 16 << 20;
+/// Address space that the parts of all PEs of a job take at most by default. Each process maps all of them, on every host.
+const PARTS: u64 = 1 << 45;
+
 /// The symmetric heap per PE when nobody says otherwise: an equal share of the memory. It is address space; memory is
 /// taken when allocations need it.
 pub fn default_heap_bytes(n_pes: crate::Pe) -> u64 {
-    (total() / n_pes.max(1) as u64).max(16 << 20)
+    share_of_heap(total(), n_pes)
+}
+
+/// The share of a PE in the memory of a host, for so many PEs there.
+pub(crate) fn share_of_heap(memory: u64, n_pes: crate::Pe) -> u64 {
+    (memory / n_pes.max(1) as u64).max(SMALLEST_HEAP)
+}
+
+/// As much of `bytes` per PE as lets the parts of so many PEs fit the address space. A part is as long as two heaps.
+pub(crate) fn fitting_heap(bytes: u64, n_pes: crate::Pe) -> u64 {
+    let most = PARTS / 2 / n_pes.max(1) as u64;
+    bytes.min(most / HEAP_UNIT * HEAP_UNIT).max(SMALLEST_HEAP)
 }
 
 /// The memory limit of the control group that has the least left, and what is used of it, if there is one.
@@ -173,5 +190,18 @@ mod tests {
             "{available} {limit}"
         );
         assert!(super::default_heap_bytes(2) <= super::total());
+    }
+
+    #[test]
+    fn the_parts_of_many_pes_fit_the_address_space() {
+        use super::{HEAP_UNIT, fitting_heap, share_of_heap};
+        assert_eq!(share_of_heap(64 << 30, 8), 8 << 30);
+        assert_eq!(share_of_heap(64 << 20, 8), 16 << 20);
+        assert_eq!(fitting_heap(8 << 30, 64), 8 << 30);
+        let many = fitting_heap(1 << 40, 1000);
+        assert!(
+            many.is_multiple_of(HEAP_UNIT) && many * 2 * 1000 <= 1 << 45,
+            "{many}"
+        );
     }
 }

@@ -96,6 +96,20 @@ pub(super) fn place(block: &PeBlock, place: &Place) {
     }
 }
 
+/// Tells that a PE of another host is there: its process, and where it is, as its own host has it.
+pub(super) fn is_there(block: &PeBlock, pid: u32, token: u64, place: &[u64]) {
+    process(block, pid, 0, token);
+    for (word, value) in block.host.iter().chain(&block.gpu).zip(place) {
+        word.0.store(*value, Relaxed);
+    }
+    has_come(block, State::Active);
+}
+
+/// Tells that a PE of another host has come to a state, unless it has come further.
+pub(super) fn has_come(block: &PeBlock, state: State) {
+    block.state.0.fetch_max(state as u32, AcqRel);
+}
+
 /// Tells what a PE is doing.
 pub(crate) fn state(block: &PeBlock, state: State) {
     block.state.0.store(state as u32, Release);
@@ -185,6 +199,13 @@ pub(crate) fn unfreed(block: &PeBlock, lines: impl Iterator<Item = u64>, whole: 
     block.unfreed[0].0.store(whole, Release);
 }
 
+/// As [`unfreed`], of a PE of another host: all the words, or none.
+pub(super) fn unfreed_elsewhere(block: &PeBlock, words: &[u64]) {
+    for (word, value) in block.unfreed.iter().zip(words).rev() {
+        word.0.store(*value, Release);
+    }
+}
+
 /// Tells that a PE is a member of a team of `n_pes`, in which the next one is `next`.
 pub(crate) fn membership(block: &TeamBlock, next: Pe, n_pes: Pe) {
     block.next.0.store(next as u32, Relaxed);
@@ -271,25 +292,14 @@ pub(crate) fn arrival(slot: &Slot, epoch: u64, arrival: Arrival<'_>) {
     slot.epoch.0.store(epoch, Release);
 }
 
-/// Tells here, word by word, what a PE of another host has told there: where each word is, and whether it has 8 bytes.
+/// Tells here, word by word, what a PE of another host has told there: where each word is, and whether it has 8 bytes. Whoever sees a
+/// word sees those before it, also of earlier letters: the sender puts last what readers look at first.
 pub(super) fn mirrored<'a>(control: &Control, words: impl Iterator<Item = ((u64, bool), &'a u64)>) {
-    // What came before is seen before.
-    fence(Release);
+    let segment = control.segment();
     for ((offset, wide), &word) in words {
         match wide {
-            true => control
-                .segment()
-                .view::<Told64>(offset)
-                .0
-                .store(word, Relaxed),
-            false => {
-                let value = word as u32;
-                control
-                    .segment()
-                    .view::<Told32>(offset)
-                    .0
-                    .store(value, Relaxed);
-            }
+            true => segment.view::<Told64>(offset).0.store(word, Release),
+            false => segment.view::<Told32>(offset).0.store(word as u32, Release),
         }
     }
 }
@@ -445,9 +455,4 @@ pub(crate) fn to_free(list: &Freed, index: usize, id: u32) {
 /// Tells how many allocations are to be freed. Arriving in the epoch publishes it.
 pub(crate) fn count_to_free(list: &Freed, count: u32) {
     list.count.0.store(count, Relaxed);
-}
-
-/// Takes back [`count_to_free`]; how many there were.
-pub(crate) fn none_to_free(list: &Freed) -> u32 {
-    list.count.0.swap(0, Relaxed)
 }

@@ -4,7 +4,7 @@ use super::answer::answers;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::liveness::{self, Duties, Watchdog};
+use crate::job::liveness::{Duties, Watchdog};
 use crate::job::membership::Membership;
 use crate::job::places::Places;
 use crate::job::published::{Target, Wait};
@@ -143,7 +143,7 @@ impl Runtime {
             operation: Operation::Init,
             target: Target::Job,
         };
-        inner.wait(wait, || liveness::all_are(&inner.control, State::Active))?;
+        inner.wait_for_all(wait, State::Active)?;
         if let Some(word) = &inner.word {
             word.take_part(Part::Joined);
         }

@@ -36,7 +36,10 @@ impl Inner {
             operation: Operation::Finalize,
             target: Target::Job,
         };
-        let result = self.wait(wait, || liveness::all_are(&self.control, State::Finalizing));
+        let result = self.wait_for_all(wait, State::Finalizing);
+        if let (Some(far), Ok(())) = (self.control.far(), &result) {
+            far.meets();
+        }
         if let Some(report) = report {
             self.write_unfreed(&report, result.is_ok());
         }
@@ -51,6 +54,19 @@ impl Inner {
             Err(error) => format!("finalized, but {error}"),
         });
         drained.and(completed).and(result).and(checked).and(kernels)
+    }
+
+    /// Waits until all PEs have come to a state, and tells them on meanwhile.
+    pub(super) fn wait_for_all(&self, wait: Wait, state: State) -> Result<()> {
+        let mut rounds = self.control.far().map(|far| far.rounds(state));
+        self.wait(wait, || {
+            let all = liveness::all_are(&self.control, state);
+            // After the look: the last one to come is told on, too.
+            if let Some(rounds) = &mut rounds {
+                rounds.go_on(&self.control);
+            }
+            all
+        })
     }
 
     /// An error if the checker has found something on any PE that has come to finalize.

@@ -16,9 +16,6 @@ impl Inner {
         let report = Report::new(&self.unfreed(ledger));
         let lines = report.lines.iter().map(|line| digest(line));
         tell::unfreed(self.control.pe(self.my_pe), lines, digest(&report.whole()));
-        if let Some(far) = self.control.far() {
-            far.unfreed(&self.control);
-        }
         Some(report)
     }
 

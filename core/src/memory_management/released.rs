@@ -52,11 +52,12 @@ impl Inner {
         }
     }
 
-    /// Takes the decision back, because the allocation failed before anybody freed.
+    /// Takes the decision back, because the allocation failed before anybody freed. What is posted stays, and nobody reads it before it
+    /// is posted anew: other hosts have it, too, and must then be told.
     pub(super) fn undo_releases(&self, epoch: u64) {
         let header = self.control.header();
         let list = &header.freed[(epoch & 1) as usize];
-        let count = (tell::none_to_free(list) as usize).min(MAX_FREED);
+        let count = (list.count.load(Relaxed) as usize).min(MAX_FREED);
         for id in &list.ids[..count] {
             let id = id.load(Relaxed);
             if id < MAX_ALLOCATIONS {

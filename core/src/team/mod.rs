@@ -10,6 +10,7 @@ mod groups;
 pub(crate) use groups::{Grouped, Groups};
 
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
+use crate::job::hosts::Hosts;
 use crate::job::team::NAMES;
 use crate::job::tell;
 use crate::{Error, Pe, Result};
@@ -244,6 +245,19 @@ impl TeamState {
     #[inline(always)]
     pub(crate) fn strided_pe(&self, member: Pe) -> Pe {
         self.start.load(Relaxed) + member * self.stride.load(Relaxed)
+    }
+
+    /// The first and the last member, where a stride describes those between.
+    #[inline(always)]
+    fn ends(&self) -> Option<(Pe, Pe)> {
+        let last = self.n_pes() - 1;
+        (!self.listed.load(Relaxed)).then(|| (self.strided_pe(0), self.strided_pe(last)))
+    }
+
+    /// Whether all members are known to be on this PE's host, in a job on several.
+    #[inline]
+    pub(crate) fn is_on_one_host(&self, hosts: &Hosts) -> bool {
+        self.ends().is_some_and(|ends| hosts.holds(ends))
     }
 
     /// The members, where no stride describes them.

@@ -6,6 +6,7 @@
 //! at a word that is waited for) goes to the transport proper, [`own`](Route::own).
 
 use super::host::HostTransport;
+use super::remote::RemoteTransport;
 use super::{
     Atomic, Call, Collectives, Found, Lane, Nbi, Notes, Search, SignalUpdate, Streams, Transport,
     Width,
@@ -18,11 +19,14 @@ use crate::{Pe, Result};
 use bytemuck::Pod;
 use std::panic::Location;
 
-/// The transport of a runtime.
+/// The transport of a runtime. A number says which one it is, so that one comparison tells: the compiler would hide it in a field.
+#[repr(u64)]
 pub(crate) enum Route {
     /// Host memory. Not behind a table of functions: an 8-byte put takes a few nanoseconds, and an indirect call would be a good
     /// part of them.
     Host(HostTransport),
+    /// Host memory of several hosts. What stays on this one is as in [`Host`](Route::Host), and as near.
+    Hosts(RemoteTransport),
     /// Any other.
     Other(Box<dyn Transport>),
 }
@@ -36,6 +40,7 @@ impl Route {
     pub(crate) fn any(&self) -> &dyn Transport {
         match self {
             Route::Host(host) => host,
+            Route::Hosts(hosts) => hosts,
             Route::Other(other) => &**other,
         }
     }
@@ -44,6 +49,7 @@ impl Route {
     pub(crate) fn boxed(self) -> Box<dyn Transport> {
         match self {
             Route::Host(host) => Box::new(host),
+            Route::Hosts(hosts) => Box::new(hosts),
             Route::Other(other) => other,
         }
     }
@@ -53,6 +59,7 @@ impl Route {
     pub(crate) fn own(&self) -> Own<'_> {
         match self {
             Route::Host(host) => Own::Host(host),
+            Route::Hosts(hosts) => Own::Hosts(hosts),
             Route::Other(other) => {
                 rarely();
                 Own::Other(other.wrapped().unwrap_or(&**other))
@@ -64,7 +71,7 @@ impl Route {
     #[inline(always)]
     pub(crate) fn notes(&self) -> Option<&dyn Notes> {
         match self {
-            Route::Host(_) => None,
+            Route::Host(_) | Route::Hosts(_) => None,
             Route::Other(other) => {
                 rarely();
                 other.notes()
@@ -76,7 +83,7 @@ impl Route {
     #[inline(always)]
     pub(crate) fn collectives(&self) -> Option<&dyn Collectives> {
         match self {
-            Route::Host(_) => None,
+            Route::Host(_) | Route::Hosts(_) => None,
             Route::Other(other) => {
                 rarely();
                 other.collectives()
@@ -92,7 +99,7 @@ impl Route {
         search: impl FnOnce() -> Search<'a>,
     ) -> Option<Result<Found>> {
         match (self, lane) {
-            (Route::Host(_), _) | (_, Lane::Blocking) => None,
+            (Route::Host(_) | Route::Hosts(_), _) | (_, Lane::Blocking) => None,
             (Route::Other(other), Lane::Stream(_)) => {
                 rarely();
                 other.search(lane, &search())
@@ -107,8 +114,10 @@ impl Route {
 
     /// A wait goes on; what is held back may be delivered meanwhile.
     pub(crate) fn progress(&self) {
-        if let Route::Other(other) = self {
-            other.progress();
+        match self {
+            Route::Host(_) => {}
+            Route::Hosts(hosts) => hosts.progress(),
+            Route::Other(other) => other.progress(),
         }
     }
 
@@ -140,13 +149,15 @@ impl Route {
         value: T,
         called: Operation,
     ) -> Result<()> {
+        let on_host = |host: &HostTransport| host.put(pe, dest, LocalSource::from(&[value]));
         match self {
-            Route::Host(host) => {
-                host.put(pe, dest, LocalSource::from(&[value]));
-                Ok(())
-            }
-            Route::Other(other) => put_value(&**other, here(lane, called), pe, dest, value),
+            Route::Host(host) => on_host(host),
+            elsewhere => match elsewhere.here(|hosts| hosts.is_near(pe)) {
+                Ok(host) => on_host(host),
+                Err(other) => return put_value(other, here(lane, called), pe, dest, value),
+            },
         }
+        Ok(())
     }
 
     /// A get of a value of at most 16 bytes.
@@ -159,13 +170,33 @@ impl Route {
         source: u64,
         called: Operation,
     ) -> Result<T> {
+        let on_host = |host: &HostTransport| {
+            let mut value = [T::zeroed()];
+            host.get(pe, source, LocalDest::from(&mut value));
+            Ok(value[0])
+        };
         match self {
-            Route::Host(host) => {
-                let mut value = [T::zeroed()];
-                host.get(pe, source, LocalDest::from(&mut value));
-                Ok(value[0])
-            }
-            Route::Other(other) => get_value(&**other, here(lane, called), pe, source),
+            Route::Host(host) => on_host(host),
+            elsewhere => match elsewhere.here(|hosts| hosts.is_near(pe)) {
+                Ok(host) => on_host(host),
+                Err(other) => get_value(other, here(lane, called), pe, source),
+            },
+        }
+    }
+
+    /// The host transport, if what is to be done stays on this host: in a job on several hosts `near` says whether it does. In a job on
+    /// one host it is not asked: the branch of that one stays as short as if there were no other.
+    #[inline(always)]
+    fn here(
+        &self,
+        near: impl FnOnce(&RemoteTransport) -> bool,
+    ) -> std::result::Result<&HostTransport, &dyn Transport> {
+        rarely();
+        match self {
+            Route::Host(host) => Ok(host),
+            Route::Hosts(hosts) if near(hosts) => Ok(hosts.near()),
+            Route::Hosts(hosts) => Err(hosts),
+            Route::Other(other) => Err(&**other),
         }
     }
 }
@@ -201,6 +232,7 @@ macro_rules! operations {
     ($(
         $(#[$about:meta])*
         fn $name:ident / $rarely:ident($($argument:ident: $kind:ty),*) -> $out:ty {
+            near: |$hosts:ident| $near:expr,
             host: |$host:ident| $on_host:expr,
             other: |$other:ident, $call:ident| $elsewhere:expr $(,)?
         }
@@ -221,7 +253,10 @@ macro_rules! operations {
             pub(crate) fn $name(&self, lane: Lane, $($argument: $kind,)* called: Operation) -> Result<$out> {
                 match self {
                     Route::Host($host) => Ok($on_host),
-                    Route::Other(other) => $rarely(&**other, here(lane, called), $($argument),*),
+                    elsewhere => match elsewhere.here(|$hosts| $near) {
+                        Ok($host) => Ok($on_host),
+                        Err(other) => $rarely(other, here(lane, called), $($argument),*),
+                    },
                 }
             }
         }
@@ -232,48 +267,56 @@ macro_rules! operations {
 operations! {
     /// See [`Transport::put`].
     fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.put(pe, dest, source),
         other: |other, call| other.put(call, pe, dest, source, Nbi::No),
     }
 
     /// See [`Transport::get`].
     fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.get(pe, source, dest),
         other: |other, call| other.get(call, pe, source, dest, Nbi::No),
     }
 
     /// See [`Transport::put`]. `lasts`: the source may be read until quiet.
     fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.put(pe, dest, source),
         other: |other, call| other.put(call, pe, dest, source, Nbi::Yes { lasts }),
     }
 
     /// See [`Transport::get`]. `lasts`: `dest` may be written until quiet.
     fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.get(pe, source, dest),
         other: |other, call| other.get(call, pe, source, dest, Nbi::Yes { lasts }),
     }
 
     /// See [`Transport::put_blocks`].
     fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.put_blocks(pe, dest, source, transfer),
         other: |other, call| other.put_blocks(call, pe, dest, source, transfer),
     }
 
     /// See [`Transport::get_blocks`].
     fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.get_blocks(pe, source, dest, transfer),
         other: |other, call| other.get_blocks(call, pe, source, dest, transfer),
     }
 
     /// See [`Transport::atomic`].
     fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.atomic(pe, offset, width, operation),
         other: |other, call| other.atomic(call, pe, offset, width, operation, true),
     }
 
     /// As [`atomic`](Route::atomic), for who does not want the old value.
     fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| {
             host.atomic(pe, offset, width, operation);
         },
@@ -282,6 +325,7 @@ operations! {
 
     /// See [`Transport::signal`].
     fn signal / signal_elsewhere(pe: Pe, update: SignalUpdate) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| host.signal(pe, update.offset, update.value, update.op),
         other: |other, call| other.signal(call, pe, update),
     }
@@ -290,6 +334,7 @@ operations! {
     fn put_signal / put_signal_elsewhere(
         pe: Pe, dest: u64, source: LocalSource<'_>, update: SignalUpdate, nbi: Nbi
     ) -> () {
+        near: |hosts| hosts.is_near(pe),
         host: |host| {
             host.put(pe, dest, source);
             host.signal(pe, update.offset, update.value, update.op);
@@ -299,30 +344,35 @@ operations! {
 
     /// See [`Transport::read`].
     fn read / read_elsewhere(me: Pe, source: SymRange, dest: LocalDest<'_>) -> () {
+        near: |hosts| hosts.is_near(me),
         host: |host| host.get(me, source.offset(), dest),
         other: |other, call| other.read(call, me, source, dest),
     }
 
     /// See [`Transport::write`].
     fn write / write_elsewhere(me: Pe, dest: SymRange, source: LocalSource<'_>) -> () {
+        near: |hosts| hosts.is_near(me),
         host: |host| host.put(me, dest.offset(), source),
         other: |other, call| other.write(call, me, dest, source),
     }
 
     /// See [`Transport::fence`].
     fn fence / fence_elsewhere() -> () {
+        near: |hosts| hosts.is_idle(),
         host: |host| host.fence(),
         other: |other, call| other.fence(call.lane),
     }
 
     /// See [`Transport::quiet`].
     fn quiet / quiet_elsewhere() -> () {
+        near: |hosts| hosts.is_idle(),
         host: |host| host.quiet(),
         other: |other, call| other.quiet(call),
     }
 
     /// See [`Transport::quiet_before_release`].
     fn quiet_before_release / quiet_before_release_elsewhere() -> () {
+        near: |hosts| hosts.is_idle(),
         // The release itself orders the stores that came before it.
         host: |_host| (),
         other: |other, call| other.quiet_before_release(call),
@@ -334,6 +384,7 @@ operations! {
 #[derive(Clone, Copy)]
 pub(crate) enum Own<'a> {
     Host(&'a HostTransport),
+    Hosts(&'a RemoteTransport),
     Other(&'a dyn Transport),
 }
 
@@ -359,14 +410,17 @@ fn kept<T: Default>(
 /// Writes what the library does for its own ends.
 macro_rules! own {
     ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),*) -> $out:ty
-        = |$host:ident| $on_host:expr, |$other:ident| $elsewhere:expr;)*) => {
+        = |$hosts:ident| $near:expr, |$host:ident| $on_host:expr, |$other:ident| $elsewhere:expr;)*) => {
         impl Own<'_> { $(
             $(#[$about])*
             #[inline(always)]
             pub(crate) fn $name(self, $($argument: $kind),*) -> $out {
                 match self {
                     Own::Host($host) => $on_host,
-                    Own::Other(other) => kept(other, |$other| $elsewhere),
+                    elsewhere => match elsewhere.here(|$hosts| $near) {
+                        Ok($host) => $on_host,
+                        Err(other) => kept(other, |$other| $elsewhere),
+                    },
                 }
             }
         )* }
@@ -376,43 +430,61 @@ macro_rules! own {
 own! {
     /// See [`Transport::put`].
     fn put(pe: Pe, dest: u64, source: LocalSource<'_>) -> ()
-        = |host| host.put(pe, dest, source), |other| other.put(own_call(Operation::Put), pe, dest, source, Nbi::No);
+        = |hosts| hosts.is_near(pe), |host| host.put(pe, dest, source), |other| other.put(own_call(Operation::Put), pe, dest, source, Nbi::No);
     /// See [`Transport::get`].
     fn get(pe: Pe, source: u64, dest: LocalDest<'_>) -> ()
-        = |host| host.get(pe, source, dest), |other| other.get(own_call(Operation::Get), pe, source, dest, Nbi::No);
+        = |hosts| hosts.is_near(pe), |host| host.get(pe, source, dest), |other| other.get(own_call(Operation::Get), pe, source, dest, Nbi::No);
     /// See [`Transport::copy`].
     fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
-        = |host| host.copy(to, dest, from, source, bytes), |other| other.copy(to, dest, from, source, bytes);
+        = |hosts| hosts.is_near(to) && hosts.is_near(from), |host| host.copy(to, dest, from, source, bytes), |other| other.copy(to, dest, from, source, bytes);
     /// See [`Transport::atomic`].
     fn atomic(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64
-        = |host| host.atomic(pe, offset, width, operation),
+        = |hosts| hosts.is_near(pe), |host| host.atomic(pe, offset, width, operation),
         |other| other.atomic(own_call(operation.fetching()), pe, offset, width, operation, true);
     /// See [`Transport::load`].
     fn load(called: Operation, offset: u64, bytes: usize) -> u64
-        = |host| host.load(offset, bytes), |other| other.load(called, offset, bytes);
+        = |_hosts| true, |host| host.load(offset, bytes), |other| other.load(called, offset, bytes);
     /// See [`Transport::signal`].
     fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
-        = |host| host.signal(pe, offset, value, op),
+        = |hosts| hosts.is_near(pe), |host| host.signal(pe, offset, value, op),
         |other| other.signal(own_call(Operation::SignalOp), pe, SignalUpdate { offset, value, op });
     /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
     fn signal_fetch(called: Operation, offset: u64) -> u64
-        = |host| host.load(offset, size_of::<u64>()), |other| other.load(called, offset, size_of::<u64>());
+        = |_hosts| true, |host| host.load(offset, size_of::<u64>()), |other| other.load(called, offset, size_of::<u64>());
     /// See [`Transport::fence`].
-    fn fence() -> () = |host| host.fence(), |other| other.fence(Lane::Blocking);
+    fn fence() -> () = |hosts| hosts.is_idle(), |host| host.fence(), |other| other.fence(Lane::Blocking);
     /// See [`Transport::quiet`].
-    fn quiet() -> () = |host| host.quiet(), |other| other.quiet(own_call(Operation::Quiet));
+    fn quiet() -> () = |hosts| hosts.is_idle(), |host| host.quiet(), |other| other.quiet(own_call(Operation::Quiet));
     /// See [`Transport::quiet_before_release`].
-    fn quiet_before_release() -> () = |_host| (), |other| other.quiet_before_release(own_call(Operation::Quiet));
+    fn quiet_before_release() -> () = |hosts| hosts.is_idle(), |_host| (), |other| other.quiet_before_release(own_call(Operation::Quiet));
     /// See [`Transport::zero`].
-    fn zero(range: SymRange) -> () = |host| host.zero(range), |other| other.zero(range);
+    fn zero(range: SymRange) -> () = |_hosts| true, |host| host.zero(range), |other| other.zero(range);
 }
 
-impl Own<'_> {
+impl<'a> Own<'a> {
+    /// As [`Route::here`].
+    #[inline(always)]
+    fn here(
+        self,
+        near: impl FnOnce(&RemoteTransport) -> bool,
+    ) -> std::result::Result<&'a HostTransport, &'a dyn Transport> {
+        match self {
+            Own::Host(host) => Ok(host),
+            Own::Hosts(hosts) if near(hosts) => Ok(hosts.near()),
+            Own::Hosts(hosts) => {
+                rarely();
+                Err(hosts)
+            }
+            Own::Other(other) => Err(other),
+        }
+    }
+
     /// See [`Transport::failure`].
     #[inline(always)]
     pub(crate) fn failure(self) -> Result<()> {
         match self {
             Own::Host(_) => Ok(()),
+            Own::Hosts(hosts) => hosts.failure(),
             Own::Other(other) => other.failure(),
         }
     }
@@ -421,7 +493,7 @@ impl Own<'_> {
     #[inline(always)]
     pub(crate) fn looks_are_slow(self) -> bool {
         match self {
-            Own::Host(_) => false,
+            Own::Host(_) | Own::Hosts(_) => false,
             Own::Other(other) => other.looks_are_slow(),
         }
     }

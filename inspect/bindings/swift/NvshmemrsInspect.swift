@@ -609,8 +609,8 @@ public protocol JobProtocol: AnyObject, Sendable {
     func nPes()  -> Int32
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-     * another thread takes.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+     * that another thread takes.
      */
     func report()  -> String
 
@@ -693,8 +693,8 @@ open func nPes() -> Int32  {
 }
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-     * another thread takes.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+     * that another thread takes.
      */
 open func report() -> String  {
     return try!  FfiConverterString.lift(try! rustCall() {
@@ -2842,7 +2842,7 @@ private let initializationResult: InitializationResult = {
     if (uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 43484) {
         return InitializationResult.apiChecksumMismatch
     }
-    if (uniffi_nvshmemrs_inspect_checksum_method_job_report() != 39720) {
+    if (uniffi_nvshmemrs_inspect_checksum_method_job_report() != 59710) {
         return InitializationResult.apiChecksumMismatch
     }
     if (uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() != 62385) {

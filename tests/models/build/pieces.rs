@@ -61,7 +61,6 @@ pub(crate) const PIECES: &[Piece] = &[
             "fn chosen",
             "fn to_free",
             "fn count_to_free",
-            "fn none_to_free",
         ],
         mutants: &[
             mutant("fn wait", "fence(Release);", "if !weak(\"board: no fence of the writer\") { fence(Release); }"),
@@ -385,8 +384,8 @@ pub(crate) const PIECES: &[Piece] = &[
             ),
             mutant(
                 "Inner::undo_releases",
-                "(tell::none_to_free(list) as usize)",
-                "(if weak(\"release: not undone\") { 0 } else { tell::none_to_free(list) as usize })",
+                "(list.count.load(Relaxed) as usize)",
+                "(if weak(\"release: not undone\") { 0 } else { list.count.load(Relaxed) as usize })",
             ),
             mutant("Inner::release", "before + 1 == self.n_pes as u32", "before + 1 == self.n_pes as u32 - weak(\"release: one is not asked\") as u32"),
             mutant("Inner::is_released", "== self.n_pes as u32", ">= self.n_pes as u32 - weak(\"release: one is not asked\") as u32"),

@@ -41,7 +41,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 14] = [
+const TEXTS: [(&str, &str); 15] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),

@@ -109,8 +109,8 @@ class job {
     /// How many PEs the job has. Local; does not wait for a snapshot that another thread takes.
     int n_pes() const { return found().count(); }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a
-    /// snapshot that another thread takes.
+    /// Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait
+    /// for a snapshot that another thread takes.
     std::string report() const { return std::string(found().words()); }
 
   private:

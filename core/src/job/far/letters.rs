@@ -1,6 +1,6 @@
 //! Letters as words, and what is done when one arrives.
 
-use super::{Far, reports};
+use super::{Far, reports, rounds};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::block::{Control, MAX_ALLOCATIONS, MAX_TEAMS, PAYLOAD_WORDS};
@@ -37,8 +37,8 @@ pub(super) enum Kind {
     Teams = 10,
     /// A question has been answered: its number.
     Told = 11,
-    /// A PE finalizes: which one; of each of its teams the number, and the last epoch that it has come to.
-    Last = 12,
+    /// PEs of other hosts than the receiver's have come to a state: see [`rounds`](super::rounds).
+    Come = 12,
 }
 
 const KINDS: [Kind; 12] = [
@@ -53,7 +53,7 @@ const KINDS: [Kind; 12] = [
     Kind::Waits,
     Kind::Teams,
     Kind::Told,
-    Kind::Last,
+    Kind::Come,
 ];
 
 /// A run of words as one: where it begins, and its length in units of 4 bytes.
@@ -244,12 +244,9 @@ pub(crate) fn open(control: &Control, far: &Far, from: Pe, letter: &[u64]) -> Op
             reports::take_teams(control, pe, std::mem::take(&mut rest.0))?;
         }
         Kind::Told => far.told(rest.next()?),
-        Kind::Last => {
-            let pe = rest.pe(hosts).filter(|&pe| is_theirs(pe))?;
-            while let Some(team) = rest.next() {
-                let epoch = rest.next().filter(|_| team < MAX_TEAMS as u64)?;
-                tell::last_elsewhere(control.team(team as u32, pe), epoch);
-            }
+        Kind::Come => {
+            rounds::take_come(control, far, std::mem::take(&mut rest.0))?;
+            bell::ring_team(control);
         }
     }
     rest.0.is_empty().then_some(())

@@ -4,15 +4,18 @@
 //! What a PE tells it writes to the block of its own host, and sends a letter to one PE of each other host, whose network thread
 //! writes the same to the block there. Letters from one PE to one host are opened in order. What only reports read is not sent.
 //!
+//! That a PE is there, and that it finalizes, travel in [`rounds`], as all PEs tell it at about the same time.
+//!
 //! A letter is a few words: what it is, then its contents. [`open`] checks each part before it writes it: a PE may only change what mirrors the PEs
 //! of its own host, and a letter that says anything else is an error that names its sender.
 
 mod letters;
 mod reports;
+mod rounds;
 
 pub(crate) use letters::{Arrived, open};
 
-use super::block::{Control, Freed, JoinSlot, MAX_TEAMS, PeBlock};
+use super::block::{Control, Freed, JoinSlot, PeBlock};
 use super::hosts::Hosts;
 use super::state::State;
 use super::tell::{Told32, Told64};
@@ -21,6 +24,7 @@ use crate::clock::now_ns;
 use letters::Kind;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Teams in one letter.
@@ -46,6 +50,10 @@ pub(crate) struct Far {
     hosts: Hosts,
     courier: Arc<dyn Courier>,
     asked: reports::Asked,
+    heard: rounds::Heard,
+    met: AtomicBool,
+    /// Whether this PE waits for rounds as long as they take.
+    patient: AtomicBool,
 }
 
 impl fmt::Debug for Far {
@@ -86,6 +94,9 @@ impl Far {
             hosts,
             courier,
             asked: reports::Asked::default(),
+            heard: rounds::Heard::default(),
+            met: AtomicBool::new(false),
+            patient: AtomicBool::new(false),
         }
     }
 
@@ -109,41 +120,26 @@ impl Far {
         self.courier.settle();
     }
 
-    /// Tells that this PE is there, and where.
-    pub(crate) fn introduce(&self, control: &Control) {
+    /// Tells that this PE has finalized, where somebody may wait for it. What it came to before, all hear of in [`rounds`].
+    pub(crate) fn state(&self, control: &Control) {
         let block = control.pe(self.hosts.me());
-        // The namespace stays 0: elsewhere its number names another one, or none.
-        let spans = [
-            Span::of(control, &block.pid),
-            Span::of(control, &block.process),
-            Span::from_to(control, &block.host, &block.gpu),
-            Span::of(control, &block.state),
-        ];
-        self.send_all(&words(control, &spans));
+        // Who has seen all PEs in finalize waits for PE 0 only, if that writes a list first.
+        let writes = self.hosts.me() == 0 && block.unfreed[0].load(Relaxed) != 0;
+        if state(block) == State::Finalized && (writes || !self.has_met()) {
+            // Who has not met the others may not have said so before.
+            self.rounds(State::Finalizing).tell_all(control);
+            self.send_all(&words(control, &[Span::of(control, &block.state)]));
+        }
     }
 
-    /// Tells what this PE is doing. Before it says that it finalizes, it says how far it has come in its teams: its last arrivals may be
-    /// on their way, by other PEs.
-    pub(crate) fn state(&self, control: &Control) {
-        let me = self.hosts.me();
-        if state(control.pe(me)) == State::Finalizing {
-            let come = (0..MAX_TEAMS as u32).filter_map(|team| {
-                let row = control.row(team);
-                // A slot may say that the PE has gone on, which is no arrival.
-                let marks = [0, 1].map(|turn| control.slot(row, me, turn).epoch.load(Relaxed));
-                let own = |(turn, mark): (usize, u64)| (mark & 1 == turn as u64).then_some(mark);
-                let last = marks.into_iter().enumerate().filter_map(own).max()?;
-                let there = control.team(team, me).n_pes.load(Relaxed) > 0 && last > 0;
-                there.then(|| [u64::from(team), last])
-            });
-            for some in come.collect::<Vec<_>>().chunks(TEAMS) {
-                let mut letter = vec![Kind::Last as u64, me as u64];
-                letter.extend(some.as_flattened());
-                self.send_all(&letter);
-            }
-        }
-        let block = control.pe(self.hosts.me());
-        self.send_all(&words(control, &[Span::of(control, &block.state)]));
+    /// All PEs have come to finalize.
+    pub(crate) fn meets(&self) {
+        self.met.store(true, Relaxed);
+    }
+
+    /// Whether all PEs have come to finalize, as this one has seen: none of them is missed any more.
+    pub(crate) fn has_met(&self) -> bool {
+        self.met.load(Relaxed)
     }
 
     /// Tells one other host that this PE runs: the next one on which there are PEs to hear it.
@@ -158,17 +154,6 @@ impl Far {
             let block = control.pe(self.hosts.me());
             self.send(host, &words(control, &[Span::of(control, &block.beats)]));
         }
-    }
-
-    /// Tells what this PE has not freed.
-    pub(crate) fn unfreed(&self, control: &Control) {
-        let block = control.pe(self.hosts.me());
-        let (first, rest) = (&block.unfreed[0], &block.unfreed[1..]);
-        let rest = match (rest.first(), rest.last()) {
-            (Some(one), Some(last)) => Span::from_to(control, one, last),
-            _ => Span::of(control, first),
-        };
-        self.send_all(&words(control, &[rest, Span::of(control, first)]));
     }
 
     /// Tells what the thread in a seat looks for, offers, and how far it has come.

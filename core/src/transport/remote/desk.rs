@@ -66,6 +66,8 @@ struct Ticket {
 #[derive(Default)]
 pub(super) struct Desk {
     tickets: Mutex<(u64, BTreeMap<u64, Ticket>)>,
+    /// How many of them only quiet waits for.
+    nbi: AtomicU64,
 }
 
 impl Desk {
@@ -82,7 +84,21 @@ impl Desk {
             nbi,
         };
         tickets.1.insert(number, ticket);
+        self.nbi.fetch_add(u64::from(nbi), Relaxed);
         (number, answer)
+    }
+
+    /// Whether quiet has nothing to wait for here.
+    #[inline(always)]
+    pub(super) fn is_clear(&self) -> bool {
+        self.nbi.load(Acquire) == 0
+    }
+
+    /// Takes a ticket out. What came for it is in its place.
+    fn remove(&self, tickets: &mut BTreeMap<u64, Ticket>, number: u64) -> Option<Ticket> {
+        let ticket = tickets.remove(&number)?;
+        self.nbi.fetch_sub(u64::from(ticket.nbi), Release);
+        Some(ticket)
     }
 
     /// Takes an answer of `pe`. None: it makes no sense. Who has given up does not want it.
@@ -110,20 +126,20 @@ impl Desk {
                 ticket.answer.give(word?);
             }
         }
-        tickets.1.remove(&number);
+        self.remove(&mut tickets.1, number);
         Some(())
     }
 
     /// What a ticket stands for has come by itself.
     pub(super) fn came(&self, number: u64) {
-        if let Some(ticket) = lock(&self.tickets).1.remove(&number) {
+        if let Some(ticket) = self.remove(&mut lock(&self.tickets).1, number) {
             ticket.answer.give(0);
         }
     }
 
     /// Takes a ticket back: from here on nothing is written for it.
     pub(super) fn forget(&self, number: u64) {
-        lock(&self.tickets).1.remove(&number);
+        self.remove(&mut lock(&self.tickets).1, number);
     }
 
     /// The number of the last ticket.
@@ -151,6 +167,7 @@ mod tests {
         let (first, answer) = desk.ticket(2, Some(place), true);
         let (second, word) = desk.ticket(1, None, false);
         assert_eq!(desk.missing(desk.last()), Some((first, 2)));
+        assert!(!desk.is_clear());
         // From another PE, of another length, for a ticket that nobody has.
         assert_eq!(desk.answered(1, first, &[7; 4]), None);
         assert_eq!(desk.answered(2, first, &[7; 5]), None);
@@ -161,6 +178,7 @@ mod tests {
         assert_eq!(desk.answered(1, second, &5_u64.to_le_bytes()), Some(()));
         assert!(answer.is_there() && word.is_there());
         assert_eq!((word.value(), desk.missing(desk.last())), (5, None));
+        assert!(desk.is_clear());
         let (third, late) = desk.ticket(0, Some(place), false);
         desk.forget(third);
         assert_eq!(desk.answered(0, third, &[9; 4]), Some(()), "too late");

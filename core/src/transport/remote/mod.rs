@@ -63,6 +63,17 @@ pub(crate) fn join(
     wire: Box<dyn Wire>,
     hosts: Hosts,
 ) -> Result<(Control, Joined)> {
+    join_and(control, joined, wire, hosts, Net::start)
+}
+
+/// As [`join`]; `start` makes the thread that makes progress.
+fn join_and(
+    control: Control,
+    joined: Joined,
+    wire: Box<dyn Wire>,
+    hosts: Hosts,
+    start: impl FnOnce(&Arc<Net>) -> Result<()>,
+) -> Result<(Control, Joined)> {
     if control.area_offset().is_some() {
         return Err(Error::NotSupported(
             "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
@@ -78,12 +89,17 @@ pub(crate) fn join(
         hosts.count(),
         wire.name()
     );
-    let net = Net::new(&control, near, wire, hosts);
+    let range = hosts.range();
+    let net = Net::new(&control, near.clone(), wire, hosts);
     let control = control.with_far(Some(Arc::clone(net.far())));
-    net.start()?;
-    net.far().introduce(&control);
+    start(&net)?;
     let joined = Joined {
-        transport: Route::Other(Box::new(RemoteTransport { net, about })),
+        transport: Route::Hosts(RemoteTransport {
+            near,
+            range,
+            net,
+            about,
+        }),
         ..joined
     };
     Ok((control, joined))
@@ -91,6 +107,10 @@ pub(crate) fn join(
 
 /// The transport of a PE in a job on several hosts.
 pub(crate) struct RemoteTransport {
+    /// The way to the PEs of this host.
+    near: HostTransport,
+    /// These, if they follow each other: the first one and how many there are; else none.
+    range: (Pe, u32),
     net: Arc<Net>,
     about: String,
 }
@@ -116,12 +136,26 @@ struct Asked {
 }
 
 impl RemoteTransport {
-    fn near(&self) -> &HostTransport {
-        &self.net.near
+    #[inline(always)]
+    pub(super) fn near(&self) -> &HostTransport {
+        &self.near
     }
 
-    fn is_near(&self, pe: Pe) -> bool {
+    #[inline(always)]
+    pub(super) fn is_near(&self, pe: Pe) -> bool {
+        let (first, count) = self.range;
+        (pe.wrapping_sub(first) as u32) < count || (count == 0 && self.is_among_near(pe))
+    }
+
+    #[cold]
+    fn is_among_near(&self, pe: Pe) -> bool {
         self.net.hosts().is_near(pe)
+    }
+
+    /// Whether the other hosts have done all that they were sent, and nothing is missing that was asked for.
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.net.is_idle()
     }
 
     /// Waits, for something of `pe`.
@@ -264,6 +298,9 @@ impl RemoteTransport {
 
     /// Waits until the other hosts have done what they were sent, and what was asked for is there.
     fn complete(&self, operation: Operation) -> Result<()> {
+        if self.is_idle() {
+            return Ok(());
+        }
         let last = self.net.desk.last();
         let mut result = Ok(());
         if self.net.unfinished().is_some() {

@@ -534,7 +534,7 @@ def _uniffi_check_api_checksums(lib):
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     if lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() != 43484:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() != 39720:
+    if lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() != 59710:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     if lib.uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() != 62385:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
@@ -2147,8 +2147,8 @@ class JobProtocol(typing.Protocol):
         raise NotImplementedError
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-        another thread takes.
+        Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+        that another thread takes.
 """
         raise NotImplementedError
     def snapshot(self, patience: float = 0.1) -> Snapshot:
@@ -2205,8 +2205,8 @@ class Job(JobProtocol):
         return _uniffi_lift_return(_uniffi_ffi_result)
     def report(self, ) -> str:
         """
-        Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-        another thread takes.
+        Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+        that another thread takes.
 """
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),

@@ -314,6 +314,12 @@ impl Net {
         self.links[pe as usize].done.load(Acquire) >= count
     }
 
+    /// Whether all have done what they were sent, and no answer is missing that quiet waits for.
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.total.1.load(Acquire) == self.total.0.load(Relaxed) && self.desk.is_clear()
+    }
+
     /// A PE that has not done all that it was sent, and how much that was.
     pub(super) fn unfinished(&self) -> Option<(Pe, u64)> {
         if self.total.1.load(Acquire) == self.total.0.load(Relaxed) {

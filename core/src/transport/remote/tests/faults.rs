@@ -52,6 +52,9 @@ fn a_pe_that_is_cut_off_is_named_on_every_host() {
                     true => hub.lose(2),
                     false => hub.cut(2),
                 }
+            }
+            together.wait();
+            if rt.my_pe() == 2 {
                 // It is still there, and does nothing: what it says is not heard.
                 together.wait();
                 return Ok(());

@@ -1,9 +1,9 @@
 //! The tests of `core/tests` on several hosts, as they stand, and what only they have. The PEs are threads; those of one pretended host
 //! share memory, and the others reach each other over a wire in memory.
 //!
-//! Left out are `register.rs`, `streams.rs`, `litmus.rs` and `planted_races.rs`, `check_delay.rs`, and what is about processes, the board
-//! and the end of jobs, which is above the transports: `allocator.rs`, `finalizers.rs`, `hangs.rs`, `jobs.rs`, `joins.rs`,
-//! `left_behind.rs`, `track.rs`.
+//! Left out are `streams.rs`, `litmus.rs` and `planted_races.rs`, `check_delay.rs`, and what is about processes, the board
+//! and the end of jobs, which is above the transports: `allocator.rs`, `finalizers.rs`, `hangs.rs`, `jobs.rs`, `left_behind.rs`,
+//! `track.rs`.
 
 mod faults;
 mod growth;
@@ -18,6 +18,10 @@ mod collectives;
 mod collectives_model;
 #[path = "../../../../tests/heap.rs"]
 mod heap;
+#[path = "../../../../tests/joins.rs"]
+mod joins;
+#[path = "../../../../tests/register.rs"]
+mod register;
 #[path = "../../../../tests/rma.rs"]
 mod rma;
 #[path = "../../../../tests/strided.rs"]
@@ -28,8 +32,10 @@ mod teams;
 mod waits;
 
 use crate::job::block::{Checked, Control};
+use crate::job::hosts::Hosts;
 use crate::job::places::Id;
 use crate::local::Job;
+use crate::transport::Joined;
 use crate::{InitAttr, MemoryKind, Pe, Result, Runtime};
 use memory::Hub;
 use std::collections::HashMap;
@@ -62,6 +68,8 @@ pub(crate) struct Pretended {
     /// The host of each PE.
     pub(crate) ids: Vec<Id>,
     pub(crate) hub: Arc<Hub>,
+    /// Whether each PE has a network thread.
+    attended: bool,
 }
 
 impl Pretended {
@@ -85,8 +93,36 @@ impl Pretended {
     /// Hosts by PE. `delays`: the wire is late now and then.
     pub(crate) fn on(hosts: Vec<usize>, delays: bool) -> Pretended {
         Pretended {
-            ids: hosts.iter().map(|host| [*host as u8 + 1; 16]).collect(),
+            ids: (hosts.iter())
+                .map(|host| (*host as u128 + 1).to_le_bytes())
+                .collect(),
             hub: Hub::new(hosts.len() as Pe, delays),
+            attended: true,
+        }
+    }
+
+    /// The same without network threads: only who waits makes progress.
+    fn unattended(self) -> Pretended {
+        Pretended {
+            attended: false,
+            ..self
+        }
+    }
+
+    /// Gives PE `me` the way to the other hosts.
+    pub(crate) fn join(
+        &self,
+        me: Pe,
+        control: Control,
+        joined: Joined,
+    ) -> Result<(Control, Joined)> {
+        let (wire, hosts) = (self.hub.wire(me), Hosts::new(&self.ids, me));
+        match self.attended {
+            true => super::join(control, joined, wire, hosts),
+            false => super::join_and(control, joined, wire, hosts, |net| {
+                net.far().be_patient();
+                Ok(())
+            }),
         }
     }
 

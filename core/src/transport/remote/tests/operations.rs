@@ -2,7 +2,7 @@
 
 use super::{Pretended, run};
 use crate::local::Job;
-use crate::{Cmp, InitAttr, Op, Pe, Result, Runtime, SignalOp, Team, local};
+use crate::{Cmp, Error, InitAttr, Op, Pe, Request, Result, Runtime, SignalOp, Team, local};
 use std::sync::atomic::Ordering::Relaxed;
 
 const HOSTS: [&[usize]; 3] = [&[0, 1], &[0, 0, 1, 1], &[0, 1, 2, 0, 1]];
@@ -156,4 +156,61 @@ fn the_checker_says_that_it_looks_at_one_host_only() {
     };
     let why = local::run_with(2, &checked, |rt| rt.finalize()).unwrap_err();
     assert!(why.to_string().contains("one host only"), "{why}");
+}
+
+/// An allocation that fails after PE 0 has chosen what to free leaves the heaps of all hosts alike.
+#[test]
+fn heaps_stay_alike_after_an_allocation_that_failed() {
+    run(
+        Pretended::on(vec![0, 1], false),
+        &InitAttr::default(),
+        |rt| {
+            let ask = |bytes: usize| rt.malloc(Ok(Request::bytes(bytes)));
+            let wrong = 64 << rt.my_pe();
+            for _ in 0..2 {
+                let released = ask(64)?.unwrap();
+                rt.release(released)?;
+                rt.barrier_all()?;
+                // PE 0 posts what is to be freed, and nobody frees it.
+                ask(wrong).unwrap_err();
+                // This frees it, with the other list, and takes its place.
+                let kept = ask(64)?.unwrap();
+                assert_eq!(kept, released);
+                rt.barrier_all()?;
+                // The list of the failed one is used again, and nothing is in it.
+                let other = ask(64)?.unwrap();
+                assert_ne!(other, kept, "PE {}", rt.my_pe());
+                assert_eq!(rt.heap_stats().allocations, 2);
+                rt.free(other)?;
+                rt.free(kept)?;
+                rt.barrier_all()?;
+            }
+            rt.finalize()
+        },
+    );
+}
+
+/// A PE that finalizes while others wait for it elsewhere is an error there, also if nobody else has come to finalize.
+#[test]
+fn a_pe_that_finalizes_early_is_named_on_other_hosts() {
+    run(
+        Pretended::on(vec![0, 1, 2, 2], false),
+        &InitAttr::default(),
+        |rt| {
+            if rt.my_pe() == 0 {
+                let error = rt.finalize().unwrap_err();
+                assert!(matches!(error, Error::PeDied { .. }), "{error}");
+                return Ok(());
+            }
+            let error = rt.barrier_all().unwrap_err();
+            let text = error.to_string();
+            assert!(matches!(error, Error::PeDied { .. }), "{text}");
+            // The first one that notices leaves, which the others may notice.
+            assert!(
+                text.contains("has called finalize") || text.contains("left"),
+                "{text}"
+            );
+            Ok(())
+        },
+    );
 }

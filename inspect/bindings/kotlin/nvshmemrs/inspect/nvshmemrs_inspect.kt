@@ -853,7 +853,7 @@ private fun uniffiCheckApiChecksums(lib: IntegrityCheckingUniffiLib) {
     if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_n_pes() and 0xFFFF) != 43484) {
         throw RuntimeException("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     }
-    if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() and 0xFFFF) != 39720) {
+    if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_report() and 0xFFFF) != 59710) {
         throw RuntimeException("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
     }
     if ((lib.uniffi_nvshmemrs_inspect_checksum_method_job_snapshot() and 0xFFFF) != 62385) {
@@ -1295,8 +1295,8 @@ public interface JobInterface {
     fun `nPes`(): kotlin.Int
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-     * another thread takes.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+     * that another thread takes.
      */
     fun `report`(): kotlin.String
 
@@ -1434,8 +1434,8 @@ open class Job: Disposable, AutoCloseable, JobInterface
 
 
     /**
-     * Who holds the others up, and what every PE does, in words. Local; asks no PE anything, and does not wait for a snapshot that
-     * another thread takes.
+     * Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait for a snapshot
+     * that another thread takes.
      */override fun `report`(): kotlin.String {
             return FfiConverterString.lift(
     callWithHandle {
