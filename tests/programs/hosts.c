@@ -4,7 +4,8 @@
  * comm      puts to the neighbour, sums, and ends everything in order; twice, the second time with the communicator as Fortran has it
  * single    has initialised MPI without support for threads
  * early     PE 1 calls MPI_Finalize while the job still runs; the others wait for it
- * kill      PE 1 kills itself; the others wait for it */
+ * kill      PE 1 kills itself; the others wait for it
+ * wait      PE 0 waits in a barrier, the others for a signal, until they are ended */
 
 #include "check.h"
 
@@ -75,6 +76,19 @@ int main(int argc, char **argv)
         say("barrier", rank, status);
         /* Without the destructors of MPI, which would wait for the others. */
         _exit(0);
+    }
+    if (strcmp(what, "wait") == 0) {
+        void *memory;
+        CHECK(nvshmemrs_calloc(runtime, 1, sizeof(uint64_t), &memory));
+        if (rank == 0) {
+            printf("PE 0 is %d\n", (int)getpid());
+            fflush(stdout);
+            status = nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD);
+        } else {
+            status = nvshmemrs_signal_wait(runtime, memory, NVSHMEMRS_CMP_EQ, 1, NULL);
+        }
+        say("wait", rank, status);
+        return 1;
     }
     CHECK(nvshmemrs_finalize(runtime));
     CHECK(nvshmemrs_init_mpi_fortran(MPI_Comm_c2f(turned), NULL, &runtime));

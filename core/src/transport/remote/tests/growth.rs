@@ -8,6 +8,7 @@ use crate::{InitAttr, Op, Request, Runtime, Team};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Barrier, Mutex};
+use std::time::Duration;
 
 /// The operations, and how often the PEs meet in each.
 const OPERATIONS: [(&str, u64); 7] = [
@@ -30,6 +31,8 @@ fn per_host(hosts: usize, pes: usize, times: u64) -> BTreeMap<&'static str, (f64
     let seen = Mutex::new(BTreeMap::new());
     let attr = InitAttr {
         heap_bytes: Some(2 << 20),
+        // Threads of a thousand hosts share the cores.
+        init_timeout: Some(Duration::from_secs(3600)),
         ..InitAttr::default()
     };
     let together = Barrier::new(hosts * pes);
