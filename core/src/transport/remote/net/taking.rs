@@ -40,7 +40,8 @@ impl Net {
             let start = words;
             let record = message::read(&mut words);
             let waits = |record: &Record<'_>| {
-                state.sources[from as usize].coming > 0 && record.kind != Kind::PutLarge
+                let overtakes = record.kind == Kind::PutLarge && record.words[3] == 0;
+                state.sources[from as usize].coming > 0 && !overtakes
             };
             if record.as_ref().is_some_and(waits) {
                 return start;
@@ -57,7 +58,7 @@ impl Net {
     }
 
     /// Tells a PE that what it has sent makes no sense, and the program of this PE.
-    fn refuse(&self, from: Pe) {
+    pub(super) fn refuse(&self, from: Pe) {
         self.keep(Error::Internal(format!(
             "PE {from}, on another host, has sent a message that makes no sense"
         )));
@@ -65,30 +66,17 @@ impl Net {
         self.post(from, Kind::Refused, &[], LocalSource::from(why.as_bytes()));
     }
 
-    /// What a token stood for is over.
-    pub(super) fn is_back(&self, state: &mut Taking, token: u64) {
-        match state.tokens.remove(&token) {
-            Some(Then::Came(ticket)) => {
-                self.desk.came(ticket);
-                bell::ring_pe(&self.control, self.me);
+    /// Does what was held back of a PE, while nothing it must wait for is coming.
+    pub(super) fn go_on(&self, state: &mut Taking, from: Pe) {
+        while state.sources[from as usize].coming == 0 {
+            let Some(held) = state.sources[from as usize].held.pop_front() else {
+                break;
+            };
+            let rest = self.records(state, from, &held);
+            if !rest.is_empty() {
+                let rest = rest.to_vec();
+                state.sources[from as usize].held.push_front(rest);
             }
-            Some(Then::Put(from, range)) => {
-                bell::ring_words(&self.control, self.me, range);
-                let source = &mut state.sources[from as usize];
-                source.coming -= 1;
-                source.done += 1;
-                while state.sources[from as usize].coming == 0 {
-                    let Some(held) = state.sources[from as usize].held.pop_front() else {
-                        break;
-                    };
-                    let rest = self.records(state, from, &held);
-                    if !rest.is_empty() {
-                        let rest = rest.to_vec();
-                        state.sources[from as usize].held.push_front(rest);
-                    }
-                }
-            }
-            Some(Then::Nothing) | None => {}
         }
     }
 
