@@ -51,9 +51,14 @@ const KINDS: [(Kind, usize); 11] = [
 ];
 
 /// The most words that a kind has.
-const MOST: usize = 5;
+pub(super) const MOST: usize = 5;
 
 impl Kind {
+    /// Whether it is about the receiver's memory, or must wait until what came before it is done there.
+    pub(super) fn is_of_memory(self) -> bool {
+        self.counts() || matches!(self, Kind::Get | Kind::GetLarge | Kind::Flush)
+    }
+
     /// Whether it is counted, and so can be waited for.
     pub(super) fn counts(self) -> bool {
         match self {

@@ -6,6 +6,7 @@
 //! | [`message`] | what PEs say to each other, as words |
 //! | [`plugin`] | finding and loading the plugin |
 //! | [`net`] | a PE's end of the wire: what it sends, what it takes, its thread |
+//! | [`device`] | the transport of a PE whose heap is on a GPU |
 //! | [`desk`] | who waits for which answer |
 //! | [`pulse`] | signs of life between hosts |
 //! | [`transfers`] | puts and gets to PEs of other hosts |
@@ -22,6 +23,7 @@
 //! 3. The heap stays mapped as long as the wire may use it.
 
 mod desk;
+mod device;
 mod message;
 mod net;
 pub(crate) mod plugin;
@@ -44,9 +46,11 @@ use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
 use desk::Form;
+use device::DeviceTransport;
 use message::{Kind, of_atomic};
 use net::Net;
 pub use plugin::Communicator;
+use std::ops::Deref;
 use std::sync::Arc;
 use transfers::{Asked, nothing};
 pub(crate) use wire::{Table, Wire};
@@ -69,11 +73,7 @@ pub(crate) fn join(
             "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
         ));
     }
-    let Route::Host(near) = joined.transport else {
-        return Err(Error::NotSupported(
-            "a job on several hosts has its heap in host memory only: set NVSHMEMRS_MEMORY=host, or start all PEs on one host".into(),
-        ));
-    };
+    let (near, cuda) = device::near(joined.transport)?;
     let about = format!(
         "the PEs are on {} hosts, over {}",
         hosts.count(),
@@ -83,20 +83,40 @@ pub(crate) fn join(
     let control = control.with_far(Some(Arc::clone(net.far())));
     net.start()?;
     net.far().introduce(&control);
+    let way = Way { net };
+    let transport: Box<dyn Transport> = match (cuda, way.net.near.host().cloned()) {
+        (Some(cuda), _) => Box::new(DeviceTransport::new(cuda, way, about)),
+        (None, Some(near)) => Box::new(RemoteTransport { near, way, about }),
+        (None, None) => return Err(Error::Internal("a PE has no memory".into())),
+    };
     let joined = Joined {
-        transport: Route::Other(Box::new(RemoteTransport { net, about })),
+        transport: Route::Other(transport),
         ..joined
     };
     Ok((control, joined))
 }
 
-/// The transport of a PE in a job on several hosts.
-pub(crate) struct RemoteTransport {
+/// The way to PEs of other hosts, whatever memory the heap is in.
+pub(crate) struct Way {
     net: Arc<Net>,
+}
+
+/// The transport of a PE in a job on several hosts, on memory of the hosts.
+pub(crate) struct RemoteTransport {
+    near: HostTransport,
+    way: Way,
     about: String,
 }
 
-impl Drop for RemoteTransport {
+impl Deref for RemoteTransport {
+    type Target = Way;
+
+    fn deref(&self) -> &Way {
+        &self.way
+    }
+}
+
+impl Drop for Way {
     fn drop(&mut self) {
         self.net.hang_up(false);
     }
@@ -104,13 +124,21 @@ impl Drop for RemoteTransport {
 
 impl RemoteTransport {
     fn near(&self) -> &HostTransport {
-        &self.net.near
+        &self.near
     }
 
     fn is_near(&self, pe: Pe) -> bool {
         self.net.hosts().is_near(pe)
     }
 
+    /// Where `offset` of a PE of this host is.
+    fn here(&self, pe: Pe, offset: u64, bytes: u64) -> (u64, usize) {
+        let address = self.near().local_ptr(pe, offset);
+        (address.unwrap_or(0), bytes as usize)
+    }
+}
+
+impl Way {
     /// Waits, for something of `pe`.
     fn wait(&self, operation: Operation, pe: Pe, done: &dyn Fn() -> bool) -> Result<()> {
         self.net.wait(operation, pe, done)
@@ -144,6 +172,27 @@ impl RemoteTransport {
         self.sent(call, pe, now)
     }
 
+    /// An atomic operation by a PE of another host.
+    fn atomic_far(&self, call: Call, pe: Pe, what: [u64; 4], fetches: bool) -> Result<u64> {
+        let [at, how, value, cond] = what;
+        if !fetches {
+            let words = [at, how, value, cond, 0];
+            return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
+        }
+        let (ticket, answer) = self.net.desk.ticket(pe, Form::Word, false);
+        let words = [at, how, value, cond, ticket];
+        self.net.post(pe, Kind::Atomic, &words, nothing());
+        self.net.kick();
+        let asked = Asked { pe, ticket, answer };
+        self.answer(call.called, &asked)
+    }
+
+    fn signal_far(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        let SignalUpdate { offset, value, op } = update;
+        let words = [offset, value, op as u64];
+        self.post(call, pe, Kind::Signal, &words, true)
+    }
+
     /// Waits until the other hosts have done what they were sent, and what was asked for is there.
     fn complete(&self, operation: Operation) -> Result<()> {
         let last = self.net.desk.last();
@@ -165,12 +214,6 @@ impl RemoteTransport {
             }
         }
         result
-    }
-
-    /// Where `offset` of a PE of this host is.
-    fn here(&self, pe: Pe, offset: u64, bytes: u64) -> (u64, usize) {
-        let address = self.near().local_ptr(pe, offset);
-        (address.unwrap_or(0), bytes as usize)
     }
 }
 
@@ -248,14 +291,10 @@ impl Transport for RemoteTransport {
             self.near().get(pe, source, dest);
             return Ok(());
         }
-        if matches!(nbi, Nbi::Yes { lasts: true }) && dest.bytes() > 0 {
-            if self.comes_in_pieces(&dest) {
-                return self.get_pieces(call.called, pe, source, &mut dest, true);
-            }
-            self.ask(pe, source, &dest, true);
-            return self.asked(call, pe);
+        match nbi {
+            Nbi::Yes { lasts: true } => self.get_later(call, pe, source, &mut dest),
+            _ => self.get_far(call.called, pe, source, &mut dest),
         }
-        self.get_far(call.called, pe, source, &mut dest)
     }
 
     fn put_blocks(
@@ -285,30 +324,14 @@ impl Transport for RemoteTransport {
         call: Call,
         pe: Pe,
         source: u64,
-        mut dest: LocalDest<'_>,
+        dest: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
         if self.is_near(pe) {
             self.near().get_blocks(pe, source, dest, transfer);
             return Ok(());
         }
-        let (_, block, _) = transfer.dest().parts();
-        let mut under_way: Vec<Asked> = Vec::new();
-        let blocks: Vec<(u64, u64)> = transfer.blocks().filter(|_| block > 0).collect();
-        for some in blocks.chunks(CATCH_UP as usize) {
-            for &(to, from) in some {
-                let mut part = dest.part(to as usize, block as usize);
-                if self.comes_in_pieces(&part) {
-                    self.get_pieces(call.called, pe, source + from, &mut part, false)?;
-                } else {
-                    under_way.push(self.ask(pe, source + from, &part, false));
-                }
-            }
-            self.net.kick();
-            self.answers(call.called, &under_way, Ok(()))?;
-            under_way.clear();
-        }
-        Ok(())
+        self.get_blocks_far(call, pe, source, dest, transfer)
     }
 
     fn put_signal(
@@ -341,17 +364,7 @@ impl Transport for RemoteTransport {
         if self.is_near(pe) {
             return Ok(self.near().atomic(pe, offset, width, operation));
         }
-        let [at, how, value, cond] = of_atomic(offset, width, operation);
-        if !fetches {
-            let words = [at, how, value, cond, 0];
-            return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
-        }
-        let (ticket, answer) = self.net.desk.ticket(pe, Form::Word, false);
-        let words = [at, how, value, cond, ticket];
-        self.net.post(pe, Kind::Atomic, &words, nothing());
-        self.net.kick();
-        let asked = Asked { pe, ticket, answer };
-        self.answer(call.called, &asked)
+        self.atomic_far(call, pe, of_atomic(offset, width, operation), fetches)
     }
 
     fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
@@ -360,8 +373,7 @@ impl Transport for RemoteTransport {
             self.near().signal(pe, offset, value, op);
             return Ok(());
         }
-        let words = [offset, value, op as u64];
-        self.post(call, pe, Kind::Signal, &words, true)
+        self.signal_far(call, pe, update)
     }
 
     fn fence(&self, _: Lane) -> Result<()> {

@@ -3,12 +3,13 @@
 //! What is small travels in a record. What is large moves by itself: from the heap to the heap without another copy, all else through
 //! pieces of the net's memory, because the wire may keep what it is lent for as long as the other PE is stopped.
 
-use super::RemoteTransport;
+use super::{CATCH_UP, Way};
 use super::desk::{Answer, Form, Place};
 use super::message::Kind;
 use super::net::{PIECE, Post, Then};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
+use crate::strides::Transfer;
 use crate::transport::Call;
 use crate::{Pe, Result};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(super) struct Asked {
     pub(super) answer: Arc<Answer>,
 }
 
-impl RemoteTransport {
+impl Way {
     /// A put to a PE of another host, without waiting for room there. `lasts`: the source may be read until quiet.
     pub(super) fn put_far(
         &self,
@@ -42,7 +43,7 @@ impl RemoteTransport {
             }
             return Ok(());
         }
-        if !self.near().holds(source.address() as u64, bytes as u64) {
+        if !self.net.near.holds(source.address() as u64, bytes as u64) {
             return self.put_pieces(call, pe, dest, source);
         }
         let left = Arc::new(Answer::default());
@@ -130,7 +131,7 @@ impl RemoteTransport {
 
     fn is_in_heap(&self, dest: &LocalDest<'_>) -> bool {
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
-        self.near().holds(address, bytes)
+        self.net.near.holds(address, bytes)
     }
 
     /// Whether data for `dest` comes in pieces.
@@ -205,5 +206,50 @@ impl RemoteTransport {
         let asked = self.ask(pe, source, dest, false);
         self.net.kick();
         self.answer(operation, &asked).map(drop)
+    }
+
+    /// As [`get_far`](Way::get_far); the data may come until quiet.
+    pub(super) fn get_later(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        dest: &mut LocalDest<'_>,
+    ) -> Result<()> {
+        if dest.bytes() == 0 {
+            return Ok(());
+        }
+        if self.comes_in_pieces(dest) {
+            return self.get_pieces(call.called, pe, source, dest, true);
+        }
+        self.ask(pe, source, dest, true);
+        self.asked(call, pe)
+    }
+
+    pub(super) fn get_blocks_far(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (_, block, _) = transfer.dest().parts();
+        let mut under_way: Vec<Asked> = Vec::new();
+        let blocks: Vec<(u64, u64)> = transfer.blocks().filter(|_| block > 0).collect();
+        for some in blocks.chunks(CATCH_UP as usize) {
+            for &(to, from) in some {
+                let mut part = dest.part(to as usize, block as usize);
+                if self.comes_in_pieces(&part) {
+                    self.get_pieces(call.called, pe, source + from, &mut part, false)?;
+                } else {
+                    under_way.push(self.ask(pe, source + from, &part, false));
+                }
+            }
+            self.net.kick();
+            self.answers(call.called, &under_way, Ok(()))?;
+            under_way.clear();
+        }
+        Ok(())
     }
 }

@@ -44,6 +44,8 @@ pub(in crate::transport::remote) enum Then {
     Over(#[expect(dead_code, reason = "it is kept until then")] Piece),
     /// A large put of a PE is in place.
     Put(Pe, SymRange),
+    /// Pinned memory, by its number, from or for this PE.
+    Served(Pe, u64),
 }
 
 /// What the wire has been lent.
@@ -120,6 +122,7 @@ impl Net {
                 self.go_on(state, from);
                 return;
             }
+            Then::Served(from, number) => self.near.is_back(from, number, whole),
             Then::Left(answer) => answer.give(0),
             Then::Came(ticket) if whole => self.desk.came(ticket, &[]),
             Then::Got(ticket, piece) if whole => self.desk.came(ticket, piece.data()),

@@ -9,6 +9,7 @@
 //! large puts: those are only after a fence. So fence sends nothing. The sender counts its records, and the receiver tells how many are done when it is asked: quiet.
 
 mod lent;
+mod near;
 mod pieces;
 mod taking;
 mod thread;
@@ -27,10 +28,10 @@ use crate::job::{fork, liveness, tell};
 use crate::lock::lock;
 use crate::operation::Operation;
 use crate::transport::Owner;
-use crate::transport::host::HostTransport;
 use crate::{Error, Pe, Result};
 use lent::Lent;
 pub(super) use lent::{Post, Then};
+pub(super) use near::{Near, Service};
 pub(super) use pieces::{PIECE, Piece};
 use pieces::{Pool, has_room};
 use std::collections::{HashMap, VecDeque};
@@ -111,7 +112,7 @@ struct Taking {
 
 pub(super) struct Net {
     pub(super) me: Pe,
-    pub(super) near: HostTransport,
+    pub(super) near: Near,
     /// Without a way to other hosts: what is written there is not told on.
     control: Control,
     far: Arc<Far>,
@@ -194,7 +195,7 @@ impl Net {
     /// The net of PE `me`, which does not run yet. Of `near` the net's own PE's part is used.
     pub(super) fn new(
         control: &Control,
-        near: HostTransport,
+        near: Near,
         wire: Box<dyn Wire>,
         hosts: Hosts,
     ) -> Arc<Net> {
@@ -495,6 +496,7 @@ impl Net {
         if let Err(error) = polled {
             self.keep(error);
         }
+        found |= self.near.go_on(self, &mut engine.state);
         for (pe, post) in std::mem::take(&mut engine.state.begin) {
             self.begin(engine, pe, post);
         }

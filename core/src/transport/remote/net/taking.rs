@@ -1,6 +1,6 @@
 //! What a PE does with what comes from other hosts.
 
-use super::{Net, Post, Taking, Then};
+use super::{Near, Net, Post, Taking, Then};
 use crate::buffer::{LocalSource, SymRange};
 use crate::job::{bell, far};
 use crate::transport::Transport;
@@ -81,19 +81,19 @@ impl Net {
     }
 
     /// The range of this PE's part that a record names, if it may be used.
-    fn range(&self, offset: u64, bytes: u64) -> Option<SymRange> {
+    pub(super) fn range(&self, offset: u64, bytes: u64) -> Option<SymRange> {
         let end = offset.checked_add(bytes)?;
         (end <= self.room).then(|| SymRange::new(offset, bytes))
     }
 
     /// As [`range`](Net::range), of a word.
-    fn word(&self, offset: u64, bytes: u64) -> Option<SymRange> {
+    pub(super) fn word(&self, offset: u64, bytes: u64) -> Option<SymRange> {
         offset.is_multiple_of(bytes).then_some(())?;
         self.range(offset, bytes)
     }
 
     fn address(&self, offset: u64) -> Option<*mut u8> {
-        let address = self.near.local_ptr(self.me, offset)?;
+        let address = self.near.host()?.local_ptr(self.me, offset)?;
         Some(address as *mut u8)
     }
 
@@ -101,12 +101,18 @@ impl Net {
     fn record(&self, state: &mut Taking, from: Pe, record: &Record<'_>) -> Option<()> {
         let Record { kind, words, data } = record;
         let [offset, second, third, ..] = *words;
+        if let Near::Device(service) = &self.near
+            && kind.is_of_memory()
+        {
+            return service.take(self, state, from, record);
+        }
         // What comes later is seen later, also by the threads of the PE.
-        self.near.fence();
+        let near = self.near.host();
+        near.inspect(|near| near.fence());
         match kind {
             Kind::Put => {
                 let range = self.range(offset, data.len() as u64)?;
-                self.near.put(self.me, offset, LocalSource::from(*data));
+                near?.put(self.me, offset, LocalSource::from(*data));
                 bell::ring_words(&self.control, self.me, range);
             }
             Kind::PutLarge => {
@@ -142,7 +148,7 @@ impl Net {
             Kind::Atomic => {
                 let (offset, width, operation) = message::to_atomic(words)?;
                 let range = self.word(offset, width.bytes())?;
-                let old = self.near.atomic(self.me, offset, width, operation);
+                let old = near?.atomic(self.me, offset, width, operation);
                 bell::ring_words(&self.control, self.me, range);
                 if let ticket @ 1.. = words[4] {
                     self.post(from, Kind::Answer, &[ticket], LocalSource::from(&[old]));
@@ -151,7 +157,7 @@ impl Net {
             Kind::Signal => {
                 let (offset, value, op) = message::to_signal(words)?;
                 let range = self.word(offset, size_of::<u64>() as u64)?;
-                self.near.signal(self.me, offset, value, op);
+                near?.signal(self.me, offset, value, op);
                 bell::ring_words(&self.control, self.me, range);
             }
             Kind::Letter => {
@@ -160,7 +166,7 @@ impl Net {
             }
             Kind::Flush => {
                 let done = state.sources[from as usize].done;
-                self.near.quiet();
+                near?.quiet();
                 self.post(from, Kind::Done, &[done], LocalSource::from(&[0_u8; 0]));
             }
             Kind::Done => {
@@ -188,7 +194,7 @@ impl Net {
     }
 
     /// The tag in a record, which tells who has chosen it.
-    fn tag_of(&self, word: u64, asked: bool) -> Option<u32> {
+    pub(super) fn tag_of(&self, word: u64, asked: bool) -> Option<u32> {
         let tag = u32::try_from(word).ok()?;
         (tag <= self.tags.1 && (tag % 2 == 1) == asked).then_some(tag)
     }

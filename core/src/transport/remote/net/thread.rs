@@ -92,6 +92,7 @@ impl Net {
                 // The wire may still use the heap, and pieces.
                 std::mem::forget(Arc::clone(self.control.segment()));
                 std::mem::forget(tokens);
+                self.near.leave_lent();
             }
         }
     }
