@@ -8,14 +8,15 @@
 
 use super::streams::CudaStream;
 use super::{CudaEvent, CudaTransport, LEAVING, check};
-use crate::Result;
+use crate::{Error, Result};
 use crate::allocator::Allocator;
 use crate::buffer::SymRange;
 use crate::lock::lock;
 use crate::op::SignalOp;
-use crate::transport::{Atomic, Width};
+use crate::operation::Operation;
+use crate::transport::{Atomic, Gate, Lane, TransportEvent, Width};
 use cudarc::driver::sys::{self, CUstream};
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -34,6 +35,8 @@ pub(crate) struct Served {
     /// Its address for the GPU.
     address: u64,
     rooms: Mutex<Allocator>,
+    /// Words of gates that are no more, and how far they have counted: what has not run yet may still look at them.
+    words: Mutex<Vec<(Room, u64)>>,
     /// Whether somebody else may still use the pinned memory, so that it stays.
     lent: AtomicBool,
 }
@@ -67,6 +70,7 @@ impl Served {
             pinned: host.cast(),
             address: 0,
             rooms: Mutex::new(Allocator::new(BYTES as u64)),
+            words: Mutex::default(),
             lent: AtomicBool::new(false),
         };
         // SAFETY: rules 1 to 3.
@@ -208,12 +212,83 @@ impl Served {
     }
 }
 
+/// What holds up a stream of the program's: a kernel that waits until a word has counted so far.
+pub(crate) struct StreamGate {
+    served: Arc<Served>,
+    lane: Lane,
+    /// There until it is dropped.
+    word: Option<Room>,
+    /// How many holds there were.
+    last: AtomicU64,
+}
+
+impl StreamGate {
+    pub(crate) fn new(served: &Arc<Served>, lane: Lane) -> Result<StreamGate> {
+        let used = lock(&served.words).pop();
+        let (word, last) = match used {
+            Some(used) => used,
+            None => {
+                let word = served.room(size_of::<u64>()).ok_or_else(|| {
+                    let why = "there is no room for one more stream in a job on several hosts: close some first";
+                    Error::NotSupported(why.into())
+                })?;
+                served.fill(&word, &[0; size_of::<u64>()]);
+                (word, 0)
+            }
+        };
+        Ok(StreamGate {
+            served: Arc::clone(served),
+            lane,
+            word: Some(word),
+            last: AtomicU64::new(last),
+        })
+    }
+
+    fn address(&self) -> u64 {
+        let offset = self.word.as_ref().map_or(0, |word| word.offset);
+        self.served.address + offset
+    }
+}
+
+impl Gate for StreamGate {
+    fn close(&self) -> Result<(Box<dyn TransportEvent>, u64)> {
+        let cuda = &self.served.cuda;
+        let operation = Operation::StreamSynchronize;
+        let stream = cuda.begin(self.lane, operation)?;
+        let mark = CudaEvent::mark(&cuda.device)?;
+        mark.record_on(stream)?;
+        let number = self.last.fetch_add(1, AcqRel) + 1;
+        let held = cuda.hold(stream, self.lane, self.address(), number);
+        held.inspect_err(|_| self.open(number))?;
+        Ok((Box::new(mark), number))
+    }
+
+    fn open(&self, number: u64) {
+        if let Some(word) = &self.word {
+            let word = self.served.address(word).cast::<AtomicU64>();
+            // SAFETY: the room is this gate's, has space for a word, and begins at a multiple of 64. The GPU only reads it.
+            unsafe { &*word }.fetch_max(number, Release);
+        }
+    }
+}
+
+impl Drop for StreamGate {
+    fn drop(&mut self) {
+        let last = self.last.load(Acquire);
+        self.open(last);
+        if let Some(word) = self.word.take() {
+            lock(&self.served.words).push((word, last));
+        }
+    }
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         if !self.cuda.device.is_ours() {
             return;
         }
-        let done = self.is_done_soon();
+        // Of the streams of the program's, what looks at words is done, or the memory stays.
+        let done = self.is_done_soon() && self.cuda.settle(LEAVING);
         if let Some(stream) = self.stream.take() {
             self.cuda.let_go_of(stream.raw(), None);
         }

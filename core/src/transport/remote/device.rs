@@ -13,9 +13,10 @@ use crate::job::published::Wait;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::transport::cuda::CudaTransport;
-use crate::transport::cuda::served::Served;
+use crate::transport::cuda::served::{Served, StreamGate};
 use crate::transport::{
-    Atomic, Call, Lane, Nbi, Owner, Route, SignalUpdate, Transport, Width, route,
+    Atomic, Call, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport, TransportEvent,
+    TransportStream, Width, route,
 };
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 const BETWEEN: usize = 1 << 20;
 
 /// What a PE has joined with its host, and its transport if that is one for GPUs.
-pub(super) fn near(joined: Route) -> Result<(Near, Option<Arc<CudaTransport>>)> {
+pub(super) fn near(joined: Route) -> Result<(Near, Option<Cuda>)> {
     let other = match joined {
         Route::Host(near) => return Ok((Near::Host(near), None)),
         Route::Other(other) => other as Box<dyn Any>,
@@ -33,12 +34,20 @@ pub(super) fn near(joined: Route) -> Result<(Near, Option<Arc<CudaTransport>>)> 
     let unknown = |_| Error::Internal("a kind of memory that is not known on several hosts".into());
     let cuda: Box<CudaTransport> = other.downcast().map_err(unknown)?;
     let cuda: Arc<CudaTransport> = Arc::from(cuda);
-    let served = Served::new(Arc::clone(&cuda))?;
-    Ok((Near::Device(Service::new(served)), Some(cuda)))
+    let served = Arc::new(Served::new(Arc::clone(&cuda))?);
+    let service = Service::new(Arc::clone(&served));
+    Ok((Near::Device(service), Some(Cuda { cuda, served })))
+}
+
+/// The way to the GPUs of a PE's host.
+pub(super) struct Cuda {
+    cuda: Arc<CudaTransport>,
+    served: Arc<Served>,
 }
 
 pub(super) struct DeviceTransport {
     way: Way,
+    served: Arc<Served>,
     cuda: Arc<CudaTransport>,
     about: String,
 }
@@ -65,8 +74,14 @@ impl Owner for Shared {
 }
 
 impl DeviceTransport {
-    pub(super) fn new(cuda: Arc<CudaTransport>, way: Way, about: String) -> DeviceTransport {
-        DeviceTransport { way, cuda, about }
+    pub(super) fn new(near: Cuda, way: Way, about: String) -> DeviceTransport {
+        let Cuda { cuda, served } = near;
+        DeviceTransport {
+            way,
+            served,
+            cuda,
+            about,
+        }
     }
 
     fn is_near(&self, pe: Pe) -> bool {
@@ -116,6 +131,30 @@ fn in_parts(
         let bytes = BETWEEN.min(bytes - start);
         each(start, &mut between[..bytes])
     })
+}
+
+impl Streams for DeviceTransport {
+    fn make(&self) -> Result<Arc<dyn TransportStream>> {
+        Streams::make(&*self.cuda)
+    }
+
+    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+        // SAFETY: the caller vouches for the stream.
+        unsafe { Streams::adopt(&*self.cuda, stream) }
+    }
+
+    fn let_go(&self, stream: &Arc<dyn TransportStream>) {
+        Streams::let_go(&*self.cuda, stream);
+    }
+
+    fn event(&self) -> Result<Box<dyn TransportEvent>> {
+        self.cuda.event()
+    }
+
+    fn gate(&self, stream: &Arc<dyn TransportStream>) -> Result<Option<Arc<dyn Gate>>> {
+        let gate = StreamGate::new(&self.served, stream.lane())?;
+        Ok(Some(Arc::new(gate)))
+    }
 }
 
 impl Transport for DeviceTransport {
@@ -173,7 +212,7 @@ impl Transport for DeviceTransport {
     }
 
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.cuda.adopt(range, buffer, preferred)
+        Transport::adopt(&*self.cuda, range, buffer, preferred)
     }
 
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
@@ -386,6 +425,10 @@ impl Transport for DeviceTransport {
         self.cuda.owned_by(Box::new(Shared(Arc::clone(&owner))));
         // Once, by the runtime that it is made for.
         let _ = self.way.net.owner.set(Box::new(Shared(owner)));
+    }
+
+    fn streams(&self) -> Option<&dyn Streams> {
+        Some(self)
     }
 
     fn drain(&self) -> Result<()> {

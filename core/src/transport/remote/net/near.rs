@@ -16,7 +16,7 @@ use crate::transport::remote::message::{self, Kind, Record};
 use crate::transport::{Atomic, Width};
 use crate::{Pe, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// How much is put on the stream before an event, and how many events there are: a stream that is full would make the driver wait.
 const BATCH: usize = 64;
@@ -121,7 +121,7 @@ struct Work {
 
 /// What a PE's GPU does for PEs of other hosts.
 pub(in crate::transport::remote) struct Service {
-    served: Served,
+    served: Arc<Served>,
     /// Only who holds the engine uses it.
     work: Mutex<Work>,
 }
@@ -132,7 +132,7 @@ fn is_settling(range: SymRange) -> bool {
 }
 
 impl Service {
-    pub(in crate::transport::remote) fn new(served: Served) -> Service {
+    pub(in crate::transport::remote) fn new(served: Arc<Served>) -> Service {
         Service {
             served,
             work: Mutex::default(),
