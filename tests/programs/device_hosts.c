@@ -128,7 +128,9 @@ static void streams(void)
     CHECK(nvshmemrs_g64(stream, number, pe, &last));
     if (last != 20)
         FAIL("%d additions came", (int)last);
-    /* A wrong argument is kept for whoever waits for the stream, which goes on. */
+    /* What is wrong is kept for whoever waits for the stream, which goes on. */
+    CHECK(nvshmemrs_p64(stream, number, 7, 99));
+    REFUSED(NVSHMEMRS_ERROR_PE_RANGE, "99", nvshmemrs_stream_synchronize(stream));
     CHECK(nvshmemrs_p64(stream, number, 7, pe));
     CHECK(nvshmemrs_stream_synchronize(stream));
     if (value_of(number, pe) != 7)
@@ -181,6 +183,24 @@ static void registered(void)
     end();
 }
 
+/* What a GPU cannot reach: kernels of the program's get no state, and there is no address. */
+static void far(void)
+{
+    begin();
+    uint64_t *word = words(1);
+    nvshmemrs_device_state_t state;
+    void *address;
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "kernels cannot use the heap of this job", nvshmemrs_device_state(rt, &state));
+    CHECK(nvshmemrs_ptr(rt, word, pe == 0 ? 1 : 0, &address));
+    if (address)
+        FAIL("a PE of another host has the address %p", address);
+    CHECK(nvshmemrs_ptr(rt, word, pe, &address));
+    if (address != word)
+        FAIL("this PE has the address %p", address);
+    all();
+    end();
+}
+
 /* PE 1 dies; the others wait for it, on the host and on a stream. */
 static void killed(void)
 {
@@ -205,7 +225,7 @@ static void killed(void)
 int main(int argc, char **argv)
 {
     static const part_t all_parts[] = {
-        {"buffers", buffers}, {"streams", streams}, {"registered", registered}, {"killed", killed},
+        {"buffers", buffers}, {"streams", streams}, {"registered", registered}, {"far", far}, {"killed", killed},
     };
     return run_part(argc, argv, all_parts, sizeof all_parts / sizeof *all_parts, "device hosts");
 }

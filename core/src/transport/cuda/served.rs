@@ -8,13 +8,13 @@
 
 use super::streams::CudaStream;
 use super::{CudaEvent, CudaTransport, LEAVING, check};
-use crate::{Error, Result};
 use crate::allocator::Allocator;
 use crate::buffer::SymRange;
 use crate::lock::lock;
 use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::transport::{Atomic, Gate, Lane, TransportEvent, Width};
+use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUstream};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -254,6 +254,8 @@ impl Gate for StreamGate {
     fn close(&self) -> Result<(Box<dyn TransportEvent>, u64)> {
         let cuda = &self.served.cuda;
         let operation = Operation::StreamSynchronize;
+        // The mark and the hold are two pieces of work.
+        cuda.apply_backpressure(self.lane, operation, 1)?;
         let stream = cuda.begin(self.lane, operation)?;
         let mark = CudaEvent::mark(&cuda.device)?;
         mark.record_on(stream)?;

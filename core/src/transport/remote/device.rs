@@ -111,7 +111,14 @@ impl DeviceTransport {
     }
 
     /// A get from a PE of another host to memory of the GPU.
-    fn get_far(&self, operation: Operation, pe: Pe, source: u64, to: u64, bytes: usize) -> Result<()> {
+    fn get_far(
+        &self,
+        operation: Operation,
+        pe: Pe,
+        source: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<()> {
         in_parts(bytes, |start, part| {
             let (from, to) = (source + start as u64, to + start as u64);
             self.way
@@ -122,10 +129,7 @@ impl DeviceTransport {
 }
 
 /// Does a transfer of so many bytes in parts, each with memory of the host's for it.
-fn in_parts(
-    bytes: usize,
-    mut each: impl FnMut(usize, &mut [u8]) -> Result<()>,
-) -> Result<()> {
+fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) -> Result<()> {
     let mut between = vec![0; bytes.min(BETWEEN)];
     (0..bytes).step_by(BETWEEN).try_for_each(|start| {
         let bytes = BETWEEN.min(bytes - start);

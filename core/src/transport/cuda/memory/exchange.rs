@@ -197,7 +197,9 @@ impl Exchange {
             }
             let (from, share) = take(stream, leader, patience)?;
             if from != pe {
-                return Err(lost(format!("PE {leader} passed on PE {from}'s for PE {pe}'s")));
+                return Err(lost(format!(
+                    "PE {leader} passed on PE {from}'s for PE {pe}'s"
+                )));
             }
             shares.push(share);
         }

@@ -27,11 +27,7 @@ pub(crate) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
 }
 
 /// What the PEs said whose shares these are, or the error of the first that has one.
-pub(crate) fn hear(
-    shares: &[Share],
-    pes: &[Pe],
-    operation: &'static str,
-) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn hear(shares: &[Share], pes: &[Pe], operation: &'static str) -> Result<Vec<Vec<u8>>> {
     let mut said = Vec::with_capacity(shares.len());
     for (share, &pe) in shares.iter().zip(pes) {
         match share.bytes.split_first() {
