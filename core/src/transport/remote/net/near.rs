@@ -149,12 +149,11 @@ impl Service {
     ) -> Option<()> {
         self.check(net, record)?;
         let mut work = lock(&self.work);
-        let line = work.lines.entry(from).or_default();
-        if line.kept.is_empty() {
-            if let Some(job) = self.job(net, &mut work, state, from, record) {
-                work.lines.entry(from).or_default().jobs.push_back(job);
-                return Some(());
-            }
+        if work.lines.entry(from).or_default().kept.is_empty()
+            && let Some(job) = self.job(net, &mut work, state, from, record)
+        {
+            work.lines.entry(from).or_default().jobs.push_back(job);
+            return Some(());
         }
         let kept = Kept {
             kind: record.kind,
@@ -270,7 +269,7 @@ impl Service {
 
     fn go_on(&self, net: &Net, state: &mut Taking) -> bool {
         let mut work = lock(&self.work);
-        let mut busy = !work.batches.is_empty();
+        let mut busy = false;
         while let Some((mark, _)) = work.batches.front() {
             match mark.query() {
                 Ok(true) => {}
@@ -284,6 +283,7 @@ impl Service {
                 break;
             };
             self.served.give_mark_back(mark);
+            busy = true;
             for job in jobs {
                 if let Some(line) = work.lines.get_mut(&job.from) {
                     line.begun -= 1;
