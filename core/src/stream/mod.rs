@@ -105,7 +105,8 @@ impl Stream {
 
     /// Queues an operation, or any other work, and returns at once. It runs on the stream's thread, after all that was
     /// submitted before. On a stream of the GPU it is called at once, with a runtime whose operations are queued; what else it does,
-    /// it does at once (see [`call`](Stream::call)), and an error it has is returned.
+    /// it does at once (see [`call`](Stream::call)), and an error it has is returned. In a job on several hosts it runs later there, too,
+    /// on the stream's thread, in the order of the GPU's stream; while that is captured into a graph, the call is an error.
     ///
     /// Local. Complete after [`synchronize`](Stream::synchronize). NVSHMEM `nvshmemx_..._on_stream`.
     pub fn submit(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
@@ -118,7 +119,8 @@ impl Stream {
     }
 
     /// Queues a function of the program's. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`), and it is
-    /// an error while the stream is captured into a graph.
+    /// an error while the stream is captured into a graph. In a job on several hosts it may call both, because a thread of the host's
+    /// runs it.
     ///
     /// Local; returns at once.
     pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {

@@ -147,7 +147,8 @@ impl Served {
 
     fn copy(&self, dest: u64, source: u64, bytes: usize) -> Result<()> {
         let _current = self.cuda.device.enter()?;
-        // SAFETY: rules 1 and 3. One side is backed memory of this PE's part, the other one a room, which stays its owner's until it is done.
+        // SAFETY: rules 1 and 3. One side is backed memory of this PE's part, the other one a room, which stays its owner's until that is
+        // done.
         let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream()) };
         check("cuMemcpyAsync", code)
     }
