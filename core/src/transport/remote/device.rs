@@ -27,9 +27,9 @@ const BETWEEN: usize = 1 << 20;
 
 /// What a PE has joined with its host, and its transport if that is one for GPUs.
 pub(super) fn near(joined: Route) -> Result<(Near, Option<Cuda>)> {
-    let other = match joined {
+    let other: Box<dyn Any> = match joined {
         Route::Host(near) => return Ok((Near::Host(near), None)),
-        Route::Other(other) => other as Box<dyn Any>,
+        other => other.boxed(),
     };
     let unknown = |_| Error::Internal("a kind of memory that is not known on several hosts".into());
     let cuda: Box<CudaTransport> = other.downcast().map_err(unknown)?;

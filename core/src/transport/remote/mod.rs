@@ -84,13 +84,13 @@ pub(crate) fn join(
     net.start()?;
     net.far().introduce(&control);
     let way = Way { net };
-    let transport: Box<dyn Transport> = match (cuda, way.net.near.host().cloned()) {
-        (Some(cuda), _) => Box::new(DeviceTransport::new(cuda, way, about)),
-        (None, Some(near)) => Box::new(RemoteTransport { near, way, about }),
+    let transport = match (cuda, way.net.near.host().cloned()) {
+        (Some(cuda), _) => Route::Other(Box::new(DeviceTransport::new(cuda, way, about))),
+        (None, Some(near)) => Route::Other(Box::new(RemoteTransport { near, way, about })),
         (None, None) => return Err(Error::Internal("a PE has no memory".into())),
     };
     let joined = Joined {
-        transport: Route::Other(transport),
+        transport,
         ..joined
     };
     Ok((control, joined))
