@@ -38,8 +38,8 @@ pub use cuda::survey as gpus;
 pub use device_state::DeviceState;
 pub(crate) use device_state::DeviceTables;
 pub(crate) use hooks::{
-    Collective, Collectives, Expected, Form, Found, Gate, Goal, Meeting, Owner, Search, Streams, Task,
-    TransportEvent, TransportStream,
+    Collective, Collectives, Expected, Form, Found, Gate, Goal, Meeting, Owner, Search, Streams,
+    Task, TransportEvent, TransportStream,
 };
 pub(crate) use notes::{Notes, Watch};
 pub(crate) use origin::{Company, Joined, Origin, of_process, of_threads};

@@ -3,10 +3,10 @@
 //! What is small travels in a record. What is large moves by itself: from the heap to the heap without another copy, all else through
 //! pieces of the net's memory, because the wire may keep what it is lent for as long as the other PE is stopped.
 
-use super::{CATCH_UP, Way};
 use super::desk::{Answer, Form, Place};
 use super::message::Kind;
 use super::net::{PIECE, Post, Then};
+use super::{CATCH_UP, Way};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::strides::Transfer;

@@ -185,8 +185,7 @@ impl CudaTransport {
         if end <= self.layout.heap_bytes {
             return self.chunks().missing(range).is_empty();
         }
-        let within =
-            |one: &SymRange| start >= one.offset() && end <= one.offset() + one.bytes();
+        let within = |one: &SymRange| start >= one.offset() && end <= one.offset() + one.bytes();
         lock(&self.registered).iter().any(within)
     }
 

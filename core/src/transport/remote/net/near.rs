@@ -332,11 +332,11 @@ impl Service {
             let Some(line) = work.lines.get_mut(&from) else {
                 continue;
             };
+            // What comes by itself must have come.
+            let comes = |job: &Job| matches!(job.task, Task::Large(_, _, None));
             while batch.len() < BATCH
-                && let Some(job) = line.jobs.pop_front_if(|job| {
-                    // What comes by itself must have come.
-                    !matches!(job.task, Task::Large(_, _, None))
-                })
+                && !line.jobs.front().is_none_or(comes)
+                && let Some(job) = line.jobs.pop_front()
             {
                 let alone = line.begun == 0;
                 if matches!(job.task, Task::Flush) && alone {
