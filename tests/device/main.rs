@@ -105,7 +105,10 @@ fn exercise(rt: &Runtime) -> Result<()> {
     signals(rt)?;
     long_signals(rt)?;
     streams::all(rt)?;
-    borrowed::all(rt)?;
+    if rt.team_n_pes(Team::NODE)? == rt.n_pes() {
+        // On several hosts a stream calls what is put on it later, so nothing can be lent for a call.
+        borrowed::all(rt)?;
+    }
     say(rt, "memory");
     aligned(rt)?;
     grow(rt)

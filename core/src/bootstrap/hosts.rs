@@ -171,11 +171,6 @@ fn verdict(all: &[Facts]) -> Result<u64> {
         &|one| format!("NVSHMEMRS_CHECK={}", u32::from(one.check)),
         "set it alike on all hosts",
     )?;
-    if !kind(first).is_in_segment() {
-        return Err(Error::NotSupported(
-            "a job on several hosts has its heap in host memory only: set NVSHMEMRS_MEMORY=host, or start all PEs on one host".into(),
-        ));
-    }
     if first.check {
         return Err(Error::NotSupported(
             "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
@@ -415,7 +410,9 @@ fn meet(
 ) -> Result<(block::Control, transport::Joined)> {
     let (pe, n_pes) = (hosts.me(), hosts.n_pes());
     let page = forming::Page::new(key.name(), pe, n_pes, until)?;
-    let origin = transport::of_process(resolved.memory, resolved.device, pe);
+    // Each PE of a host has its turn among the GPUs there.
+    let index = hosts.near().iter().take_while(|&&near| near != pe).count();
+    let origin = transport::of_process(resolved.memory, resolved.device, index as Pe);
     let rendezvous = socket::Rendezvous {
         key,
         pe,
@@ -439,7 +436,8 @@ fn meet(
         true => rendezvous.lead(Some(heap))?,
         false => rendezvous.follow(Some(heap))?,
     };
-    let joined = origin.join(&control, pe, Company::Processes(links), until)?;
+    let company = Company::Processes(hosts.near().to_vec(), links);
+    let joined = origin.join(&control, pe, company, until)?;
     Ok((control, joined))
 }
 
@@ -530,13 +528,9 @@ mod tests {
 
     #[test]
     fn what_does_not_work_across_hosts_is_refused() {
-        for change in [(|one| one.memory = 1) as fn(&mut Facts), |one| {
-            one.check = true
-        }] {
-            let mut all = [facts("alpha"), facts("beta")];
-            all.iter_mut().for_each(change);
-            let error = verdict(&all).unwrap_err();
-            assert!(matches!(error, Error::NotSupported(_)), "{error}");
-        }
+        let mut all = [facts("alpha"), facts("beta")];
+        all.iter_mut().for_each(|one| one.check = true);
+        let error = verdict(&all).unwrap_err();
+        assert!(matches!(error, Error::NotSupported(_)), "{error}");
     }
 }

@@ -131,7 +131,8 @@ fn join(
     if origin.exchanges() {
         page.say(forming::Step::Share, "");
     }
-    let joined = origin.join(&control, pe, Company::Processes(links), until);
+    let company = Company::Processes((0..n_pes).collect(), links);
+    let joined = origin.join(&control, pe, company, until);
     // From here on the board tells what this PE waits for.
     drop(page);
     let membership = Membership::Process;

@@ -141,8 +141,9 @@ impl Inner {
         };
         loop {
             let epoch = turn.next_epoch();
-            if leader {
-                self.choose_releases(epoch);
+            if leader && let Err(error) = self.choose_releases(epoch) {
+                // All members learn of it, and nobody frees.
+                call.error.get_or_insert(error);
             }
             if let Err(error) = turn.meet(call, &[]) {
                 if leader {

@@ -27,8 +27,8 @@ impl Inner {
         self.control.releases(block.id).count.load(Acquire) == self.n_pes as u32
     }
 
-    /// PE 0 decides which released allocations the coming allocation frees, and posts their ids.
-    pub(super) fn choose_releases(&self, epoch: u64) {
+    /// PE 0 decides which released allocations the coming allocation frees, and posts their ids. An error if another host may not know them.
+    pub(super) fn choose_releases(&self, epoch: u64) -> Result<()> {
         let header = self.control.header();
         let list = &header.freed[(epoch & 1) as usize];
         let mut count = 0;
@@ -48,8 +48,9 @@ impl Inner {
         let before = list.count.load(Relaxed);
         tell::count_to_free(list, count as u32);
         if let (Some(far), true) = (self.control.far(), count > 0 || before > 0) {
-            far.freed(&self.control, list);
+            far.freed(&self.control, list)?;
         }
+        Ok(())
     }
 
     /// Takes the decision back, because the allocation failed before anybody freed. What is posted stays, and nobody reads it before it

@@ -33,6 +33,11 @@ impl LaneStream {
         }
     }
 
+    /// An error while it is captured into a graph: then `what` is not possible.
+    pub(super) fn check_capture(&self, what: &str) -> Result<()> {
+        self.stream.check_capture(what)
+    }
+
     /// Where operations go that are called on it.
     pub(super) fn lane(&self) -> Lane {
         self.stream.lane()

@@ -26,16 +26,18 @@
 //!
 //! A transport may have streams of its own ([`lane`]): on device memory a stream is one of the GPU's, the library's own or the
 //! program's. What is submitted is called at once, on a runtime whose operations put their work on that stream and return; an error
-//! that shows then is returned by the call.
+//! that shows then is returned by the call. In a job on several hosts a GPU's stream has a queue that it waits for ([`gated`]).
 
+mod gated;
 mod lane;
 mod queue;
 
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::{CudaStreamRef, Lane, TransportStream};
+use crate::transport::{CudaStreamRef, Lane, Streams, TransportStream};
 use crate::{Error, Result, Runtime};
+use gated::GatedStream;
 use lane::{LaneEvent, LaneStream};
 use queue::{QueueMarks, QueueStream};
 use std::sync::Arc;
@@ -55,6 +57,8 @@ enum Kind {
     Queue(QueueStream),
     /// The transport's stream, and the runtime whose operations go there.
     Lane(Arc<LaneStream>, Runtime),
+    /// The transport's stream, which waits while a queue runs operations.
+    Gated(GatedStream),
 }
 
 impl std::fmt::Debug for Stream {
@@ -62,6 +66,7 @@ impl std::fmt::Debug for Stream {
         match &self.kind {
             Kind::Queue(queue) => write!(f, "Stream({queue:?})"),
             Kind::Lane(lane, _) => write!(f, "Stream({lane:?})"),
+            Kind::Gated(gated) => write!(f, "Stream({gated:?})"),
         }
     }
 }
@@ -77,21 +82,31 @@ impl Stream {
                 runtime: Runtime::view(inner),
                 kind: Kind::Queue(QueueStream::start(inner)?),
             }),
-            Some(streams) => Ok(Stream::on_lane(inner, streams.make()?)),
+            Some(streams) => Stream::on_lane(inner, streams, streams.make()?),
         }
     }
 
-    fn on_lane(inner: &Arc<Inner>, stream: Arc<dyn TransportStream>) -> Stream {
+    fn on_lane(
+        inner: &Arc<Inner>,
+        streams: &dyn Streams,
+        stream: Arc<dyn TransportStream>,
+    ) -> Result<Stream> {
         let view = Runtime::view_on(inner, stream.lane());
-        Stream {
+        let gate = streams.gate(&stream)?;
+        let lane = Arc::new(LaneStream::new(stream));
+        Ok(Stream {
             runtime: Runtime::view(inner),
-            kind: Kind::Lane(Arc::new(LaneStream::new(stream)), view),
-        }
+            kind: match gate {
+                None => Kind::Lane(lane, view),
+                Some(gate) => Kind::Gated(GatedStream::start(inner, lane, gate)?),
+            },
+        })
     }
 
     /// Queues an operation, or any other work, and returns at once. It runs on the stream's thread, after all that was
     /// submitted before. On a stream of the GPU it is called at once, with a runtime whose operations are queued; what else it does,
-    /// it does at once (see [`call`](Stream::call)), and an error it has is returned.
+    /// it does at once (see [`call`](Stream::call)), and an error it has is returned. In a job on several hosts it runs later there, too,
+    /// on the stream's thread, in the order of the GPU's stream; while that is captured into a graph, the call is an error.
     ///
     /// Local. Complete after [`synchronize`](Stream::synchronize). NVSHMEM `nvshmemx_..._on_stream`.
     pub fn submit(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
@@ -99,11 +114,13 @@ impl Stream {
         match &self.kind {
             Kind::Queue(queue) => queue.submit(Box::new(job)),
             Kind::Lane(_, runtime) => job(runtime),
+            Kind::Gated(gated) => gated.submit(Box::new(job)),
         }
     }
 
     /// Queues a function of the program's. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`), and it is
-    /// an error while the stream is captured into a graph.
+    /// an error while the stream is captured into a graph. In a job on several hosts it may call both, because a thread of the host's
+    /// runs it.
     ///
     /// Local; returns at once.
     pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
@@ -111,6 +128,7 @@ impl Stream {
         match &self.kind {
             Kind::Queue(queue) => queue.submit(Box::new(work)),
             Kind::Lane(lane, _) => lane.call(Runtime::view(&self.runtime.inner), work),
+            Kind::Gated(gated) => gated.submit(Box::new(work)),
         }
     }
 
@@ -125,6 +143,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.run(&self.runtime.inner, Box::new(job)),
+            Kind::Gated(gated) => gated.run(&self.runtime.inner, Box::new(job)),
             Kind::Lane(lane, runtime) => {
                 lane.check_result()?;
                 let result = job(runtime)?;
@@ -144,6 +163,7 @@ impl Stream {
         match &self.kind {
             Kind::Queue(queue) => queue.synchronize(&self.runtime.inner),
             Kind::Lane(lane, _) => lane.synchronize(&self.runtime.inner),
+            Kind::Gated(gated) => gated.synchronize(&self.runtime.inner),
         }
     }
 
@@ -153,6 +173,7 @@ impl Stream {
         match &self.kind {
             Kind::Queue(queue) => Ok(queue.query()),
             Kind::Lane(lane, _) => lane.is_done(&self.runtime.inner),
+            Kind::Gated(gated) => gated.is_done(&self.runtime.inner),
         }
     }
 
@@ -164,6 +185,7 @@ impl Stream {
         self.runtime.inner.ready()?;
         match (&self.kind, &event.marks) {
             (Kind::Lane(lane, _), Marks::Lane(mark)) => lane.wait(mark),
+            (Kind::Gated(gated), Marks::Lane(mark)) => gated.wait(mark),
             (Kind::Queue(queue), Marks::Queue(marks)) => queue.wait(marks),
             _ => Err(event.of_another_runtime()),
         }
@@ -179,8 +201,10 @@ impl Stream {
             return self.runtime.inner.ready();
         }
         let result = self.synchronize().inspect_err(|_| self.stop());
-        if let Kind::Queue(queue) = &mut self.kind {
-            queue.close();
+        match &mut self.kind {
+            Kind::Queue(queue) => queue.close(),
+            Kind::Gated(gated) => gated.close(),
+            Kind::Lane(..) => {}
         }
         result
     }
@@ -189,21 +213,25 @@ impl Stream {
     ///
     /// Local; returns at once.
     pub fn stop(&self) {
-        if let Kind::Queue(queue) = &self.kind {
-            queue.stop();
+        match &self.kind {
+            Kind::Queue(queue) => queue.stop(),
+            Kind::Gated(gated) => gated.stop(),
+            Kind::Lane(..) => {}
         }
     }
 
     /// The `cudaStream_t`, as a number; an error for a stream of host memory. Local.
     pub fn cuda(&self) -> Result<u64> {
-        match &self.kind {
-            Kind::Lane(lane, _) => match lane.lane() {
-                Lane::Stream(stream) => Ok(stream),
-                Lane::Blocking => Err(Error::Internal("a stream has no number".into())),
-            },
-            Kind::Queue(_) => Err(Error::NotSupported(
+        let lane = match &self.kind {
+            Kind::Lane(lane, _) => lane.lane(),
+            Kind::Gated(gated) => gated.raw(),
+            Kind::Queue(_) => return Err(Error::NotSupported(
                 "a stream of host memory is none of the GPU's: NVSHMEMRS_MEMORY must be device to have those".into(),
             )),
+        };
+        match lane {
+            Lane::Stream(stream) => Ok(stream),
+            Lane::Blocking => Err(Error::Internal("a stream has no number".into())),
         }
     }
 
@@ -222,6 +250,7 @@ impl Stream {
         match &self.kind {
             Kind::Queue(queue) => queue.number(),
             Kind::Lane(lane, _) => Arc::as_ptr(lane) as u64,
+            Kind::Gated(gated) => gated.number(),
         }
     }
 }
@@ -235,6 +264,7 @@ impl Drop for Stream {
         match &mut self.kind {
             Kind::Queue(queue) => queue.let_go(inner),
             Kind::Lane(lane, _) => lane.let_go(inner),
+            Kind::Gated(gated) => gated.let_go(inner),
         }
     }
 }
@@ -269,6 +299,7 @@ impl Event {
         stream.runtime.inner.ready()?;
         match (&self.marks, &stream.kind) {
             (Marks::Lane(mark), Kind::Lane(lane, _)) => mark.record(lane),
+            (Marks::Lane(mark), Kind::Gated(gated)) => mark.record(gated.lane()),
             (Marks::Queue(marks), Kind::Queue(queue)) => marks.record(queue),
             _ => Err(self.of_another_runtime()),
         }
@@ -354,7 +385,7 @@ impl Runtime {
                 "a stream of a GPU was given, but the heap is in host memory: set NVSHMEMRS_MEMORY=device, or use `stream()`".into(),
             )
         })?;
-        let stream = Stream::on_lane(&self.inner, stream.adopt(streams)?);
+        let stream = Stream::on_lane(&self.inner, streams, stream.adopt(streams)?)?;
         self.inner.note(
             Operation::StreamFromCuda,
             Resource::Stream,

@@ -187,22 +187,33 @@ impl QueueStream {
 
     /// Runs an operation after all that was submitted before, and waits for its result.
     pub(super) fn run<T: Send + 'static>(&self, inner: &Inner, job: Job<T>) -> Result<T> {
+        self.run_and(inner, job, || ())
+    }
+
+    /// As [`run`](QueueStream::run); `queued` is called when the operation is in the queue.
+    pub(super) fn run_and<T: Send + 'static>(
+        &self,
+        inner: &Inner,
+        job: Job<T>,
+        queued: impl FnOnce(),
+    ) -> Result<T> {
         self.check_caller()?;
         let call = Arc::new(Call {
             phase: Mutex::new(Phase::Waiting),
             done: AtomicBool::new(false),
         });
-        let (queued, stop) = (Arc::clone(&call), Arc::clone(&self.queue.stop));
+        let (begun, stop) = (Arc::clone(&call), Arc::clone(&self.queue.stop));
         self.submit(Box::new(move |rt| {
-            if queued.begin() {
+            if begun.begin() {
                 let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
                 let result = result.unwrap_or_else(|_| {
                     Err(Error::Internal("an operation on a stream panicked".into()))
                 });
-                queued.end(result, &stop);
+                begun.end(result, &stop);
             }
             Ok(())
         }))?;
+        queued();
         let wait = Wait {
             operation: Operation::StreamSynchronize,
             target: Target::Stream {

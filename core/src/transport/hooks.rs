@@ -8,7 +8,7 @@
 //! | [`Owner`] | the PE, as its transport may ask it to wait or to break a team |
 //! | [`Collectives`], [`Meeting`] | collectives that the transport does, and the members' meeting, which it may use for them |
 //! | [`Search`], [`Found`] | a wait or a test that is put on a stream, and what came of it |
-//! | [`Streams`], [`TransportStream`], [`TransportEvent`] | streams of the transport's |
+//! | [`Streams`], [`TransportStream`], [`TransportEvent`], [`Gate`] | streams of the transport's |
 
 use super::Lane;
 use crate::dtype::Dtype;
@@ -210,6 +210,20 @@ pub(crate) trait Streams {
 
     /// A new event.
     fn event(&self) -> Result<Box<dyn TransportEvent>>;
+
+    /// What holds a stream up while a queue of the host's runs what is put on it. `None`: operations are put on the stream itself.
+    fn gate(&self, _stream: &Arc<dyn TransportStream>) -> Result<Option<Arc<dyn Gate>>> {
+        Ok(None)
+    }
+}
+
+/// What can hold up a stream of a transport's.
+pub(crate) trait Gate: Send + Sync {
+    /// Puts a mark on the stream, and a hold behind it, which has a number: larger than those before it.
+    fn close(&self) -> Result<(Box<dyn TransportEvent>, u64)>;
+
+    /// Takes away the holds up to a number.
+    fn open(&self, number: u64);
 }
 
 /// A stream of a transport's own, or one of the program's.

@@ -11,7 +11,7 @@
 //! | [`origin`] | a kind of memory before there is a job on it; how a PE joins |
 //! | [`notes`] | what a transport that watches the program is told |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
-//! | [`remote`] | PEs of several hosts, which wraps the host's |
+//! | [`remote`] | PEs of several hosts, which wraps either |
 //! | [`check`] | the checker, which wraps another transport |
 //! | [`traffic`] | counts what the program moves, as a wrapper, too |
 //! | [`copy`] | the one copy primitive |
@@ -38,8 +38,8 @@ pub use cuda::survey as gpus;
 pub use device_state::DeviceState;
 pub(crate) use device_state::DeviceTables;
 pub(crate) use hooks::{
-    Collective, Collectives, Expected, Form, Found, Goal, Meeting, Owner, Search, Streams, Task,
-    TransportEvent, TransportStream,
+    Collective, Collectives, Expected, Form, Found, Gate, Goal, Meeting, Owner, Search, Streams,
+    Task, TransportEvent, TransportStream,
 };
 pub(crate) use notes::{Notes, Watch};
 pub(crate) use origin::{Company, Joined, Origin, of_process, of_threads};
@@ -158,7 +158,7 @@ pub(crate) struct Call {
 /// What a kind of memory does, and whatever wraps one. See the module for what it may take for granted.
 ///
 /// A lane that is [`Lane::Blocking`] means that the operation is done, as its description says, when the call returns.
-pub(crate) trait Transport: Send + Sync {
+pub(crate) trait Transport: Any + Send + Sync {
     /// Where the heap lives.
     fn kind(&self) -> MemoryKind;
 

@@ -29,7 +29,7 @@ pub(crate) trait Origin: std::fmt::Debug + Send + Sync {
 
     /// Joins the heap of a job as PE `me`. What has gone wrong before, so that this PE cannot, is said here.
     ///
-    /// Collective over all PEs of the job if they are processes that exchange something.
+    /// Collective over all PEs of the host if they are processes that exchange something.
     fn join(&self, control: &Control, me: Pe, company: Company, until: Instant) -> Result<Joined>;
 }
 
@@ -37,8 +37,8 @@ pub(crate) trait Origin: std::fmt::Debug + Send + Sync {
 pub(crate) enum Company {
     /// All are threads of this process, and use one [`Origin`].
     Threads,
-    /// Each is a process.
-    Processes(Links),
+    /// Each is a process: these of this host, in order.
+    Processes(Vec<Pe>, Links),
 }
 
 /// A PE's way to the heap.

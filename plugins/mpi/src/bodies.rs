@@ -155,12 +155,17 @@ impl Bodies {
     pub(crate) fn next(&mut self, at: &mut usize) -> Result<Option<Done>> {
         while let Some(body) = self.bodies.get_mut(*at) {
             while let Some(request) = body.requests.front_mut() {
-                let Some(status) = test(request)? else {
+                let tested = test(request);
+                if let Ok(None) = tested {
                     break;
-                };
+                }
+                // One that has failed is over, too, and is said once.
                 body.requests.pop_front();
-                // The status of a send has no count.
-                body.moved += if body.receives { count(&status)? } else { 0 };
+                body.moved += match tested? {
+                    // The status of a send has no count.
+                    Some(status) if body.receives => count(&status)?,
+                    _ => 0,
+                };
             }
             if body.requests.is_empty() {
                 let body = self.bodies.remove(*at);

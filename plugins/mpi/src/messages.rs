@@ -45,8 +45,17 @@ pub(crate) struct Messages {
     /// Given to the caller, until it asks again.
     given: Vec<Slot>,
     /// Sent, the oldest first, and not yet taken by MPI.
-    sends: VecDeque<(Slot, ffi::MPI_Request)>,
+    sends: VecDeque<Sent>,
     free: Vec<Slot>,
+    /// Ranks that MPI could not send to, and whether that has been told.
+    lost: Vec<(c_int, bool)>,
+}
+
+/// A message on its way.
+struct Sent {
+    to: c_int,
+    slot: Slot,
+    request: ffi::MPI_Request,
 }
 
 impl Messages {
@@ -58,6 +67,7 @@ impl Messages {
             given: Vec::new(),
             sends: VecDeque::new(),
             free: Vec::new(),
+            lost: Vec::new(),
         };
         for _ in 0..RECEIVES {
             messages.post(Slot::new())?;
@@ -117,7 +127,7 @@ impl Messages {
     /// # Safety
     /// Both parts must be readable.
     pub(crate) unsafe fn send(&mut self, to: c_int, parts: [(*const u8, usize); 2]) -> Result<()> {
-        self.reap()?;
+        self.reap();
         let mut slot = self.free.pop().unwrap_or_else(Slot::new);
         let mut len = 0;
         for (bytes, part) in parts {
@@ -141,20 +151,43 @@ impl Messages {
             )
         };
         check(sent, "MPI_Isend")?;
-        self.sends.push_back((slot, request));
+        self.sends.push_back(Sent { to, slot, request });
         Ok(())
     }
 
-    /// Frees the slots of messages that MPI has taken.
-    pub(crate) fn reap(&mut self) -> Result<()> {
-        while let Some((_, request)) = self.sends.front_mut() {
-            if test(request)?.is_none() {
+    /// Frees the slots of messages that MPI has taken. One that MPI could not send says that its receiver is lost, and nothing of others.
+    pub(crate) fn reap(&mut self) {
+        while let Some(sent) = self.sends.front_mut() {
+            let tested = test(&mut sent.request);
+            if let Ok(None) = tested {
                 break;
             }
-            let slot = self.sends.pop_front().map(|(slot, _)| slot);
-            self.free.extend(slot.filter(|_| self.free.len() < KEPT));
+            let Some(Sent { to, slot, .. }) = self.sends.pop_front() else {
+                break;
+            };
+            match tested {
+                Ok(_) => self.free.extend(Some(slot).filter(|_| self.free.len() < KEPT)),
+                Err(_) => {
+                    // MPI may still read it.
+                    std::mem::forget(slot);
+                    self.lose(to);
+                }
+            }
         }
-        Ok(())
+    }
+
+    /// A rank cannot be reached.
+    pub(crate) fn lose(&mut self, rank: c_int) {
+        if self.lost.iter().all(|(lost, _)| *lost != rank) {
+            self.lost.push((rank, false));
+        }
+    }
+
+    /// A rank that is lost, each once.
+    pub(crate) fn lost(&mut self) -> Option<c_int> {
+        let (rank, told) = self.lost.iter_mut().find(|(_, told)| !*told)?;
+        *told = true;
+        Some(*rank)
     }
 
     /// Messages that MPI has not taken yet.
@@ -182,7 +215,8 @@ impl Messages {
     /// Gives up all that is under way without a call to MPI, which may still use the memory.
     pub(crate) fn forget(mut self) {
         self.receives.drain(..).for_each(std::mem::forget);
-        self.sends.drain(..).for_each(std::mem::forget);
+        let sent = self.sends.drain(..).map(|sent| sent.slot);
+        sent.for_each(std::mem::forget);
     }
 }
 

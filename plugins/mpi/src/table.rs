@@ -326,7 +326,19 @@ impl Open {
                 return Ok(());
             }
         }
-        self.messages.reap()?;
+        self.messages.reap();
+        while let Some(rank) = self.messages.lost() {
+            let room = events(Event {
+                kind: event::LOST,
+                rank,
+                token: 0,
+                bytes: std::ptr::null(),
+                len: 0,
+            });
+            if !room {
+                return Ok(());
+            }
+        }
         let mut at = 0;
         while let Some(done) = self.bodies.next(&mut at)? {
             let room = events(Event {

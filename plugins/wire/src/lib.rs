@@ -164,7 +164,8 @@ pub struct Wire {
 
     /// Sends one message to a rank: the `head_len` bytes at `head`, and after them the `body_len` bytes at `body`, together at most
     /// `max_message`. Both are copied before it returns, so the caller may use the memory again. Either may be empty. It never
-    /// waits and never refuses for lack of room: [`in_flight`](Wire::in_flight) tells who must hold back.
+    /// waits and never refuses for lack of room: [`in_flight`](Wire::in_flight) tells who must hold back. An error is one of this
+    /// message; that an earlier one could not be sent is told by [`event::LOST`].
     pub send: unsafe extern "C" fn(
         ctx: *mut c_void,
         to: i32,

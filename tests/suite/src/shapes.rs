@@ -2,6 +2,7 @@
 
 use crate::values;
 use nvshmemrs::{Pe, Result, Runtime, Team, TeamConfig};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How a team comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,19 +119,42 @@ fn shuffled(n: Pe) -> Vec<Pe> {
     order
 }
 
-/// The teams of the shape in a job of PEs on these GPUs, each as its members in order. All PEs see the same GPUs.
-fn members(shape: Shape, gpus: &[Option<i32>]) -> Vec<Vec<Pe>> {
-    let n = gpus.len() as Pe;
+/// Where a PE is: its host, as a number, and its GPU there.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    host: u64,
+    gpu: Option<i32>,
+}
+
+/// The teams of the shape in a job of PEs at these places, each as its members in order. All PEs of a host see the same GPUs.
+fn members(shape: Shape, places: &[Place]) -> Vec<Vec<Pe>> {
+    let n = places.len() as Pe;
     let sharers = |pe: Pe| -> Vec<Pe> {
-        let gpu = gpus[pe as usize];
-        let shares = |&other: &Pe| other == pe || (gpu.is_some() && gpus[other as usize] == gpu);
+        // A machine that plays several hosts has the same GPUs on all of them.
+        let gpu = places[pe as usize].gpu;
+        let shares =
+            |&other: &Pe| other == pe || (gpu.is_some() && places[other as usize].gpu == gpu);
         (0..n).filter(shares).collect()
     };
+    let near = |pe: Pe| -> Vec<Pe> {
+        let host = places[pe as usize].host;
+        let there = |&other: &Pe| places[other as usize].host == host;
+        (0..n).filter(there).collect()
+    };
+    let index = |pe: Pe| near(pe).iter().position(|&one| one == pe);
     let all: Vec<Pe> = (0..n).collect();
     let rows = |width: usize| -> Vec<Vec<Pe>> { all.chunks(width).map(<[Pe]>::to_vec).collect() };
     match shape {
-        Shape::World | Shape::Node | Shape::Shared => vec![all],
-        Shape::SameMypeNode => all.iter().map(|&pe| vec![pe]).collect(),
+        Shape::World => vec![all],
+        Shape::Node | Shape::Shared => all.iter().map(|&pe| near(pe)).collect(),
+        Shape::SameMypeNode => {
+            let alike = |pe: Pe| {
+                all.iter()
+                    .copied()
+                    .filter(move |&one| index(one) == index(pe))
+            };
+            all.iter().map(|&pe| alike(pe).collect()).collect()
+        }
         Shape::SameGpu => all.iter().map(|&pe| sharers(pe)).collect(),
         Shape::GpuLeaders => vec![all.into_iter().filter(|&pe| sharers(pe)[0] == pe).collect()],
         Shape::Even => vec![all.into_iter().step_by(2).collect()],
@@ -246,11 +270,12 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
         },
     };
     made.extend(team.filter(|team| team.number() > Team::GPU_LEADERS.number()));
-    let gpus = match shape {
-        Shape::SameGpu | Shape::GpuLeaders => gpus(rt)?,
-        _ => vec![None; n as usize],
+    let places = match shape {
+        Shape::Node | Shape::Shared | Shape::SameMypeNode => places(rt)?,
+        Shape::SameGpu | Shape::GpuLeaders => places(rt)?,
+        _ => vec![Place::default(); n as usize],
     };
-    let mine = members(shape, &gpus)
+    let mine = members(shape, &places)
         .into_iter()
         .find(|pes| pes.contains(&me));
     assert_eq!(
@@ -268,17 +293,29 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
     Ok(None)
 }
 
-/// The GPU of each PE.
-fn gpus(rt: &Runtime) -> Result<Vec<Option<i32>>> {
-    let (mine, all) = (rt.array::<i32>(1)?, rt.array::<i32>(rt.n_pes() as usize)?);
-    mine.store(0, rt.device().unwrap_or(-1))?;
+/// Where each PE is. One machine plays several hosts where `NVSHMEMRS_HOST_ID` says so.
+fn places(rt: &Runtime) -> Result<Vec<Place>> {
+    let (mine, all) = (
+        rt.array::<u64>(2)?,
+        rt.array::<u64>(2 * rt.n_pes() as usize)?,
+    );
+    let mut host = DefaultHasher::new();
+    std::env::var("NVSHMEMRS_HOST_ID").ok().hash(&mut host);
+    // Counted from 1 on.
+    let gpu = rt.device().map_or(0, |gpu| gpu as u64 + 1);
+    mine.write(0, &[host.finish(), gpu])?;
     rt.fcollect_array(Team::WORLD, &all.all(), &mine.all())?;
-    let mut gpus = vec![0; all.len()];
-    all.read(0, &mut gpus)?;
+    let words = all.to_vec()?;
     rt.free_array(mine)?;
     rt.free_array(all)?;
-    let gpu = |gpu: i32| (gpu >= 0).then_some(gpu);
-    Ok(gpus.into_iter().map(gpu).collect())
+    let (pairs, []) = words.as_chunks::<2>() else {
+        unreachable!("two words of each PE");
+    };
+    let place = |&[host, gpu]: &[u64; 2]| Place {
+        host,
+        gpu: gpu.checked_sub(1).map(|gpu| gpu as i32),
+    };
+    Ok(pairs.iter().map(place).collect())
 }
 
 /// PE 0 draws an id and hands it to all, then only the members meet.

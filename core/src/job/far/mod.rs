@@ -19,8 +19,9 @@ use super::block::{Control, Freed, JoinSlot, PeBlock};
 use super::hosts::Hosts;
 use super::state::State;
 use super::tell::{Told32, Told64};
-use crate::Pe;
 use crate::clock::now_ns;
+use crate::operation::Operation;
+use crate::{Pe, Result};
 use letters::Kind;
 use std::fmt;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub(crate) trait Courier: Send + Sync {
     /// Brings a letter to a PE, after those that it was given for that PE before. Never waits.
     fn carry(&self, to: Pe, letter: &[u64]);
 
-    /// Waits until all letters that it was given have been opened, or that is not to be expected any more.
-    fn settle(&self);
+    /// Waits, in an operation, until all letters that it was given have been opened.
+    fn settle(&self, operation: Operation) -> Result<()>;
 
     /// Gives letters that are on their way a moment to leave this process.
     fn see_off(&self);
@@ -116,8 +117,8 @@ impl Far {
     }
 
     /// Waits until the other hosts have what they were told.
-    pub(crate) fn settle(&self) {
-        self.courier.settle();
+    pub(crate) fn settle(&self, operation: Operation) -> Result<()> {
+        self.courier.settle(operation)
     }
 
     /// Tells that this PE has finalized, where somebody may wait for it. What it came to before, all hear of in [`rounds`].
@@ -166,7 +167,7 @@ impl Far {
     }
 
     /// Tells, as PE 0, what an allocation frees, and waits until the others have it. Most free nothing.
-    pub(crate) fn freed(&self, control: &Control, list: &Freed) {
+    pub(crate) fn freed(&self, control: &Control, list: &Freed) -> Result<()> {
         let count = (list.count.load(Relaxed) as usize).min(list.ids.len());
         let mut spans = vec![Span::of(control, &list.count)];
         if let Some(last) = list.ids[..count].last() {
@@ -174,7 +175,7 @@ impl Far {
         }
         self.send_all(&words(control, &spans));
         // It must be there before the arrival, which may come by another way.
-        self.settle();
+        self.settle(Operation::Malloc)
     }
 
     /// Tells that a PE is gone, and sees to it that the letters leave.

@@ -7,6 +7,7 @@
 //! | [`operations`] | put, get, atomics, signals, waits; the blocking stream; staging |
 //! | [`streams`] | streams and events; their order among a team's collectives; backpressure |
 //! | [`collectives`] | what the kernels of teams need, and how they end |
+//! | [`served`] | what PEs of other hosts ask of a PE's GPU |
 //! | [`device_tables`] | what kernels of the program's get |
 //! | [`kernels`] | the device code, what it is given, and its launches |
 //! | [`images`] | where the compiled device code comes from |
@@ -26,6 +27,7 @@ pub(crate) mod memory;
 mod nvml;
 mod operations;
 mod origin;
+pub(crate) mod served;
 pub(crate) mod streams;
 pub mod survey;
 
@@ -36,6 +38,7 @@ pub(crate) use memory::segment::Segment;
 pub(crate) use origin::CudaOrigin;
 pub(crate) use streams::CudaEvent;
 
+use crate::buffer::SymRange;
 use crate::lock::lock;
 
 use crate::job::block::Control;
@@ -77,11 +80,13 @@ pub(crate) struct CudaTransport {
     control: Control,
     device: Arc<Device>,
     segment: Arc<Segment>,
-    /// The way to the PEs of other processes; `None` if all are threads of this one.
+    /// The way to the PEs of this host's other processes; `None` if all are threads of this one.
     exchange: Option<Exchange>,
     /// The least blocks of a collective that a PE's GPU runs at the same time; `None` if all PEs are threads of this process.
     least: Option<i32>,
     chunks: Mutex<Chunks>,
+    /// Where registered buffers are in each PE's part.
+    registered: Mutex<Vec<SymRange>>,
     /// Ranges at which registered buffers appear, too.
     preferred: Mutex<Vec<Segment>>,
     kernels: Arc<Kernels>,
@@ -118,7 +123,7 @@ struct Failed {
 impl CudaTransport {
     /// Joins the heap of a job, whose control block all PEs share. A PE whose GPU could not be opened takes part with that error.
     ///
-    /// Collective over all PEs of the job if they are processes.
+    /// Collective over all PEs of the host if they are processes.
     fn join(
         control: &Control,
         me: Pe,
@@ -147,8 +152,8 @@ impl CudaTransport {
                 });
                 (parts, None)
             }
-            Company::Processes(links) => {
-                let exchange = Exchange::new(me, n_pes, links);
+            Company::Processes(near, links) => {
+                let exchange = Exchange::new(me, near, links);
                 let introduction = ready.as_ref().map(|(device, _)| Introduction::of(device));
                 let share = Share::saying(say(introduction.map(|one| one.bytes())));
                 let patience = Patience {
@@ -157,10 +162,10 @@ impl CudaTransport {
                 };
                 let said = exchange
                     .all(share, &patience)
-                    .and_then(|shares| hear(&shares, Operation::Init.name()));
+                    .and_then(|shares| hear(&shares, exchange.pes(), Operation::Init.name()));
                 // An error of its own is the better one.
                 let parts = ready.and_then(|(device, tools)| {
-                    for (introduction, pe) in said?.iter().zip(0..) {
+                    for (introduction, &pe) in said?.iter().zip(exchange.pes()) {
                         let introduction = Introduction::read(introduction, pe)?;
                         introduction.check(me, &device, pe)?;
                         let blocks = introduction.blocks;
@@ -194,6 +199,7 @@ impl CudaTransport {
             exchange,
             least,
             chunks: Mutex::new(Chunks::new(granularity, heap_bytes)),
+            registered: Mutex::default(),
             preferred: Mutex::default(),
             kernels: Arc::new(kernels),
             completion: Arc::new(Completion::new(&mailbox)),

@@ -115,6 +115,12 @@ macro_rules! atomically {
 }
 
 impl HostTransport {
+    /// Whether bytes lie within the mapped heap, whosever they are.
+    pub(super) fn holds(&self, address: u64, bytes: u64) -> bool {
+        let Layout { base, span, .. } = self.layout;
+        bytes <= span && address.wrapping_sub(base) <= span - bytes
+    }
+
     #[inline(always)]
     pub(super) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
         // SAFETY: the destination lies within the mapped part of `pe` (checked above this layer), the source is valid by

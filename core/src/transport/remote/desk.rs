@@ -53,10 +53,20 @@ impl Place {
     }
 }
 
+/// What an answer is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// A word.
+    Word,
+    /// Data, in a record.
+    Data(Place),
+    /// Data that comes by itself, in pieces of the net's memory, or at its place in the heap (None). No record answers it.
+    Body(Option<Place>),
+}
+
 struct Ticket {
     pe: Pe,
-    /// None: the answer is a word, or the data comes by itself.
-    place: Option<Place>,
+    form: Form,
     answer: Arc<Answer>,
     /// Whether it is waited for in quiet only.
     nbi: bool,
@@ -67,37 +77,45 @@ struct Ticket {
 pub(super) struct Desk {
     tickets: Mutex<(u64, BTreeMap<u64, Ticket>)>,
     /// How many of them only quiet waits for.
-    nbi: AtomicU64,
+    for_quiet: AtomicU64,
+}
+
+/// Copies data to where it is to go.
+fn deliver(place: Place, data: &[u8]) {
+    let source = LocalSource::from(data);
+    let bytes = place.bytes.min(data.len());
+    // SAFETY: whoever lent the memory takes the ticket back, which needs the desk's lock, before the memory may go. It may lie in the heap.
+    unsafe { copy::<true, false>(place.address, source.address(), bytes) };
 }
 
 impl Desk {
     /// A ticket for an answer of `pe`.
-    pub(super) fn ticket(&self, pe: Pe, place: Option<Place>, nbi: bool) -> (u64, Arc<Answer>) {
+    pub(super) fn ticket(&self, pe: Pe, form: Form, nbi: bool) -> (u64, Arc<Answer>) {
         let answer = Arc::new(Answer::default());
         let mut tickets = lock(&self.tickets);
         tickets.0 += 1;
         let number = tickets.0;
         let ticket = Ticket {
             pe,
-            place,
+            form,
             answer: Arc::clone(&answer),
             nbi,
         };
         tickets.1.insert(number, ticket);
-        self.nbi.fetch_add(u64::from(nbi), Relaxed);
+        self.for_quiet.fetch_add(u64::from(nbi), Relaxed);
         (number, answer)
     }
 
     /// Whether quiet has nothing to wait for here.
     #[inline(always)]
     pub(super) fn is_clear(&self) -> bool {
-        self.nbi.load(Acquire) == 0
+        self.for_quiet.load(Acquire) == 0
     }
 
     /// Takes a ticket out. What came for it is in its place.
     fn remove(&self, tickets: &mut BTreeMap<u64, Ticket>, number: u64) -> Option<Ticket> {
         let ticket = tickets.remove(&number)?;
-        self.nbi.fetch_sub(u64::from(ticket.nbi), Release);
+        self.for_quiet.fetch_sub(u64::from(ticket.nbi), Release);
         Some(ticket)
     }
 
@@ -113,38 +131,55 @@ impl Desk {
         if ticket.pe != pe {
             return None;
         }
-        match ticket.place {
-            Some(place) => {
+        match ticket.form {
+            Form::Data(place) => {
                 (place.bytes == data.len()).then_some(())?;
-                let source = LocalSource::from(data);
-                // SAFETY: whoever lent the memory takes the ticket back, which needs the lock, before the memory may go. It may lie in the heap.
-                unsafe { copy::<true, false>(place.address, source.address(), place.bytes) };
+                deliver(place, data);
                 ticket.answer.give(0);
             }
-            None => {
+            Form::Word => {
                 let word = data.first_chunk().map(|word| u64::from_le_bytes(*word));
                 ticket.answer.give(word?);
             }
+            Form::Body(_) => return None,
         }
         self.remove(&mut tickets.1, number);
         Some(())
     }
 
-    /// What a ticket stands for has come by itself.
-    pub(super) fn came(&self, number: u64) {
-        if let Some(ticket) = self.remove(&mut lock(&self.tickets).1, number) {
+    /// What a ticket stands for has come by itself: to its place, or here.
+    pub(super) fn came(&self, number: u64, data: &[u8]) {
+        let mut tickets = lock(&self.tickets);
+        if let Some(ticket) = self.remove(&mut tickets.1, number) {
+            if let Form::Body(Some(place)) = ticket.form {
+                deliver(place, data);
+            }
             ticket.answer.give(0);
         }
     }
 
-    /// Takes a ticket back: from here on nothing is written for it.
+    /// Takes a ticket back: from here on nothing is written for it, unless it comes to its place by itself.
     pub(super) fn forget(&self, number: u64) {
         self.remove(&mut lock(&self.tickets).1, number);
+    }
+
+    /// How many answers only quiet waits for.
+    pub(super) fn for_quiet(&self) -> u64 {
+        self.for_quiet.load(Relaxed)
     }
 
     /// The number of the last ticket.
     pub(super) fn last(&self) -> u64 {
         lock(&self.tickets).0
+    }
+
+    /// The tickets up to this one whose answers only quiet waits for, and their PEs.
+    pub(super) fn all_missing(&self, upto: u64) -> Vec<(u64, Pe)> {
+        let tickets = lock(&self.tickets);
+        let missing = tickets.1.range(..=upto).filter(|(_, ticket)| ticket.nbi);
+        missing
+            .map(|(number, ticket)| (*number, ticket.pe))
+            .collect()
     }
 
     /// The PE of the first ticket up to this one whose answer only quiet waits for, if one is missing, and its number.
@@ -164,8 +199,8 @@ mod tests {
         let desk = Desk::default();
         let mut bytes = [0_u8; 12];
         let place = Place::of(&LocalDest::from(&mut bytes[..4]));
-        let (first, answer) = desk.ticket(2, Some(place), true);
-        let (second, word) = desk.ticket(1, None, false);
+        let (first, answer) = desk.ticket(2, Form::Data(place), true);
+        let (second, word) = desk.ticket(1, Form::Word, false);
         assert_eq!(desk.missing(desk.last()), Some((first, 2)));
         assert!(!desk.is_clear());
         // From another PE, of another length, for a ticket that nobody has.
@@ -179,10 +214,18 @@ mod tests {
         assert!(answer.is_there() && word.is_there());
         assert_eq!((word.value(), desk.missing(desk.last())), (5, None));
         assert!(desk.is_clear());
-        let (third, late) = desk.ticket(0, Some(place), false);
+        let (third, late) = desk.ticket(0, Form::Data(place), false);
         desk.forget(third);
         assert_eq!(desk.answered(0, third, &[9; 4]), Some(()), "too late");
         assert!(!late.is_there());
+        // What comes by itself is answered by no record.
+        let (fourth, body) = desk.ticket(0, Form::Body(None), true);
+        assert_eq!(desk.answered(0, fourth, &[9; 8]), None);
+        assert!(!body.is_there());
+        assert_eq!(desk.for_quiet(), 1);
+        desk.came(fourth, &[]);
+        assert!(body.is_there());
+        assert_eq!(desk.for_quiet(), 0);
         assert_eq!(bytes, [7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

@@ -14,7 +14,7 @@ use crate::transport::{Atomic, Width};
 pub(super) enum Kind {
     /// Offset; the data.
     Put = 1,
-    /// Offset, bytes, and the tag with which they come by themselves.
+    /// Offset, bytes, the tag with which they come by themselves, and whether it comes after those before it: 0 or 1.
     PutLarge = 2,
     /// Offset, bytes, ticket. It is answered with the data.
     Get = 3,
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 
 const KINDS: [(Kind, usize); 11] = [
     (Kind::Put, 1),
-    (Kind::PutLarge, 3),
+    (Kind::PutLarge, 4),
     (Kind::Get, 3),
     (Kind::GetLarge, 3),
     (Kind::Atomic, 5),
@@ -51,9 +51,14 @@ const KINDS: [(Kind, usize); 11] = [
 ];
 
 /// The most words that a kind has.
-const MOST: usize = 5;
+pub(super) const MOST: usize = 5;
 
 impl Kind {
+    /// Whether it is about the receiver's memory, or must wait until what came before it is done there.
+    pub(super) fn is_of_memory(self) -> bool {
+        self.counts() || matches!(self, Kind::Get | Kind::GetLarge | Kind::Flush)
+    }
+
     /// Whether it is counted, and so can be waited for.
     pub(super) fn counts(self) -> bool {
         match self {

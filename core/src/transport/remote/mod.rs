@@ -6,8 +6,10 @@
 //! | [`message`] | what PEs say to each other, as words |
 //! | [`plugin`] | finding and loading the plugin |
 //! | [`net`] | a PE's end of the wire: what it sends, what it takes, its thread |
+//! | [`device`] | the transport of a PE whose heap is on a GPU |
 //! | [`desk`] | who waits for which answer |
 //! | [`pulse`] | signs of life between hosts |
+//! | [`transfers`] | puts and gets to PEs of other hosts |
 //!
 //! A put, a signal and an atomic operation whose old value nobody wants return when they have been given to the [`Net`](net::Net). Those of
 //! one PE to another are done in order, by a thread of the target's, with the same stores and atomic instructions as those of PEs of
@@ -15,11 +17,13 @@
 //!
 //! # Rules of this module
 //!
-//! 1. Memory of the program's that is lent to the wire, or that an answer goes to, is taken back before the call returns that
-//!    lent it; if it lasts until quiet, before quiet returns. [`Net::let_go`](net::Net::let_go) and [`Desk::forget`](desk::Desk::forget) do it.
-//! 2. The heap stays mapped as long as the wire may use it.
+//! 1. Memory of the program's own is never lent to the wire: what is large passes through pieces of the [`Net`](net::Net)'s.
+//! 2. Memory that an answer goes to is taken back before the call returns that gave it; if it lasts until quiet, before quiet returns.
+//!    [`Desk::forget`](desk::Desk::forget) does it, and [`Net::let_go`](net::Net::let_go) for memory of the heap that the wire has.
+//! 3. The heap stays mapped as long as the wire may use it.
 
 mod desk;
+mod device;
 mod message;
 mod net;
 pub(crate) mod plugin;
@@ -30,6 +34,7 @@ mod pulse;
     reason = "each file of core/tests has its own copy of what several use"
 )]
 pub(crate) mod tests;
+mod transfers;
 mod wire;
 
 use super::host::HostTransport;
@@ -37,22 +42,22 @@ use super::{Atomic, Call, Joined, Lane, Nbi, Owner, Route, SignalUpdate, Transpo
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::block::Control;
 use crate::job::hosts::Hosts;
-use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
-use desk::{Answer, Place};
+use desk::Form;
+use device::DeviceTransport;
 use message::{Kind, of_atomic};
-use net::{Net, Post, Then};
+use net::Net;
 pub use plugin::Communicator;
+use std::ops::Deref;
 use std::sync::Arc;
+use transfers::{Asked, nothing};
 pub(crate) use wire::{Table, Wire};
 
-/// How many counted records a PE may be behind, and how many it has to do before it is sent more.
+/// How many counted records a PE may be behind, and how many it has to do before it is sent more. As many answers may be waited for.
 const MOST_BEHIND: u64 = 2048;
 const CATCH_UP: u64 = 1024;
-/// How often a wait looks by itself, before it waits as others do.
-const LOOKS: u32 = 20;
 
 /// Gives PE `hosts.me()`, which has its place on its own host, the way to the other hosts, and tells them that it is there.
 ///
@@ -79,60 +84,61 @@ fn join_and(
             "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
         ));
     }
-    let Route::Host(near) = joined.transport else {
-        return Err(Error::NotSupported(
-            "a job on several hosts has its heap in host memory only: set NVSHMEMRS_MEMORY=host, or start all PEs on one host".into(),
-        ));
-    };
+    let (near, cuda) = device::near(joined.transport)?;
     let about = format!(
         "the PEs are on {} hosts, over {}",
         hosts.count(),
         wire.name()
     );
     let range = hosts.range();
-    let net = Net::new(&control, near.clone(), wire, hosts);
+    let net = Net::new(&control, near, wire, hosts);
     let control = control.with_far(Some(Arc::clone(net.far())));
     start(&net)?;
-    let joined = Joined {
-        transport: Route::Hosts(RemoteTransport {
+    let way = Way { net };
+    let transport = match (cuda, way.net.near.host().cloned()) {
+        (Some(cuda), _) => Route::Other(Box::new(DeviceTransport::new(cuda, way, about))),
+        (None, Some(near)) => Route::Hosts(RemoteTransport {
             near,
             range,
-            net,
+            way,
             about,
         }),
+        (None, None) => return Err(Error::Internal("a PE has no memory".into())),
+    };
+    let joined = Joined {
+        transport,
         ..joined
     };
     Ok((control, joined))
 }
 
-/// The transport of a PE in a job on several hosts.
+/// The way to PEs of other hosts, whatever memory the heap is in.
+pub(crate) struct Way {
+    net: Arc<Net>,
+}
+
+/// The transport of a PE in a job on several hosts, on memory of the hosts.
 pub(crate) struct RemoteTransport {
     /// The way to the PEs of this host.
     near: HostTransport,
     /// These, if they follow each other: the first one and how many there are; else none.
     range: (Pe, u32),
-    net: Arc<Net>,
+    way: Way,
     about: String,
 }
 
-impl Drop for RemoteTransport {
-    fn drop(&mut self) {
-        self.net.hang_up(false);
+impl Deref for RemoteTransport {
+    type Target = Way;
+
+    fn deref(&self) -> &Way {
+        &self.way
     }
 }
 
-/// No data.
-fn nothing() -> LocalSource<'static> {
-    LocalSource::from(&[0_u8; 0])
-}
-
-/// A get that is under way.
-struct Asked {
-    pe: Pe,
-    ticket: u64,
-    answer: Arc<Answer>,
-    /// Whether the data comes by itself.
-    large: bool,
+impl Drop for Way {
+    fn drop(&mut self) {
+        self.net.hang_up(false);
+    }
 }
 
 impl RemoteTransport {
@@ -152,6 +158,14 @@ impl RemoteTransport {
         self.net.hosts().is_near(pe)
     }
 
+    /// Where `offset` of a PE of this host is.
+    fn here(&self, pe: Pe, offset: u64, bytes: u64) -> (u64, usize) {
+        let address = self.near().local_ptr(pe, offset);
+        (address.unwrap_or(0), bytes as usize)
+    }
+}
+
+impl Way {
     /// Whether the other hosts have done all that they were sent, and nothing is missing that was asked for.
     #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
@@ -160,22 +174,7 @@ impl RemoteTransport {
 
     /// Waits, for something of `pe`.
     fn wait(&self, operation: Operation, pe: Pe, done: &dyn Fn() -> bool) -> Result<()> {
-        for _ in 0..LOOKS {
-            if done() {
-                return Ok(());
-            }
-            self.net.progress();
-        }
-        let wait = Wait {
-            operation,
-            target: Target::Far { pe },
-        };
-        match self.net.owner.get() {
-            Some(owner) => owner.wait(wait, &|| Ok(done())),
-            None => Err(Error::Internal(
-                "a PE in init waits for another host".into(),
-            )),
-        }
+        self.net.wait(operation, pe, done)
     }
 
     /// Sends what a PE is to be sent, unless it may wait. Holds the caller back while the PE is far behind.
@@ -192,108 +191,39 @@ impl RemoteTransport {
         self.wait(call.called, pe, &|| self.net.has_done(pe, enough))
     }
 
+    /// Holds the caller back while much is asked for that only quiet waits for.
+    fn asked(&self, call: Call, pe: Pe) -> Result<()> {
+        if self.net.desk.for_quiet() <= MOST_BEHIND {
+            return Ok(());
+        }
+        self.net.kick();
+        self.wait(call.called, pe, &|| self.net.desk.for_quiet() <= CATCH_UP)
+    }
+
     fn post(&self, call: Call, pe: Pe, kind: Kind, words: &[u64], now: bool) -> Result<()> {
         self.net.post(pe, kind, words, nothing());
         self.sent(call, pe, now)
     }
 
-    /// A put to a PE of another host, without waiting for room there. `lasts`: the source may be read until quiet.
-    fn put_far(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        lasts: bool,
-    ) -> Result<()> {
-        let bytes = source.bytes();
-        if bytes <= self.net.eager {
-            if bytes > 0 {
-                self.net.post(pe, Kind::Put, &[dest], source);
-            }
-            return Ok(());
+    /// An atomic operation by a PE of another host.
+    fn atomic_far(&self, call: Call, pe: Pe, what: [u64; 4], fetches: bool) -> Result<u64> {
+        let [at, how, value, cond] = what;
+        if !fetches {
+            let words = [at, how, value, cond, 0];
+            return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
         }
-        let tag = self.net.tag(false);
-        let (ticket, answer) = self.net.desk.ticket(pe, None, false);
-        let post = Post::Send {
-            tag,
-            address: source.address(),
-            bytes,
-            then: Then::Came(ticket),
-        };
-        let words = [dest, bytes as u64, u64::from(tag)];
-        self.net
-            .post_with(pe, Kind::PutLarge, &words, nothing(), Some(post));
+        let (ticket, answer) = self.net.desk.ticket(pe, Form::Word, false);
+        let words = [at, how, value, cond, ticket];
+        self.net.post(pe, Kind::Atomic, &words, nothing());
         self.net.kick();
-        if lasts {
-            // It has been read once quiet knows that it has arrived.
-            return Ok(());
-        }
-        let waited = self.wait(call.called, pe, &|| answer.is_there());
-        if waited.is_err() {
-            self.net.let_go(pe, ticket);
-        }
-        waited
+        let asked = Asked { pe, ticket, answer };
+        self.answer(call.called, &asked)
     }
 
-    /// Asks a PE of another host for data.
-    fn ask(&self, pe: Pe, source: u64, dest: &LocalDest<'_>, nbi: bool) -> Asked {
-        let bytes = dest.bytes();
-        let large = bytes > self.net.eager;
-        let place = (!large).then(|| Place::of(dest));
-        let (ticket, answer) = self.net.desk.ticket(pe, place, nbi);
-        if large {
-            let tag = self.net.tag(true);
-            let post = Post::Receive {
-                tag,
-                address: dest.address(),
-                bytes,
-                then: Then::Came(ticket),
-            };
-            let words = [source, bytes as u64, u64::from(tag)];
-            self.net
-                .post_with(pe, Kind::GetLarge, &words, nothing(), Some(post));
-        } else {
-            let words = [source, bytes as u64, ticket];
-            self.net.post(pe, Kind::Get, &words, nothing());
-        }
-        Asked {
-            pe,
-            ticket,
-            answer,
-            large,
-        }
-    }
-
-    /// Waits for what was asked for. If the wait ends early, nothing is written any more.
-    fn answer(&self, operation: Operation, asked: &Asked) -> Result<u64> {
-        let waited = self.wait(operation, asked.pe, &|| asked.answer.is_there());
-        if waited.is_err() {
-            self.take_back(asked.pe, asked.ticket, asked.large);
-        }
-        waited.map(|()| asked.answer.value())
-    }
-
-    fn take_back(&self, pe: Pe, ticket: u64, large: bool) {
-        match large {
-            true => self.net.let_go(pe, ticket),
-            false => self.net.desk.forget(ticket),
-        }
-    }
-
-    fn get_far(
-        &self,
-        operation: Operation,
-        pe: Pe,
-        source: u64,
-        dest: &LocalDest<'_>,
-    ) -> Result<()> {
-        if dest.bytes() == 0 {
-            return Ok(());
-        }
-        let asked = self.ask(pe, source, dest, false);
-        self.net.kick();
-        self.answer(operation, &asked).map(drop)
+    fn signal_far(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        let SignalUpdate { offset, value, op } = update;
+        let words = [offset, value, op as u64];
+        self.post(call, pe, Kind::Signal, &words, true)
     }
 
     /// Waits until the other hosts have done what they were sent, and what was asked for is there.
@@ -316,16 +246,10 @@ impl RemoteTransport {
             let there = || self.net.desk.missing(ticket).is_none();
             result = result.and_then(|()| self.wait(operation, pe, &there));
             if result.is_err() {
-                self.net.let_go(pe, ticket);
+                self.net.let_go(&self.net.desk.all_missing(last));
             }
         }
         result
-    }
-
-    /// Where `offset` of a PE of this host is.
-    fn here(&self, pe: Pe, offset: u64, bytes: u64) -> (u64, usize) {
-        let address = self.near().local_ptr(pe, offset);
-        (address.unwrap_or(0), bytes as usize)
     }
 }
 
@@ -391,16 +315,22 @@ impl Transport for RemoteTransport {
         self.sent(call, pe, nbi == Nbi::No)
     }
 
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
+    fn get(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        nbi: Nbi,
+    ) -> Result<()> {
         if self.is_near(pe) {
             self.near().get(pe, source, dest);
             return Ok(());
         }
-        if matches!(nbi, Nbi::Yes { lasts: true }) && dest.bytes() > 0 {
-            self.ask(pe, source, &dest, true);
-            return Ok(());
+        match nbi {
+            Nbi::Yes { lasts: true } => self.get_later(call, pe, source, &mut dest),
+            _ => self.get_far(call.called, pe, source, &mut dest),
         }
-        self.get_far(call.called, pe, source, &dest)
     }
 
     fn put_blocks(
@@ -430,31 +360,14 @@ impl Transport for RemoteTransport {
         call: Call,
         pe: Pe,
         source: u64,
-        mut dest: LocalDest<'_>,
+        dest: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
         if self.is_near(pe) {
             self.near().get_blocks(pe, source, dest, transfer);
             return Ok(());
         }
-        let (_, block, _) = transfer.dest().parts();
-        let mut under_way: Vec<Asked> = Vec::new();
-        let mut result = Ok(());
-        let blocks: Vec<(u64, u64)> = transfer.blocks().filter(|_| block > 0).collect();
-        for some in blocks.chunks(CATCH_UP as usize) {
-            for &(to, from) in some {
-                let part = dest.part(to as usize, block as usize);
-                under_way.push(self.ask(pe, source + from, &part, false));
-            }
-            self.net.kick();
-            for asked in under_way.drain(..) {
-                match &result {
-                    Ok(()) => result = self.answer(call.called, &asked).map(drop),
-                    Err(_) => self.take_back(pe, asked.ticket, asked.large),
-                }
-            }
-        }
-        result
+        self.get_blocks_far(call, pe, source, dest, transfer)
     }
 
     fn put_signal(
@@ -487,22 +400,7 @@ impl Transport for RemoteTransport {
         if self.is_near(pe) {
             return Ok(self.near().atomic(pe, offset, width, operation));
         }
-        let [at, how, value, cond] = of_atomic(offset, width, operation);
-        if !fetches {
-            let words = [at, how, value, cond, 0];
-            return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
-        }
-        let (ticket, answer) = self.net.desk.ticket(pe, None, false);
-        let words = [at, how, value, cond, ticket];
-        self.net.post(pe, Kind::Atomic, &words, nothing());
-        self.net.kick();
-        let asked = Asked {
-            pe,
-            ticket,
-            answer,
-            large: false,
-        };
-        self.answer(call.called, &asked)
+        self.atomic_far(call, pe, of_atomic(offset, width, operation), fetches)
     }
 
     fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
@@ -511,13 +409,12 @@ impl Transport for RemoteTransport {
             self.near().signal(pe, offset, value, op);
             return Ok(());
         }
-        let words = [offset, value, op as u64];
-        self.post(call, pe, Kind::Signal, &words, true)
+        self.signal_far(call, pe, update)
     }
 
     fn fence(&self, _: Lane) -> Result<()> {
-        // What goes to other hosts is in order by itself.
         self.near().fence();
+        self.net.fence();
         Ok(())
     }
 
@@ -538,8 +435,8 @@ impl Transport for RemoteTransport {
             (true, false) => {
                 let (address, len) = self.here(to, dest, bytes);
                 // SAFETY: the range lies within a part of this host, which is mapped.
-                let dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
-                self.get_far(operation, from, source, &dest)?;
+                let mut dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
+                self.get_far(operation, from, source, &mut dest)?;
             }
             (false, true) => {
                 let (address, len) = self.here(from, source, bytes);
@@ -550,7 +447,8 @@ impl Transport for RemoteTransport {
             (false, false) => {
                 let mut data = vec![0_u64; bytes.div_ceil(8) as usize];
                 let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes as usize];
-                self.get_far(operation, from, source, &LocalDest::from(&mut *data))?;
+                let mut into = LocalDest::from(&mut *data);
+                self.get_far(operation, from, source, &mut into)?;
                 self.put(call, to, dest, LocalSource::from(&*data), Nbi::No)?;
             }
         }

@@ -5,7 +5,7 @@
 //! 1. A plugin that is loaded stays, because threads of the network below it may run for ever.
 //! 2. A [`Communicator`] leads to what the caller of its unsafe constructor has promised, until init has returned.
 
-use super::Table;
+use super::{Table, Wire as _};
 use crate::{Error, Pe, Result, config};
 use libloading::Library;
 use nvshmemrs_wire::{ARGS_SIZE, Open, OpenArgs, SYMBOL, TABLE_SIZE, VERSION, Wire, group, status};
@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 const FILE: &str = "libnvshmemrs_mpi.so";
 /// The setting that says where it is.
 const SETTING: &str = "NVSHMEMRS_MPI_PLUGIN";
+/// What every wire promises: how long a message may be at least, and how large a tag.
+const LEAST_MESSAGE: usize = 4096;
+const LEAST_TAG: u32 = 32_767;
 /// The longest reason that a plugin gives.
 const WHY: usize = 2048;
 
@@ -117,7 +120,16 @@ pub(crate) fn open(
         return Err(refused(&path, status::VERSION, &why));
     }
     // SAFETY: the plugin has just opened it for this caller, and it is of this version and size.
-    Ok(unsafe { Table::new(wire) })
+    let mut table = unsafe { Table::new(wire) };
+    let (longest, largest_tag) = (table.longest(), table.largest_tag());
+    if longest < LEAST_MESSAGE || largest_tag < LEAST_TAG {
+        table.close(Duration::ZERO);
+        let why = format!(
+            "it takes messages of {longest} bytes and tags up to {largest_tag}, but must take {LEAST_MESSAGE} bytes and {LEAST_TAG}"
+        );
+        return Err(refused(&path, status::ARGUMENT, &why));
+    }
+    Ok(table)
 }
 
 /// The error for what a plugin said.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often a PE says that it runs.
 const EVERY: Duration = Duration::from_millis(500);
 /// How long a host may be silent.
-const SILENCE: Duration = Duration::from_secs(4);
+pub(super) const SILENCE: Duration = Duration::from_secs(4);
 
 /// What one PE has heard of the host before its own.
 pub(super) struct Pulse {

@@ -15,8 +15,8 @@ use std::time::Duration;
 pub(crate) enum Event<'a> {
     /// Bytes that a PE has sent, aligned to 8.
     Message(Pe, &'a [u8]),
-    /// The memory of a token is free again.
-    Done(u64),
+    /// The memory of a token is free again. Of one that receives, so many bytes have come.
+    Done(u64, usize),
     /// A PE cannot be reached any more.
     Lost(Pe),
 }
@@ -99,6 +99,10 @@ impl Table {
             status::ENDED => Error::NotInitialized(
                 "the program has called MPI_Finalize, which ends the way to other hosts: finalize nvshmemrs first",
             ),
+            // No network has said it, so it says nothing of the PE.
+            status::ARGUMENT => Error::Internal(format!(
+                "the wire to other hosts refuses a call of the library's: {why}"
+            )),
             _ => Error::system(
                 what,
                 format!("the wire to other hosts says: {why} (status {status})"),
@@ -202,7 +206,7 @@ impl Wire for Table {
                         let bytes = unsafe { std::slice::from_raw_parts(raw.bytes, raw.len) };
                         found(Event::Message(raw.rank, bytes));
                     }
-                    event::DONE => found(Event::Done(raw.token)),
+                    event::DONE => found(Event::Done(raw.token, raw.len)),
                     event::LOST => found(Event::Lost(raw.rank)),
                     _ => {}
                 }

@@ -1,6 +1,6 @@
-//! Brings what each PE has to all PEs: some bytes, and descriptors of GPU memory.
+//! Brings what each PE has to all PEs of its host: some bytes, and descriptors of GPU memory.
 //!
-//! It goes over the sockets by which PE 0 brought the job together: their ends are known to be PEs. Every PE takes part, also one that
+//! It goes over the sockets by which the first PE there, which leads, brought them together: their ends are known to be PEs. Every PE takes part, also one that
 //! has failed: its bytes then say so. A PE that ends, or is too slow, is an error for all, and ends the exchange for good, because
 //! nobody can tell what is still under way.
 
@@ -91,27 +91,34 @@ fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// The way to the other PEs.
+/// The way to the other PEs of this host.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     me: Pe,
-    n_pes: Pe,
+    /// All of them, in order. The first one leads.
+    pes: Vec<Pe>,
     /// `None` once something went wrong: then the sockets are closed, and the others learn of it.
     links: Mutex<Option<Links>>,
 }
 
 impl Exchange {
-    pub(crate) fn new(me: Pe, n_pes: Pe, links: Links) -> Exchange {
+    /// Of PE `me`, one of `pes`.
+    pub(crate) fn new(me: Pe, pes: Vec<Pe>, links: Links) -> Exchange {
         Exchange {
             me,
-            n_pes,
+            pes,
             links: Mutex::new(Some(links)),
         }
     }
 
-    /// Gives every PE what all PEs have, by PE. This PE's own entry has no descriptors.
+    /// The PEs that take part, in order.
+    pub(crate) fn pes(&self) -> &[Pe] {
+        &self.pes
+    }
+
+    /// Gives every PE what all PEs have, in the order of [`pes`](Exchange::pes). This PE's own entry has no descriptors.
     ///
-    /// Collective over all PEs of the job.
+    /// Collective over all PEs of the host.
     pub(crate) fn all(&self, own: Share, patience: &Patience<'_>) -> Result<Vec<Share>> {
         let mut slot = lock(&self.links);
         let links = slot
@@ -155,15 +162,16 @@ impl Exchange {
         patience: &Patience<'_>,
     ) -> Result<Vec<Share>> {
         let mut shares = vec![own];
-        for (stream, pe) in streams.iter().zip(1..) {
+        let followers = || streams.iter().zip(self.pes.iter().copied().skip(1));
+        for (stream, pe) in followers() {
             let (from, share) = take(stream, pe, patience)?;
             if from != pe {
                 return Err(lost(format!("PE {pe} says it is PE {from}")));
             }
             shares.push(share);
         }
-        for (stream, to) in streams.iter().zip(1..) {
-            for (share, from) in shares.iter().zip(0..) {
+        for (stream, to) in followers() {
+            for (share, &from) in shares.iter().zip(&self.pes) {
                 if from != to {
                     give(stream, from, share, to, patience)?;
                 }
@@ -179,16 +187,19 @@ impl Exchange {
         own: Share,
         patience: &Patience<'_>,
     ) -> Result<Vec<Share>> {
-        give(stream, self.me, &own, 0, patience)?;
-        let mut shares = Vec::with_capacity(self.n_pes as usize);
-        for pe in 0..self.n_pes {
+        let leader = self.pes[0];
+        give(stream, self.me, &own, leader, patience)?;
+        let mut shares = Vec::with_capacity(self.pes.len());
+        for &pe in &self.pes {
             if pe == self.me {
                 shares.push(Share::saying(own.bytes.clone()));
                 continue;
             }
-            let (from, share) = take(stream, 0, patience)?;
+            let (from, share) = take(stream, leader, patience)?;
             if from != pe {
-                return Err(lost(format!("PE 0 passed on PE {from}'s for PE {pe}'s")));
+                return Err(lost(format!(
+                    "PE {leader} passed on PE {from}'s for PE {pe}'s"
+                )));
             }
             shares.push(share);
         }
@@ -306,7 +317,7 @@ mod tests {
                 .into_iter()
                 .zip(0..)
                 .map(|(links, pe)| {
-                    let (body, exchange) = (&body, Exchange::new(pe, n_pes, links));
+                    let (body, exchange) = (&body, Exchange::new(pe, (0..n_pes).collect(), links));
                     scope.spawn(move || body(pe, exchange))
                 })
                 .collect();

@@ -171,12 +171,22 @@ impl CudaTransport {
         }
     }
 
-    /// The PEs whose memory this PE maps: all, or of threads each its own.
+    /// The PEs whose memory this PE maps: all of its host, or of threads each its own.
     pub(crate) fn mapped_by_me(&self) -> Vec<Pe> {
-        match self.exchange {
-            Some(_) => (0..self.control.n_pes()).collect(),
+        match &self.exchange {
+            Some(exchange) => exchange.pes().to_vec(),
             None => vec![self.me],
         }
+    }
+
+    /// Whether a range of this PE's heap, or of its registered buffers, has memory behind all of it.
+    pub(crate) fn is_backed(&self, range: SymRange) -> bool {
+        let (start, end) = (range.offset(), range.offset() + range.bytes());
+        if end <= self.layout.heap_bytes {
+            return self.chunks().missing(range).is_empty();
+        }
+        let within = |one: &SymRange| start >= one.offset() && end <= one.offset() + one.bytes();
+        lock(&self.registered).iter().any(within)
     }
 
     pub(crate) fn chunks(&self) -> MutexGuard<'_, Chunks> {

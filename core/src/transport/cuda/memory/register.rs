@@ -91,6 +91,7 @@ impl CudaTransport {
         self.share_out(Operation::BufferRegister, &[range], own, None)?;
         let mut places = lock(&self.preferred);
         places.extend(place);
+        lock(&self.registered).push(range);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Brings memory that PEs have made, or that the program has, to all PEs: every one of them maps all of it, or none does.
+//! Brings memory that PEs have made, or that the program has, to all PEs of their host: every one of them maps all of it, or none does.
 
 use crate::buffer::SymRange;
 use crate::job::published::{Target, Wait};
@@ -26,10 +26,10 @@ pub(crate) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
     }
 }
 
-/// What the PEs said, or the error of the first that has one.
-pub(crate) fn hear(shares: &[Share], operation: &'static str) -> Result<Vec<Vec<u8>>> {
+/// What the PEs said whose shares these are, or the error of the first that has one.
+pub(crate) fn hear(shares: &[Share], pes: &[Pe], operation: &'static str) -> Result<Vec<Vec<u8>>> {
     let mut said = Vec::with_capacity(shares.len());
-    for (share, pe) in shares.iter().zip(0..) {
+    for (share, &pe) in shares.iter().zip(pes) {
         match share.bytes.split_first() {
             Some((0, bytes)) => said.push(bytes.to_vec()),
             Some((_, text)) => {
@@ -49,7 +49,7 @@ impl CudaTransport {
     /// Maps this PE's pieces, and those that the other processes bring, for all. `ranges` are where they lie in each PE's part. Either
     /// every PE has mapped all of them afterwards, or none has any, and every PE has an error: its own, or that of another one.
     ///
-    /// Collective over all PEs of the job if they are processes. They wait for each other as in other collectives, in init until its
+    /// Collective over all PEs of the host if they are processes. They wait for each other as in other collectives, in init until its
     /// limit.
     pub(crate) fn share_out(
         &self,
@@ -74,7 +74,7 @@ impl CudaTransport {
             limit: init_until.map_or(Limit::Usual(&usual), Limit::Init),
             whole: &|| whole(&self.control, self.me),
         };
-        let everybody: Vec<Pe> = (0..self.control.n_pes()).collect();
+        let everybody = exchange.pes();
         let exported = own.and_then(|pieces| Ok((export(&pieces)?, pieces)));
         let (share, pieces) = match exported {
             Ok(((places, fds), pieces)) => {
@@ -85,10 +85,10 @@ impl CudaTransport {
         };
         let shares = exchange.all(share, &patience);
         let (pieces, mut shares) = (pieces?, shares?);
-        let said = hear(&shares, operation.name())?;
+        let said = hear(&shares, everybody, operation.name())?;
         // From here on every PE knows that all have brought theirs.
         let mut mapped = self.map(self.me, &pieces);
-        for ((share, places), pe) in shares.iter_mut().zip(&said).zip(0..) {
+        for ((share, places), &pe) in shares.iter_mut().zip(&said).zip(everybody) {
             if pe != self.me && mapped.is_ok() {
                 let fds = std::mem::take(&mut share.fds);
                 mapped = import(places, fds, ranges)
@@ -99,10 +99,10 @@ impl CudaTransport {
         let share = Share::saying(say(mapped.as_ref().map(|()| Vec::new())));
         let met = exchange
             .all(share, &patience)
-            .and_then(|shares| hear(&shares, operation.name()));
+            .and_then(|shares| hear(&shares, everybody, operation.name()));
         let outcome = mapped.and(met.map(|_| ()));
         if outcome.is_err() {
-            self.unmap(&everybody, ranges);
+            self.unmap(everybody, ranges);
         }
         outcome
     }

@@ -8,6 +8,7 @@
 //! | [`search`] | waits and tests on a stream |
 //! | [`blocking`] | the library's blocking stream, and waits for it with all that ends a wait |
 //! | [`copies`] | how a copy goes, by the kind of memory of the program's |
+//! | [`near`] | copies for what goes to other hosts and comes from there |
 //! | [`staging`] | many blocks of host memory through pinned memory, with one wait for all |
 //!
 //! An operation goes to a lane: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
@@ -17,6 +18,7 @@
 pub(crate) mod blocking;
 mod blocks;
 pub(crate) mod copies;
+mod near;
 mod parts;
 mod search;
 mod staging;
@@ -134,6 +136,7 @@ impl Transport for CudaTransport {
     fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
         // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
         // registration has failed nobody knows.
+        lock(&self.registered).retain(|one| *one != range);
         self.unmap(&self.mapped_by_me(), &[range]);
         let mut places = lock(&self.preferred);
         places.retain(|place| preferred == 0 || place.base() != preferred);

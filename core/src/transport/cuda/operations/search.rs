@@ -9,7 +9,8 @@ use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{WaitArgs, WaitMode};
 use crate::transport::cuda::memory::mailbox::Scratch;
 use crate::transport::{Expected, Found, Goal, Lane, Search, Transport as _};
-use crate::{Error, Result};
+use crate::{Cmp, Dtype, Error, Result};
+use cudarc::driver::sys::CUstream;
 
 impl CudaTransport {
     /// See [`Transport::search`](crate::transport::Transport::search).
@@ -81,6 +82,27 @@ impl CudaTransport {
             mode,
             test: (!search.waits).into(),
         }
+    }
+
+    /// Holds up a stream until the word of the host's at an address has counted so far, or this PE's kernels are told to end.
+    pub(crate) fn hold(&self, stream: CUstream, lane: Lane, word: u64, count: u64) -> Result<()> {
+        self.lose_turn(lane);
+        let args = WaitArgs {
+            state: self.state(),
+            ivars: word,
+            count: 1,
+            status: 0,
+            values: 0,
+            value: count,
+            result: 0,
+            indices: 0,
+            start: 0,
+            cmp: Cmp::Ge as u32,
+            dtype: Dtype::Uint64 as u32,
+            mode: WaitMode::One,
+            test: 0,
+        };
+        self.kernels.wait(stream, &args)
     }
 
     /// Puts a wait on a lane; only the lane waits.

@@ -5,29 +5,38 @@
 //! behind. Puts that nobody waits for stay until there is something else to send, or the thread comes by.
 //!
 //! Records of one PE are done in the order in which it sent them, by whichever thread holds the engine, with the stores and atomic
-//! instructions of the host transport. While a large put is coming by itself, what its sender has sent after it is held back. So fence has
-//! nothing to do. The sender counts its records, and the receiver tells how many are done when it is asked: quiet.
+//! instructions of the host transport. While a large put is coming by itself, what its sender has sent after it is held back, but for other
+//! large puts: those are only after a fence. So fence sends nothing. The sender counts its records, and the receiver tells how many are done when it is asked: quiet.
 
+mod lent;
+mod near;
+mod pieces;
 mod taking;
 mod thread;
 
-use super::desk::Desk;
+use super::desk::{Desk, Form};
 use super::message::{self, Kind};
 use super::wire::{Event, Wire};
-use crate::buffer::{LocalSource, SymRange};
+use crate::buffer::LocalSource;
 use crate::clock::now_ns;
 use crate::job::block::Control;
 use crate::job::far::{self, Courier, Far};
 use crate::job::hosts::Hosts;
+use crate::job::published::{Target, Wait};
 use crate::job::state::State;
 use crate::job::{fork, liveness, tell};
 use crate::lock::lock;
+use crate::operation::Operation;
 use crate::transport::Owner;
-use crate::transport::host::HostTransport;
 use crate::{Error, Pe, Result};
+use lent::Lent;
+pub(super) use lent::{Post, Then};
+pub(super) use near::{Near, Service};
+pub(super) use pieces::{PIECE, Piece};
+use pieces::{Pool, has_room};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -44,44 +53,20 @@ const HOT_NS: u64 = 200_000;
 const LOOK: Duration = Duration::from_micros(200);
 /// The longest time between two looks.
 const LAST_LOOK: Duration = Duration::from_micros(500);
+/// How often a wait looks by itself, before it waits as others do.
+const LOOKS: u32 = 20;
 /// How long the last words of a PE that leaves early may take.
 const LEAVE: Duration = Duration::from_millis(500);
 /// How long the others may take to close their ends, too.
 const CLOSE: Duration = Duration::from_secs(10);
-
-/// What begins after a message has been sent.
-pub(super) enum Post {
-    Send {
-        tag: u32,
-        address: *const u8,
-        bytes: usize,
-        then: Then,
-    },
-    Receive {
-        tag: u32,
-        address: *mut u8,
-        bytes: usize,
-        then: Then,
-    },
-}
-
-// SAFETY: addresses of memory that its owner keeps until the token has come back, or of the heap.
-unsafe impl Send for Post {}
-
-/// What is done when a token comes back.
-pub(super) enum Then {
-    Nothing,
-    /// What a ticket stands for has come, or left.
-    Came(u64),
-    /// A large put of a PE is in place.
-    Put(Pe, SymRange),
-}
 
 /// What is to be sent to a PE.
 #[derive(Default)]
 struct Out {
     messages: VecDeque<Vec<u64>>,
     posts: Vec<Post>,
+    /// The number of the last large put among all of this PE's.
+    large: u64,
     /// How many counted records it was sent, and how many when it was last asked.
     sent: u64,
     asked: u64,
@@ -95,6 +80,8 @@ struct Link {
     out: Mutex<Out>,
     /// How many counted records are done.
     done: AtomicU64,
+    /// Bytes of pieces that are under way.
+    pieces: Arc<AtomicUsize>,
 }
 
 /// What has come from a PE.
@@ -118,14 +105,14 @@ pub(super) struct Engine {
 /// What taking messages needs.
 struct Taking {
     sources: Vec<Source>,
-    tokens: HashMap<u64, Then>,
+    tokens: HashMap<u64, Lent>,
     begin: Vec<(Pe, Post)>,
     lost: Vec<Pe>,
 }
 
 pub(super) struct Net {
     pub(super) me: Pe,
-    pub(super) near: HostTransport,
+    pub(super) near: Near,
     /// Without a way to other hosts: what is written there is not told on.
     control: Control,
     far: Arc<Far>,
@@ -151,6 +138,9 @@ pub(super) struct Net {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// How many counted records all PEs were sent, and how many of them are done.
     total: (AtomicU64, AtomicU64),
+    /// How many large puts there were, and how many before the last fence.
+    large: (AtomicU64, AtomicU64),
+    pool: Pool,
 }
 
 /// Brings letters by a net that is there.
@@ -176,24 +166,28 @@ impl Courier for ByNet {
         }
     }
 
-    fn settle(&self) {
-        if let Some(net) = self.0.upgrade() {
-            // What is asked for after the letters is answered after they have been opened.
-            let receivers = net.hosts.others().map(|host| net.hosts.receiver(host));
-            let answers: Vec<_> = receivers
-                .map(|pe| {
-                    let (ticket, answer) = net.desk.ticket(pe, None, false);
-                    let words = [0, size_of::<u64>() as u64, ticket];
-                    net.post(pe, Kind::Get, &words, LocalSource::from(&[0_u8; 0]));
-                    answer
-                })
-                .collect();
-            net.kick();
-            while !answers.iter().all(|answer| answer.is_there()) && net.check().is_ok() {
-                net.progress();
-                rustix::thread::sched_yield();
-            }
-        }
+    fn settle(&self, operation: Operation) -> Result<()> {
+        let Some(net) = self.0.upgrade() else {
+            return Ok(());
+        };
+        // What is asked for after the letters is answered after they have been opened.
+        let receivers = net.hosts.others().map(|host| net.hosts.receiver(host));
+        let asked: Vec<_> = receivers
+            .map(|pe| {
+                let (ticket, answer) = net.desk.ticket(pe, Form::Word, false);
+                let words = [0, size_of::<u64>() as u64, ticket];
+                net.post(pe, Kind::Get, &words, LocalSource::from(&[0_u8; 0]));
+                (pe, ticket, answer)
+            })
+            .collect();
+        net.kick();
+        let mut waits = asked.iter();
+        let settled =
+            waits.try_for_each(|(pe, _, answer)| net.wait(operation, *pe, &|| answer.is_there()));
+        asked
+            .iter()
+            .for_each(|(_, ticket, _)| net.desk.forget(*ticket));
+        settled
     }
 }
 
@@ -201,7 +195,7 @@ impl Net {
     /// The net of PE `me`, which does not run yet. Of `near` the net's own PE's part is used.
     pub(super) fn new(
         control: &Control,
-        near: HostTransport,
+        near: Near,
         wire: Box<dyn Wire>,
         hosts: Hosts,
     ) -> Arc<Net> {
@@ -240,6 +234,8 @@ impl Net {
             stop: AtomicBool::new(false),
             thread: Mutex::default(),
             total: (AtomicU64::new(0), AtomicU64::new(0)),
+            large: (AtomicU64::new(0), AtomicU64::new(0)),
+            pool: Pool::default(),
             hosts,
         })
     }
@@ -286,6 +282,17 @@ impl Net {
             self.total.0.fetch_add(u64::from(kind.counts()), Relaxed);
             kind == Kind::Flush || out.sent - out.asked >= ASK_EVERY
         };
+        let large;
+        let words = match (kind, words) {
+            (Kind::PutLarge, &[dest, bytes, tag]) => {
+                // It must not overtake those before a fence.
+                let waits = out.large > 0 && out.large <= self.large.1.load(Relaxed);
+                out.large = self.large.0.fetch_add(1, Relaxed) + 1;
+                large = [dest, bytes, tag, u64::from(waits)];
+                &large[..]
+            }
+            _ => words,
+        };
         if let Some(last) = out.messages.back_mut() {
             message::write(last, kind, words, data);
             if asks && kind != Kind::Flush {
@@ -300,6 +307,24 @@ impl Net {
             drop(out);
             lock(&self.list).push(pe);
         }
+    }
+
+    /// What comes later does not overtake what came before.
+    pub(super) fn fence(&self) {
+        let large = self.large.0.load(Relaxed);
+        if self.large.1.load(Relaxed) < large {
+            self.large.1.fetch_max(large, Relaxed);
+        }
+    }
+
+    /// Whether so many more bytes may be on their way from or to a PE in pieces.
+    pub(super) fn has_room(&self, pe: Pe, bytes: usize) -> bool {
+        has_room(&self.links[pe as usize].pieces, bytes)
+    }
+
+    /// A piece for bytes from or to a PE.
+    pub(super) fn piece(&self, pe: Pe, bytes: usize) -> Piece {
+        self.pool.piece(bytes, &self.links[pe as usize].pieces)
     }
 
     /// How many counted records a PE was sent, and how many of them are done.
@@ -374,14 +399,23 @@ impl Net {
         error.map_or(Ok(()), Err)
     }
 
-    /// An error if a PE is gone, or something has gone wrong.
-    pub(super) fn check(&self) -> Result<()> {
-        if let Some(error) = &*lock(&self.kept) {
-            return Err(error.clone());
+    /// Waits, for something of `pe`.
+    pub(super) fn wait(&self, operation: Operation, pe: Pe, done: &dyn Fn() -> bool) -> Result<()> {
+        for _ in 0..LOOKS {
+            if done() {
+                return Ok(());
+            }
+            self.progress();
         }
-        match self.control.header().gone.load(Acquire) {
-            0 => Ok(()),
-            _ => Err(Error::Internal("a PE is gone".into())),
+        let wait = Wait {
+            operation,
+            target: Target::Far { pe },
+        };
+        match self.owner.get() {
+            Some(owner) => owner.wait(wait, &|| Ok(done())),
+            None => Err(Error::Internal(
+                "a PE in init waits for another host".into(),
+            )),
         }
     }
 
@@ -451,37 +485,6 @@ impl Net {
         }
     }
 
-    fn begin(&self, engine: &mut Engine, pe: Pe, post: Post) {
-        let (token, then) = match post {
-            Post::Send {
-                tag,
-                address,
-                bytes,
-                then,
-            } => {
-                // SAFETY: whoever posts it keeps the memory until the token has come back; the heap stays mapped.
-                let token = unsafe { engine.wire.send_from(pe, tag, address, bytes) };
-                (token, then)
-            }
-            Post::Receive {
-                tag,
-                address,
-                bytes,
-                then,
-            } => {
-                // SAFETY: as above.
-                let token = unsafe { engine.wire.recv_into(pe, tag, address, bytes) };
-                (token, then)
-            }
-        };
-        match token {
-            Ok(token) => {
-                engine.state.tokens.insert(token, then);
-            }
-            Err(error) => self.keep(error),
-        }
-    }
-
     fn poll(&self, engine: &mut Engine) -> bool {
         if engine.closed {
             return false;
@@ -492,13 +495,14 @@ impl Net {
             found = true;
             match event {
                 Event::Message(from, bytes) => self.message(state, from, bytes),
-                Event::Done(token) => self.is_back(state, token),
+                Event::Done(token, bytes) => self.is_back(state, token, bytes),
                 Event::Lost(pe) => state.lost.push(pe),
             }
         });
         if let Err(error) = polled {
             self.keep(error);
         }
+        found |= self.near.go_on(self, &mut engine.state);
         for (pe, post) in std::mem::take(&mut engine.state.begin) {
             self.begin(engine, pe, post);
         }

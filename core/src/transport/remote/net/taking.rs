@@ -1,6 +1,6 @@
 //! What a PE does with what comes from other hosts.
 
-use super::{Net, Post, Taking, Then};
+use super::{Near, Net, Post, Taking, Then};
 use crate::buffer::{LocalSource, SymRange};
 use crate::job::{bell, far};
 use crate::transport::Transport;
@@ -40,7 +40,8 @@ impl Net {
             let start = words;
             let record = message::read(&mut words);
             let waits = |record: &Record<'_>| {
-                state.sources[from as usize].coming > 0 && record.kind != Kind::PutLarge
+                let overtakes = record.kind == Kind::PutLarge && record.words[3] == 0;
+                state.sources[from as usize].coming > 0 && !overtakes
             };
             if record.as_ref().is_some_and(waits) {
                 return start;
@@ -57,7 +58,7 @@ impl Net {
     }
 
     /// Tells a PE that what it has sent makes no sense, and the program of this PE.
-    fn refuse(&self, from: Pe) {
+    pub(super) fn refuse(&self, from: Pe) {
         self.keep(Error::Internal(format!(
             "PE {from}, on another host, has sent a message that makes no sense"
         )));
@@ -65,47 +66,34 @@ impl Net {
         self.post(from, Kind::Refused, &[], LocalSource::from(why.as_bytes()));
     }
 
-    /// What a token stood for is over.
-    pub(super) fn is_back(&self, state: &mut Taking, token: u64) {
-        match state.tokens.remove(&token) {
-            Some(Then::Came(ticket)) => {
-                self.desk.came(ticket);
-                bell::ring_pe(&self.control, self.me);
+    /// Does what was held back of a PE, while nothing it must wait for is coming.
+    pub(super) fn go_on(&self, state: &mut Taking, from: Pe) {
+        while state.sources[from as usize].coming == 0 {
+            let Some(held) = state.sources[from as usize].held.pop_front() else {
+                break;
+            };
+            let rest = self.records(state, from, &held);
+            if !rest.is_empty() {
+                let rest = rest.to_vec();
+                state.sources[from as usize].held.push_front(rest);
             }
-            Some(Then::Put(from, range)) => {
-                bell::ring_words(&self.control, self.me, range);
-                let source = &mut state.sources[from as usize];
-                source.coming -= 1;
-                source.done += 1;
-                while state.sources[from as usize].coming == 0 {
-                    let Some(held) = state.sources[from as usize].held.pop_front() else {
-                        break;
-                    };
-                    let rest = self.records(state, from, &held);
-                    if !rest.is_empty() {
-                        let rest = rest.to_vec();
-                        state.sources[from as usize].held.push_front(rest);
-                    }
-                }
-            }
-            Some(Then::Nothing) | None => {}
         }
     }
 
     /// The range of this PE's part that a record names, if it may be used.
-    fn range(&self, offset: u64, bytes: u64) -> Option<SymRange> {
+    pub(super) fn range(&self, offset: u64, bytes: u64) -> Option<SymRange> {
         let end = offset.checked_add(bytes)?;
         (end <= self.room).then(|| SymRange::new(offset, bytes))
     }
 
     /// As [`range`](Net::range), of a word.
-    fn word(&self, offset: u64, bytes: u64) -> Option<SymRange> {
+    pub(super) fn word(&self, offset: u64, bytes: u64) -> Option<SymRange> {
         offset.is_multiple_of(bytes).then_some(())?;
         self.range(offset, bytes)
     }
 
     fn address(&self, offset: u64) -> Option<*mut u8> {
-        let address = self.near.local_ptr(self.me, offset)?;
+        let address = self.near.host()?.local_ptr(self.me, offset)?;
         Some(address as *mut u8)
     }
 
@@ -113,12 +101,18 @@ impl Net {
     fn record(&self, state: &mut Taking, from: Pe, record: &Record<'_>) -> Option<()> {
         let Record { kind, words, data } = record;
         let [offset, second, third, ..] = *words;
+        if let Near::Device(service) = &self.near
+            && kind.is_of_memory()
+        {
+            return service.take(self, state, from, record);
+        }
         // What comes later is seen later, also by the threads of the PE.
-        self.near.fence();
+        let near = self.near.host();
+        near.inspect(|near| near.fence());
         match kind {
             Kind::Put => {
                 let range = self.range(offset, data.len() as u64)?;
-                self.near.put(self.me, offset, LocalSource::from(*data));
+                near?.put(self.me, offset, LocalSource::from(*data));
                 bell::ring_words(&self.control, self.me, range);
             }
             Kind::PutLarge => {
@@ -154,7 +148,7 @@ impl Net {
             Kind::Atomic => {
                 let (offset, width, operation) = message::to_atomic(words)?;
                 let range = self.word(offset, width.bytes())?;
-                let old = self.near.atomic(self.me, offset, width, operation);
+                let old = near?.atomic(self.me, offset, width, operation);
                 bell::ring_words(&self.control, self.me, range);
                 if let ticket @ 1.. = words[4] {
                     self.post(from, Kind::Answer, &[ticket], LocalSource::from(&[old]));
@@ -163,7 +157,7 @@ impl Net {
             Kind::Signal => {
                 let (offset, value, op) = message::to_signal(words)?;
                 let range = self.word(offset, size_of::<u64>() as u64)?;
-                self.near.signal(self.me, offset, value, op);
+                near?.signal(self.me, offset, value, op);
                 bell::ring_words(&self.control, self.me, range);
             }
             Kind::Letter => {
@@ -172,7 +166,7 @@ impl Net {
             }
             Kind::Flush => {
                 let done = state.sources[from as usize].done;
-                self.near.quiet();
+                near?.quiet();
                 self.post(from, Kind::Done, &[done], LocalSource::from(&[0_u8; 0]));
             }
             Kind::Done => {
@@ -200,7 +194,7 @@ impl Net {
     }
 
     /// The tag in a record, which tells who has chosen it.
-    fn tag_of(&self, word: u64, asked: bool) -> Option<u32> {
+    pub(super) fn tag_of(&self, word: u64, asked: bool) -> Option<u32> {
         let tag = u32::try_from(word).ok()?;
         (tag <= self.tags.1 && (tag % 2 == 1) == asked).then_some(tag)
     }

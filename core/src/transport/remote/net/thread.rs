@@ -1,6 +1,6 @@
 //! The thread that makes progress whatever the program does, and the end of the way to other hosts.
 
-use super::{CLOSE, Engine, HOT_NS, LAST_LOOK, LOOK, Net, Then};
+use super::{CLOSE, HOT_NS, LAST_LOOK, LOOK, Net};
 use crate::clock::now_ns;
 use crate::job::state::State;
 use crate::job::{far, fork, signals};
@@ -47,45 +47,6 @@ impl Net {
         }
     }
 
-    /// Takes a large transfer back whose wait has ended early: gives control when the wire has let go of its memory, or its PE is gone.
-    pub(in crate::transport::remote) fn let_go(&self, pe: Pe, ticket: u64) {
-        let token = |engine: &Engine| {
-            let mut tokens = engine.state.tokens.iter();
-            tokens.find_map(|(token, then)| match then {
-                Then::Came(of) if *of == ticket => Some(*token),
-                _ => None,
-            })
-        };
-        let gone = || {
-            !matches!(
-                far::state(self.control.pe(pe)),
-                State::Active | State::Finalizing
-            )
-        };
-        let (mut asked, mut patience) = (false, 2000);
-        loop {
-            self.kick();
-            if let Some(mut engine) = self.try_engine() {
-                match token(&engine) {
-                    None => break,
-                    Some(token) if !asked => {
-                        engine.wire.cancel(token);
-                        asked = true;
-                    }
-                    Some(_) => {}
-                }
-            }
-            self.drive();
-            // Of a PE that is gone nothing more comes than what is on its way.
-            patience -= u32::from(gone());
-            if patience == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        self.desk.forget(ticket);
-    }
-
     /// The PE has left the job: what it has told leaves, then the wire is closed. One that has `finalized` serves its host until all PEs
     /// there have.
     pub(in crate::transport::remote) fn hang_up(&self, finalized: bool) {
@@ -120,13 +81,18 @@ impl Net {
         if !engine.closed {
             self.flush(&mut engine);
             engine.closed = true;
-            engine.wire.close(match finalized {
+            // A PE that is gone does not close its end.
+            let all = self.control.header().gone.load(Acquire) == 0;
+            engine.wire.close(match finalized && all {
                 true => CLOSE,
                 false => Duration::ZERO,
             });
-            if !engine.state.tokens.is_empty() {
-                // The wire may still write to the heap.
+            let tokens = std::mem::take(&mut engine.state.tokens);
+            if !tokens.is_empty() {
+                // The wire may still use the heap, and pieces.
                 std::mem::forget(Arc::clone(self.control.segment()));
+                std::mem::forget(tokens);
+                self.near.leave_lent();
             }
         }
     }

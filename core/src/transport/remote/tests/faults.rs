@@ -4,6 +4,7 @@ use super::{Pretended, run};
 use crate::job::block::Control;
 use crate::job::far::{self, Courier, Far};
 use crate::job::hosts::Hosts;
+use crate::operation::Operation;
 use crate::transport::remote::message;
 use crate::{Error, InitAttr, MemoryKind, Pe, Team};
 use std::sync::Arc;
@@ -147,7 +148,7 @@ fn a_message_that_makes_no_sense_names_its_sender() {
         vec![message::Kind::Signal as u64, 8, 1, 5],
         vec![message::Kind::Signal as u64, 12, 1, 9],
         vec![message::Kind::Get as u64, 0, 1 << 30, 1],
-        vec![message::Kind::PutLarge as u64, 0, 8, 1],
+        vec![message::Kind::PutLarge as u64, 0, 8, 1, 0],
         vec![message::Kind::GetLarge as u64, 1 << 50, 8, 1],
         vec![message::Kind::Done as u64, 1 << 50],
         vec![message::Kind::Answer as u64 | 8 << 8, 1 << 50, 1],
@@ -184,7 +185,9 @@ struct Nobody;
 
 impl Courier for Nobody {
     fn carry(&self, _: Pe, _: &[u64]) {}
-    fn settle(&self) {}
+    fn settle(&self, _: Operation) -> crate::Result<()> {
+        Ok(())
+    }
     fn see_off(&self) {}
     fn progress(&self) {}
 }

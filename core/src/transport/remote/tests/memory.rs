@@ -5,6 +5,7 @@ use crate::lock::lock;
 use crate::transport::remote::wire::{Event, Wire};
 use crate::{Pe, Result};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
@@ -43,8 +44,26 @@ struct Inbox {
     waiting: usize,
     bodies: Vec<Body>,
     wishes: Vec<Wish>,
-    done: Vec<u64>,
+    /// Tokens that are back, and the bytes that have come.
+    done: Vec<(u64, usize)>,
     lost: Vec<Pe>,
+}
+
+fn meets(memory: &Range<*const u8>, address: *const u8, bytes: usize) -> bool {
+    address < memory.end && address.wrapping_add(bytes) > memory.start
+}
+
+/// What goes wrong because a test wants it to.
+#[derive(Default)]
+pub(crate) struct Faults {
+    /// Bodies of more bytes than this are late, by so many ms; 0 for none.
+    pub(crate) late: (AtomicU64, AtomicU64),
+    /// Bodies lack their last byte.
+    pub(crate) short: AtomicBool,
+    /// The PE that takes nothing, as if it were stopped, plus 1.
+    pub(crate) stopped: AtomicU64,
+    /// How long each PE that has closed its end would have waited for the others.
+    pub(crate) closed: Mutex<Vec<(Pe, Duration)>>,
 }
 
 /// All inboxes of a job.
@@ -53,6 +72,7 @@ pub(crate) struct Hub {
     /// The PEs that nothing reaches any more, and of which nothing comes.
     cut: Vec<AtomicBool>,
     delays: bool,
+    pub(crate) faults: Faults,
     pub(crate) messages: AtomicU64,
     pub(crate) bytes: AtomicU64,
     longest: usize,
@@ -77,6 +97,7 @@ impl Hub {
             inboxes: (0..n_pes).map(inbox).collect(),
             cut: (0..n_pes).map(|_| AtomicBool::new(false)).collect(),
             delays,
+            faults: Faults::default(),
             messages: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             longest: if delays { 4096 } else { 64 << 10 },
@@ -117,6 +138,30 @@ impl Hub {
 
     fn is_cut(&self, pe: Pe) -> bool {
         self.cut[pe as usize].load(Acquire)
+    }
+
+    /// Whether any of these addresses is lent to it.
+    pub(crate) fn has(&self, memory: Range<*const u8>) -> bool {
+        let mut inboxes = self.inboxes.iter().map(lock);
+        let sends = inboxes.any(|inbox| {
+            let mut bodies = inbox.bodies.iter();
+            bodies.any(|body| meets(&memory, body.address, body.bytes))
+        });
+        sends || self.awaits(memory)
+    }
+
+    /// Whether anything may come to one of these addresses.
+    pub(crate) fn awaits(&self, memory: Range<*const u8>) -> bool {
+        self.inboxes.iter().map(lock).any(|inbox| {
+            let mut wishes = inbox.wishes.iter();
+            wishes.any(|wish| meets(&memory, wish.address, wish.bytes))
+        })
+    }
+
+    /// How many bodies have been sent that nobody has received.
+    pub(crate) fn unreceived(&self) -> usize {
+        let bodies = |inbox: &Mutex<Inbox>| lock(inbox).bodies.len();
+        self.inboxes.iter().map(bodies).sum()
     }
 }
 
@@ -179,7 +224,11 @@ impl Wire for Memory {
         address: *const u8,
         bytes: usize,
     ) -> Result<u64> {
-        let (token, ready) = (self.token(), self.ready());
+        let (token, mut ready) = (self.token(), self.ready());
+        let (above, late) = &self.hub.faults.late;
+        if bytes as u64 > above.load(Relaxed) {
+            ready += Duration::from_millis(late.load(Relaxed));
+        }
         self.hub.bytes.fetch_add(bytes as u64, Relaxed);
         let body = Body {
             from: self.me,
@@ -216,12 +265,13 @@ impl Wire for Memory {
         let mut inbox = lock(&self.hub.inboxes[self.me as usize]);
         if let Some(at) = inbox.wishes.iter().position(|wish| wish.token == token) {
             inbox.wishes.remove(at);
-            inbox.done.push(token);
+            inbox.done.push((token, 0));
         }
     }
 
     fn poll(&mut self, found: &mut dyn FnMut(Event<'_>)) -> Result<()> {
-        if self.hub.is_cut(self.me) {
+        let faults = &self.hub.faults;
+        if self.hub.is_cut(self.me) || faults.stopped.load(Acquire) == self.me as u64 + 1 {
             return Ok(());
         }
         let now = Instant::now();
@@ -237,10 +287,11 @@ impl Wire for Memory {
                 match inbox.wishes.iter().position(same) {
                     Some(wish) if body.ready <= now && !cut => {
                         let (body, wish) = (inbox.bodies.remove(at), inbox.wishes.remove(wish));
-                        let bytes = body.bytes.min(wish.bytes);
+                        let short = usize::from(faults.short.load(Relaxed));
+                        let bytes = (body.bytes - short).min(wish.bytes);
                         // SAFETY: both are lent until their tokens come back, which is below.
                         unsafe { std::ptr::copy(body.address, wish.address, bytes) };
-                        inbox.done.push(wish.token);
+                        inbox.done.push((wish.token, bytes));
                         sent.push((body.from, body.token));
                     }
                     _ => at += 1,
@@ -269,9 +320,11 @@ impl Wire for Memory {
             )
         };
         for (from, token) in sent {
-            lock(&self.hub.inboxes[from as usize]).done.push(token);
+            lock(&self.hub.inboxes[from as usize]).done.push((token, 0));
         }
-        done.into_iter().for_each(|token| found(Event::Done(token)));
+        for (token, bytes) in done {
+            found(Event::Done(token, bytes));
+        }
         for (from, words, bytes) in messages {
             let bytes = &bytemuck::cast_slice(&words)[..bytes];
             found(Event::Message(from, bytes));
@@ -284,7 +337,8 @@ impl Wire for Memory {
         0
     }
 
-    fn close(&mut self, _: Duration) {
+    fn close(&mut self, limit: Duration) {
+        lock(&self.hub.faults.closed).push((self.me, limit));
         // What it has lent is no longer there.
         for inbox in &self.hub.inboxes {
             lock(inbox).bodies.retain(|body| body.from != self.me);

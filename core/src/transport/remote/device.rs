@@ -1,0 +1,468 @@
+//! The transport of a PE whose heap is on a GPU, in a job on several hosts. To PEs of its host it is the one for GPUs; what goes to others,
+//! and comes from there, passes through memory of the host. What they ask of this PE's GPU is in [`net`](super::net).
+//!
+//! All of it is blocking: a stream is a queue that runs what is put on it when the GPU's stream has come there (`stream/gated.rs`).
+//! Collectives are those of any memory, because kernels reach no PE of another host.
+
+use super::Way;
+use super::message::of_atomic;
+use super::net::{Near, Service};
+use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::liveness::Chore;
+use crate::job::published::Wait;
+use crate::operation::Operation;
+use crate::strides::Transfer;
+use crate::transport::cuda::CudaTransport;
+use crate::transport::cuda::served::{Served, StreamGate};
+use crate::transport::{
+    Atomic, Call, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport, TransportEvent,
+    TransportStream, Width, route,
+};
+use crate::{Error, MemoryKind, Pe, Result};
+use std::any::Any;
+use std::sync::Arc;
+
+/// How much of a transfer is in memory of the host at a time.
+const BETWEEN: usize = 1 << 20;
+
+/// What a PE has joined with its host, and its transport if that is one for GPUs.
+pub(super) fn near(joined: Route) -> Result<(Near, Option<Cuda>)> {
+    let other: Box<dyn Any> = match joined {
+        Route::Host(near) => return Ok((Near::Host(near), None)),
+        other => other.boxed(),
+    };
+    let unknown = |_| Error::Internal("a kind of memory that is not known on several hosts".into());
+    let cuda: Box<CudaTransport> = other.downcast().map_err(unknown)?;
+    let cuda: Arc<CudaTransport> = Arc::from(cuda);
+    let served = Arc::new(Served::new(Arc::clone(&cuda))?);
+    let service = Service::new(Arc::clone(&served));
+    Ok((Near::Device(service), Some(Cuda { cuda, served })))
+}
+
+/// The way to the GPUs of a PE's host.
+pub(super) struct Cuda {
+    cuda: Arc<CudaTransport>,
+    served: Arc<Served>,
+}
+
+pub(super) struct DeviceTransport {
+    way: Way,
+    served: Arc<Served>,
+    cuda: Arc<CudaTransport>,
+    about: String,
+}
+
+/// The PE, for both ways.
+struct Shared(Arc<dyn Owner>);
+
+impl Owner for Shared {
+    fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
+        self.0.wait(wait, done)
+    }
+
+    fn check(&self, operation: Operation) -> Result<()> {
+        self.0.check(operation)
+    }
+
+    fn check_team(&self, operation: Operation, team: u32) -> Result<()> {
+        self.0.check_team(operation, team)
+    }
+
+    fn break_team(&self, team: u32) {
+        self.0.break_team(team);
+    }
+}
+
+impl DeviceTransport {
+    pub(super) fn new(near: Cuda, way: Way, about: String) -> DeviceTransport {
+        let Cuda { cuda, served } = near;
+        DeviceTransport {
+            way,
+            served,
+            cuda,
+            about,
+        }
+    }
+
+    fn is_near(&self, pe: Pe) -> bool {
+        self.way.net.hosts().is_near(pe)
+    }
+
+    /// Whether memory of the program's is a GPU's. A borrowed slice never is.
+    fn is_of_gpu(&self, address: *const u8, borrowed: bool) -> Result<bool> {
+        match borrowed {
+            true => Ok(false),
+            false => self.cuda.is_of_gpu(address as u64),
+        }
+    }
+
+    /// A put to a PE of another host, without waiting for room there.
+    fn put_far(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>) -> Result<()> {
+        if !self.is_of_gpu(source.address(), source.is_borrowed())? {
+            return self.way.put_far(call, pe, dest, source, false);
+        }
+        in_parts(source.bytes(), |start, part| {
+            let from = source.address() as u64 + start as u64;
+            self.cuda
+                .take_out(call.called, from, LocalDest::from(&mut *part))?;
+            let part = LocalSource::from(&*part);
+            self.way.put_far(call, pe, dest + start as u64, part, false)
+        })
+    }
+
+    /// A get from a PE of another host to memory of the GPU.
+    fn get_far(
+        &self,
+        operation: Operation,
+        pe: Pe,
+        source: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        in_parts(bytes, |start, part| {
+            let (from, to) = (source + start as u64, to + start as u64);
+            self.way
+                .get_far(operation, pe, from, &mut LocalDest::from(&mut *part))?;
+            self.cuda.bring_in(operation, to, LocalSource::from(&*part))
+        })
+    }
+}
+
+/// Does a transfer of so many bytes in parts, each with memory of the host's for it.
+fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) -> Result<()> {
+    let mut between = vec![0; bytes.min(BETWEEN)];
+    (0..bytes).step_by(BETWEEN).try_for_each(|start| {
+        let bytes = BETWEEN.min(bytes - start);
+        each(start, &mut between[..bytes])
+    })
+}
+
+impl Streams for DeviceTransport {
+    fn make(&self) -> Result<Arc<dyn TransportStream>> {
+        Streams::make(&*self.cuda)
+    }
+
+    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+        // SAFETY: the caller vouches for the stream.
+        unsafe { Streams::adopt(&*self.cuda, stream) }
+    }
+
+    fn let_go(&self, stream: &Arc<dyn TransportStream>) {
+        Streams::let_go(&*self.cuda, stream);
+    }
+
+    fn event(&self) -> Result<Box<dyn TransportEvent>> {
+        self.cuda.event()
+    }
+
+    fn gate(&self, stream: &Arc<dyn TransportStream>) -> Result<Option<Arc<dyn Gate>>> {
+        let gate = StreamGate::new(&self.served, stream.lane())?;
+        Ok(Some(Arc::new(gate)))
+    }
+}
+
+impl Transport for DeviceTransport {
+    fn kind(&self) -> MemoryKind {
+        self.cuda.kind()
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.cuda.page_bytes()
+    }
+
+    fn may_load(&self) -> bool {
+        self.cuda.may_load()
+    }
+
+    fn takes_machine_memory(&self) -> bool {
+        self.cuda.takes_machine_memory()
+    }
+
+    fn looks_are_slow(&self) -> bool {
+        self.cuda.looks_are_slow()
+    }
+
+    fn makers_of_memory(&self) -> &'static str {
+        self.cuda.makers_of_memory()
+    }
+
+    fn failure(&self) -> Result<()> {
+        self.cuda.failure()?;
+        self.way.net.failure()
+    }
+
+    fn keep(&self, error: Error) {
+        self.cuda.keep(error);
+    }
+
+    fn commit(&self, range: SymRange) -> Result<()> {
+        self.cuda.commit(range)
+    }
+
+    fn decommit(&self, range: SymRange) {
+        self.cuda.decommit(range);
+    }
+
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.cuda.zero(range)
+    }
+
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+        self.cuda.check_adopt(buffer, bytes, preferred)
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        self.cuda.check_give_back()
+    }
+
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        Transport::adopt(&*self.cuda, range, buffer, preferred)
+    }
+
+    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        self.cuda.give_back(range, buffer, preferred)
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        match self.is_near(pe) {
+            true => self.cuda.local_ptr(pe, offset),
+            false => None,
+        }
+    }
+
+    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
+        if self.is_near(pe) {
+            return self.cuda.put(call, pe, dest, source, nbi);
+        }
+        self.put_far(call, pe, dest, source)?;
+        self.way.sent(call, pe, nbi == Nbi::No)
+    }
+
+    fn get(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        nbi: Nbi,
+    ) -> Result<()> {
+        if self.is_near(pe) {
+            return self.cuda.get(call, pe, source, dest, nbi);
+        }
+        if self.is_of_gpu(dest.address(), dest.is_borrowed())? {
+            let (to, bytes) = (dest.address() as u64, dest.bytes());
+            return self.get_far(call.called, pe, source, to, bytes);
+        }
+        match nbi {
+            Nbi::Yes { lasts: true } => self.way.get_later(call, pe, source, &mut dest),
+            _ => self.way.get_far(call.called, pe, source, &mut dest),
+        }
+    }
+
+    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
+        match self.is_near(pe) {
+            true => self.cuda.put_value(call, pe, dest, value),
+            false => self.put(call, pe, dest, LocalSource::from(value), Nbi::No),
+        }
+    }
+
+    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
+        if self.is_near(pe) {
+            return self.cuda.get_value(call, pe, source, bytes);
+        }
+        let mut words = [0; 2];
+        let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
+        self.way
+            .get_far(call.called, pe, source, &mut LocalDest::from(value))?;
+        Ok(words)
+    }
+
+    fn put_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        if self.is_near(pe) {
+            return self.cuda.put_blocks(call, pe, dest, source, transfer);
+        }
+        let (_, block, _) = transfer.dest().parts();
+        for (to, from) in transfer.blocks() {
+            let block = source.part(from as usize, block as usize);
+            self.put_far(call, pe, dest + to, block)?;
+            self.way.sent(call, pe, false)?;
+        }
+        self.way.net.kick();
+        Ok(())
+    }
+
+    fn get_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        if self.is_near(pe) {
+            return self.cuda.get_blocks(call, pe, source, dest, transfer);
+        }
+        if !self.is_of_gpu(dest.address(), dest.is_borrowed())? {
+            return self.way.get_blocks_far(call, pe, source, dest, transfer);
+        }
+        let (_, block, _) = transfer.dest().parts();
+        transfer.blocks().try_for_each(|(to, from)| {
+            let block = dest.part(to as usize, block as usize);
+            self.get(call, pe, source + from, block, Nbi::No)
+        })
+    }
+
+    fn put_signal(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+        nbi: Nbi,
+    ) -> Result<()> {
+        if self.is_near(pe) {
+            return self.cuda.put_signal(call, pe, dest, source, update, nbi);
+        }
+        self.put_far(call, pe, dest, source)?;
+        self.way.signal_far(call, pe, update)
+    }
+
+    fn atomic(
+        &self,
+        call: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+    ) -> Result<u64> {
+        match self.is_near(pe) {
+            true => self
+                .cuda
+                .atomic(call, pe, offset, width, operation, fetches),
+            false => self
+                .way
+                .atomic_far(call, pe, of_atomic(offset, width, operation), fetches),
+        }
+    }
+
+    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        match self.is_near(pe) {
+            true => self.cuda.signal(call, pe, update),
+            false => self.way.signal_far(call, pe, update),
+        }
+    }
+
+    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
+        self.cuda.read(call, me, source, dest)
+    }
+
+    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
+        self.cuda.write(call, me, dest, source)
+    }
+
+    fn fence(&self, lane: Lane) -> Result<()> {
+        self.way.net.fence();
+        self.cuda.fence(lane)
+    }
+
+    fn quiet(&self, call: Call) -> Result<()> {
+        self.cuda.quiet(call)?;
+        self.way.complete(call.called)
+    }
+
+    fn quiet_before_release(&self, call: Call) -> Result<()> {
+        self.cuda.quiet_before_release(call)?;
+        self.way.complete(call.called)
+    }
+
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
+        let operation = Operation::Get;
+        let call = route::here(Lane::Blocking, operation);
+        let bytes_here = bytes as usize;
+        match (self.is_near(to), self.is_near(from)) {
+            (true, true) => self.cuda.copy(to, dest, from, source, bytes),
+            (true, false) => {
+                let to = self.cuda.address_of(to, dest);
+                self.get_far(operation, from, source, to, bytes_here)
+            }
+            (false, near) => {
+                in_parts(bytes_here, |start, part| {
+                    let start = start as u64;
+                    let mut between = LocalDest::from(&mut *part);
+                    match near {
+                        true => {
+                            let from = self.cuda.address_of(from, source + start);
+                            self.cuda.take_out(operation, from, between)?;
+                        }
+                        false => {
+                            self.way
+                                .get_far(operation, from, source + start, &mut between)?;
+                        }
+                    }
+                    let part = LocalSource::from(&*part);
+                    self.way.put_far(call, to, dest + start, part, false)
+                })?;
+                self.way.sent(call, to, true)
+            }
+        }
+    }
+
+    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
+        self.cuda.load(called, offset, bytes)
+    }
+
+    fn progress(&self) {
+        self.way.net.progress();
+    }
+
+    fn owned_by(&self, owner: Box<dyn Owner>) {
+        let owner: Arc<dyn Owner> = Arc::from(owner);
+        self.cuda.owned_by(Box::new(Shared(Arc::clone(&owner))));
+        // Once, by the runtime that it is made for.
+        let _ = self.way.net.owner.set(Box::new(Shared(owner)));
+    }
+
+    fn streams(&self) -> Option<&dyn Streams> {
+        Some(self)
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.cuda.drain()
+    }
+
+    fn leave(&self, gone: bool) -> Option<String> {
+        self.cuda.leave(gone)
+    }
+
+    fn hang_up(&self, finalized: bool) {
+        self.way.net.hang_up(finalized);
+    }
+
+    fn chore(&self) -> Option<Chore> {
+        self.cuda.chore()
+    }
+
+    fn device(&self) -> Option<i32> {
+        self.cuda.device()
+    }
+
+    fn about(&self) -> Option<String> {
+        match self.cuda.about() {
+            Some(cuda) => Some(format!("{}; {cuda}", self.about)),
+            None => Some(self.about.clone()),
+        }
+    }
+
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.cuda.mapping()
+    }
+}
