@@ -86,7 +86,7 @@ NVSHMEMRS_I_API void nvshmemrs_qp_signal_op(nvshmemrs::device::Given s, nvshmemr
         nvshmemrs_quiet(s);                                                                                                                 \
         nvshmemrs::device::GROUP::sync();                                                                                                   \
     }
-NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_ORDER)
+NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_ORDER, )
 
 // ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
 

@@ -101,7 +101,9 @@ fn files() -> BTreeSet<PathBuf> {
             let path = entry
                 .unwrap_or_else(|e| panic!("cannot list {folder}: {e}"))
                 .path();
-            if path.to_string_lossy().contains("nvshmem") {
+            let name = path.to_string_lossy();
+            // Open MPI calls a folder of its own by the host, which tests that play hosts name.
+            if name.contains("nvshmem") && !name.starts_with("/tmp/ompi.") {
                 files.insert(path);
             }
         }

@@ -200,7 +200,7 @@ fn troubled(all: &[Facts]) -> Option<Error> {
         host_name, trouble, ..
     } = &all[pe];
     Some(Error::Bootstrap(format!(
-        "PE {pe} on host {host_name}: {trouble}"
+        "PE {pe} on host {host_name} says: {trouble}"
     )))
 }
 

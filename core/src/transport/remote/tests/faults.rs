@@ -155,6 +155,7 @@ fn a_message_that_makes_no_sense_names_its_sender() {
         vec![message::Kind::Letter as u64 | 8 << 8, 99],
     ];
     for words in messages {
+        let together = Together::new(2);
         let pretended = Pretended::on(vec![0, 1], false);
         let hub = pretended.hub.clone();
         run(pretended, &InitAttr::default(), |rt| {
@@ -176,6 +177,8 @@ fn a_message_that_makes_no_sense_names_its_sender() {
             if rt.my_pe() == 1 {
                 assert_eq!(array.to_vec()?, [3; 8], "{words:?}");
             }
+            // Who leaves before the other one knows why is what that one tells of.
+            together.wait();
             Ok(())
         });
     }
