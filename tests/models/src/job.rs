@@ -324,7 +324,9 @@ pub(crate) enum Far {}
 impl Far {
     fn state(&self, _: &Control) {}
     fn gone(&self, _: &Control, _: Pe, _: State) {}
-    fn freed(&self, _: &Control, _: &Freed) {}
+    fn freed(&self, _: &Control, _: &Freed) -> Result<()> {
+        Ok(())
+    }
     fn release(&self, _: u32) -> bool {
         false
     }

@@ -10,7 +10,7 @@ fn round(pe: &Inner, error: Option<Error>) -> Option<usize> {
     let turn = pe.turn();
     let epoch = turn.next_epoch();
     if pe.my_pe == 0 {
-        pe.choose_releases(epoch);
+        pe.choose_releases(epoch).expect("no other host");
     }
     let call = Call {
         error,

@@ -56,12 +56,11 @@ fn fence_orders_large_puts() {
                 hub.faults.late.1.store(100, Relaxed);
                 let sevens = vec![7_u64; LARGE];
                 match from_heap {
-                    // SAFETY: the array is there until after quiet.
-                    true => rt.put_nbi(
-                        array.all(),
-                        unsafe { NbiSource::until_quiet(own(&source).0) },
-                        1,
-                    )?,
+                    true => {
+                        // SAFETY: the array is there until after quiet.
+                        let lasting = unsafe { NbiSource::until_quiet(own(&source).0) };
+                        rt.put_nbi(array.all(), lasting, 1)?;
+                    }
                     false => rt.put_nbi(array.all(), &sevens, 1)?,
                 }
                 rt.fence()?;
