@@ -7,6 +7,7 @@ import importlib.util
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Dict, Tuple
 
@@ -114,17 +115,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
-def test_rounds_in_place_are_those_of_the_cuda_header(folder: Path) -> None:
-    library = folder / "rounds.so"
+@pytest.fixture(scope="module")
+def header(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The CUDA header's reductions, compiled for the CPU."""
+    library = tmp_path_factory.mktemp("header") / "rounds.so"
     options = ["-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-fno-strict-aliasing"]
-    source = str(HERE / "cute/rounds.cpp")
-    include = f"-I{nvshmemrs.include_dir()}"
-    done = subprocess.run(
-        ["c++", *options, include, source, "-o", str(library)], capture_output=True, text=True
-    )
+    source, include = str(HERE / "cute/rounds.cpp"), f"-I{nvshmemrs.include_dir()}"
+    command = ["c++", *options, include, source, "-o", str(library)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    header = ctypes.CDLL(str(library))
+    return ctypes.CDLL(str(library))
+
+
+def by_header(
+    header: ctypes.CDLL, world: World, pe: int, kind: str, threads: int, to: int, count: int
+) -> None:
+    """A sum of elements where the heap begins, by the header."""
+    size, at = np.dtype(kind).itemsize, world.address(pe)
+    places = ctypes.c_void_p(at + to * size), ctypes.c_void_p(at)
+    header.reduce(world.states[pe], size, *places, ctypes.c_ulong(count), threads)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+def test_rounds_in_place_are_those_of_the_cuda_header(
+    folder: Path, header: ctypes.CDLL
+) -> None:
     met = set()
     for kind in KINDS:
         size = np.dtype(kind).itemsize
@@ -135,11 +150,7 @@ def test_rounds_in_place_are_those_of_the_cuda_header(folder: Path) -> None:
             for world in worlds:
                 world.view(0, kind, count)[:] = values
             ptx.run([block(in_place, kind, threads, worlds[0], 0, to, 0, count)])
-            at = worlds[1].address(0)
-            header.reduce(
-                worlds[1].states[0], size, ctypes.c_void_p(at + to * size), ctypes.c_void_p(at),
-                ctypes.c_ulong(count), threads,
-            )  # fmt: skip
+            by_header(header, worlds[1], 0, kind, threads, to, count)
             case = (kind, threads, count, to)
             assert worlds[0].meetings(0) == worlds[1].meetings(0) > 1, case
             met.add(worlds[0].meetings(0))
@@ -147,6 +158,26 @@ def test_rounds_in_place_are_those_of_the_cuda_header(folder: Path) -> None:
             for world in worlds if to == 0 else ():
                 assert (world.view(0, kind, count) == values).all(), case
     assert len(met) > 3, met
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_both_languages_meet_in_one_reduction_in_place(
+    folder: Path, header: ctypes.CDLL, kind: str
+) -> None:
+    count, world = 1500, World(2)
+    values = [((np.arange(count) * (pe + 3)) % 11).astype(kind) for pe in range(2)]
+    for pe in range(2):
+        world.view(pe, kind, count)[:] = values[pe]
+    ours = block(in_place, kind, 32, world, 0, 0, 0, count)
+    arguments = (header, world, 1, kind, 32, 0, count)
+    theirs = threading.Thread(target=by_header, args=arguments, daemon=True)
+    theirs.start()
+    ptx.run([ours])
+    theirs.join(60)
+    assert not theirs.is_alive() and world.meetings(0) == world.meetings(1)
+    for pe in range(2):
+        assert (world.view(pe, kind, count) == values[0] + values[1]).all(), pe
 
 
 @pytest.mark.filterwarnings("ignore:Dynamic variable in block size")

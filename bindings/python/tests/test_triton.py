@@ -25,8 +25,9 @@ INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
 def launched(n: int, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     launcher = shutil.which("nvshmemrs-run")
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    # After one PE has failed, the others have time to say what they saw, on a busy machine, too.
     return subprocess.run(
-        [launcher, "-n", str(n), "--", sys.executable, *arguments],
+        [launcher, "--grace", "60", "-n", str(n), "--", sys.executable, *arguments],
         env=dict(os.environ, **INTERPRETED, **environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

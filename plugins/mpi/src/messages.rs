@@ -166,7 +166,9 @@ impl Messages {
                 break;
             };
             match tested {
-                Ok(_) => self.free.extend(Some(slot).filter(|_| self.free.len() < KEPT)),
+                Ok(_) => self
+                    .free
+                    .extend(Some(slot).filter(|_| self.free.len() < KEPT)),
                 Err(_) => {
                     // MPI may still read it.
                     std::mem::forget(slot);

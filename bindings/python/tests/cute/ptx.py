@@ -219,6 +219,11 @@ def _converted(kinds: List[str], value: int) -> int:
 def _computed(name: str, kinds: List[str], values: List[int]) -> int:
     """What an instruction without memory gives."""
     kind = kinds[-1] if kinds else ""
+    if kind.endswith("x2"):
+        # Two numbers in a word.
+        low, high = ([value >> shift & 0xFFFF for value in values] for shift in (0, 16))
+        each = [*kinds[:-1], kind[:-2]]
+        return _computed(name, each, low) | _computed(name, each, high) << 16
     if name == "selp":
         return values[0] if values[2] else values[1]
     if name == "setp":
