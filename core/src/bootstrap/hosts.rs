@@ -521,7 +521,7 @@ mod tests {
         let read = all.map(|one| Facts::read(&one.bytes()).unwrap());
         let error = troubled(&read).unwrap().to_string();
         assert!(
-            error.contains("PE 1 on host beta: no random numbers"),
+            error.contains("PE 1 on host beta says: no random numbers"),
             "{error}"
         );
     }

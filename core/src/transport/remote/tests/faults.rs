@@ -14,20 +14,20 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 /// Threads that wait for each other, but not for ever: one of them may have panicked.
-struct Together {
+pub(super) struct Together {
     threads: usize,
     come: AtomicUsize,
 }
 
 impl Together {
-    fn new(threads: usize) -> Together {
+    pub(super) fn new(threads: usize) -> Together {
         Together {
             threads,
             come: AtomicUsize::new(0),
         }
     }
 
-    fn wait(&self) {
+    pub(super) fn wait(&self) {
         let round = self.come.fetch_add(1, SeqCst) / self.threads + 1;
         let until = Instant::now() + Duration::from_secs(100);
         while self.come.load(SeqCst) < round * self.threads {

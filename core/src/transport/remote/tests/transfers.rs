@@ -1,5 +1,6 @@
 //! Large transfers that are late, incomplete or forged, and waits for them that end early.
 
+use super::faults::Together;
 use super::memory::Hub;
 use super::{Pretended, run};
 use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource};
@@ -317,8 +318,10 @@ fn an_allocation_that_frees_waits_for_no_longer_than_its_deadline() {
 #[test]
 fn the_end_of_a_job_does_not_wait_for_a_pe_that_is_gone() {
     let pretended = Pretended::on(vec![0, 1, 2], false);
-    let hub = pretended.hub.clone();
+    let (hub, together) = (pretended.hub.clone(), Together::new(3));
     run(pretended, &with_heap(), |rt| {
+        // All have come out of init.
+        together.wait();
         if rt.my_pe() == 2 {
             hub.lose(2);
             return Ok(());
