@@ -11,6 +11,7 @@
 use crate::clock::now_ns;
 use crate::deadline;
 use crate::job::block::Control;
+use crate::job::cores;
 use crate::job::interrupt::call_hook;
 use crate::job::process::pid_of;
 use crate::job::published::{Limit, Published, Seen, Target, Wait};
@@ -31,7 +32,7 @@ use std::time::{Duration, Instant};
 /// worth of barriers when something else keeps a core busy and two PEs come to share the other one.
 const SPINS: u32 = 200;
 /// After how many pauses messages between hosts are looked after.
-const PROGRESS_EVERY: u32 = 8;
+const PROGRESS_EVERY: u32 = 2;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
 /// The shortest sleep at a time.
@@ -45,15 +46,10 @@ const HOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How many pauses a wait makes before it yields: none when PEs share cores.
 pub(crate) fn spins(control: &Control) -> u32 {
-    let mut cpus = [0u64; crate::job::block::CPU_WORDS];
-    let near = control.near();
-    for &pe in &near {
-        for (all, one) in cpus.iter_mut().zip(&control.pe(pe).cpus) {
-            *all |= one.load(Relaxed);
-        }
+    match cores::are_enough(control, 1) {
+        true => SPINS,
+        false => 0,
     }
-    let cores: u32 = cpus.iter().map(|word| word.count_ones()).sum();
-    if near.len() as u32 <= cores { SPINS } else { 0 }
 }
 
 thread_local! {

@@ -26,6 +26,7 @@
 pub(crate) mod answer;
 pub(crate) mod bell;
 pub(crate) mod block;
+pub(crate) mod cores;
 pub(crate) mod credentials;
 pub(crate) mod device_area;
 pub(crate) mod far;

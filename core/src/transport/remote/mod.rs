@@ -179,15 +179,15 @@ impl Way {
 
     /// Sends what a PE is to be sent, unless it may wait. Holds the caller back while the PE is far behind.
     fn sent(&self, call: Call, pe: Pe, now: bool) -> Result<()> {
+        let behind = self.net.behind(pe, now);
         if now {
             self.net.kick();
         }
-        let (sent, done) = self.net.count(pe);
-        if sent - done <= MOST_BEHIND {
+        if behind <= MOST_BEHIND {
             return Ok(());
         }
         self.net.ask_all();
-        let enough = sent - CATCH_UP;
+        let enough = self.net.count(pe).0 - CATCH_UP;
         self.wait(call.called, pe, &|| self.net.has_done(pe, enough))
     }
 
@@ -233,13 +233,9 @@ impl Way {
         }
         let last = self.net.desk.last();
         let mut result = Ok(());
-        if self.net.unfinished().is_some() {
-            self.net.ask_all();
-            let goals: Vec<(Pe, u64)> = self.net.all_sent();
-            for (pe, goal) in goals {
-                result =
-                    result.and_then(|()| self.wait(operation, pe, &|| self.net.has_done(pe, goal)));
-            }
+        for (pe, goal) in self.net.ask_all() {
+            result =
+                result.and_then(|()| self.wait(operation, pe, &|| self.net.has_done(pe, goal)));
         }
         while let Some((ticket, pe)) = self.net.desk.missing(last) {
             self.net.kick();

@@ -64,6 +64,8 @@ pub(crate) trait Wire: Send {
 pub(crate) struct Table {
     raw: *const RawWire,
     closed: bool,
+    /// Room for what a look finds.
+    events: Box<[Raw]>,
 }
 
 // SAFETY: rule 1; the plugin lets any thread call, one at a time.
@@ -78,7 +80,18 @@ impl Table {
     /// # Safety
     /// As rule 1 says. The table must be of this version and size, and stay until it is closed.
     pub(crate) unsafe fn new(raw: *const RawWire) -> Table {
-        Table { raw, closed: false }
+        let none = Raw {
+            kind: 0,
+            rank: 0,
+            token: 0,
+            bytes: std::ptr::null(),
+            len: 0,
+        };
+        Table {
+            raw,
+            closed: false,
+            events: vec![none; ROOM].into(),
+        }
     }
 
     fn table(&self) -> RawWire {
@@ -189,14 +202,7 @@ impl Wire for Table {
     fn poll(&mut self, found: &mut dyn FnMut(Event<'_>)) -> Result<()> {
         let table = self.table();
         loop {
-            let none = Raw {
-                kind: 0,
-                rank: 0,
-                token: 0,
-                bytes: std::ptr::null(),
-                len: 0,
-            };
-            let (mut events, mut count) = ([none; ROOM], 0);
+            let (events, mut count) = (&mut self.events, 0);
             // SAFETY: there is room for as many events as are said; rule 1.
             let status = unsafe { (table.poll)(table.ctx, events.as_mut_ptr(), ROOM, &mut count) };
             for raw in &events[..count.min(ROOM)] {

@@ -47,9 +47,11 @@ const EAGER: usize = 32 << 10;
 const LONG: usize = 4000;
 /// After so many counted records the receiver is asked how many are done.
 const ASK_EVERY: u64 = 256;
-/// So long after the last traffic the thread only yields.
+/// So long after the last traffic the thread does not sleep.
 const HOT_NS: u64 = 200_000;
-/// While another thread makes progress, this one looks so often.
+/// The same while large transfers are under way: MPI may move them in parts, which both sides look after.
+const HOT_LARGE_NS: u64 = 50_000_000;
+/// While another thread makes progress, this one looks so often, where it has no core of its own.
 const LOOK: Duration = Duration::from_micros(200);
 /// The longest time between two looks.
 const LAST_LOOK: Duration = Duration::from_micros(500);
@@ -70,6 +72,8 @@ struct Out {
     /// How many counted records it was sent, and how many when it was last asked.
     sent: u64,
     asked: u64,
+    /// Whether quiet has followed a single record.
+    alone: bool,
     /// Whether it is in the list of those that are to be sent something.
     listed: bool,
 }
@@ -130,14 +134,16 @@ pub(super) struct Net {
     tags: (AtomicU32, u32),
     /// Bytes of a PE's part that others may use.
     room: u64,
-    /// When a thread other than the net's own made progress.
-    driven: AtomicU64,
+    /// Whether large transfers are under way.
+    lends: AtomicBool,
+    /// How often a thread other than the net's own has made progress.
+    drives: AtomicU64,
     /// The fork generation of the process that it belongs to.
     born: u64,
     stop: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// How many counted records all PEs were sent, and how many of them are done.
-    total: (AtomicU64, AtomicU64),
+    /// How many counted records all PEs were sent that are not done.
+    behind: AtomicU64,
     /// How many large puts there were, and how many before the last fence.
     large: (AtomicU64, AtomicU64),
     pool: Pool,
@@ -229,11 +235,12 @@ impl Net {
             longest,
             tags: (AtomicU32::new(0), tag),
             room: control.heap_bytes() * 2,
-            driven: AtomicU64::new(0),
+            lends: AtomicBool::new(false),
+            drives: AtomicU64::new(0),
             born: fork::generation(),
             stop: AtomicBool::new(false),
             thread: Mutex::default(),
-            total: (AtomicU64::new(0), AtomicU64::new(0)),
+            behind: AtomicU64::new(0),
             large: (AtomicU64::new(0), AtomicU64::new(0)),
             pool: Pool::default(),
             hosts,
@@ -279,7 +286,7 @@ impl Net {
         }
         let asks = {
             out.sent += u64::from(kind.counts());
-            self.total.0.fetch_add(u64::from(kind.counts()), Relaxed);
+            self.behind.fetch_add(u64::from(kind.counts()), Relaxed);
             kind == Kind::Flush || out.sent - out.asked >= ASK_EVERY
         };
         let large;
@@ -339,47 +346,56 @@ impl Net {
         self.links[pe as usize].done.load(Acquire) >= count
     }
 
+    /// How many counted records a PE is behind. If `asks`, and quiet has followed a single record before, the PE is asked to say when it
+    /// has done this one.
+    pub(super) fn behind(&self, pe: Pe, asks: bool) -> u64 {
+        let link = &self.links[pe as usize];
+        let (behind, asks) = {
+            let mut out = lock(&link.out);
+            let behind = out.sent - link.done.load(Acquire);
+            out.alone &= behind <= 1;
+            (behind, asks && out.alone && out.asked < out.sent)
+        };
+        if asks {
+            self.post(pe, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
+        }
+        behind
+    }
+
     /// Whether all have done what they were sent, and no answer is missing that quiet waits for.
     #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
-        self.total.1.load(Acquire) == self.total.0.load(Relaxed) && self.desk.is_clear()
-    }
-
-    /// A PE that has not done all that it was sent, and how much that was.
-    pub(super) fn unfinished(&self) -> Option<(Pe, u64)> {
-        if self.total.1.load(Acquire) == self.total.0.load(Relaxed) {
-            return None;
-        }
-        self.others().find_map(|pe| {
-            let (sent, done) = self.count(pe);
-            (sent > done).then_some((pe, sent))
-        })
-    }
-
-    /// How much each PE was sent that has not done all of it.
-    pub(super) fn all_sent(&self) -> Vec<(Pe, u64)> {
-        let counts = self.others().map(|pe| (pe, self.count(pe)));
-        let behind = counts.filter(|(_, (sent, done))| sent > done);
-        behind.map(|(pe, (sent, _))| (pe, sent)).collect()
+        self.behind.load(Acquire) == 0 && self.desk.is_clear()
     }
 
     fn others(&self) -> impl Iterator<Item = Pe> + '_ {
         (0..self.hosts.n_pes()).filter(|&pe| !self.hosts.is_near(pe))
     }
 
-    /// Asks all that have not done what they were sent to say when they have; what stays behind leaves.
-    pub(super) fn ask_all(&self) {
+    /// Asks all that have not done what they were sent to say when they have; gives them, and how much each was sent. What stays behind
+    /// leaves.
+    pub(super) fn ask_all(&self) -> Vec<(Pe, u64)> {
+        let mut goals = Vec::new();
+        if self.behind.load(Acquire) == 0 {
+            return goals;
+        }
         for pe in self.others() {
             let link = &self.links[pe as usize];
-            let asks = {
-                let out = lock(&link.out);
-                out.sent > link.done.load(Acquire) && out.asked < out.sent
-            };
+            let mut out = lock(&link.out);
+            let (sent, behind) = (out.sent, out.sent - link.done.load(Acquire));
+            if behind == 0 {
+                continue;
+            }
+            out.alone = behind == 1;
+            let asks = out.asked < sent;
+            drop(out);
+            goals.push((pe, sent));
             if asks {
                 self.post(pe, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
             }
         }
         self.kick();
+        goals
     }
 
     pub(super) fn keep(&self, error: Error) {
@@ -427,13 +443,25 @@ impl Net {
         }
     }
 
-    /// Sends what is to be sent, unless another thread is about to.
+    /// Sends what is to be sent, unless another thread is about to. A thread of the program's calls it.
     pub(super) fn kick(&self) {
-        while !lock(&self.list).is_empty() {
-            let Some(mut engine) = self.try_engine() else {
-                return;
-            };
+        self.is_at_it();
+        self.send_all();
+    }
+
+    /// Tells the thread that another one looks after messages. It is no more than a hint: a lost count does not matter.
+    fn is_at_it(&self) {
+        let drives = self.drives.load(Relaxed);
+        self.drives.store(drives.wrapping_add(1), Relaxed);
+    }
+
+    fn send_all(&self) {
+        while let Some(mut engine) = self.try_engine() {
             self.flush(&mut engine);
+            drop(engine);
+            if lock(&self.list).is_empty() {
+                return;
+            }
         }
     }
 
@@ -447,13 +475,15 @@ impl Net {
             }
             None => false,
         };
-        self.kick();
+        if !lock(&self.list).is_empty() {
+            self.send_all();
+        }
         found
     }
 
     /// As [`drive`](Net::drive), by a thread of the program's.
     pub(super) fn progress(&self) {
-        self.driven.store(now_ns(), Relaxed);
+        self.is_at_it();
         self.drive();
     }
 
@@ -509,6 +539,8 @@ impl Net {
         for pe in std::mem::take(&mut engine.state.lost) {
             self.lost(pe);
         }
+        let lends = !engine.state.tokens.is_empty();
+        self.lends.store(lends, Relaxed);
         found
     }
 

@@ -173,7 +173,7 @@ impl Net {
                 (offset <= self.count(from).0).then_some(())?;
                 let before = self.links[from as usize].done.fetch_max(offset, Release);
                 let more = offset.saturating_sub(before);
-                self.total.1.fetch_add(more, Release);
+                self.behind.fetch_sub(more, Release);
                 bell::ring_pe(&self.control, self.me);
             }
             Kind::Answer => {

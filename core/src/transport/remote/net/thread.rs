@@ -1,15 +1,18 @@
 //! The thread that makes progress whatever the program does, and the end of the way to other hosts.
 
-use super::{CLOSE, HOT_NS, LAST_LOOK, LOOK, Net};
+use super::{CLOSE, HOT_LARGE_NS, HOT_NS, LAST_LOOK, LOOK, Net};
 use crate::clock::now_ns;
 use crate::job::state::State;
-use crate::job::{far, fork, signals};
+use crate::job::{cores, far, fork, signals};
 use crate::lock::lock;
 use crate::transport::remote::pulse::Pulse;
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
+
+/// Pauses while another thread makes progress: some microseconds, in which it is not disturbed.
+const PAUSES: u32 = 100;
 
 impl Net {
     /// Starts the thread.
@@ -27,22 +30,33 @@ impl Net {
     fn run(&self) {
         let mut pulse = Pulse::new();
         let (mut last, mut nap) = (now_ns(), Duration::ZERO);
+        let (mut drives, mut has_core) = (0, false);
         while !self.stop.load(Acquire) {
             for pe in pulse.beat(&self.control, &self.far) {
                 self.lost(pe);
             }
             let now = now_ns();
-            if now.saturating_sub(self.driven.load(Relaxed)) < LOOK.as_nanos() as u64 / 2 {
-                std::thread::park_timeout(LOOK);
-                continue;
+            let before = std::mem::replace(&mut drives, self.drives.load(Relaxed));
+            // A thread that sleeps in a wait makes progress once whenever it wakes, and no more.
+            let driven = drives.wrapping_sub(before) > 1;
+            match (driven, has_core) {
+                (true, true) => (0..PAUSES).for_each(|_| std::hint::spin_loop()),
+                (true, false) => std::thread::park_timeout(LOOK),
+                (false, _) => {}
             }
+            let hot = match self.lends.load(Relaxed) {
+                true => HOT_LARGE_NS,
+                false => HOT_NS,
+            };
             if self.drive() {
                 (last, nap) = (now, Duration::ZERO);
-            } else if now.saturating_sub(last) < HOT_NS {
-                rustix::thread::sched_yield();
-            } else {
+            } else if now.saturating_sub(last) >= hot {
                 nap = (nap * 2).clamp(Duration::from_micros(20), LAST_LOOK);
                 std::thread::park_timeout(nap);
+                // The other PEs have come by now, or will have next time.
+                has_core = cores::are_enough(&self.control, 2);
+            } else if !has_core {
+                rustix::thread::sched_yield();
             }
         }
     }
