@@ -253,7 +253,8 @@ def triton(numbers: list[int], python: str) -> list[Check]:
     env = {"PYTHONPATH": paths, "TRITON_INTERPRET": "0"}
     programs = PYTEST.parent / "programs"
     checks = []
-    for n in numbers:
+    # Two share a GPU where there is only one.
+    for n in sorted({*numbers, 2}):
         for part in TRITON_PARTS.split():
             command = processes(n, python, str(programs / "triton_kernels.py"), part)
             name = f"triton: {part}, {n} PE{'s' if n > 1 else ''}"
@@ -265,16 +266,11 @@ def triton(numbers: list[int], python: str) -> list[Check]:
                 Check(f"triton: {example} example, {n}", command, rf"^{example} ok PE \d+ of {n}$", n, gpus=n, env=big, limit=150)
             )
     faults = str(programs / "triton_faults.py")
-    if numbers[-1] > 1:
-        # The job's status is that of the PE that died; what the other says counts.
-        command = [*processes(2, python, faults), "killed"]
-        dies = ["sh", "-c", f"{' '.join(command)}; true"]
-        checks.append(Check("triton: a dead PE", dies, "^triton ok: killed, .*PE 1", gpus=2, env=env, limit=100))
-        command = [*processes(2, python, faults), "alone"]
-        ends = ["sh", "-c", f"{' '.join(command)}; true"]
-        asked = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
-        checks.append(Check("triton: a wrong collective", ends, "^triton ok: alone, .*PE 1", gpus=2, env=asked, limit=100))
     checking = {**env, "NVSHMEMRS_DEVICE_CHECK": "1"}
+    # The job's status is that of the PE that died; what the other says counts.
+    for name, part, asked in (("a dead PE", "killed", env), ("a wrong collective", "alone", checking)):
+        ends = ["sh", "-c", f"{shlex.join([*processes(2, python, faults), part])}; true"]
+        checks.append(Check(f"triton: {name}", ends, f"^triton ok: {part}, .*PE 1", gpus=2, env=asked, limit=100))
     for case, words in (("0 1 0 0", "remote_pe"), ("3 0 -100000000 0", "array"), ("5 0 0 200", "slot")):
         command = processes(1, python, faults, "wrong", *case.split())
         says = f"^triton ok: wrong, argument `{words}`"
@@ -300,6 +296,39 @@ def on_host() -> list[Check]:
     for scenario in ("ring", "model", "misuse"):
         command = processes(2, program(f"{scenario}-c"))
         checks.append(Check(f"2 processes, host memory: {scenario}, C", command, rf"{scenario} ok PE \d+ of 2 \(C\)", 2, env=host))
+    return checks
+
+
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
+
+
+def hosts(*command: str, names: str = "a b b", options: tuple[str, ...] = ()) -> list[str]:
+    """PEs on hosts with these names, one PE a name, which this machine plays."""
+    words = [*MPIRUN, *options]
+    for at, name in enumerate(names.split()):
+        words += [":"] * (at > 0) + ["-n", "1", "-x", f"NVSHMEMRS_HOST_ID={name}", *command]
+    return words
+
+
+def many_hosts() -> list[Check]:
+    """The heap on GPUs of several hosts."""
+    if not shutil.which("mpirun") or not (DIST / "lib/libnvshmemrs_mpi.so").is_file():
+        print("not run: PEs of other hosts: mpirun is not on PATH, or the bundle was made without the plugin for MPI")
+        return []
+    device = hosts(program("device"))
+    ring = hosts(program("conformance"), "ring")
+    checks = [
+        Check("3 processes, 2 hosts: transfers", device, r"device ok PE \d+", 6, gpus=3, env={"DEVICE_MOST": SMALL}, limit=180),
+        Check("3 processes, 2 hosts: ring, Rust", ring, r"ring ok PE \d+ of 3 \(Rust\)", 3, gpus=3),
+        Check("3 processes, 2 hosts: suite", hosts(program("suite")), r"suite ok PE \d+ of 3", 3, gpus=3, limit=400),
+    ]
+    for part in ("buffers", "streams", "registered", "far"):
+        command = hosts(program("device_hosts-c"), part)
+        checks.append(Check(f"3 processes, 2 hosts: {part}, C", command, f"device hosts ok: {part}$", 3, gpus=3, limit=120))
+    # mpirun would end the others before they have said anything, and its status is that of the PE that died.
+    dies = shlex.join(hosts(program("device_hosts-c"), "killed", options=("--enable-recovery",)))
+    says = r"^(barrier|stream) on PE \d: status 15: PE 1 \("
+    checks.append(Check("3 processes, 2 hosts: killed, C", ["sh", "-c", f"{dies}; true"], says, 4, gpus=3, limit=120))
     return checks
 
 
@@ -382,7 +411,7 @@ def python_kernels(n: int, python: str) -> list[Check]:
     """Kernels of CUDA C++ that programs in Python start."""
     checks = []
     for source in sorted((DIST / "examples/cuda/python").glob("*.py")):
-        for pes in sorted({1, n}):
+        for pes in sorted({1, 2, n}):
             says = f"^{source.stem} ok PE "
             command = processes(pes, python, str(source))
             name = f"kernels: python: {source.name}, {pes} processes"
@@ -398,8 +427,9 @@ def cute(n: int, python: str) -> list[Check]:
     """Kernels of CuTe: cubins that the bundle has, which need no CuTe here."""
     script = str(PYTEST.parent / "programs/cute_gpu.py")
     checks = []
-    for pes in sorted({1, n}):
-        for part in CUTE_PARTS:
+    for pes in sorted({1, 2, n}):
+        # Times say nothing of PEs that share a GPU.
+        for part in CUTE_PARTS if pes <= n else CUTE_PARTS[:-1]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
             checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
@@ -407,8 +437,8 @@ def cute(n: int, python: str) -> list[Check]:
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
     # The job's status is that of the PE that died; what the others say counts.
-    ends = [("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"})] + ([("killed", n, n - 1, {})] if n > 1 else [])
-    for part, pes, times, env in ends:
+    most = max(n, 2)
+    for part, pes, times, env in (("checked", 1, 1, {"NVSHMEMRS_DEVICE_CHECK": "1"}), ("killed", most, most - 1, {})):
         launch = shlex.join([LAUNCHER, "--grace", "20", "-n", str(pes), "--", python, script, str(CUTE), part])
         command = ["sh", "-c", launch + "; true"]
         checks.append(Check(f"cute: {part}", command, f"^cute ok: {part}$", times, gpus=n, env={**python_env(), **env}, limit=100))
@@ -439,13 +469,14 @@ def numba(n: int, python: str) -> list[Check]:
     paths = {"PYTHONPATH": os.pathsep.join(folders), "NUMBA_ENABLE_CUDASIM": "0"}
     programs = DIST / "share/nvshmemrs/python-tests/programs"
     for part in NUMBA:
-        for pes in sorted({1, n}):
+        for pes in sorted({1, 2, n}):
             command = processes(pes, python, str(programs / "numba_kernels.py"), part)
             says = f"^numba ok: {part}, PE "
             checks.append(Check(f"numba: {part}, {pes} PEs", command, says, pes, gpus=pes, env=paths, limit=300))
+    pes = max(n, 2)
     for name in ("numba_ring", "numba_heat"):
-        command = processes(n, python, str(EXAMPLES / f"{name}.py"))
-        checks.append(Check(f"numba: {name}.py", command, f"^{name} ok PE ", n, gpus=n, env=paths, limit=200))
+        command = processes(pes, python, str(EXAMPLES / f"{name}.py"))
+        checks.append(Check(f"numba: {name}.py", command, f"^{name} ok PE ", pes, gpus=pes, env=paths, limit=200))
     return checks
 
 
@@ -675,7 +706,7 @@ def main() -> int:
                 print(f"not run: kernels of CuTe: {no_cubins}")
             else:
                 checks += cute(min(numbers[-1], 8), args.python)
-        checks += shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
+        checks += many_hosts() + shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
     if args.only:
         checks = [
             check for check in checks if any(word in check.name or fnmatch.fnmatch(check.name, word) for word in args.only)

@@ -8,7 +8,7 @@ use std::fs;
 use std::process::Command;
 
 /// The plugin's file, which the library looks for beside itself.
-const FILE: &str = "libnvshmemrs_mpi.so";
+pub(crate) const FILE: &str = "libnvshmemrs_mpi.so";
 
 /// Builds the plugin for the MPI whose compiler `mpicc` is, and puts it beside the library.
 pub(crate) fn plugins(tree: &Tree) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What a bundle holds, and where.
 
 use super::{executable, files};
+use crate::plugins;
 use crate::tree::Tree;
 use anyhow::{Context, Result};
 use std::fs;
@@ -17,7 +18,7 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
 ];
 
 /// Programs in C, by what they are made from.
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
@@ -30,6 +31,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
     ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
     ("tests/device_let_go-c", &["tests/programs/device_let_go.c"]),
     ("tests/device_held-c", &["tests/programs/device_held.c"]),
+    ("tests/device_hosts-c", &["tests/programs/device_hosts.c"]),
     (
         "tests/device_register-c",
         &["tests/programs/device_register.c"],
@@ -96,7 +98,16 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
         &dist.join("lib").join(inspect),
     )?;
     symlink("libnvshmemrs.so.0", dist.join("lib/libnvshmemrs.so"))
-        .context("cannot link the library")
+        .context("cannot link the library")?;
+    let plugin = tree.release().join(plugins::FILE);
+    if plugin.is_file() {
+        copy(&plugin, &dist.join("lib").join(plugins::FILE))?;
+    } else {
+        println!(
+            "the bundle is for jobs on one host: `cargo xtask plugins` makes what others need"
+        );
+    }
+    Ok(())
 }
 
 /// The kernels, where the library and all programs find them: in `../share` as seen from each.
