@@ -160,9 +160,12 @@ def test_what_is_wrong_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["numba_ring", "numba_heat"])
-def test_examples(name: str) -> None:
-    out = launched(2, str(EXAMPLES / f"{name}.py"))
+def test_examples(name: str, tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    out = launched(2, str(EXAMPLES / f"{name}.py"), "--plot", str(picture))
     assert out.count(f"{name} ok PE ") == 2, out
+    assert out.count("NCCL is left out: kernels run on the host") == 1, out
+    assert out.count("drawn: ") == 1 and picture.read_bytes()[:4] == b"\x89PNG", out
 
 
 def test_a_missing_or_untested_frontend_is_told() -> None:

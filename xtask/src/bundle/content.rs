@@ -41,7 +41,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 15] = [
+const TEXTS: [(&str, &str); 18] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
@@ -72,6 +72,15 @@ const TEXTS: [(&str, &str); 15] = [
     (
         "perf/gpu/numba_kernels.py",
         "share/nvshmemrs/bench/numba_kernels.py",
+    ),
+    (
+        "perf/gpu/python_kernels.py",
+        "share/nvshmemrs/bench/python_kernels.py",
+    ),
+    ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
+    (
+        "perf/import_time.py",
+        "share/nvshmemrs/bench/import_time.py",
     ),
     ("bindings/python/tests", "share/nvshmemrs/python-tests"),
     ("LICENSE", "LICENSE"),

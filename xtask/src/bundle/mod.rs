@@ -121,8 +121,11 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
 /// Takes out what only a debugger reads, if the file is a program or a library.
 pub(crate) fn strip(file: &Path) -> Result<()> {
     let start = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    // An image of a kernel is ELF, too, behind a header of its own.
-    if start.starts_with(b"\x7fELF") {
+    // An image of a kernel is ELF, too, behind a header of its own; a cubin is ELF that not every strip knows.
+    let cubin = file
+        .extension()
+        .is_some_and(|extension| extension == "cubin");
+    if start.starts_with(b"\x7fELF") && !cubin {
         run::run(Command::new("strip").arg("--strip-unneeded").arg(file))?;
     }
     Ok(())
