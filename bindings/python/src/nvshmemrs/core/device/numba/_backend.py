@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from numba.cuda import config
 
 from .._constants import *  # noqa: F403
 
-if config.ENABLE_CUDASIM:
-    from . import _simulated as _chosen
+if config.ENABLE_CUDASIM and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1":
+    from . import _checked as _chosen
+elif config.ENABLE_CUDASIM:
+    from . import _simulated as _chosen  # type: ignore[no-redef]
 else:
     from . import _compiled as _chosen  # type: ignore[no-redef]
 
