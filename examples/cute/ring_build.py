@@ -12,28 +12,48 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Where CuTe writes what it keeps, which it asks when the first function is declared.
+KEPT = tempfile.TemporaryDirectory()
+os.environ["CUTE_DSL_DUMP_DIR"] = KEPT.name
+
 import nvshmemrs.core.device.cute as nv  # isort: skip; it finds the next ones
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor
 
+from nvshmemrs.core import ComparisonType, SignalOp
+
 N = 1000
 
 
 @cute.kernel
-def ring(state: cutlass.Int64, dst: cute.Tensor, src: cute.Tensor, signal: cute.Tensor):
-    """Puts a tensor on the PE to the right, and waits for the one from the left."""
+def ring(
+    state: cutlass.Int64,
+    dst: cute.Tensor,
+    src: cute.Tensor,
+    signal: cute.Tensor,
+    turn: cutlass.Int64,
+):
+    """Puts a tensor on the PE to the right, and waits for the one from the left: the signal is then
+    `turn`, which is one more with each launch.
+    """
     # The address of the state, because cuda.core launches kernels with numbers only.
     nv.use(state)
     right = (nv.my_pe() + 1) % nv.n_pes()
-    nv.put_signal_block(dst, src, signal, 1, 9, right)
+    nv.put_signal_block(dst, src, signal, turn, SignalOp.SIGNAL_SET, right)
     if cute.arch.thread_idx()[0] == 0:
-        nv.signal_wait(signal, 0, 1)
+        nv.signal_wait(signal, ComparisonType.CMP_GE, turn)
 
 
 @cute.jit
-def launch(state: cutlass.Int64, dst: cute.Tensor, src: cute.Tensor, signal: cute.Tensor):
-    ring(state, dst, src, signal).launch(grid=[1, 1, 1], block=[128, 1, 1])
+def launch(
+    state: cutlass.Int64,
+    dst: cute.Tensor,
+    src: cute.Tensor,
+    signal: cute.Tensor,
+    turn: cutlass.Int64,
+):
+    ring(state, dst, src, signal, turn).launch(grid=[1, 1, 1], block=[128, 1, 1])
 
 
 def main() -> None:
@@ -42,10 +62,8 @@ def main() -> None:
     # A static layout: the kernel then gets a tensor's address and nothing else.
     numbers = make_fake_compact_tensor(cutlass.Float32, (N,), assumed_align=16)
     signal = make_fake_compact_tensor(cutlass.Uint64, (1,))
-    given = cutlass.Int64(0), numbers, numbers, signal
-    with tempfile.TemporaryDirectory() as kept:  # where CuTe writes what it keeps
-        os.environ["CUTE_DSL_DUMP_DIR"] = kept
-        made = cute.compile(launch, *given, options=f"--gpu-arch {arch} --keep-cubin")
+    given = cutlass.Int64(0), numbers, numbers, signal, cutlass.Int64(1)
+    made = cute.compile(launch, *given, options=f"--gpu-arch {arch} --keep-cubin")
     (kernel,) = made.kernel_info
     (folder / "ring.cubin").write_bytes(made.__cubin__)
     (folder / "ring.json").write_text(json.dumps({"kernel": kernel, "elements": N, "block": 128}))

@@ -1,13 +1,14 @@
 """Heat in a plate: halo exchange inside of a kernel of Numba, all steps in one launch.
 
-    nvshmemrs-run -n 4 -- python examples/python/numba_heat.py
+    nvshmemrs-run -n 4 -- python examples/python/numba_heat.py [--plot FILE]
 
 Each PE has some rows of the plate. A step needs the rows beside them, which the neighbours put with
 a signal. There is a copy of the rows for odd and one for even steps. A PE is at most one step ahead
 of its neighbours, because it waits for their rows of each step. So what it puts is never what a
 neighbour still reads. The result is compared with the same steps in NumPy.
 
-Without a GPU Numba's simulator runs the kernel: the program turns it on where there is none.
+Without a GPU Numba's simulator runs the kernel: the program turns it on where there is none. On
+GPUs PE 0 prints the time of the same steps by torch and NCCL.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import time
 from typing import Any
 
+import beside
 import numpy as np
 
 import nvshmemrs.core as nvshmem
@@ -80,7 +82,41 @@ def expected(plate: "np.ndarray[Any, Any]", steps: int) -> "np.ndarray[Any, Any]
     return plate
 
 
+def beside_nccl(launch: Any, plate: Any, arrived: Any, both: Any, steps: int) -> Any:
+    """The same steps by torch and NCCL, and both times; None where NCCL cannot be."""
+    if SIMULATED:
+        return beside.left_out("kernels run on the host")
+    peer = beside.join_nccl(least=2)
+    if peer is None:
+        return None
+    me, n = nvshmem.my_pe(), nvshmem.n_pes()
+    rows, columns = plate.shape[1] - 2, plate.shape[2]
+    theirs = peer.torch.tensor(both, device="cuda")
+    done = [steps, 0]
+
+    def fused() -> None:
+        launch(plate, arrived, done[0], steps)
+        done[0] += steps
+
+    def plain() -> None:
+        for _ in range(steps):
+            done[1] += 1
+            old, new = theirs[(done[1] + 1) % 2], theirs[done[1] % 2]
+            around = old[:-2, 1:-1] + old[2:, 1:-1] + old[1:-1, :-2] + old[1:-1, 2:]
+            new[1:-1, 1:-1] = old[1:-1, 1:-1] + 0.125 * (around - 4.0 * old[1:-1, 1:-1])
+            near = {pe: end for pe, end in ((me - 1, 0), (me + 1, rows + 1)) if 0 <= pe < n}
+            sent = {pe: new[1] if pe < me else new[rows] for pe in near}
+            beside.exchange(peer, sent, {pe: new[end] for pe, end in near.items()})
+
+    plain()
+    ours = peer.torch.as_tensor(plate[steps % 2], device="cuda")
+    assert bool(peer.torch.allclose(theirs[steps % 2][1:-1], ours[1:-1], rtol=1e-12))
+    work = f"heat, {steps} steps of {rows} x {columns} cells on each of {n} PEs, Numba"
+    return beside.compare(peer, work, fused, "torch and NCCL", plain)
+
+
 def main() -> None:
+    plot = beside.plot_file()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=4 if SIMULATED else 256, help="of a PE")
     parser.add_argument("--columns", type=int, default=12 if SIMULATED else 1024)
@@ -101,11 +137,12 @@ def main() -> None:
     else:
         plate.set(both)
     nvshmem.barrier_all()
-    heat[1, options.threads](plate, arrived, 0, 0)  # compiles it
+    launch = heat[1, options.threads]
+    launch(plate, arrived, 0, 0)  # compiles it
     cuda.synchronize()
     nvshmem.barrier_all()
     start = time.perf_counter()
-    heat[1, options.threads](plate, arrived, 0, options.steps)
+    launch(plate, arrived, 0, options.steps)
     cuda.synchronize()
     took = time.perf_counter() - start
     nvshmem.barrier_all()
@@ -119,6 +156,8 @@ def main() -> None:
         f"{cells:.3f} million cells a second",
         flush=True,
     )
+    times = beside_nccl(launch, plate, arrived, both, options.steps)
+    beside.plot(plot, f"heat after {options.steps} steps", got[1 : rows + 1], right, times)
     nvshmem.free_array(plate)
     nvshmem.free_array(arrived)
     nvshmem.finalize()

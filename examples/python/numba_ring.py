@@ -1,9 +1,10 @@
 """The ring of NVSHMEM4Py's documentation in a kernel of Numba: each PE puts a block to the PE on
 its right with a signal, until every block has come round to where it began.
 
-    nvshmemrs-run -n 4 -- python examples/python/numba_ring.py
+    nvshmemrs-run -n 4 -- python examples/python/numba_ring.py [--plot FILE]
 
-Without a GPU Numba's simulator runs the kernel: the program turns it on where there is none.
+Without a GPU Numba's simulator runs the kernel: the program turns it on where there is none. On
+GPUs PE 0 prints the time of the same ring by NCCL.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import time
 from typing import Any
 
+import beside
 import numpy as np
 
 import nvshmemrs.core as nvshmem
@@ -33,10 +35,12 @@ GE = nvshmem.ComparisonType.CMP_GE
 
 
 @cuda.jit  # type: ignore[untyped-decorator,unused-ignore]
-def ring(blocks: Any, arrived: Any, rounds: int) -> None:
-    """`blocks` has a row to send from and one to receive in, which change places."""
+def ring(blocks: Any, arrived: Any, begin: int, rounds: int) -> None:
+    """`blocks` has a row to send from and one to receive in, which change places. `begin`: rounds
+    that were made before.
+    """
     right = (shmem.my_pe() + 1) % shmem.n_pes()
-    for turn in range(1, rounds + 1):
+    for turn in range(begin + 1, begin + rounds + 1):
         mine = blocks[(turn + 1) % 2]
         theirs = blocks[turn % 2]
         shmem.put_signal_block(theirs, mine, arrived, turn, SET, right)
@@ -46,7 +50,35 @@ def ring(blocks: Any, arrived: Any, rounds: int) -> None:
         shmem.barrier_all_block()
 
 
+def beside_nccl(launch: Any, blocks: Any, arrived: Any) -> Any:
+    """The ring by torch and NCCL, and both times; None where NCCL cannot be."""
+    if SIMULATED:
+        return beside.left_out("kernels run on the host")
+    peer = beside.join_nccl(least=2)
+    if peer is None:
+        return None
+    me, n, elements = nvshmem.my_pe(), nvshmem.n_pes(), blocks.shape[1]
+    rows = [peer.torch.full((elements,), value, device="cuda") for value in (float(me), -1.0)]
+    done = [n, 0]
+
+    def ours() -> None:
+        launch(blocks, arrived, done[0], n)
+        done[0] += n
+
+    def theirs() -> None:
+        for _ in range(n):
+            mine, other = rows[done[1] % 2], rows[(done[1] + 1) % 2]
+            beside.exchange(peer, {(me + 1) % n: mine}, {(me - 1) % n: other})
+            done[1] += 1
+
+    theirs()
+    assert bool((rows[n % 2] == me).all())
+    work = f"ring of {n} PEs, {elements * 4 >> 10} KiB a step, Numba"
+    return beside.compare(peer, work, ours, "NCCL's send and recv", theirs)
+
+
 def main() -> None:
+    plot = beside.plot_file()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--elements", type=int, default=256 if SIMULATED else 1 << 20)
     parser.add_argument("--threads", type=int, default=4 if SIMULATED else 512)
@@ -63,11 +95,12 @@ def main() -> None:
     else:
         first.set(expected)
     nvshmem.barrier_all()
-    ring[1, options.threads](blocks, arrived, 0)  # compiles it
+    launch = ring[1, options.threads]
+    launch(blocks, arrived, 0, 0)  # compiles it
     cuda.synchronize()
     nvshmem.barrier_all()
     start = time.perf_counter()
-    ring[1, options.threads](blocks, arrived, n)
+    launch(blocks, arrived, 0, n)
     cuda.synchronize()
     took = time.perf_counter() - start
     got: Any = blocks[n % 2]
@@ -76,6 +109,8 @@ def main() -> None:
     assert np.array_equal(got, expected), f"PE {me}: {got} and not {expected}"
     rate = n * options.elements * 4 / took / 1e9
     print(f"numba_ring ok PE {me}: {n} steps, {took * 1e6:.0f} us, {rate:.3f} GB/s", flush=True)
+    times = beside_nccl(launch, blocks, arrived)
+    beside.plot(plot, f"ring of {n} PEs", got, expected, times)
     nvshmem.free_array(blocks)
     nvshmem.free_array(arrived)
     nvshmem.finalize()

@@ -8,7 +8,8 @@ PEs. The first kernel gathers these, once for all queries; the second one comput
 """
 
 import numpy as np
-from triton_support import GPUS, fill, join_nccl, local, meet, plot, read, start, symmetric, time_of
+from beside import compare
+from triton_support import GPUS, fill, join_nccl, local, meet, plot, read, start, symmetric
 
 # isort: split
 import triton
@@ -93,7 +94,7 @@ def main():
     for head, (ours, right) in enumerate(zip(found, plain)):
         error = np.abs(ours - right).max() / np.abs(right).max()
         assert error < (0.03 if GPUS else 1e-5), (5 * head, error)
-    times = beside_nccl(me, n, step, query, key, value, out) if GPUS else None
+    times = beside_nccl(n, step, query, key, value, out)
     plot(f"attention over {n} x {rows} rows", found, plain, times)
     print(f"attention ok PE {me} of {n}")
     meet()
@@ -108,11 +109,14 @@ def by_numpy(queries, k, v):
     return share @ values / share.sum(1, keepdims=True)
 
 
-def beside_nccl(me, n, step, query, key, value, out):
-    """The same by torch and NCCL, which gather keys and values first; and both times."""
-    import torch
-
-    dist = join_nccl(me, n)
+def beside_nccl(n, step, query, key, value, out):
+    """The same by torch and NCCL, which gather keys and values first, and both times; None where
+    NCCL cannot be.
+    """
+    peer = join_nccl()
+    if peer is None:
+        return None
+    torch, dist = peer
     whole = torch.empty((2, n, *key.shape), dtype=key.dtype, device="cuda")
 
     def plain():
@@ -123,12 +127,8 @@ def beside_nccl(me, n, step, query, key, value, out):
 
     error = (plain().float() - out.float()).abs().max() / out.float().abs().max()
     assert error < 0.03, error
-    ours, theirs = time_of(step), time_of(plain)
-    if me == 0:
-        print(f"{query.shape[0]} heads, {n} x {query.shape[1]} rows of {query.shape[2]} bfloat16: {ours:.0f} us, "
-              f"NCCL's all-gather and torch's attention {theirs:.0f} us ({ours / theirs:.2f}x)")  # fmt: skip
-    dist.destroy_process_group()
-    return {"two kernels": ours, "NCCL, torch": theirs}
+    work = f"attention, {query.shape[0]} heads, {n} x {query.shape[1]} rows of {query.shape[2]} bfloat16"
+    return compare(peer, work, step, "NCCL's all-gather and torch's attention", plain)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ there. The owner adds them up in the order of the PEs, and stores the sum on eve
 import sys
 
 import numpy as np
-from triton_support import GPUS, join_nccl, local, meet, plot, read, start, symmetric, time_of
+from beside import compare, time_of
+from triton_support import GPUS, join_nccl, local, meet, plot, read, start, symmetric
 
 # isort: split
 import triton
@@ -137,7 +138,7 @@ def main():
     if plain is not None:
         error = np.abs(read(c) - plain).max() / np.abs(plain).max()
         assert error < (0.02 if GPUS else 1e-5), error
-    times = beside_nccl(me, n, a, b, c, fused, size) if GPUS else None
+    times = beside_nccl(a, b, c, fused, size)
     if plain is not None:
         plot(f"sum of products, {size} x {size}", read(c), plain, times)
     print(f"gemm_all_reduce ok PE {me} of {n}")
@@ -149,26 +150,26 @@ def rounded(x):
     return read(local(x, "bfloat16")) if GPUS else x
 
 
-def beside_nccl(me, n, a, b, c, fused, size):
-    """The same by torch and NCCL, and both times."""
-    import torch
-
-    dist = join_nccl(me, n)
+def beside_nccl(a, b, c, fused, size):
+    """The same by torch and NCCL, and both times; None where NCCL cannot be."""
+    peer = join_nccl()
+    if peer is None:
+        return None
+    torch = peer.torch
     product = torch.empty_like(c)
 
     def plain():
         torch.matmul(a, b, out=product)
-        dist.all_reduce(product)
+        peer.dist.all_reduce(product)
 
     plain()
     error = (product.float() - c.float()).abs().max() / product.float().abs().max()
     assert error < 0.02, error
-    ours, theirs, alone = time_of(fused), time_of(plain), time_of(lambda: torch.matmul(a, b, out=product))
-    if me == 0:
-        print(f"{size}^3 bfloat16, {n} PEs: fused {ours:.1f} us, torch.matmul then NCCL {theirs:.1f} us "
-              f"({ours / theirs:.2f}x); the product alone {alone:.1f} us")  # fmt: skip
-    dist.destroy_process_group()
-    return {"one kernel": ours, "torch.matmul, NCCL": theirs}
+    alone = time_of(peer, lambda: torch.matmul(a, b, out=product))
+    if nvshmem.my_pe() == 0:
+        print(f"the product alone, by torch.matmul: {alone:.1f} us")
+    n = nvshmem.n_pes()
+    return compare(peer, f"{size}^3 bfloat16 and all-reduce, {n} PEs", fused, "torch.matmul then NCCL", plain)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ token's results. No PE tells another how much it will send.
 """
 
 import numpy as np
-from triton_support import GPUS, join_nccl, local, meet, plot, read, start, symmetric, time_of
+from beside import compare
+from triton_support import GPUS, join_nccl, local, meet, plot, read, start, symmetric
 
 # isort: split
 import triton
@@ -141,18 +142,21 @@ def main():
     for t, right, row in zip(some, plain, found):
         error = np.abs(row - right).max() / np.abs(right).max()
         assert error < (0.03 if GPUS else 1e-4), (t, error)
-    times = beside_nccl(me, n, layer, mine, weight, each, top, y) if GPUS else None
+    times = beside_nccl(n, layer, mine, weight, each, top, y)
     plot(f"results of {len(plain)} tokens", found, plain, times)
     print(f"moe ok PE {me} of {n}")
     meet()
     nvshmem.finalize()
 
 
-def beside_nccl(me, n, layer, mine, weight, each, top, y):
-    """The same by torch and NCCL, which must first tell each other how much comes; and both times."""
-    import torch
-
-    dist = join_nccl(me, n)
+def beside_nccl(n, layer, mine, weight, each, top, y):
+    """The same by torch and NCCL, which must first tell each other how much comes, and both times;
+    None where NCCL cannot be.
+    """
+    peer = join_nccl()
+    if peer is None:
+        return None
+    torch, dist = peer
     x, chosen, gates = mine
 
     def plain():
@@ -178,12 +182,8 @@ def beside_nccl(me, n, layer, mine, weight, each, top, y):
 
     error = (plain() - y.float()).abs().max() / y.float().abs().max()
     assert error < 0.03, error
-    ours, theirs = time_of(layer), time_of(plain)
-    if me == 0:
-        print(f"{len(x)} tokens a PE of {x.shape[1]} bfloat16, {each * n} experts, top {top}: {ours:.0f} us, "
-              f"torch and NCCL {theirs:.0f} us ({ours / theirs:.2f}x)")  # fmt: skip
-    dist.destroy_process_group()
-    return {"three kernels": ours, "torch, NCCL": theirs}
+    work = f"{len(x)} tokens a PE of {x.shape[1]} bfloat16, {each * n} experts, top {top}, {n} PEs"
+    return compare(peer, work, layer, "torch and NCCL", plain)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,12 @@
 """Times of Numba's kernels that communicate: `nvshmemrs-run -n 2 -- python numba_kernels.py`.
 
-PE 0 prints a line for each measurement: name, value, unit. Rates are those of PE 0's puts to PE 1.
-`python numba_kernels.py import` measures the import of the module instead, and needs no GPU.
+PE 0 prints a line for each measurement. Rates are those of PE 0's puts to PE 1, or to itself if it is
+alone: then what takes two PEs is left out.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -18,6 +15,7 @@ if not hasattr(np, "row_stack"):  # which numba-cuda 0.30 asks for, and NumPy 2.
     np.row_stack = np.vstack
 
 from numba import cuda
+from rows import row
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.numba as shmem
@@ -97,27 +95,9 @@ def seconds(work):
     return best
 
 
-def tell(name, value, unit, wanted=""):
+def tell(name, value, unit, **more):
     if me == 0:
-        print(f"numba {name}: {value:.2f} {unit}{wanted and '; wanted: ' + wanted}", flush=True)
-
-
-def imports():
-    """The import of the module in a new process, and that of what it stands on: processor time,
-    which other programs on the machine change least.
-    """
-    code = (
-        "from time import process_time as now; a = now(); import numpy; numpy.row_stack = numpy.vstack\n"
-        "import nvshmemrs.core; from numba import cuda; import numba.cuda.extending\n"
-        "b = now(); import nvshmemrs.core.device.numba; print(b - a, now() - b)\n"
-    )
-    found = []
-    for _ in range(9):
-        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
-        found.append([float(word) for word in done.stdout.split()])
-    others, own = (statistics.median(column) for column in zip(*found))
-    tell("import of numba.cuda and nvshmemrs.core", others, "s")
-    tell("import of nvshmemrs.core.device.numba after these", own, "s", "at most 0.2")
+        row(f"Numba: {name}", value, unit, **more)
 
 
 def ping_pongs(pe):
@@ -143,16 +123,22 @@ def ping_pongs(pe):
             best = min(best, time.perf_counter() - start)
         return best / rounds * 1e6
 
-    tell("signal ping-pong, round trip", run(signals, flag), "us", "at most 2.7")
-    tell("put_signal of 8 bytes ping-pong, round trip", run(put_signals, data, flag), "us")
+    tell("signal ping-pong, round trip", run(signals, flag), "us", most=2.7, against="ping 8")
+    tell("put_signal of 8 bytes ping-pong, round trip", run(put_signals, data, flag), "us", against="ping 8")
     for threads in (32, 256):
         took = seconds(lambda threads=threads: barriers[1, threads](rounds))
         tell(f"barrier_all_block, {threads} threads", took / rounds * 1e6, "us")
 
 
+# Blocks and threads worth a try.
+LARGE = ((132, 512), (132, 1024), (264, 512), (528, 256))
+MIDDLE = ((32, 1024), (64, 512), (64, 1024), (128, 512), (128, 1024))
+
+
 def rates(pe):
     src, dst = nvshmem.array(64 << 20, "uint8"), nvshmem.array(64 << 20, "uint8")
     sender = me == 0
+    to = "" if nvshmem.n_pes() > 1 else " to itself"
 
     def rate(kernel, blocks, threads, nbytes, rounds):
         def work():
@@ -161,26 +147,24 @@ def rates(pe):
 
         return nbytes * rounds / seconds(work) / 1e9
 
-    for blocks, threads in ((132, 512), (132, 1024), (264, 512), (528, 256)):
-        got = rate(block_puts, blocks, threads, 64 << 20, 20)
-        tell(f"put_block of 64 MiB, {blocks} x {threads}", got, "GB/s", "once at least 350")
-    for blocks, threads in ((32, 1024), (64, 512), (64, 1024), (128, 512), (128, 1024)):
-        got = rate(block_puts, blocks, threads, 4 << 20, 200)
-        tell(f"put_block of 4 MiB, {blocks} x {threads}", got, "GB/s", "once at least 300")
-    tell("put_block of 4 MiB, 1 x 1024", rate(block_puts, 1, 1024, 4 << 20, 20), "GB/s")
-    tell("put_warp of 64 MiB, 132 x 512", rate(warp_puts, 128, 512, 64 << 20, 20), "GB/s")
-    tell("put of 1 MiB by a thread", rate(thread_puts, 1, 1, 1 << 20, 3), "GB/s")
+    for size, least, choices, rounds in ((64, 350, LARGE, 20), (4, 300, MIDDLE, 200)):
+        found = {choice: rate(block_puts, *choice, size << 20, rounds) for choice in choices}
+        best = max(found, key=found.get)
+        shape = f"{best[0]} blocks of {best[1]}; the others {', '.join(f'{a}x{b}: {found[a, b]:.0f}' for a, b in choices if (a, b) != best)}"
+        wanted = {} if to else {"least": least, "against": f"send {size << 20}"}
+        tell(f"put_block of {size} MiB{to}", found[best], "GB/s", note=shape, **wanted)
+    tell(f"put_block of 4 MiB{to} by one block of 1024", rate(block_puts, 1, 1024, 4 << 20, 20), "GB/s")
+    tell(f"put_warp of 64 MiB{to}, 128 blocks of 512", rate(warp_puts, 128, 512, 64 << 20, 20), "GB/s")
+    tell(f"put of 1 MiB{to} by a thread", rate(thread_puts, 1, 1, 1 << 20, 3), "GB/s")
 
 
 if __name__ == "__main__":
-    me, pe = 0, int(os.environ.get("NVSHMEMRS_PE", "0"))
-    if sys.argv[1:] == ["import"]:
-        imports()
-        sys.exit()
+    pe = int(os.environ.get("NVSHMEMRS_PE", "0"))
     cuda.select_device(pe % len(cuda.gpus))
     nvshmem.init(device=pe % len(cuda.gpus), heap_bytes=256 << 20)
     me = nvshmem.my_pe()
     other = (me + 1) % nvshmem.n_pes()
-    ping_pongs(other)
+    if nvshmem.n_pes() > 1:
+        ping_pongs(other)
     rates(other)
     nvshmem.finalize()

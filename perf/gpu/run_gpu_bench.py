@@ -22,6 +22,9 @@ import time
 from pathlib import Path
 
 DIST = Path(__file__).resolve().parent
+sys.path.insert(0, str(DIST / "share/nvshmemrs/bench"))
+from python_kernels import PROGRAMS, python_kernels  # noqa: E402
+
 LAUNCHER, BENCH = str(DIST / "bin/nvshmemrs-run"), str(DIST / "bin/gpu-bench")
 TORCH = str(DIST / "share/nvshmemrs/bench/torch_peer.py")
 COST = str(DIST / "share/nvshmemrs/bench/python_cost.py")
@@ -77,6 +80,8 @@ def free_port() -> int:
 
 
 def command_of(side: str, python: str, most: int) -> list[str]:
+    if side in PROGRAMS:
+        return [python, *(str(DIST / part) for part in PROGRAMS[side][0])]
     if side.endswith("-python"):
         return [python, COST, side.split("-")[0]]
     if side.split("-")[0] in ("ours", "nvshmem"):
@@ -84,8 +89,13 @@ def command_of(side: str, python: str, most: int) -> list[str]:
     return [python, TORCH, side, str(most)]
 
 
-def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path) -> tuple[list[dict], str]:
-    """The lines of a side with `n` PEs, and why it did not come through."""
+def with_package() -> str:
+    """PYTHONPATH with the bundle's package."""
+    return os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
+
+
+def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, words: list[str] | None = None) -> tuple[list[dict], str]:
+    """The lines of a side with `n` PEs, and why it did not come through. `words` gets what it said otherwise."""
     env = {
         **os.environ,
         **OFF,
@@ -97,8 +107,10 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path) -
         "NVSHMEM_REMOTE_TRANSPORT": "none",
     }
     if side.startswith("ours"):
+        env["NVSHMEMRS_MEMORY"] = "device"
         env["NVSHMEMRS_TIMEOUT"] = "60"
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(DIST / "python"), env.get("PYTHONPATH")]))
+        env["PYTHONPATH"] = with_package()
+        env["BENCH_ROWS"] = "1"
     if Path(library).parent.is_dir() and "/" in library:
         env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(Path(library).parent), env.get("LD_LIBRARY_PATH")]))
     command = [LAUNCHER, "--stall-after", "0", "-n", str(n), "--", *command_of(side, args.python, args.most)]
@@ -122,12 +134,14 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path) -
             try:
                 line = json.loads(text)
             except ValueError:
-                continue
+                line = None
             if isinstance(line, dict):
                 lines.append(line)
+            elif words is not None:
+                words.append(text)
         if why:
-            words = err.read().decode(errors="replace").strip().splitlines()
-            why += "".join(f"\n    {word}" for word in words[-12:])
+            last = err.read().decode(errors="replace").strip().splitlines()[-12:]
+            why += "".join(f"\n    {word}" for word in last)
     return lines, why
 
 
@@ -268,6 +282,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=90, metavar="S", help="seconds that one side may take (90)")
     parser.add_argument("--out", type=Path, help="folder of the figures and the picture ($OUT, else bench-out)")
     parser.add_argument("--device", action="store_true", help="measure the functions that kernels call instead; it needs nvcc and 2 GPUs")
+    parser.add_argument("--python-kernels", action="store_true", help="measure kernels of Numba, Triton and CuTe, and the examples with them, instead")
     parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device: a checkout of NVSHMEM's source, whose perftests are built and run beside; or a folder with these programs")
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python that has torch (python3)")
     args = parser.parse_args()
@@ -286,10 +301,16 @@ def main() -> int:
         if gpus < 2:
             print("run-gpu-bench --device: it needs 2 GPUs", file=sys.stderr)
             return 2
-        sys.path.insert(0, str(DIST / "share/nvshmemrs/bench"))
         from device_bench import device
 
         return device(DIST, args.python, args.perftest, args.turns, args.limit, out, table)
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    gpu = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[:1] if shutil.which("nvidia-smi") else []
+    machine = {"gpus": gpus, "gpu": gpu, "host": platform.node(), "date": time.strftime("%Y-%m-%d %H:%M"), "command": sys.argv}
+    print(f"{gpus} GPUs: {gpu[0] if gpu else 'nvidia-smi is missing'}; {machine['date']}", flush=True)
+    if args.python_kernels:
+        env = {**os.environ, **OFF, "PYTHONPATH": with_package()}
+        return python_kernels(args, gpus, machine, out, env, run, figures, table)
     numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]
     sides = args.sides.split(",")
     library = nvshmem_library(args.python)
@@ -306,11 +327,6 @@ def main() -> int:
         if any(side == peer or side.split("-")[0] == peer for side in sides):
             print(f"{peer}: not measured: {why}")
     sides = [side for side in sides if side not in absent and side.split("-")[0] not in absent]
-
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    gpu = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[:1] if shutil.which("nvidia-smi") else []
-    machine = {"gpus": gpus, "gpu": gpu, "host": platform.node(), "date": time.strftime("%Y-%m-%d %H:%M"), "command": sys.argv}
-    print(f"{gpus} GPUs: {gpu[0] if gpu else 'nvidia-smi is missing'}; {machine['date']}", flush=True)
 
     all_results: dict[int, dict[str, dict]] = {}
     versions, reached, broken = {}, [], []

@@ -1,6 +1,6 @@
 """One rank of a PyTorch job that measures NCCL's collectives and those of torch's symmetric memory, in the lines of `gpu-bench`.
 
-Started by nvshmemrs-run, which says which rank it is: torch_peer.py nccl|nccl-graph|symm-one-shot|symm-two-shot [MOST]
+Started by nvshmemrs-run, which says which rank it is: torch_peer.py nccl|nccl-graph|nccl-pairs|symm-one-shot|symm-two-shot [MOST]
 """
 
 from __future__ import annotations
@@ -111,6 +111,29 @@ def nccl(graphed: bool) -> None:
                 check(name, size, dest, expected)
 
 
+def pairs() -> None:
+    """NCCL's send and recv between ranks 0 and 1: the round trip of 8 bytes, and one way of large blocks."""
+    for size in (8, 4 << 20, 64 << 20):
+        sent, came = values(me, 0, size // 4), torch.zeros(size // 4, dtype=torch.int32, device="cuda")
+
+        def ping() -> None:
+            for turn in (0, 1):
+                if me == turn:
+                    dist.send(sent, 1 - me)
+                else:
+                    dist.recv(came, 1 - me)
+
+        def one_way() -> None:
+            if me == 0:
+                dist.send(sent, 1)
+            else:
+                dist.recv(came, 0)
+
+        measure("ping" if size == 8 else "send", size, ping if size == 8 else one_way, False)
+        if size == 8 or me == 1:
+            check("recv", size, came, values(1 - me, 0, size // 4))
+
+
 def symmetric(two_shot: bool) -> None:
     import torch.distributed._symmetric_memory as symm_mem
 
@@ -136,7 +159,9 @@ dist.init_process_group("nccl", init_method=os.environ["BENCH_INIT"], rank=me, w
 if me == 0:
     version = ".".join(map(str, torch.cuda.nccl.version())) if kind.startswith("nccl") else torch.__version__
     say(side=kind, version=version, n=n)
-if kind.startswith("nccl"):
+if kind == "nccl-pairs":
+    pairs()
+elif kind.startswith("nccl"):
     nccl(kind == "nccl-graph")
 else:
     symmetric(kind == "symm-two-shot")

@@ -2,13 +2,13 @@
 """Kernels in Triton on GPUs, with NCCL and torch's symmetric memory beside them in the same run.
 
 Each PE has a GPU: nvshmemrs-run -n 2 -- python3 triton_bench.py [PART ...]. Parts: ping, put, get,
-reduce, large, import. With --quick fewer sides, with --verbose each try. PE 0 prints a table; times are microseconds, medians of 9 rounds, of the slowest PE.
+reduce, large; one PE alone puts to itself and gets from itself. With --quick fewer sides, with
+--verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
 """
 
 import os
 import socket
 import statistics
-import subprocess
 import sys
 
 os.environ["NVSHMEMRS_MEMORY"] = "device"
@@ -20,6 +20,7 @@ import torch
 import torch.distributed as dist
 import triton
 import triton.language as tl
+from rows import row
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core.device import triton as nvt
@@ -31,7 +32,7 @@ WORLD = int(nvshmem.Teams.TEAM_WORLD)
 @triton.jit
 def ping_kernel(state, signal, rounds):
     ctx = nvt.context(state)
-    other = 1 - ctx.my_pe
+    other = ctx.n_pes - 1 - ctx.my_pe
     for k in range(1, rounds + 1):
         if ctx.my_pe == 0:
             nvt.signal_op(ctx, signal, k, other)
@@ -44,7 +45,7 @@ def ping_kernel(state, signal, rounds):
 @triton.jit
 def put_signal_kernel(state, data, signal, rounds):
     ctx = nvt.context(state)
-    other = 1 - ctx.my_pe
+    other = ctx.n_pes - 1 - ctx.my_pe
     for k in range(1, rounds + 1):
         if ctx.my_pe == 0:
             nvt.store_signal(ctx, data, k, signal, k, other)
@@ -64,13 +65,13 @@ def barrier_kernel(state, rounds):
 @triton.jit
 def put_kernel(state, dest, source, n, BLOCK: tl.constexpr):
     ctx = nvt.context(state)
-    nvt.put(ctx, dest, source, n, 1 - ctx.my_pe, tl.program_id(0), tl.num_programs(0), BLOCK)
+    nvt.put(ctx, dest, source, n, ctx.n_pes - 1 - ctx.my_pe, tl.program_id(0), tl.num_programs(0), BLOCK)
 
 
 @triton.jit
 def get_kernel(state, dest, source, n, BLOCK: tl.constexpr):
     ctx = nvt.context(state)
-    nvt.get(ctx, dest, source, n, 1 - ctx.my_pe, tl.program_id(0), tl.num_programs(0), BLOCK)
+    nvt.get(ctx, dest, source, n, ctx.n_pes - 1 - ctx.my_pe, tl.program_id(0), tl.num_programs(0), BLOCK)
 
 
 @triton.jit
@@ -146,11 +147,11 @@ def ping(me, n):
 
         return once(call, rounds)
 
-    say("signal ping-pong, round trip", f"{round_trip(ping_kernel):.2f} us", "wanted: at most 3.9")
+    tell("signal ping-pong, round trip", round_trip(ping_kernel), "us", most=3.9, against="ping 8")
     data = nvshmem.tensor(2, torch.int64)
-    say("store_signal ping-pong", f"{round_trip(put_signal_kernel, data):.2f} us")
+    tell("store_signal of 8 bytes ping-pong, round trip", round_trip(put_signal_kernel, data), "us", against="ping 8")
     found = once(lambda: barrier_kernel[(1,)](nvt.state(), rounds, num_warps=1), rounds)
-    say("barrier of one program", f"{found:.2f} us")
+    tell("barrier of one program", found, "us")
 
 
 def once(call, rounds):
@@ -190,21 +191,26 @@ def move(kernel, name, me, n):
 
         us = time_of(call, MOVES)
         meet()
-        assert torch.equal(dest, torch.arange(words, dtype=torch.int32, device="cuda") + 1 - me)
+        assert torch.equal(dest, torch.arange(words, dtype=torch.int32, device="cuda") + n - 1 - me)
         rate = 4 * words / us / 1e3
         if VERBOSE:
-            say(f"  {name}, {grid} programs of {block} elements, {warps} warps", f"{rate:.0f} GB/s")
+            tell(f"{name}, {grid} programs of {block} elements, {warps} warps", rate, "GB/s")
         best = max(best or (rate,), (rate, grid, block))
-    say(f"{name} of 64 MiB, both PEs at once", f"{best[0]:.0f} GB/s", f"{best[1]} programs of {best[2]} elements")
+    shape = f"{best[1]} programs of {best[2]} elements"
+    where = "with itself" if n == 1 else "both PEs at once"
+    tell(f"{name} of 64 MiB, {where}", best[0], "GB/s", note=shape)
     best = (0.0, 0, 0)
-    for grid, block, warps in CHOICES:
+    for grid, block, warps in CHOICES if n > 1 else ():
 
         def call():
             if me == 0:
                 kernel[(grid,)](state, dest, source, words, BLOCK=block, num_warps=warps)  # noqa: B023
 
         best = max(best, (4 * words / time_of(call, MOVES) / 1e3, grid, block))
-    say(f"{name} of 64 MiB, one PE", f"{best[0]:.0f} GB/s", f"{best[1]} programs of {best[2]} elements; wanted: 350")
+    if n > 1:
+        shape = f"{best[1]} programs of {best[2]} elements"
+        least = 350 if name == "put" else None
+        tell(f"{name} of 64 MiB, one PE", best[0], "GB/s", note=shape, least=least, against=f"send {64 << 20}")
     nvshmem.free_tensor(dest)
     nvshmem.free_tensor(source)
 
@@ -224,8 +230,6 @@ def symmetric_memory(words):
 
 def reduce(me, n):
     workspace = nvt.Workspace(nbytes=1 << 20, programs=64)
-    names = ["fast", "one-shot", "NCCL", "torch 1-shot"] + ([] if QUICK else ["two-shot", "torch 2-shot"])
-    print_row("all-reduce in a graph, us", *names, "fast/torch 1-shot")
     for size in (1024, 8192, 65536, 262144):
         words = size // 4
         dest, source = (nvshmem.tensor(words, torch.float32) for _ in range(2))
@@ -252,23 +256,34 @@ def reduce(me, n):
         found = {}
         for choice in fast_choices(words):
             us = checked(lambda: fast(*choice))  # noqa: B023
-            found["fast"] = min(us, found.get("fast", us))
+            found["reduce_fast"] = min(us, found.get("reduce_fast", us))
             if VERBOSE:
-                say("  fast: {} programs of {} words, {} warps".format(*choice), f"{us:.2f} us")
-        found["one-shot"] = checked(lambda: other(one_kernel))
+                tell("reduce_fast, {} programs of {} words, {} warps".format(*choice), us, "us")
+        found["reduce"] = checked(lambda: other(one_kernel))
         plain = torch.zeros(words, device="cuda")
         found["NCCL"] = time_of(lambda: dist.all_reduce(plain), 100, graph=True)  # noqa: B023
         try:
             first, second = symmetric_memory(words)
         except (RuntimeError, AttributeError) as error:
-            say("torch's symmetric memory", f"not here: {error}")
+            if me == 0:
+                print(f"torch's symmetric memory is not here: {error}", file=sys.stderr)
             first = second = None
-        found["torch 1-shot"] = time_of(first, 100, graph=True) if first else float("nan")
+        of = f"of {size} bytes in a graph"
+        shots = {"torch one-shot": first, "torch two-shot": None if QUICK else second}
+        for name, call in shots.items():
+            if call:
+                found[name] = time_of(call, 100, graph=True)
+
+        def beside(ours, peer, **wanted):
+            tell(f"{ours} {of}", found[ours], "us", peer=(peer, found[peer]) if peer in found else None, **wanted)  # noqa: B023
+
+        beside("reduce_fast", "torch one-shot", share=0.6 if size <= 64 << 10 else None)
+        beside("reduce", "torch one-shot")
         if not QUICK:
-            found["two-shot"] = checked(lambda: other(two_kernel))
-            found["torch 2-shot"] = time_of(second, 100, graph=True) if second else float("nan")
-        cells = [f"{found[name]:.2f}" for name in names]
-        print_row(f"{size} bytes", *cells, f"{found['fast'] / found['torch 1-shot']:.2f}")
+            found["reduce_two_shot"] = checked(lambda: other(two_kernel))
+            beside("reduce_two_shot", "torch two-shot")
+        if me == 0 and VERBOSE:
+            print(f"NCCL's all-reduce {of}: {found['NCCL']:.2f} us", flush=True)
         nvshmem.free_tensor(dest)
         nvshmem.free_tensor(source)
     workspace.free()
@@ -298,36 +313,25 @@ def large(me, n):
             best = min(best or (1e9,), (time_of(call, 10), grid, block, warps))
         plain = torch.zeros(words, device="cuda")
         theirs = time_of(lambda: dist.all_reduce(plain), 10)  # noqa: B023
-        say(f"two-shot all-reduce of {size >> 20} MiB", f"{best[0]:.1f} us", f"NCCL {theirs:.1f} us; {best[1:]}")
+        shape = "{} programs of {} elements, {} warps".format(*best[1:])
+        tell(f"reduce_two_shot of {size >> 20} MiB", best[0], "us", peer=("NCCL", theirs), note=shape)
         nvshmem.free_tensor(dest)
         nvshmem.free_tensor(source)
 
 
-def import_(me, n):
-    code = (
-        "import time, triton, triton.language, nvshmemrs.core\nstart = time.time()\n"
-        "import nvshmemrs.core.device.triton\nprint(time.time() - start)"
-    )
-    found = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
-    say("import of the module, over Triton's", f"{found:.3f} s", "wanted: at most 0.2")
-
-
-def say(name, value, note=""):
+def tell(name, value, unit, **more):
     if nvshmem.my_pe() == 0:
-        print(f"{name:<60} {value:>12}   {note}", flush=True)
-
-
-def print_row(first, *cells):
-    if nvshmem.my_pe() == 0:
-        print(f"{first:<28}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
+        row(f"Triton: {name}", value, unit, **more)
 
 
 VERBOSE = "--verbose" in sys.argv
 QUICK = "--quick" in sys.argv
 PARTS = {
     "ping": ping, "put": lambda me, n: move(put_kernel, "put", me, n), "get": lambda me, n: move(get_kernel, "get", me, n),
-    "reduce": reduce, "large": large, "import": import_,
+    "reduce": reduce, "large": large,
 }  # fmt: skip
+# What one PE can measure.
+ALONE = ("put", "get")
 
 
 def main():
@@ -335,8 +339,8 @@ def main():
     torch.cuda.set_device(gpu)
     nvshmem.init(device=gpu)
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
-    if n != 2:
-        raise SystemExit("triton_bench.py measures 2 PEs: start it with nvshmemrs-run -n 2")
+    if n > 2:
+        raise SystemExit("triton_bench.py measures 1 or 2 PEs: start it with nvshmemrs-run -n 2")
     port = nvshmem.tensor(1, torch.int64)
     if me == 0:
         with socket.socket() as probe:
@@ -348,8 +352,9 @@ def main():
         "nccl", init_method=f"tcp://127.0.0.1:{int(port.item())}", rank=me, world_size=n, device_id=torch.device("cuda", gpu)
     )
     version = ".".join(map(str, torch.cuda.nccl.version()))
-    say(f"{torch.cuda.get_device_name()} x {n}", f"Triton {triton.__version__}", f"torch {torch.__version__}, NCCL {version}")
-    for name in [part for part in sys.argv[1:] if not part.startswith("-")] or PARTS:
+    if me == 0:
+        print(f"{torch.cuda.get_device_name()} x {n}, Triton {triton.__version__}, torch {torch.__version__}, NCCL {version}", flush=True)
+    for name in [part for part in sys.argv[1:] if not part.startswith("-")] or (PARTS if n > 1 else ALONE):
         PARTS[name](me, n)
     print(f"triton_bench ok PE {me} of {n}", flush=True)
     dist.destroy_process_group()

@@ -1,7 +1,9 @@
-//! The programs that measure what a layer costs, which no other test runs: they compile.
+//! The programs that measure what a layer costs, which no other test runs: they compile; and how figures of GPUs are judged.
 
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::{HANG, run, workspace};
+use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::{HANG, bin_dir, interpreter, run, workspace};
+use std::fs;
 use std::process::Command;
 
 #[test]
@@ -28,4 +30,85 @@ fn the_bench_of_fortran_compiles() {
     run(&mut compiler, HANG).assert_success();
     let object = object.to_str().expect("a path in UTF-8");
     compile_as(&bench.join("put.f90"), "bench-fortran", &[object]);
+}
+
+/// `run-gpu-bench --python-kernels` in a bundle whose programs only say what real ones would, with the stand-in for libcuda.
+#[test]
+fn kernels_in_python_are_judged_beside_their_peers() {
+    let bundle = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| bundle.path().join(name);
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(at(name).parent().expect("a folder")).expect("a folder");
+        fs::write(at(name), text).expect("a file");
+    };
+    fs::create_dir_all(at("share/nvshmemrs/bench")).expect("a folder");
+    for (from, to) in [
+        ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
+        (
+            "perf/gpu/python_kernels.py",
+            "share/nvshmemrs/bench/python_kernels.py",
+        ),
+        ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
+    ] {
+        fs::copy(workspace().join(from), at(to)).expect("a copy");
+    }
+    std::os::unix::fs::symlink(bin_dir(), at("bin")).expect("a link");
+    write(
+        "share/nvshmemrs/bench/import_time.py",
+        "LANGUAGES = {'numba': ''}\nMOST = 0.2\ndef seconds(name, python, env): return 1.0, 0.3\n",
+    );
+    // Modules that the programs would need; CuPy is missing.
+    for module in ["torch", "triton"] {
+        write(&format!("python/{module}.py"), "");
+    }
+    let bench = "share/nvshmemrs/bench";
+    write(
+        &format!("{bench}/torch_peer.py"),
+        "import json\n\
+         for op, size, us in (('ping', 8, 20.0), ('send', 64 << 20, 300.0)):\n    \
+         print(json.dumps({'op': op, 'bytes': size, 'how': 'stream', 'us': [us, us]}))\n",
+    );
+    write(
+        &format!("{bench}/triton_bench.py"),
+        "import os\nfrom rows import row\n\
+         if os.environ['NVSHMEMRS_PE'] == '0':\n    \
+         row('Triton: ping', 3.0, 'us', most=3.9, against='ping 8')\n    \
+         row('Triton: put', 300.0, 'GB/s', least=350, against=f'send {64 << 20}')\n    \
+         row('Triton: reduce_fast', 3.0, 'us', share=0.6, peer=('torch one-shot', 6.0))\n",
+    );
+    write(
+        "examples/python/triton_gemm_all_reduce.py",
+        "import os\nif os.environ['NVSHMEMRS_PE'] == '0':\n    \
+         print('4096^3: nvshmemrs 95.0 us, torch.matmul, NCCL 100.0 us (0.95x)')\n",
+    );
+    write("examples/python/triton_moe.py", "raise SystemExit(3)\n");
+    write("examples/python/triton_attention.py", "");
+    let mut script = Command::new(interpreter(
+        "NVSHMEMRS_PYTHON",
+        ".venv/bin/python",
+        "Python",
+    ));
+    script.arg(at("run-gpu-bench")).arg("--python-kernels");
+    script
+        .arg("--out")
+        .arg(at("out"))
+        .env("PYTHONPATH", at("python"));
+    script.args(["--python", "python3", "--limit", "60"]);
+    script.env("LD_LIBRARY_PATH", fakes());
+    let output = run(&mut script, 4 * HANG);
+    output.assert_code(1); // one of ours failed
+    for words in [
+        "ours-numba: not measured: python3: ",
+        "ours-moe: ",
+        "FAILED: status 3",
+        "| import of core.device.numba over its language's, s | 0.30 |  |  |  | at most 0.2 | MISSED |",
+        "| Triton: ping, us | 3.00 | 20.00 | NCCL's send and recv | 0.15 | at most 3.9 | met |",
+        "| Triton: put, GB/s | 300.00 | 223.70 | NCCL's send and recv | 1.34 | at least 350 | MISSED |",
+        "| Triton: reduce_fast, us | 3.00 | 6.00 | torch one-shot | 0.50 | at most 0.6 of the peer's | met |",
+        "| 4096^3, us | 95.00 | 100.00 | torch.matmul, NCCL | 0.95 | at most 0.9 of the peer's | MISSED |",
+    ] {
+        output.assert_stdout(words);
+    }
+    let figures = fs::read_to_string(at("out/gpu-bench-python.json")).expect("figures");
+    assert!(figures.contains("\"ours-moe\""), "{figures}");
 }

@@ -59,11 +59,21 @@ def run(*command: str, expected: int = 0, **environment: str) -> str:
     return done.stdout
 
 
-def launched(n: int, *command: str, expected: int = 0, python: bool = True) -> str:
+def launched(
+    n: int, *command: str, expected: int = 0, python: bool = True, check: bool = False
+) -> str:
     launcher = shutil.which("nvshmemrs-run")
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
     simulated = {"NUMBA_ENABLE_CUDASIM": "1"}
-    named = [launcher, "-n", str(n), "--", *[sys.executable] * python, *command]
+    named = [
+        launcher,
+        *["--check"] * check,
+        "-n",
+        str(n),
+        "--",
+        *[sys.executable] * python,
+        *command,
+    ]
     return run(*named, expected=expected, **simulated)
 
 
@@ -127,7 +137,7 @@ def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
 
 def test_functions_by_the_names_of_the_c_library() -> None:
     out = launched(1, program("numba_bindings.py"))
-    assert "numba ok: 2868 functions called" in out, out
+    assert "numba ok: 2877 functions called" in out, out
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -154,15 +164,56 @@ def test_rounds_of_reductions_in_place_are_those_of_cuda(tmp_path: Path) -> None
     assert sorted(mixed.splitlines()) == sorted(alone.splitlines() * 3)
 
 
+def checked(scenario: str, expected: int, seed: int = 5) -> str:
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    command = [launcher, "--check", "-n", "2", "--", sys.executable, program("numba_checked.py")]
+    return run(*command, scenario, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_checker_finds_nothing_in_right_kernels(seed: int) -> None:
+    out = checked("right", 0, seed)
+    assert out.count("numba ok: right, PE ") == 2, out
+    assert "the checker found nothing" in out, out
+
+
+def test_the_checker_passes_the_examples() -> None:
+    out = launched(2, str(EXAMPLES / "numba_heat.py"), "--steps", "3", check=True)
+    assert out.count("numba_heat ok PE ") == 2 and "the checker found nothing" in out, out
+
+
+@pytest.mark.parametrize(
+    "scenario, found, one, other",
+    [
+        ("waits", "data is read that may not have arrived", "load", "put"),
+        ("fence", "the put comes after the p, or there is no fence", "load", "put"),
+        ("early", "data is written that another PE may still read", "store", "get"),
+    ],
+)
+def test_the_checker_finds_what_kernels_forget(
+    scenario: str, found: str, one: str, other: str
+) -> None:
+    out = checked(scenario, 1)
+    assert found in out and "the checker found 1 problem" in out, out
+    kernel = {"waits": "passes_on", "fence": "flags", "early": "fills_early"}[scenario]
+    for operation in (one, other):
+        assert f": {operation} at " in out, out
+    assert out.count("numba_checked.py:") >= 2 and f"({kernel})" in out, out
+
+
 def test_what_is_wrong_is_refused() -> None:
     out = launched(2, program("numba_errors.py"), expected=137)
     assert "numba ok: errors" in out, out
 
 
 @pytest.mark.parametrize("name", ["numba_ring", "numba_heat"])
-def test_examples(name: str) -> None:
-    out = launched(2, str(EXAMPLES / f"{name}.py"))
+def test_examples(name: str, tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    out = launched(2, str(EXAMPLES / f"{name}.py"), "--plot", str(picture))
     assert out.count(f"{name} ok PE ") == 2, out
+    assert out.count("NCCL is left out: kernels run on the host") == 1, out
+    assert out.count("drawn: ") == 1 and picture.read_bytes()[:4] == b"\x89PNG", out
 
 
 def test_a_missing_or_untested_frontend_is_told() -> None:

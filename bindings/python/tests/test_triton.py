@@ -88,6 +88,7 @@ def test_examples_in_small(example: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     done = launched(2, str(path), "--plot", str(picture))
     assert done.returncode == 0 and len(re.findall(r" ok PE \d of 2$", done.stdout, re.M)) == 2, done.stdout
+    assert done.stdout.count("NCCL is left out: kernels run on the host") == 1, done.stdout
     assert done.stdout.count("drawn: ") == 1 and picture.read_bytes()[:4] == b"\x89PNG", done.stdout
 
 

@@ -21,16 +21,13 @@ import nvshmemrs.core as nvshmem
 PYTHON = Path(__file__).parent.parent
 TYPING = PYTHON / "tests" / "typing"
 WRONG = TYPING / "wrong.py"
+EXAMPLES = PYTHON.parent.parent / "examples" / "python"
 FILES = [
     PYTHON / "src" / "nvshmemrs",
     TYPING / "right.py",
     WRONG,
     # Kernels in Triton are no Python to a type checker: Triton's compiler checks them.
-    *sorted(
-        path
-        for path in (PYTHON.parent.parent / "examples" / "python").glob("*.py")
-        if not path.name.startswith("triton_")
-    ),
+    *sorted(path for path in EXAMPLES.glob("*.py") if not path.name.startswith("triton_")),
 ]
 KERNELS = [
     str(path)
@@ -80,7 +77,8 @@ def test_pyright(tmp_path: Path) -> None:
     pytest.importorskip("basedpyright")
     settings = {
         "include": [str(path) for path in FILES],
-        "extraPaths": [str(PYTHON / "src")],
+        # The examples share a module that lies beside them.
+        "extraPaths": [str(PYTHON / "src"), str(EXAMPLES)],
         "ignore": KERNELS,
         "stubPath": str(TYPING / "stubs"),
         "typeCheckingMode": "standard",

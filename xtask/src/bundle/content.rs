@@ -43,7 +43,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 15] = [
+const TEXTS: [(&str, &str); 18] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
@@ -74,6 +74,15 @@ const TEXTS: [(&str, &str); 15] = [
     (
         "perf/gpu/numba_kernels.py",
         "share/nvshmemrs/bench/numba_kernels.py",
+    ),
+    (
+        "perf/gpu/python_kernels.py",
+        "share/nvshmemrs/bench/python_kernels.py",
+    ),
+    ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
+    (
+        "perf/import_time.py",
+        "share/nvshmemrs/bench/import_time.py",
     ),
     ("bindings/python/tests", "share/nvshmemrs/python-tests"),
     ("LICENSE", "LICENSE"),

@@ -13,6 +13,7 @@ os.environ.update(NUMBA_ENABLE_CUDASIM="1", NVSHMEMRS_MEMORY="host")
 import numpy as np
 from numba import cuda
 
+import nvshmemrs
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core.device.numba import bindings
 
@@ -40,12 +41,8 @@ AMO_BITS = "uint ulong ulonglong int32 uint32 int64 uint64".split()
 BITS = (
     "uchar ushort uint ulong ulonglong int8 int16 int32 int64 uint8 uint16 uint32 uint64 size"
 ).split()
-# Of a kernel's own process, or not offered.
-LEFT_OUT = (
-    "global_exit info_get_name info_get_version vendor_get_version_info region_is_active "
-    "region_start_block region_stop_block signal_counted_reset barrier_warpgroup "
-    "double2_maxloc_reduce_block"
-).split()
+# Not offered: no thread of the host waits for kernels to ask for the end of the job.
+LEFT_OUT = ["global_exit"]
 EQ, GE, SET = 0, 5, 9
 N = 4
 
@@ -140,6 +137,18 @@ def others(arrays):
     yield "mc_ptr", (0, dest), 0
     yield "ask_smem", (0,), 0
     yield "give_smem", (dest, 4), None
+    yield "signal_counted_reset", (sig,), None
+    yield "signal_fetch", (sig,), 0
+    name, numbers = np.zeros(256, "uint8"), np.full(3, -1, "int32")
+    yield "info_get_name", (name,), None
+    yield "info_get_version", (numbers[:1], None), None
+    yield "vendor_get_version_info", (numbers[1:2], numbers[2:], None), None
+    told.update(name=name, numbers=numbers)
+    region = np.full(1, 7, "uint64")
+    yield "region_start_block", (region, None), 0
+    yield "region_is_active", (1, numbers[:1].copy()), 0
+    yield "region_stop_block", (0,), 0
+    told.update(region=region)
 
 
 @cuda.jit
@@ -155,6 +164,15 @@ def every(calls):
             assert found == expected, (name, found, expected)
 
 
+@cuda.jit
+def warpgroups(dest, source, results):
+    """Two warpgroups, each with a slot of its own; then the block."""
+    group = cuda.threadIdx.x // 128
+    results[cuda.threadIdx.x] = bindings.barrier_warpgroup(0, group)
+    results[256] = bindings.double2_maxloc_reduce_block(0, dest, source, 3)
+    results[257] = bindings.double2_maxloc_reduce_block(0, source, source, 3)
+
+
 class Calls:
     """A list, which the simulator passes to kernels as it is."""
 
@@ -167,7 +185,7 @@ class Calls:
 
 if __name__ == "__main__":
     nvshmem.init()
-    answers = []
+    answers, told = [], {}
     sig = nvshmem.array(1, "uint64")
     calls = []
     for kind, dtype in RMA.items():
@@ -180,9 +198,17 @@ if __name__ == "__main__":
     every[1, 1](Calls(calls))
     found = dict(answers)
     assert found["int_test_any"] != 2**64 - 1 and found["int_test_some"] == N
+    assert bytes(told["name"]).rstrip(b"\0").decode() == f"nvshmemrs {nvshmemrs.__version__}"
+    version = [int(part) for part in nvshmemrs.__version__.split(".")[:2]]
+    assert list(told["numbers"]) == [1, *version] and told["region"][0] == 0
+    dest, source = nvshmem.array(6, "float64"), nvshmem.array(6, "float64")
+    pairs = source[...] = np.arange(6) + 0.5
+    results = np.full(258, 7)
+    warpgroups[1, 256](dest, source, results)
+    assert not results.any() and (dest == pairs).all() and (source == pairs).all()
     missing = [name for name in LEFT_OUT if hasattr(bindings, name)]
     assert not missing, missing
-    names = {name for name, *_ in calls}
+    names = {name for name, *_ in calls} | {"barrier_warpgroup", "double2_maxloc_reduce_block"}
     assert not hasattr(bindings, "no_such_name") and not hasattr(bindings, "char_test_all")
     print(f"numba ok: {len(names)} functions called, {len(LEFT_OUT)} left out")
     nvshmem.finalize()

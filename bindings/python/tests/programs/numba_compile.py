@@ -44,6 +44,14 @@ LOW = [
     "low.qp_fence(pe, st, 1)",
     "low.qp_signal_op(sig, 1, 9, pe, 0)",
     "d[0] = low.int_atomic_fetch_add(at, 1, pe)",
+    "low.info_get_name(st)",
+    "low.info_get_version(st, None)",
+    "low.vendor_get_version_info(st, d, s)",
+    "idx[0] = low.region_start_block(idx, None) + low.region_stop_block(0)",
+    "idx[0] = low.region_is_active(1, st)",
+    "low.signal_counted_reset(sig)",
+    "idx[0] = low.barrier_warpgroup(team, 1)",
+    "idx[0] = low.double2_maxloc_reduce_block(team, f, f, 4)",
 ]
 
 
@@ -148,7 +156,11 @@ def main() -> None:
                 lines += [call(f"atomic_{name}") for name in ("and", "fetch_or", "xor")]
         ptx(lines, arguments(dtype), ((9, 0),))
         print(f"compiled: {dtype}, {len(lines)} calls", flush=True)
-    text = ptx(LOW, {**arguments("int32"), "at": types.CPointer(types.int32)}, ((9, 0),))
+    text = ptx(
+        LOW,
+        {**arguments("int32"), "at": types.CPointer(types.int32), "f": array("float64")},
+        ((9, 0),),
+    )
     print(f"compiled: bindings, {len(LOW)} calls, {len(text)} bytes", flush=True)
     refuses_without_a_job()
     missing = set(names(lambda name: True)) - counted

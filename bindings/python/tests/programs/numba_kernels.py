@@ -23,6 +23,7 @@ from numba import cuda
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.numba as shmem
+from nvshmemrs.core.device.numba import bindings as low
 
 ADD, SET = nvshmem.SignalOp.SIGNAL_ADD, nvshmem.SignalOp.SIGNAL_SET
 EQ, NE, GT, LE, LT, GE = (nvshmem.ComparisonType(cmp) for cmp in range(6))
@@ -423,6 +424,35 @@ def collectives(dtype):
     nvshmem.free_array(found)
 
 
+@cuda.jit
+def located(dst, src, n, answers):
+    """Pairs of a value and its place; by two warpgroups, each with a slot of its own, and then by the
+    block, once to other memory and once in place.
+    """
+    t = cuda.threadIdx.x
+    answers[t] = low.barrier_warpgroup(0, t // 128)
+    answers[256] = low.double2_maxloc_reduce_block(0, dst, src, n)
+    answers[257] = low.double2_maxloc_reduce_block(0, src, src, n)
+
+
+def places():
+    count = 3 * 4 * 256 + 5 if not SIMULATED else 7
+    dst, src = nvshmem.array(2 * count + 2, "float64"), nvshmem.array(2 * count + 2, "float64")
+    answers = nvshmem.array(258, "int64")
+    values = np.array([[(pe * 7 + i * 5) % 11 for i in range(count + 1)] for pe in range(pes)])
+    fill(src, np.stack([values[me], values[me] * 0 + me], axis=1).ravel())
+    fill(dst, np.full(2 * count + 2, -1.0))
+    fill(answers, np.full(258, 7))
+    nvshmem.barrier_all()
+    launch(located, dst, src, count, answers, threads=256)
+    largest = np.stack([values.max(0), values.argmax(0)], axis=1).ravel()[: 2 * count]
+    same(host(answers), [0] * 258, "answers of double2_maxloc and of warpgroups")
+    same(host(dst), [*largest, -1, -1], "double2_maxloc")
+    same(host(src)[: 2 * count], largest, "double2_maxloc in place")
+    for array in (dst, src, answers):
+        nvshmem.free_array(array)
+
+
 # --- order ----------------------------------------------------------------------------------------
 
 
@@ -491,7 +521,7 @@ PARTS = {
     "amo": lambda: [amo(dtype) for dtype in AMO],
     "waits": lambda: [waits(dtype) for dtype in WAITED],
     "reductions": lambda: [reductions(dtype) for dtype in NUMBERS],
-    "collectives": lambda: [collectives(dtype) for dtype in ("int8", "float64")],
+    "collectives": lambda: [*(collectives(dtype) for dtype in ("int8", "float64")), places()],
     "order": order,
 }
 

@@ -1,11 +1,14 @@
-"""Whether a frontend for kernels is there, in a version that was tested."""
+"""What frontends for kernels have in common: whether one is there, in a version that was tested, and
+the functions of ``_kernels`` under its name.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
 from importlib import metadata
-from typing import Set, Tuple
+from typing import Any, Dict, Set, Tuple
 
 from ..nvshmem_types import NvshmemWarning
 
@@ -31,3 +34,15 @@ def expect(package: str, module: str, ours: str, tested: Tuple[str, ...]) -> Non
                 NvshmemWarning,
                 stacklevel=3,
             )
+
+
+def publish(package: Dict[str, Any]) -> None:
+    """Gives a frontend's package the functions of ``_kernels``, made of its own ``_backend``."""
+    name = package["__name__"]
+    # The modules whose functions are its own are in the folder that frontends share.
+    package["__path__"].append(os.path.join(os.path.dirname(__file__), "_kernels"))
+    public = package["__all__"] = []
+    for part in ("rma", "amo", "collective", "mem", "waits", "direct"):
+        module = importlib.import_module(f"{name}.{part}")
+        package.update((one, getattr(module, one)) for one in module.__all__)
+        public += [one for one in module.__all__ if one not in public]

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, NamedTuple
 
 from ..nvshmem_types import NotSupportedError
 from ._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+from .primitives import TABLE, Primitive
 
 
 class Frontend(NamedTuple):
@@ -142,6 +143,37 @@ def checks(of: Frontend) -> Dict[str, Any]:
         "named": lambda dtype: check("check_named", (dtype,), "this function"),
         "no_multicast": no_multicast,
     }
+
+
+def primitives(of: Frontend, lower: Callable[[Primitive, Any], Any]) -> Dict[str, Any]:
+    """The rows of `TABLE` as functions of Numba's, in which integers are int64, whatever their size.
+    ``lower(row, kinds)`` is the code of one, whose arguments have these types.
+    """
+    types = of.types
+    known = {"f32": types.float32, "f64": types.float64}
+
+    def make(row: Primitive) -> Any:
+        kinds = [known.get(kind, types.int64) for kind in row.arguments]
+        result = types.void if row.result is None else known.get(row.result, types.int64)
+        typed = result(*kinds), lower(row, kinds)
+
+        def none(typingctx: Any) -> Any:
+            return typed
+
+        def one(typingctx: Any, a: Any) -> Any:
+            return typed
+
+        def two(typingctx: Any, a: Any, b: Any) -> Any:
+            return typed
+
+        def three(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+            return typed
+
+        function: Any = (none, one, two, three)[len(kinds)]
+        function.__name__ = function.__qualname__ = row.name
+        return of.intrinsic(function)
+
+    return {name: make(row) for name, row in TABLE.items()}
 
 
 def functions(of: Frontend) -> Dict[str, Any]:

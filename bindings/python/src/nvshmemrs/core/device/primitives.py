@@ -18,6 +18,7 @@ fence              ``fence_acq_rel``: a release towards every PE; ``fence_sc``: 
 copy               one element from one address to another, plain; ``_x4``: four at once
 prefetch           asks for a line of memory, and changes nothing
 cvt, bits          conversions of half precision; the same bits as another type
+meet_128, any_128  the hardware's barrier of a number, for 128 threads; whether one of them votes yes
 clock              cycles of the multiprocessor
 trap               ends the kernel with an error
 =================  ===============================================================================
@@ -142,6 +143,9 @@ def _others() -> Iterator[Primitive]:
     ):
         name = f"bits_{result}_{argument}"
         yield Primitive(name, result, (argument,), f"mov.b{size} $0, $1;", memory=False)
+    yield Primitive("meet_128", None, ("u32",), "bar.sync $0, 128;")
+    ptx = "setp.ne.u32 p, $2, 0; bar.red.or.pred q, $1, 128, p; selp.u32 $0, 1, 0, q; "
+    yield Primitive("any_128", "u32", ("u32", "u32"), "{ .reg .pred p, q; " + ptx + "}")
     yield Primitive("clock", "u64", (), "mov.u64 $0, %clock64;")
     yield Primitive("trap", None, (), "trap;")
 

@@ -11,6 +11,7 @@ from ._backend import (
     CMP_LE,
     CMP_LT,
     CMP_NE,
+    any_128,
     apart,
     block_thread,
     block_threads,
@@ -20,6 +21,7 @@ from ._backend import (
     ld_relaxed_u32,
     ld_weak_u32,
     ld_weak_u64,
+    meet_128,
     smallest,
     st_release_u32,
     st_weak_u32,
@@ -32,8 +34,8 @@ from ._backend import (
     vote_warp,
 )
 
-# Groups of threads that make one call.
-THREAD, WARP, BLOCK = 0, 1, 2
+# Groups of threads that make one call; only a barrier is for the 128 threads of a warpgroup.
+THREAD, WARP, BLOCK, WARPGROUP = 0, 1, 2, 3
 SCOPES = ((THREAD, ""), (WARP, "_warp"), (BLOCK, "_block"))
 
 # What was wrong: values of Report::kind of nvshmemrs_device.cuh.
@@ -76,6 +78,8 @@ def rank(scope):
         return 0
     if scope == WARP:
         return block_thread() & 31
+    if scope == WARPGROUP:
+        return block_thread() & 127
     return block_thread()
 
 
@@ -85,7 +89,15 @@ def size(scope):
         return 1
     if scope == WARP:
         return smallest(32, block_threads() - (block_thread() & -32))
+    if scope == WARPGROUP:
+        return 128
     return block_threads()
+
+
+@jitable
+def _hardware_barrier():
+    """That of the calling thread's warpgroup. 0 is the block's, and CUTLASS begins at the low ones."""
+    return 15 - (block_thread() >> 7)
 
 
 @jitable
@@ -94,6 +106,8 @@ def meet_group(scope):
         sync_warp()
     elif scope == BLOCK:
         sync_block()
+    elif scope == WARPGROUP:
+        meet_128(_hardware_barrier())
 
 
 @jitable
@@ -102,6 +116,8 @@ def any_of(scope, vote):
         return vote_warp(vote)
     if scope == BLOCK:
         return vote_block(vote)
+    if scope == WARPGROUP:
+        return any_128(_hardware_barrier(), 1 if vote else 0) != 0
     return vote
 
 

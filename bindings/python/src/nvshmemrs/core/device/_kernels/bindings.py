@@ -5,7 +5,10 @@
 `dest`, `source` and signals are arrays, or pointers such as ``ffi.from_buffer`` gives. Counts are
 those of elements, of bytes where the name has ``mem``. A name with a type takes arrays of that
 type. Names are made when they are first asked for; one that is not here raises AttributeError.
-Collectives take a `slot` as their last argument, 0 if it is left out. Functions with ``qp_`` take a
+Collectives take a `slot` as their last argument, 0 if it is left out. ``barrier_warpgroup`` is for
+128 threads that begin at a multiple of 128. ``double2_maxloc_reduce_block`` takes arrays of float64,
+which are pairs of a value and its place, aligned to 16 bytes. Regions begin and end, and change
+nothing, because puts are stores. Functions with ``qp_`` take a
 queue pair as their last argument, which changes nothing between GPUs of one host. ``ptr`` gives an
 address as a number, 0 if the memory is not symmetric; ``mc_ptr`` gives 0.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import re
 
+from .... import __version__
 from .._dtypes import WAITED
 from . import _state as _s
 from ._backend import (
@@ -30,8 +34,13 @@ from ._backend import (
     ld_weak_u64,
     named,
     public,
+    st_relaxed_u64,
+    st_weak_u8,
+    st_weak_u32,
+    st_weak_u64,
     unsigned,
 )
+from ._backend import sync_block as _meet_block
 from .amo import *  # noqa: F403
 from .collective import (
     barrier,
@@ -39,9 +48,11 @@ from .collective import (
     barrier_all_block,
     barrier_all_warp,
     barrier_block,
+    barrier_of,
     barrier_warp,
     broadcast_bytes,
     gather_bytes,
+    maxloc_bytes,
     reduction_of,
     sync,
     sync_all,
@@ -87,12 +98,16 @@ __all__ = [
     "barrier_all_warp",
     "barrier_block",
     "barrier_warp",
+    "barrier_warpgroup",
+    "double2_maxloc_reduce_block",
     "fence",
     "flush",
     "flush_block",
     "flush_warp",
     "g",
     "give_smem",
+    "info_get_name",
+    "info_get_version",
     "mc_ptr",
     "my_pe",
     "n_pes",
@@ -106,7 +121,11 @@ __all__ = [
     "qp_quiet_warp",
     "qp_signal_op",
     "quiet",
+    "region_is_active",
+    "region_start_block",
+    "region_stop_block",
     "release_smem",
+    "signal_counted_reset",
     "signal_fetch",
     "signal_op",
     "signal_wait_until",
@@ -119,6 +138,7 @@ __all__ = [
     "team_sync_block",
     "team_sync_warp",
     "team_translate_pe",
+    "vendor_get_version_info",
 ]
 
 signal_wait_until = signal_wait
@@ -144,6 +164,95 @@ def mc_ptr(team, dest):
 @public
 def give_smem(smem, nbytes):
     """Takes shared memory for functions that want some; none does."""
+
+
+_double = named("float64")
+_NAME = tuple(f"nvshmemrs {__version__}".encode()) + (0,)
+_VERSION = tuple(int(part) for part in re.findall(r"\d+", __version__)[:3])
+
+
+@jitable
+def _store_int(to, value):
+    """Stores a number in an array of int32, unless that is None."""
+    at = address(to)
+    if at != 0:
+        st_weak_u32(at, value)
+
+
+@public
+def info_get_name(name):
+    """Writes what this module is, such as ``nvshmemrs 0.1.0``, and a byte 0. `name` has room for 256
+    bytes.
+    """
+    at = address(name)
+    for i in range(len(_NAME)):
+        st_weak_u8(at + i, _NAME[i])
+
+
+@public
+def info_get_version(major, minor):
+    """The version of OpenSHMEM that is followed, as int32; each may be None."""
+    _store_int(major, 1)
+    _store_int(minor, 5)
+
+
+@public
+def vendor_get_version_info(major, minor, patch):
+    """The version of this module, as int32; each may be None."""
+    _store_int(major, _VERSION[0])
+    _store_int(minor, _VERSION[1])
+    _store_int(patch, _VERSION[2])
+
+
+@public
+def region_start_block(region, attributes):
+    """Begins a region, in which NVSHMEM may hold puts back; here it changes nothing. `region` gets a
+    handle. Returns 0.
+    """
+    if _s.rank(_s.BLOCK) == 0:
+        st_weak_u64(address(region), 0)
+    _meet_block()
+    return 0
+
+
+@public
+def region_stop_block(region):
+    """Ends a region. Returns 0."""
+    _meet_block()
+    return 0
+
+
+@public
+def region_is_active(hints, active):
+    """Whether puts are held back: never, so `active`, an int32, gets 0. Returns 0."""
+    st_weak_u32(address(active), 0)
+    return 0
+
+
+@public
+def signal_counted_reset(sig_addr):
+    """Sets a signal of this PE's to 0. Orders nothing."""
+    check_signal(sig_addr)
+    at = address(sig_addr)
+    _s.check_own(_s.SIGNAL_OP, at, 8, 8)
+    st_relaxed_u64(at, 0)
+
+
+@public
+def barrier_warpgroup(team, slot=0):
+    """``barrier`` by the 128 threads of a warpgroup, which begin at a multiple of 128."""
+    return barrier_of(_s.BARRIER, integer(team), integer(slot), _s.WARPGROUP)
+
+
+@public
+def double2_maxloc_reduce_block(team, dest, source, nreduce, slot=0):
+    """The largest value of all members with the place beside it, of equal ones that of the first
+    member. The arrays have float64 in pairs: a value and its place.
+    """
+    _double(dest)
+    check_pair(dest, source)
+    n, at, start = integer(nreduce), address(dest), address(source)
+    return maxloc_bytes(dest, integer(team), at, start, n, integer(slot), _s.BLOCK)
 
 
 def _orders(full, scope):

@@ -18,12 +18,14 @@ from __future__ import annotations
 from ._backend import (
     address,
     apart,
+    bits_f64_u64,
     by_op,
     check_pair,
     count,
     integer,
     itemsize,
     jitable,
+    ld_weak_u64,
     public,
     smallest,
 )
@@ -54,7 +56,7 @@ __all__ = []
 
 
 @jitable
-def _barrier(operation, team, slot, scope):
+def barrier_of(operation, team, slot, scope):
     row = begin(operation, team, slot)
     if row == 0 or not meet(row, slot, epoch_of(row, slot, scope) + 1, scope):
         return -1
@@ -115,33 +117,8 @@ def pack_bytes(nbytes):
     return 8 if nbytes == 1 else 16
 
 
-def _reduction(op, scatter):
-    """The reduction with an operation: functions of their own, because types depend on it."""
-    fold = FOLDS[op]
-    operation = REDUCESCATTER if scatter else REDUCE
-
-    @jitable
-    def element(like, row, at, nbytes):
-        """The bits of an element at `at`, folded over all members."""
-        n, m = team_size(row), 1
-        folded = widen(like, read(on_member(row, 0, at), nbytes))
-        while m < n:
-            folded = fold(folded, widen(like, read(on_member(row, m, at), nbytes)))
-            m += 1
-        return narrow(like, folded)
-
-    @jitable
-    def word(like, row, at, nbytes):
-        """Eight bytes of elements."""
-        apart()
-        if nbytes == 8:
-            return element(like, row, at, nbytes)
-        bits, done = 0, 0
-        while done < 8:
-            one = element(like, row, at + done, nbytes) & ((1 << (nbytes * 8)) - 1)
-            bits |= one << (done * 8)
-            done += nbytes
-        return bits
+def _packs(word):
+    """What folds packs. ``word(like, row, at, nbytes)`` gives eight bytes that are folded."""
 
     @jitable
     def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
@@ -194,6 +171,39 @@ def _reduction(op, scatter):
                 write(dest + d + 8, d1, 8)
             start += every
         return epoch
+
+    return packs
+
+
+def _reduction(op, scatter):
+    """The reduction with an operation: functions of their own, because types depend on it."""
+    fold = FOLDS[op]
+    operation = REDUCESCATTER if scatter else REDUCE
+
+    @jitable
+    def element(like, row, at, nbytes):
+        """The bits of an element at `at`, folded over all members."""
+        n, m = team_size(row), 1
+        folded = widen(like, read(on_member(row, 0, at), nbytes))
+        while m < n:
+            folded = fold(folded, widen(like, read(on_member(row, m, at), nbytes)))
+            m += 1
+        return narrow(like, folded)
+
+    @jitable
+    def word(like, row, at, nbytes):
+        """Eight bytes of elements."""
+        apart()
+        if nbytes == 8:
+            return element(like, row, at, nbytes)
+        bits, done = 0, 0
+        while done < 8:
+            one = element(like, row, at + done, nbytes) & ((1 << (nbytes * 8)) - 1)
+            bits |= one << (done * 8)
+            done += nbytes
+        return bits
+
+    packs = _packs(word)
 
     @jitable
     def singles(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
@@ -249,6 +259,53 @@ def _reduction(op, scatter):
     return reduce
 
 
+@jitable
+def _largest(row, at):
+    """The address of the pair that a member has, whose first number is the largest; of equal ones
+    that of the first member.
+    """
+    n, m = team_size(row), 1
+    best = on_member(row, 0, at)
+    value = bits_f64_u64(ld_weak_u64(best))
+    while m < n:
+        other = on_member(row, m, at)
+        found = bits_f64_u64(ld_weak_u64(other))
+        if (found > value or found != found) and value == value:
+            best, value = other, found
+        m += 1
+    return best
+
+
+@jitable
+def _located(like, row, at, nbytes):
+    """Half of a pair, of which `at` says which."""
+    apart()
+    return ld_weak_u64(_largest(row, at & -16) + (at & 8))
+
+
+_packs_of_pairs = _packs(_located)
+
+
+@jitable
+def maxloc_bytes(like, team, dest, source, count, slot, scope):
+    """The reduction of ``_packs_of_pairs``: pairs of float64, a value and its place."""
+    row = begin(REDUCE, team, slot)
+    if row == 0:
+        return -1
+    epoch, nbytes = epoch_of(row, slot, scope) + 1, count * 16
+    check_own(REDUCE, dest, nbytes, 16)
+    check_own(REDUCE, source, nbytes, 16)
+    if not meet(row, slot, epoch, scope):
+        return -1
+    in_place = dest < source + nbytes and source < dest + nbytes
+    epoch = _packs_of_pairs(like, row, slot, epoch, dest, source, count, in_place, 16, scope)
+    if epoch < 0:
+        return -1
+    if in_place:
+        return 0
+    return 0 if meet(row, slot, epoch + 1, scope) else -1
+
+
 _made = {}
 
 
@@ -288,7 +345,7 @@ def _reducescatters(op, scope):
 def _sync(scope):
     def sync(team, slot=0):
         """Returns when all members have come."""
-        return _barrier(SYNC, integer(team), integer(slot), scope)
+        return barrier_of(SYNC, integer(team), integer(slot), scope)
 
     return sync
 
@@ -296,7 +353,7 @@ def _sync(scope):
 def _sync_all(scope):
     def sync_all(slot=0):
         """Returns when all PEs have come."""
-        return _barrier(SYNC, 0, integer(slot), scope)
+        return barrier_of(SYNC, 0, integer(slot), scope)
 
     return sync_all
 
@@ -304,7 +361,7 @@ def _sync_all(scope):
 def _barriers(scope):
     def barrier(team, slot=0):
         """Returns when all members have come; includes what the calling group has put."""
-        return _barrier(BARRIER, integer(team), integer(slot), scope)
+        return barrier_of(BARRIER, integer(team), integer(slot), scope)
 
     return barrier
 
@@ -312,7 +369,7 @@ def _barriers(scope):
 def _barrier_all(scope):
     def barrier_all(slot=0):
         """Returns when all PEs have come; includes what the calling group has put."""
-        return _barrier(BARRIER, 0, integer(slot), scope)
+        return barrier_of(BARRIER, 0, integer(slot), scope)
 
     return barrier_all
 

@@ -4,25 +4,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from numba.cuda import config
 
-from ...direct import ComparisonType
-from ...rma import SignalOp
-from .._dtypes import KINDS
+from .._constants import *  # noqa: F403
 
-if config.ENABLE_CUDASIM:
-    from . import _simulated as _chosen
+if config.ENABLE_CUDASIM and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1":
+    from . import _checked as _chosen
+elif config.ENABLE_CUDASIM:
+    from . import _simulated as _chosen  # type: ignore[no-redef]
 else:
     from . import _compiled as _chosen  # type: ignore[no-redef]
-
-CMP_EQ, CMP_NE, CMP_GT, CMP_LE, CMP_LT, CMP_GE = (
-    int(ComparisonType[name])
-    for name in ("CMP_EQ", "CMP_NE", "CMP_GT", "CMP_LE", "CMP_LT", "CMP_GE")
-)
-SIGNAL_SET, SIGNAL_ADD = int(SignalOp.SIGNAL_SET), int(SignalOp.SIGNAL_ADD)
-KIND_F16, KIND_F32, KIND_F64 = (KINDS[name] for name in ("float16", "float32", "float64"))
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,8 @@ from numba.cuda import types
 from numba.cuda.core.errors import TypingError
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
-from .._typed import Elements, Frontend, checks, functions, threads
-from ..primitives import TABLE, Primitive
+from .._typed import Elements, Frontend, checks, functions, primitives, threads
+from ..primitives import Primitive
 
 SYMBOL = "nvshmemrs_device_state"
 """The 64 bytes of the state in memory of a kernel's module, which `_launch` fills in."""
@@ -28,53 +28,6 @@ _REGISTERS = {
     "f32": ir.FloatType(),
     "f64": ir.DoubleType(),
 }
-_TYPES = {"f32": types.float32, "f64": types.float64}
-
-
-# --- the table ------------------------------------------------------------------------------------
-
-
-def _emit(row: Primitive) -> Any:
-    """A row as a function of Numba's. Integers are int64 in Numba, whatever their size."""
-    operands = [_REGISTERS[kind] for kind in row.arguments]
-    result = ir.VoidType() if row.result is None else _REGISTERS[row.result]
-    signature = (types.void if row.result is None else _TYPES.get(row.result, types.int64))(
-        *(_TYPES.get(kind, types.int64) for kind in row.arguments)
-    )
-
-    def lower(context: Any, builder: Any, given: Any, args: Any) -> Any:
-        values = [
-            builder.trunc(value, operand) if value.type != operand else value
-            for value, operand in zip(args, operands)
-        ]
-        kind = ir.FunctionType(result, operands)
-        asm = ir.InlineAsm(kind, row.ptx, row.constraints, side_effect=row.memory)
-        found = builder.call(asm, values)
-        if row.result is None:
-            return context.get_dummy_value()
-        return builder.zext(found, _I64) if result in (ir.IntType(16), ir.IntType(32)) else found
-
-    def none(typingctx: Any) -> Any:
-        return signature, lower
-
-    def one(typingctx: Any, a: Any) -> Any:
-        return signature, lower
-
-    def two(typingctx: Any, a: Any, b: Any) -> Any:
-        return signature, lower
-
-    def three(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
-        return signature, lower
-
-    function: Any = (none, one, two, three)[len(row.arguments)]
-    function.__name__ = function.__qualname__ = row.name
-    return intrinsic(function)
-
-
-globals().update((name, _emit(row)) for name, row in TABLE.items())
-
-
-# --- arrays and their elements --------------------------------------------------------------------
 
 
 def _constant(value: int) -> Any:
@@ -92,6 +45,35 @@ _frontend = Frontend(
 _at = Elements(types, TypingError)
 globals().update(checks(_frontend))
 globals().update(functions(_frontend))
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def _lower(row: Primitive, kinds: Any) -> Any:
+    """The code of a row."""
+    operands = [_REGISTERS[kind] for kind in row.arguments]
+    result = ir.VoidType() if row.result is None else _REGISTERS[row.result]
+
+    def lower(context: Any, builder: Any, given: Any, args: Any) -> Any:
+        values = [
+            builder.trunc(value, operand) if value.type != operand else value
+            for value, operand in zip(args, operands)
+        ]
+        kind = ir.FunctionType(result, operands)
+        asm = ir.InlineAsm(kind, row.ptx, row.constraints, side_effect=row.memory)
+        found = builder.call(asm, values)
+        if row.result is None:
+            return context.get_dummy_value()
+        return builder.zext(found, _I64) if result in (ir.IntType(16), ir.IntType(32)) else found
+
+    return lower
+
+
+globals().update(primitives(_frontend, _lower))
+
+
+# --- arrays ---------------------------------------------------------------------------------------
 
 
 @intrinsic

@@ -171,6 +171,8 @@ _OTHERS: Dict[str, Callable[..., Any]] = {
     "prefetch": lambda at: None,
     "cvt_f32_f16": lambda bits: np.float32(np.uint16(bits).view(np.float16)),
     "cvt_f16_f32": lambda value: int(np.float16(value).view(np.uint16)),
+    "meet_128": lambda barrier: _vote(128, False),
+    "any_128": lambda barrier, vote: _vote(128, bool(vote)),
     "clock": time.monotonic_ns,
     "trap": _trap,
 }
@@ -437,8 +439,8 @@ def vote_block(vote: bool) -> bool:
     return bool(_thread().syncthreads_or(1 if vote else 0))
 
 
-class _Warp:
-    """Where the threads of a warp meet, and whether one of them has said yes."""
+class _Group:
+    """Where the threads of a warp or a warpgroup meet, and whether one of them has said yes."""
 
     def __init__(self, threads: int) -> None:
         self._changed = threading.Condition()
@@ -464,13 +466,18 @@ class _Warp:
 _making = threading.Lock()
 
 
-def vote_warp(vote: bool) -> bool:
-    me, first = _thread(), block_thread() & -32
+def _vote(most: int, vote: bool) -> bool:
+    """Of the group of up to `most` threads that the calling one is in."""
+    me, first = _thread(), block_thread() & -most
     with _making:
-        warps = vars(me._manager).setdefault("nvshmemrs_warps", {})
-        if first not in warps:
-            warps[first] = _Warp(min(32, block_threads() - first))
-    return bool(warps[first].meet(vote))
+        groups = vars(me._manager).setdefault("nvshmemrs_groups", {})
+        if (most, first) not in groups:
+            groups[most, first] = _Group(min(most, block_threads() - first))
+    return bool(groups[most, first].meet(vote))
+
+
+def vote_warp(vote: bool) -> bool:
+    return _vote(32, vote)
 
 
 def sync_warp() -> None:

@@ -19,21 +19,11 @@ from numba_cuda_mlir.lowering_utilities import memref_data_pointer, memref_descr
 from numba_cuda_mlir.numba_cuda import types
 from numba_cuda_mlir.numba_cuda.core.errors import TypingError
 
-from ...direct import ComparisonType
-from ...rma import SignalOp
-from .._dtypes import KINDS
-from .._typed import Elements, Frontend, checks, functions, threads
-from ..primitives import TABLE, Primitive
+from .._constants import *  # noqa: F403
+from .._typed import Elements, Frontend, checks, functions, primitives, threads
+from ..primitives import Primitive
 from ._launch import SYMBOL
 
-CMP_EQ, CMP_NE, CMP_GT, CMP_LE, CMP_LT, CMP_GE = (
-    int(ComparisonType[name])
-    for name in ("CMP_EQ", "CMP_NE", "CMP_GT", "CMP_LE", "CMP_LT", "CMP_GE")
-)
-SIGNAL_SET, SIGNAL_ADD = int(SignalOp.SIGNAL_SET), int(SignalOp.SIGNAL_ADD)
-KIND_F16, KIND_F32, KIND_F64 = (KINDS[name] for name in ("float16", "float32", "float64"))
-
-_TYPES = {"f32": types.float32, "f64": types.float64}
 _REGISTERS = {
     "u8": lambda: T.i32(),
     "u16": lambda: T.i16(),
@@ -86,43 +76,26 @@ globals().update(functions(_frontend))
 # --- the table ------------------------------------------------------------------------------------
 
 
-def _emit(row: Primitive) -> Any:
-    """A row as a function of Numba's. Integers are int64 in Numba, whatever their size."""
-    kinds = [_TYPES.get(kind, types.int64) for kind in row.arguments]
-    signature = (types.void if row.result is None else _TYPES.get(row.result, types.int64))(*kinds)
+def _lower(row: Primitive, kinds: Any) -> Any:
+    """The code of a row."""
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
         values = []
         for var, kind, name in zip(args, kinds, row.arguments):
-            value = _given(builder, var, kind)
-            register = _REGISTERS[name]()
-            values.append(value if name in _TYPES else _resized(value, register))
+            value, register = _given(builder, var, kind), _REGISTERS[name]()
+            values.append(_resized(value, register) if kind == types.int64 else value)
         result = None if row.result is None else _REGISTERS[row.result]()
         found = llvm.inline_asm(
             result, values, row.ptx, row.constraints, has_side_effects=row.memory
         )
-        if result is not None and row.result not in _TYPES:
+        if isinstance(result, ir.IntegerType):
             found = _resized(found, T.i64())
         builder.store_var(target, None if result is None else found)
 
-    def none(typingctx: Any) -> Any:
-        return signature, lower
-
-    def one(typingctx: Any, a: Any) -> Any:
-        return signature, lower
-
-    def two(typingctx: Any, a: Any, b: Any) -> Any:
-        return signature, lower
-
-    def three(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
-        return signature, lower
-
-    function: Any = (none, one, two, three)[len(row.arguments)]
-    function.__name__ = function.__qualname__ = row.name
-    return intrinsic(function)
+    return lower
 
 
-globals().update((name, _emit(row)) for name, row in TABLE.items())
+globals().update(primitives(_frontend, _lower))
 
 
 # --- arrays and their elements --------------------------------------------------------------------

@@ -1,0 +1,132 @@
+"""Kernels of Numba's simulator in a job that is checked: `numba_checked.py SCENARIO`, with 2 PEs.
+
+`right` does all there is, in order; the others forget something, which the checker finds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ.update(NUMBA_ENABLE_CUDASIM="1", NVSHMEMRS_MEMORY="host")
+
+import numpy as np
+from numba import cuda
+
+import nvshmemrs.core as nvshmem
+import nvshmemrs.core.device.numba as shmem
+
+SET, ADD = nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD
+GE = nvshmem.ComparisonType.CMP_GE
+N = 40
+
+
+@cuda.jit
+def passes_on(inbox, mine, arrived, sums, waits, turns):
+    """Puts with a signal to the right, and adds up what came from the left, `turns` times."""
+    me, n = shmem.my_pe(), shmem.n_pes()
+    for turn in range(1, turns + 1):
+        shmem.put_signal_block(inbox, mine, arrived, turn, SET, (me + 1) % n)
+        if cuda.threadIdx.x == 0:
+            if waits:
+                shmem.signal_wait(arrived, GE, turn)
+            for i in range(inbox.size):
+                sums[turn - 1] += inbox[i]
+        shmem.barrier_all_block()
+
+
+@cuda.jit
+def flags(inbox, flag, seen, fences):
+    """A put, then a flag of its own; the other PE reads after the flag."""
+    other = 1 - shmem.my_pe()
+    shmem.put(inbox[1:], inbox[:1], other)
+    if fences:
+        shmem.fence()
+    shmem.p(flag, 1, other)
+    shmem.wait_until(flag, GE, 1)
+    seen[0] = inbox[1]
+
+
+@cuda.jit
+def fills_early(inbox, mine, meets):
+    """Fills again what the other PE may not have got yet."""
+    shmem.get(inbox, mine, 1 - shmem.my_pe())
+    if meets:
+        shmem.barrier_all()
+    mine[0] = 7
+
+
+@cuda.jit
+def everything(x, y, word, team, answers):
+    """All kinds of functions, each in order."""
+    me, n = shmem.my_pe(), shmem.n_pes()
+    right = (me + 1) % n
+    shmem.iput(x, y, 2, 1, 4, right)
+    shmem.barrier_all()
+    answers[0] = x[0] + x[2]
+    shmem.barrier_all()
+    shmem.p(x, 5, right)
+    shmem.quiet()
+    shmem.barrier_all()
+    answers[1] = shmem.g(x, me) + x[0]
+    shmem.atomic_add(word, 2, right)
+    answers[2] = shmem.atomic_fetch_add(word, 1, right)
+    shmem.wait_until_all(word[:1], GE, 3)
+    shmem.signal_op(word[1:], 1, ADD, right)
+    shmem.wait_until_any(word[1:], GE, 1)
+    shmem.barrier_all()
+    answers[3] = shmem.atomic_fetch(word, right)
+    answers[4] = shmem.team_n_pes(team) * 10 + shmem.team_my_pe(team)
+    shmem.broadcast(team, x, y, 1)
+    answers[5] = x[1]
+    shmem.fcollect(team, x, y[:4])
+    shmem.reduce(team, x[8:12], y[:4], "sum")
+    answers[6] = x[8]
+    shmem.alltoall(team, x, y[:8])
+    shmem.reducescatter(team, x[8:10], y[:4], "max")
+    answers[7] = shmem.get_peer_array(y, right)[0]
+    shmem.barrier_all()
+
+
+def main() -> None:
+    scenario = sys.argv[1]
+    nvshmem.init()
+    me, n = nvshmem.my_pe(), nvshmem.n_pes()
+    inbox, mine = nvshmem.array(N), nvshmem.array(N)
+    arrived, word = nvshmem.array(1, "uint64"), nvshmem.array(2, "int64")
+    mine[:] = np.arange(N) + me
+    sums = np.zeros(3)
+    nvshmem.barrier_all()
+    if scenario in ("right", "waits"):
+        passes_on[1, 4](inbox, mine, arrived, sums, scenario == "right", 3)
+        if scenario == "right":
+            assert (sums == N * (N - 1) / 2 + N * ((me - 1) % n)).all(), sums
+    nvshmem.barrier_all()
+    if scenario in ("right", "fence"):
+        seen = np.zeros(1)
+        flags[1, 1](inbox, word[:1], seen, scenario == "right")
+        nvshmem.barrier_all()
+        word[:] = 0
+    nvshmem.barrier_all()
+    if scenario in ("right", "early"):
+        fills_early[1, 1](inbox, mine, scenario == "right")
+    if scenario == "right":
+        x, y = nvshmem.array(16, "int32"), nvshmem.array(16, "int32")
+        y[:] = np.arange(16) + 100 * me
+        nvshmem.barrier_all()
+        answers = np.zeros(8, "int64")
+        everything[1, 1](x, y, word, 0, answers)
+        left = 100 * ((me - 1) % n)
+        wanted = [2 * left + 1, 10, 2, 3, 10 * n + me, 101, 100, 100 * ((me + 1) % n)]
+        assert list(answers) == wanted, (list(answers), wanted)
+        for array in (x, y):
+            nvshmem.free_array(array)
+    nvshmem.barrier_all()
+    for array in (inbox, mine, arrived, word):
+        nvshmem.free_array(array)
+    print(f"numba ok: {scenario}, PE {me}", flush=True)
+    nvshmem.finalize()
+
+
+if __name__ == "__main__":
+    main()

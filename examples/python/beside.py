@@ -1,0 +1,153 @@
+"""What the examples with kernels share: NCCL beside them, times, and ``--plot FILE``.
+
+NCCL is that of torch, on GPUs. Where it cannot be, PE 0 says that it is left out, and why.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import statistics
+import sys
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+import numpy as np
+
+import nvshmemrs.core as nvshmem
+
+
+def plot_file() -> str:
+    """The file of ``--plot FILE``, which is taken out of the arguments; "" if there is none."""
+    if "--plot" not in sys.argv:
+        return ""
+    at = sys.argv.index("--plot")
+    if at + 1 == len(sys.argv):
+        raise SystemExit("--plot: say which file, such as result.png")
+    _, file = sys.argv[at : at + 2]
+    del sys.argv[at : at + 2]
+    return file
+
+
+class Peer(NamedTuple):
+    """torch, and its group of all PEs over NCCL."""
+
+    torch: Any
+    dist: Any
+
+
+def left_out(why: str) -> None:
+    """PE 0 says that NCCL is not beside the example."""
+    if nvshmem.my_pe() == 0:
+        print(f"NCCL is left out: {why}", flush=True)
+
+
+def join_nccl(least: int = 1) -> Optional[Peer]:
+    """torch.distributed over NCCL, on a port that PE 0 picks; None if there are fewer than `least`
+    PEs or there is no torch, which is said. NVLink multicast stays off. Every PE calls, after init.
+    """
+    me, n = int(nvshmem.my_pe()), int(nvshmem.n_pes())
+    if n < least:
+        left_out(f"it takes {least} PEs")
+        return None
+    os.environ["NCCL_NVLS_ENABLE"] = "0"
+    os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
+    try:
+        torch: Any = importlib.import_module("torch")
+        dist: Any = importlib.import_module("torch.distributed")
+    except ImportError as error:
+        left_out(str(error))
+        return None
+    word = np.zeros(8, np.uint8)
+    port = nvshmem.buffer(8)
+    if me == 0:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            word.view(np.int64)[0] = probe.getsockname()[1]
+        port.copy_from(word)
+    nvshmem.barrier_all()
+    if me != 0:
+        nvshmem.get(port, port, 0)
+        port.copy_to(word)
+    nvshmem.barrier_all()
+    nvshmem.free(port)
+    gpu = torch.device("cuda", torch.cuda.current_device())
+    address = f"tcp://127.0.0.1:{int(word.view(np.int64)[0])}"
+    dist.init_process_group("nccl", init_method=address, rank=me, world_size=n, device_id=gpu)
+    return Peer(torch, dist)
+
+
+def time_of(peer: Peer, call: Callable[[], object], rounds: int = 9, calls: int = 10) -> float:
+    """Microseconds of a call on torch's stream: the median of some rounds, of the slowest PE."""
+    torch, times = peer.torch, []
+    for turn in range(rounds + 2):
+        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        nvshmem.barrier_all()
+        first.record()
+        for _ in range(calls):
+            call()
+        last.record()
+        torch.cuda.synchronize()
+        if turn >= 2:
+            times.append(first.elapsed_time(last) * 1e3 / calls)
+    slowest = torch.tensor([statistics.median(times)], device="cuda", dtype=torch.float64)
+    peer.dist.all_reduce(slowest, op=peer.dist.ReduceOp.MAX)
+    return float(slowest.item())
+
+
+def compare(
+    peer: Peer, work: str, ours: Callable[[], object], name: str, theirs: Callable[[], object]
+) -> Dict[str, float]:
+    """Measures ours and the peer's, which is called `name`; PE 0 prints both, in the form that
+    ``run-gpu-bench --python-kernels`` reads. The group ends. Microseconds by name, for `plot`.
+    """
+    times = {"nvshmemrs": time_of(peer, ours), name: time_of(peer, theirs)}
+    mine, other = times.values()
+    if nvshmem.my_pe() == 0:
+        print(f"{work}: nvshmemrs {mine:.1f} us, {name} {other:.1f} us ({mine / other:.2f}x)", flush=True)
+    peer.dist.destroy_process_group()
+    return times
+
+
+def exchange(peer: Peer, sends: Dict[int, Any], receives: Dict[int, Any]) -> None:
+    """Sends tensors to ranks and receives others from ranks, by NCCL, all at once."""
+    dist = peer.dist
+    made = [dist.P2POp(dist.isend, tensor, rank) for rank, tensor in sends.items()]
+    made += [dist.P2POp(dist.irecv, tensor, rank) for rank, tensor in receives.items()]
+    for request in dist.batch_isend_irecv(made):
+        request.wait()
+
+
+def plot(
+    file: str, title: str, found: Any, plain: Any, times: Optional[Dict[str, float]] = None
+) -> None:
+    """Draws numbers of the kernels over those of a plain computation, by matplotlib: right ones lie
+    on the line. `times`: microseconds by name, beside them. Only if there is a `file`, and on PE 0.
+    """
+    if not file or nvshmem.my_pe():
+        return
+    matplotlib: Any = importlib.import_module("matplotlib")
+    matplotlib.use("Agg")
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
+    found, plain = (np.asarray(x, np.float32).ravel() for x in (found, plain))
+    some = slice(None, None, max(1, found.size // 4000))
+    figure, axes = pyplot.subplots(
+        1, 2 if times else 1, figsize=(10 if times else 5, 5), squeeze=False
+    )
+    left = axes[0][0]
+    low, high = float(plain.min()), float(plain.max())
+    left.plot([low, high], [low, high], color="0.7", zorder=0)
+    left.plot(plain[some], found[some], ".", markersize=3)
+    left.set_xlabel("plain computation")
+    left.set_ylabel(f"kernels, {nvshmem.n_pes()} PEs")
+    left.set_title(title)
+    if times:
+        right = axes[0][1]
+        bars = right.bar(list(times), list(times.values()), color=["C0", "C1"])
+        right.bar_label(bars, fmt="%.0f")
+        right.set_ylabel("microseconds")
+    figure.tight_layout()
+    figure.savefig(file)
+    pyplot.close(figure)
+    print(f"drawn: {file}")

@@ -1,0 +1,149 @@
+"""run-gpu-bench --python-kernels: kernels of Numba, Triton and CuTe, and the examples with them, beside NCCL and torch's symmetric memory.
+
+Each program is started here in turn, with a GPU for each of 2 PEs; with one GPU, one PE runs what one can. A peer that an example or a
+bench has in its own process is measured there, NCCL's send and recv by torch_peer.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Callable
+
+from rows import met, wanted_words
+
+BENCH, EXAMPLES = "share/nvshmemrs/bench", "examples/python"
+NUMBA, TRITON = ("numba_cuda", "cupy"), ("torch", "triton")
+# Our programs by the names of their sides, with the folder that one takes, and what must be importable for each.
+PROGRAMS = {
+    "ours-numba": ([f"{BENCH}/numba_kernels.py"], NUMBA),
+    "ours-triton": ([f"{BENCH}/triton_bench.py"], TRITON),
+    "ours-ring": ([f"{EXAMPLES}/numba_ring.py"], NUMBA),
+    "ours-heat": ([f"{EXAMPLES}/numba_heat.py"], NUMBA),
+    "ours-gemm": ([f"{EXAMPLES}/triton_gemm_all_reduce.py"], TRITON),
+    "ours-moe": ([f"{EXAMPLES}/triton_moe.py"], TRITON),
+    "ours-attention": ([f"{EXAMPLES}/triton_attention.py"], TRITON),
+    "ours-cute": (["examples/cute/ring_launch.py", "share/nvshmemrs/cute"], ("cuda.core",)),
+}
+# What one GPU leaves out, in words.
+LEFT_OUT = "signals, barriers, puts to another PE and all-reduces, and the peers' sides of these: they take 2 GPUs"
+# What an example says of its time.
+SAID = re.compile(r"^(?P<work>.+): nvshmemrs (?P<ours>[\d.]+) us, (?P<peer>.+) (?P<theirs>[\d.]+) us \([\d.]+x\)$")
+# What the examples may be of the peer's time.
+SHARES = {"ours-gemm": 0.9}
+
+
+def rows_of(side: str, lines: list[dict], words: list[str]) -> list[dict]:
+    """The rows that a program told."""
+    rows = [line for line in lines if "row" in line]
+    for found in filter(None, map(SAID.match, words)):
+        peer = [found["peer"], float(found["theirs"])]
+        line = {"row": found["work"], "value": float(found["ours"]), "unit": "us", "peer": peer, "share": SHARES.get(side)}
+        rows.append(line)
+    return rows
+
+
+def cells(line: dict, nccl: dict[str, float]) -> tuple[list[str], float | None]:
+    """A row of the table, and our time as a share of the peer's."""
+    value, unit, peer = line["value"], line["unit"], line.get("peer")
+    key = line.get("against") or ""
+    if not peer and key in nccl:
+        us = nccl[key]
+        peer = ["NCCL's send and recv", int(key.split()[1]) / us / 1e3 if unit == "GB/s" else us]
+    wanted = {name: line.get(name) for name in ("most", "least", "share")}
+    ratio = value / peer[1] if peer else None
+    judged = met(value, peer[1] if peer else None, **wanted)
+    found = [f"{line['row']}, {unit}", f"{value:.2f}", f"{peer[1]:.2f}" if peer else "", peer[0] if peer else "", f"{ratio:.2f}" if ratio else ""]
+    found += [wanted_words(**wanted).replace("wanted: ", ""), judged]
+    return found, ratio if unit != "GB/s" or not ratio else 1 / ratio
+
+
+def picture(shares: list[tuple[str, str, float]], file: Path) -> str:
+    """Draws our times as shares of the peers'."""
+    if not shares:
+        return "no picture: no peer was measured"
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        return "no picture: matplotlib is not there"
+    figure, axis = pyplot.subplots(figsize=(9, 1 + 0.32 * len(shares)))
+    names = [f"{work} / {peer}" for work, peer, _ in shares]
+    bars = axis.barh(names, [share for *_, share in shares], color=["C0" if share <= 1 else "C3" for *_, share in shares])
+    axis.bar_label(bars, fmt="%.2f", fontsize=7)
+    axis.axvline(1, color="black", linewidth=1)
+    axis.invert_yaxis()
+    axis.tick_params(labelsize=7)
+    axis.set(xscale="log", xlabel="our time as a share of the peer's; for rates, the peer's rate as a share of ours")
+    figure.tight_layout()
+    figure.savefig(file, dpi=110)
+    return f"the picture is {file}"
+
+
+def imports(python: str, env: dict[str, str]) -> list[dict]:
+    """What importing each module takes over its language."""
+    import import_time
+
+    rows = []
+    for name in import_time.LANGUAGES:
+        found = import_time.seconds(name, python, env)
+        if isinstance(found, str):
+            print(f"import of core.device.{name}: not measured: {found}")
+        else:
+            rows.append({"row": f"import of core.device.{name} over its language's", "value": found[1], "unit": "s", "most": import_time.MOST})
+    return rows
+
+
+def lacks(python: str, *modules: str) -> str:
+    """Why modules cannot be imported; nothing if they can."""
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    done = subprocess.run([python, "-c", code, *modules], capture_output=True, text=True)
+    return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1] if done.returncode else ""
+
+
+def python_kernels(
+    args: argparse.Namespace, gpus: int, machine: dict, out: Path, env: dict[str, str], run: Callable, figures: Callable, table: Callable
+) -> int:
+    """Measures, and prints the table. Exit status as run-gpu-bench's."""
+    n = min(2, gpus)
+    if n == 1:
+        print(f"1 GPU: left out are {LEFT_OUT}")
+    rows, nccl, broken = imports(args.python, env), {}, []
+    args.limit = max(args.limit, 300)  # kernels are compiled first
+    with tempfile.TemporaryDirectory() as work:
+        for side in ["nccl-pairs"] * (n > 1) + list(PROGRAMS):
+            why = lacks(args.python, *(PROGRAMS[side][1] if side in PROGRAMS else ("torch",)))
+            if why:
+                print(f"{side}: not measured: {args.python}: {why}")
+                continue
+            start = time.monotonic()
+            words: list[str] = []
+            lines, why = run(side, n, args, "", Path(work), words)
+            rows += rows_of(side, lines, words)
+            if side == "nccl-pairs":
+                nccl = {f"{op} {size}": case["median"] for (_, op, size), case in figures(lines).items()}
+            if why:
+                broken.append(side)
+            print(f"{n} PEs, {side}: {time.monotonic() - start:.1f} s{'; FAILED: ' + why if why else ''}", flush=True)
+    told = [cells(line, nccl) for line in rows]
+    head = ["work", "nvshmemrs", "peer", "which", "ratio", "wanted", ""]
+    table(f"kernels in Python, {n} PE{'s' if n > 1 else ''}", head, [row for row, _ in told])
+    print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row, _ in told:
+        print("| " + " | ".join(row) + " |")
+    for line in rows:
+        if line.get("note"):
+            print(f"{line['row']}: {line['note']}")
+    file = out / "gpu-bench-python.json"
+    document = {"machine": machine, "n": n, "left out": LEFT_OUT if n == 1 else "", "nccl": nccl, "failed": broken, "rows": rows}
+    file.write_text(json.dumps(document, indent=1) + "\n")
+    drawn = picture([(row[0], row[3], share) for row, share in told if share], out / "gpu-bench-python.png")
+    print(f"\nthe figures are {file}; {drawn}")
+    return 1 if any(side.startswith("ours") for side in broken) else 0
