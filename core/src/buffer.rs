@@ -201,7 +201,7 @@ pub struct LocalDest<'a> {
     borrow: PhantomData<&'a mut [u8]>,
 }
 
-impl LocalDest<'_> {
+impl<'a> LocalDest<'a> {
     /// Memory that the caller vouches for.
     ///
     /// # Safety
@@ -218,7 +218,7 @@ impl LocalDest<'_> {
     }
 
     /// The `bytes` bytes from byte `start` on.
-    pub(crate) fn part(&mut self, start: usize, bytes: usize) -> LocalDest<'_> {
+    pub(crate) fn part(&self, start: usize, bytes: usize) -> LocalDest<'a> {
         assert!(
             start <= self.bytes() && bytes <= self.bytes() - start,
             "a part outside the destination"

@@ -102,6 +102,15 @@ impl Dtype {
         }
     }
 
+    /// Whether its elements are whole numbers, which may be combined in any order.
+    pub(crate) fn is_integer(self) -> bool {
+        use Dtype::{Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64};
+        matches!(
+            self,
+            Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64
+        )
+    }
+
     /// The number that an element with these bits is, for messages.
     pub(crate) fn number(self, bits: u64) -> String {
         match self {

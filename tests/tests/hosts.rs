@@ -245,6 +245,32 @@ fn hosts_that_disagree_are_named() {
     assert!(!secret.stderr.contains("another"), "{}", secret.describe());
 }
 
+/// What one PE cannot go on with, because of its environment, is an error of all, which names it.
+#[test]
+fn a_pe_that_cannot_begin_is_named_on_the_others() {
+    for (name, value, why) in [
+        ("NVSHMEMRS_MEMORY", "paper", "NVSHMEMRS_MEMORY"),
+        ("NVSHMEM_SYMMETRIC_SIZE", "much", "NVSHMEM_SYMMETRIC_SIZE"),
+        ("NVSHMEMRS_INIT_TIMEOUT", "never", "NVSHMEMRS_INIT_TIMEOUT"),
+    ] {
+        let hosts = [
+            host("alpha", 1),
+            Host {
+                env: &[(name, value)],
+                ..host("beta", 1)
+            },
+        ];
+        let output = runs(&mut mpirun(
+            &["--enable-recovery"],
+            &hosts,
+            &conformance("ring", "c"),
+        ));
+        assert_ne!(output.code(), 0, "{}", output.describe());
+        output.assert_stderr("PE 1 on host beta says: ");
+        output.assert_stderr(why);
+    }
+}
+
 /// A plugin that is not there, is none, or is of another version.
 #[test]
 fn plugins_that_do_not_fit_are_named() {

@@ -15,6 +15,7 @@ use crate::job::hosts::Hosts;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
 use crate::job::places::Id;
+use crate::job::published::Limit;
 use crate::job::{block, forming, interrupt, machine};
 use crate::operation::Operation;
 use crate::runtime::Resolved;
@@ -49,6 +50,9 @@ pub(super) struct Called<'a> {
     /// Where the PEs meet if all are on one host; `None` to agree on a place.
     pub(super) key: Option<Key>,
 }
+
+/// How long init lasts at most for a PE whose own limit makes no sense.
+const USUAL: Duration = Duration::from_secs(60);
 
 /// The magic word of facts.
 const MAGIC: [u8; 8] = *b"nvshmRSh";
@@ -208,13 +212,13 @@ fn troubled(all: &[Facts]) -> Option<Error> {
 struct Step<'a> {
     how: &'a str,
     me: Pe,
-    attr: &'a Resolved,
+    limit: (Duration, Limit),
     until: Instant,
 }
 
 impl Step<'_> {
     fn late(&self, what: &str) -> Error {
-        let (deadline, limit) = self.attr.init_timeout;
+        let (deadline, limit) = self.limit;
         Error::Bootstrap(format!(
             "after {deadline:.1?} ({}) this PE could not {what} (told by {})",
             limit.name(),
@@ -250,7 +254,7 @@ impl Step<'_> {
                 return Err(Error::Interrupted {
                     operation: Operation::Init.name(),
                     me: self.me,
-                    waited: self.attr.init_timeout.0.saturating_sub(left),
+                    waited: self.limit.0.saturating_sub(left),
                     detail: format!("it waits to {what}"),
                 });
             }
@@ -287,12 +291,14 @@ fn part(wire: &mut Table, error: Error) -> Error {
 
 /// Joins a job whose PEs may be on several hosts.
 pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
-    let resolved = attr.resolve()?;
-    let until = Instant::now() + resolved.init_timeout.0;
+    // A PE that cannot go on comes all the same, because the others would wait for it, and says why.
+    let asked = attr.resolve();
+    let limit = attr.init_limit().unwrap_or((USUAL, Limit::InitTimeout));
+    let until = Instant::now() + limit.0;
     let mut step = Step {
         how: called.how,
         me: called.told.map_or(0, |(pe, _)| pe),
-        attr: &resolved,
+        limit,
         until,
     };
     let told = called.told;
@@ -309,39 +315,48 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
     if let Err(error) = check_job(pe, n_pes) {
         return Err(part(&mut wire, error));
     }
-    // What fails on this PE alone is told to all of them, who would wait for it.
-    let origin = transport::of_process(resolved.memory, resolved.device, pe);
+    let able = asked.and_then(|resolved| {
+        let origin = transport::of_process(resolved.memory, resolved.device, pe);
+        let default_heap = match resolved.heap_bytes {
+            None => origin.default_heap(1)?,
+            Some(_) => HEAP_UNIT,
+        };
+        Ok((resolved, default_heap, socket::nonce()?))
+    });
     let here = machine::here();
-    let default_heap = match resolved.heap_bytes {
-        None => origin.default_heap(1),
-        Some(_) => Ok(HEAP_UNIT),
-    };
-    let (default_heap, nonce, trouble) = match (default_heap, socket::nonce()) {
-        (Ok(heap), Ok(nonce)) => (heap, nonce, None),
-        (Err(error), _) | (_, Err(error)) => (0, [0; 32], Some(error)),
-    };
-    let facts = Facts {
+    let mut facts = Facts {
         version: env!("CARGO_PKG_VERSION").into(),
         layout: block::VERSION,
         wire: WIRE,
         host: here.id,
         host_name: here.name,
-        heap: resolved.heap_bytes.unwrap_or(u64::MAX),
-        default_heap,
-        memory: resolved.memory.number(),
-        check: resolved.check.wanted(),
-        nonce,
-        trouble: trouble.as_ref().map(Error::to_string).unwrap_or_default(),
+        heap: u64::MAX,
+        default_heap: 0,
+        memory: 0,
+        check: false,
+        nonce: [0; 32],
+        trouble: String::new(),
     };
+    match &able {
+        Ok((resolved, default_heap, nonce)) => {
+            facts.heap = resolved.heap_bytes.unwrap_or(u64::MAX);
+            facts.default_heap = *default_heap;
+            facts.memory = resolved.memory.number();
+            facts.check = resolved.check.wanted();
+            facts.nonce = *nonce;
+        }
+        Err(error) => facts.trouble = error.to_string(),
+    }
     let (mut wire, said) = step.exchange(wire, facts.bytes().to_vec())?;
     let all: Option<Vec<Facts>> = said.iter().map(|bytes| Facts::read(bytes)).collect();
     let Some(all) = all else {
         let why = "a process of this MPI job does not speak nvshmemrs's protocol, or another version of it";
         return Err(part(&mut wire, Error::Bootstrap(why.into())));
     };
-    if let Some(error) = trouble.or_else(|| troubled(&all)) {
-        return Err(part(&mut wire, error));
-    }
+    let resolved = match (able, troubled(&all)) {
+        (Ok((resolved, ..)), None) => resolved,
+        (Err(error), _) | (Ok(_), Some(error)) => return Err(part(&mut wire, error)),
+    };
     let secret = config::set("NVSHMEMRS_SECRET").unwrap_or_default();
     let facts = Sha256::digest(said.concat());
     let own: Key = Key::new(&[called.identity.as_bytes(), &[0], secret.as_bytes()].concat());

@@ -1,11 +1,15 @@
-//! Broadcast: small ones travel with the meeting; otherwise every member copies from the root.
+//! Broadcast: small ones travel with the meeting; otherwise every member copies from the root, over several hosts in two levels.
 
-use super::{PAYLOAD_BYTES, check_overlap, with_work};
+use super::{PAYLOAD_BYTES, Part, Turn, check_overlap, with_work};
 use crate::operation::Operation;
 use crate::symmetric::{SymSlice, Symmetric};
+use crate::team::Groups;
 use crate::transport::Task;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
+
+/// Over several hosts, the shortest part that goes to a member of its own.
+const LEAST: u64 = 4 << 10;
 
 impl Runtime {
     /// Copies `bytes` bytes from `source` on member `root` (a number in the team) to `dest` on every member, the root included.
@@ -73,12 +77,14 @@ impl Runtime {
             });
         }
         turn.join(Operation::Broadcast, args, &[])?;
-        if writes {
-            let root = turn.pe(root);
-            inner
-                .transport
-                .own()
-                .copy(inner.my_pe, to, root, from, bytes as u64);
+        let whole = Part {
+            from,
+            to,
+            bytes: bytes as u64,
+        };
+        match turn.levels() {
+            Some(levels) => broadcast_over(&turn, &levels, root, whole)?,
+            None => turn.take_part(root, whole),
         }
         turn.meet_again(Operation::Broadcast)?;
         if writes {
@@ -99,4 +105,43 @@ impl Runtime {
         let bytes = source.range().bytes() as usize;
         self.broadcast(team, dest.range(), source.range(), bytes, root)
     }
+}
+
+/// The root sends each part to one member of another host, and these spread them: so no host sends more than the whole. Members of the
+/// root's own host copy from the root.
+fn broadcast_over(turn: &Turn<'_>, levels: &Groups, root: Pe, whole: Part) -> Result<()> {
+    let near = levels.places[root as usize].0;
+    let mut holders: Vec<Pe> = (0..turn.n_pes())
+        .filter(|&member| levels.places[member as usize].0 != near)
+        .collect();
+    // First one of each host, then the next of each.
+    holders.sort_by_key(|&member| levels.places[member as usize].1);
+    holders.truncate(whole.bytes.div_ceil(LEAST) as usize);
+    let each = whole
+        .bytes
+        .div_ceil(holders.len() as u64)
+        .next_multiple_of(64);
+    let mut numbers = vec![None; turn.n_pes() as usize];
+    for (number, &holder) in (0_u64..).zip(&holders) {
+        numbers[holder as usize] = Some(number);
+    }
+    // The part of a member, at its place in `dest`.
+    let part = |member: Pe| {
+        let start = numbers[member as usize].map_or(whole.bytes, |number| number * each);
+        let start = start.min(whole.bytes);
+        Part {
+            from: whole.to + start,
+            to: whole.to + start,
+            bytes: each.min(whole.bytes - start),
+        }
+    };
+    if levels.mine == near {
+        turn.take_part(root, whole);
+    } else {
+        let Part { to, bytes, .. } = part(turn.my_pe());
+        let from = whole.from + (to - whole.to);
+        turn.take_part(root, Part { from, to, bytes });
+    }
+    turn.meet_again(Operation::Broadcast)?;
+    turn.spread_over(levels, Operation::Broadcast, Some(near), &part)
 }

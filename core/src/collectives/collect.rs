@@ -1,6 +1,6 @@
 //! Collect: what every member brings, put together in team order; lengths may differ.
 
-use super::{PAYLOAD_BYTES, check_overlap, with_work};
+use super::{PAYLOAD_BYTES, Part, check_overlap, with_work};
 use crate::buffer::SymRange;
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
@@ -124,24 +124,27 @@ impl Runtime {
             if let Some(done) = turn.moved_by_transport(epoch, operation, args, task) {
                 return done;
             }
+            // What came with the meeting is taken first: the next one may overwrite it.
             let mut at = dest.offset();
+            let mut parts = Vec::with_capacity(sources.len());
             for (member, source) in (0..).zip(&sources) {
-                let length = source.bytes() as usize;
+                let (length, mut bytes) = (source.bytes() as usize, source.bytes());
                 if length <= SMALL {
                     let words = &mut words[..length.div_ceil(8)];
                     turn.payload_from(member, epoch, HEAD, words);
                     inner.store_words(at, words, length)?;
-                } else {
-                    let (pe, from) = (turn.pe(member), source.offset());
-                    inner
-                        .transport
-                        .own()
-                        .copy(inner.my_pe, at, pe, from, source.bytes());
+                    bytes = 0;
                 }
+                parts.push(Part {
+                    from: source.offset(),
+                    to: at,
+                    bytes,
+                });
                 at += source.bytes();
             }
-            if sources.iter().any(|source| source.bytes() as usize > SMALL) {
-                turn.meet_again(Operation::Collect)?;
+            if parts.iter().any(|part| part.bytes > 0) {
+                turn.spread(operation, &|member| parts[member as usize])?;
+                turn.meet_again(operation)?;
             }
             turn.writes(dest);
             Ok(())

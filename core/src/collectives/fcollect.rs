@@ -1,6 +1,6 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
-use super::{PAYLOAD_BYTES, Turn, check_overlap, times, with_work};
+use super::{PAYLOAD_BYTES, Part, Turn, check_overlap, times, with_work};
 use crate::buffer::SymRange;
 use crate::operation::{IN_PLACE, Operation};
 use crate::symmetric::{SymSlice, Symmetric};
@@ -73,19 +73,12 @@ impl Runtime {
             });
         }
         turn.join(Operation::Fcollect, args, &[])?;
-        // Each member begins with itself and goes on to the right, so that they do not all read from one.
-        for step in 0..turn.n_pes() {
-            let member = (me + step) % turn.n_pes();
-            if member != me || !in_place {
-                let at = to + (member as usize * bytes) as u64;
-                let from = if in_place { at } else { from };
-                let pe = turn.pe(member);
-                inner
-                    .transport
-                    .own()
-                    .copy(inner.my_pe, at, pe, from, bytes as u64);
-            }
-        }
+        turn.spread(Operation::Fcollect, &|member| {
+            let to = to + (member as usize * bytes) as u64;
+            let from = if in_place { to } else { from };
+            let bytes = bytes as u64;
+            Part { from, to, bytes }
+        })?;
         turn.meet_again(Operation::Fcollect)?;
         written(&turn);
         Ok(())

@@ -35,21 +35,15 @@ impl Turn<'_> {
     /// What this member has to send in an epoch, if it is the one of its host that does.
     #[inline(always)]
     pub(super) fn relay(&self, epoch: u64) -> Option<Box<Relay<'_>>> {
-        match self.inner.control.far() {
-            None => None,
-            // Nobody of another host is to be told.
-            Some(far) if self.team.is_on_one_host(far.hosts()) => None,
-            Some(far) => self.relay_over(far, epoch),
-        }
+        let groups = self.levels()?;
+        self.relay_over(groups, epoch)
     }
 
     #[cold]
-    fn relay_over<'a>(&'a self, far: &'a Far, epoch: u64) -> Option<Box<Relay<'a>>> {
-        let (team, hosts) = (self.team, far.hosts());
-        let make = || Groups::new(&self.members(), hosts);
-        let groups = self.inner.grouped.of(team.index, team.handle(), make);
+    fn relay_over(&self, groups: Arc<Groups>, epoch: u64) -> Option<Box<Relay<'_>>> {
+        let far = self.inner.control.far()?;
         let first = groups.groups[groups.mine].members.first() == Some(&self.my_pe());
-        (first && groups.groups.len() > 1).then(|| {
+        first.then(|| {
             Box::new(Relay {
                 turn: self,
                 far,

@@ -19,12 +19,14 @@ mod fcollect;
 mod fold;
 mod handed;
 mod hosts;
+mod levels;
 mod reduce;
 mod reducescatter;
 mod scan;
 mod work;
 
 use arguments::{check_overlap, times};
+use levels::Part;
 use work::{WORK_WORDS, Work, bytes_of, bytes_of_mut, with_work};
 
 use crate::job::bell::ring_team;

@@ -1,12 +1,13 @@
 //! Reduce (to all): small ones travel with the meeting; otherwise each member combines one part of the elements and writes it to
-//! all.
+//! all, over several hosts in two levels.
 //!
 //! Every element is a left fold over the members in team order, whatever the algorithm, so the result has the same bits on every
 //! member and in every run.
 
 use super::fold::{Kernel, kernel};
 use super::{
-    PAYLOAD_BYTES, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times, with_work,
+    PAYLOAD_BYTES, Part, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times,
+    with_work,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::{Dtype, Element};
@@ -15,8 +16,10 @@ use crate::runtime::Inner;
 use crate::symmetric::{SymSlice, Symmetric};
 
 use crate::operation::{ARGS, Operation};
-use crate::transport::Task;
+use crate::team::Groups;
+use crate::transport::{Task, Wanted};
 use crate::{Error, Pe, Result, Runtime, Team};
+use std::ops::Range;
 
 /// What is reduced, and how: the same on every member.
 #[derive(Clone, Copy)]
@@ -249,54 +252,201 @@ impl Reduction {
         })
     }
 
-    /// Member m combines the m-th part of all sources and writes it to all destinations. In place this is safe because only
-    /// member m reads or writes part m of anybody's buffers.
+    /// Member m combines the m-th part of all sources, and all get it. In place this is safe because only member m reads or writes part m
+    /// of anybody's buffers until all have combined theirs.
     #[inline(never)]
     fn large(&self, inner: &Inner, turn: &Turn<'_>, args: [u64; ARGS]) -> Result<()> {
         turn.join(Operation::Reduce, args, &[])?;
-        let kernel = self.kernel;
-        share(turn, self.count, kernel, |work, at, count| {
-            let bytes = at * kernel.size as u64;
-            let from = self.source.offset() + bytes;
-            kernel.load(inner, turn.pe(0), from, work, count);
-            for member in 1..turn.n_pes() {
-                kernel.fetch(inner, turn.pe(member), from, work, count);
-                (kernel.fold)(work.acc, work.next, count);
-            }
-            let all = (0..turn.n_pes()).map(|member| turn.pe(member));
-            kernel.store(inner, all, self.dest.offset() + bytes, work, count);
-        });
+        if let Some(levels) = turn.levels() {
+            self.over_hosts(turn, &levels)?;
+        } else {
+            let own = self.part(turn.n_pes() as usize, turn.my_pe() as usize);
+            fold_all(
+                turn,
+                self.kernel,
+                self.source.offset(),
+                own,
+                |work, at, count| {
+                    let to = self.dest.offset() + at * self.kernel.size as u64;
+                    let all = (0..turn.n_pes()).map(|member| turn.pe(member));
+                    self.kernel.store(inner, all, to, work, count);
+                },
+            );
+        }
         turn.meet_again(Operation::Reduce)
+    }
+
+    /// As [`large`](Reduction::large), over several hosts: each member writes its part to its own `dest`, and then all get it. What may be
+    /// combined in any order is combined on each host first, where each member has a part of it in its `dest`.
+    #[cold]
+    fn over_hosts(&self, turn: &Turn<'_>, levels: &Groups) -> Result<()> {
+        let (kernel, size, to) = (self.kernel, self.kernel.size as u64, self.dest.offset());
+        let n_pes = turn.n_pes() as usize;
+        let own = self.part(n_pes, turn.my_pe() as usize);
+        let fold = |members: &[Pe], from: u64, elements: Range<usize>| {
+            fold_over(
+                turn,
+                levels,
+                members,
+                kernel,
+                from,
+                elements,
+                &mut |work, at, count| {
+                    let me = std::iter::once(turn.inner.my_pe);
+                    kernel.store(turn.inner, me, to + at * size, work, count);
+                },
+            );
+        };
+        let groups = levels.groups.iter().map(|group| &group.members[..]);
+        let shared = groups.clone().any(|members| members.len() > 1);
+        if shared && kernel.dtype.is_integer() && self.dest.bytes() >= COMBINED {
+            let (mine, number) = levels.places[turn.my_pe() as usize];
+            let near = &levels.groups[mine].members;
+            fold(near, self.source.offset(), self.part(near.len(), number));
+            turn.meet_again(Operation::Reduce)?;
+            let mut at = own.start;
+            while at < own.end {
+                // Who has this element of each host, and where the first of them has no more.
+                let mut end = own.end;
+                let holders: Vec<Pe> = groups
+                    .clone()
+                    .filter_map(|members| {
+                        let part = |number| self.part(members.len(), number);
+                        let number = (0..members.len()).find(|&one| part(one).contains(&at))?;
+                        end = end.min(part(number).end);
+                        Some(members[number])
+                    })
+                    .collect();
+                fold(&holders, to, at..end);
+                at = end;
+            }
+        } else {
+            let all: Vec<Pe> = (0..turn.n_pes()).collect();
+            fold(&all, self.source.offset(), own);
+        }
+        turn.spread_over(levels, Operation::Reduce, None, &|member| {
+            let part = self.part(n_pes, member as usize);
+            let at = to + part.start as u64 * size;
+            let bytes = part.len() as u64 * size;
+            let (from, to) = (at, at);
+            Part { from, to, bytes }
+        })
+    }
+
+    /// One of so many parts of the elements.
+    fn part(&self, parts: usize, number: usize) -> Range<usize> {
+        part_of(self.count, self.kernel, parts, number)
     }
 }
 
-/// Calls `body` for this member's share of `count` elements: with the first element and the number of a piece that fits the buffers.
-pub(super) fn share(
+/// Combines `elements` of what all members have from byte `from` on, in team order, and calls `done` with each piece of the result, which is
+/// in the accumulator: its first element, and how many.
+pub(super) fn fold_all(
     turn: &Turn<'_>,
-    count: usize,
     kernel: &Kernel,
-    body: impl FnMut(&mut Work<'_>, u64, usize),
+    from: u64,
+    elements: Range<usize>,
+    mut done: impl FnMut(&mut Work<'_>, u64, usize),
 ) {
-    // Whole cache lines, so that members do not write into each other's.
-    let line = 64 / kernel.size;
-    let each = count
-        .div_ceil(turn.n_pes() as usize)
-        .next_multiple_of(line.max(1));
-    let start = each.saturating_mul(turn.my_pe() as usize).min(count);
-    pieces(start, (start + each).min(count), kernel, body);
+    let inner = turn.inner;
+    if let Some(levels) = turn.levels() {
+        let all: Vec<Pe> = (0..turn.n_pes()).collect();
+        return fold_over(turn, &levels, &all, kernel, from, elements, &mut done);
+    }
+    pieces(elements, kernel, |work, at, count| {
+        let from = from + at * kernel.size as u64;
+        kernel.load(inner, turn.pe(0), from, work, count);
+        for member in 1..turn.n_pes() {
+            kernel.fetch(inner, turn.pe(member), from, work, count);
+            (kernel.fold)(work.acc, work.next, count);
+        }
+        done(work, at, count);
+    });
 }
 
-/// Calls `body` for elements `start..end`, in pieces that fit the buffers.
+/// Bytes of other hosts' elements that are fetched at a time, and the least and the most of one member.
+const FETCHED: usize = 4 << 20;
+const LEAST: usize = 8 << 10;
+const MOST: usize = 256 << 10;
+
+/// Bytes from which on integers are combined on each host first. It takes a meeting more.
+const COMBINED: u64 = 32 << 10;
+
+/// As [`fold_all`], of these members, over several hosts: what members of other hosts have is fetched ahead, from all of them at the same time.
+fn fold_over(
+    turn: &Turn<'_>,
+    levels: &Groups,
+    members: &[Pe],
+    kernel: &Kernel,
+    from: u64,
+    elements: Range<usize>,
+    done: &mut dyn FnMut(&mut Work<'_>, u64, usize),
+) {
+    let (inner, size) = (turn.inner, kernel.size);
+    let is_near = |member: Pe| levels.places[member as usize].0 == levels.mine;
+    let far: Vec<Pe> = members
+        .iter()
+        .copied()
+        .filter(|&one| !is_near(one))
+        .collect();
+    let bytes = (FETCHED / far.len().max(1))
+        .clamp(LEAST, MOST)
+        .next_multiple_of(64);
+    let most = bytes / size;
+    let mut fetched = vec![0_u64; far.len() * bytes.min(elements.len() * size).div_ceil(8)];
+    for first in elements.clone().step_by(most) {
+        let count = most.min(elements.end - first);
+        let words = (count * size).div_ceil(8);
+        let source = from + (first * size) as u64;
+        let mut wanted = fetched
+            .chunks_mut(words)
+            .zip(&far)
+            .map(|(memory, &member)| Wanted {
+                pe: turn.pe(member),
+                source,
+                dest: LocalDest::from(bytes_of_mut(memory, count * size)),
+            });
+        inner.transport.own().get_all(&mut wanted);
+        pieces(first..first + count, kernel, |work, at, count| {
+            let skip = (at as usize - first) * size / 8;
+            let mut fetched = fetched.chunks(words);
+            for (number, &member) in members.iter().enumerate() {
+                if is_near(member) {
+                    let from = from + at * size as u64;
+                    kernel.fetch(inner, turn.pe(member), from, work, count);
+                } else if let Some(memory) = fetched.next() {
+                    let memory = &memory[skip..][..(count * size).div_ceil(8)];
+                    work.next[..memory.len()].copy_from_slice(memory);
+                }
+                match number {
+                    0 => kernel.start(work, count),
+                    _ => (kernel.fold)(work.acc, work.next, count),
+                }
+            }
+            done(work, at, count);
+        });
+    }
+}
+
+/// One of so many parts of `count` elements.
+pub(super) fn part_of(count: usize, kernel: &Kernel, parts: usize, number: usize) -> Range<usize> {
+    // Whole cache lines, so that members do not write into each other's.
+    let line = 64 / kernel.size;
+    let each = count.div_ceil(parts).next_multiple_of(line.max(1));
+    let start = each.saturating_mul(number).min(count);
+    start..(start + each).min(count)
+}
+
+/// Calls `body` for elements in pieces that fit the buffers: with the first element and the number of each.
 pub(super) fn pieces(
-    start: usize,
-    end: usize,
+    elements: Range<usize>,
     kernel: &Kernel,
     mut body: impl FnMut(&mut Work<'_>, u64, usize),
 ) {
     with_work(WORK_WORDS, |work| {
-        let mut at = start;
-        while at < end {
-            let count = (end - at).min(work.bytes() / kernel.acc_size);
+        let mut at = elements.start;
+        while at < elements.end {
+            let count = (elements.end - at).min(work.bytes() / kernel.acc_size);
             body(work, at as u64, count);
             at += count;
         }

@@ -1,6 +1,6 @@
 //! Reducescatter: every member keeps one part of a reduction.
 
-use super::reduce::{Reduction, check_aligned, check_kernel, pieces};
+use super::reduce::{Reduction, check_aligned, check_kernel, fold_all};
 use super::{PAYLOAD_BYTES, check_overlap, times, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
@@ -85,15 +85,9 @@ impl Runtime {
         }
         turn.join(Operation::Reducescatter, args, &[])?;
         let part = source.offset() + (me as usize * bytes) as u64;
-        pieces(0, count, kernel, |work, at, count| {
-            let offset = at * kernel.size as u64;
-            kernel.load(inner, turn.pe(0), part + offset, work, count);
-            for member in 1..n_pes {
-                kernel.fetch(inner, turn.pe(member), part + offset, work, count);
-                (kernel.fold)(work.acc, work.next, count);
-            }
-            let me = std::iter::once(inner.my_pe);
-            kernel.store(inner, me, dest.offset() + offset, work, count);
+        fold_all(&turn, kernel, part, 0..count, |work, at, count| {
+            let to = dest.offset() + at * kernel.size as u64;
+            kernel.store(inner, std::iter::once(inner.my_pe), to, work, count);
         });
         turn.meet_again(Operation::Reducescatter)?;
         turn.writes(dest);

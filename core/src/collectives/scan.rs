@@ -1,7 +1,7 @@
 //! Inclusive and exclusive scan: member i gets the reduction over the members up to i, or before i.
 
 use super::fold::Kernel;
-use super::reduce::{Reduction, share};
+use super::reduce::{Reduction, part_of, pieces};
 use super::{PAYLOAD_BYTES, Turn, Work, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
@@ -149,7 +149,13 @@ fn scan_large(
 ) -> Result<()> {
     turn.join(operation, args, &[])?;
     let kernel = reduction.kernel;
-    share(turn, reduction.count, kernel, |work, at, count| {
+    let own = part_of(
+        reduction.count,
+        kernel,
+        turn.n_pes() as usize,
+        turn.my_pe() as usize,
+    );
+    pieces(own, kernel, |work, at, count| {
         let bytes = at * kernel.size as u64;
         let (to, from) = (
             reduction.dest.offset() + bytes,

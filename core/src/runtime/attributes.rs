@@ -83,6 +83,17 @@ impl InitAttr {
         SETTINGS.iter().map(value).collect()
     }
 
+    /// How long init may last, and what says so.
+    pub(crate) fn init_limit(&self) -> Result<(Duration, Limit)> {
+        Ok(match self.init_timeout {
+            Some(limit) => (
+                config::limit_from("init_timeout", limit)?,
+                Limit::InitTimeoutOfInit,
+            ),
+            None => (config::init_timeout()?, Limit::InitTimeout),
+        })
+    }
+
     pub(crate) fn resolve(&self) -> Result<Resolved> {
         let memory = match self.memory {
             Some(memory) => memory,
@@ -105,13 +116,6 @@ impl InitAttr {
             Some(limit) => Some((config::limit_from("timeout", limit)?, Limit::TimeoutOfInit)),
             None => config::timeout()?.map(|limit| (limit, Limit::Timeout)),
         };
-        let init_timeout = match self.init_timeout {
-            Some(limit) => (
-                config::limit_from("init_timeout", limit)?,
-                Limit::InitTimeoutOfInit,
-            ),
-            None => (config::init_timeout()?, Limit::InitTimeout),
-        };
         let heap_bytes = match self.heap_bytes {
             Some(0) => return Err(Error::invalid("heap_bytes", 0, "at least 1 byte")),
             Some(bytes) => Some(bytes),
@@ -124,7 +128,7 @@ impl InitAttr {
             device: self.device,
             heap_bytes,
             timeout,
-            init_timeout,
+            init_timeout: self.init_limit()?,
             stop_timeout: config::stop_timeout()?,
             track: config::track()?,
             traffic: config::traffic()?,

@@ -22,12 +22,15 @@ pub(crate) struct Groups {
     pub(crate) groups: Vec<Group>,
     /// The group of this PE.
     pub(crate) mine: usize,
+    /// The group of each member, and its place there.
+    pub(crate) places: Vec<(usize, usize)>,
 }
 
 impl Groups {
     pub(crate) fn new(members: &Members, hosts: &Hosts) -> Groups {
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut groups: Vec<Group> = Vec::new();
+        let mut of_member = Vec::with_capacity(members.n_pes as usize);
         for member in 0..members.n_pes {
             let host = hosts.of(members.pe(member));
             let place = *places.entry(host).or_insert(groups.len());
@@ -35,10 +38,21 @@ impl Groups {
                 let members = Vec::new();
                 groups.push(Group { host, members });
             }
+            of_member.push((place, groups[place].members.len()));
             groups[place].members.push(member);
         }
         let mine = places.get(&hosts.mine()).copied().unwrap_or(0);
-        Groups { groups, mine }
+        Groups {
+            groups,
+            mine,
+            places: of_member,
+        }
+    }
+
+    /// The member of a group that takes there what comes from a member of another one.
+    pub(crate) fn taker(&self, group: usize, from: Pe) -> Pe {
+        let members = &self.groups[group].members;
+        members[self.places[from as usize].1 % members.len()]
     }
 }
 
@@ -75,7 +89,15 @@ mod tests {
         let ids = [1, 2, 1, 3, 2, 1].map(|id| [id; 16]);
         let hosts = Hosts::new(&ids, 4);
         let members = Members::of(vec![5, 4, 2, 1]);
-        let Groups { groups, mine } = Groups::new(&members, &hosts);
+        let all = Groups::new(&members, &hosts);
+        // The second of one host is taken by the second of another.
+        assert_eq!([0, 2].map(|member| all.taker(1, member)), [1, 3]);
+        let Groups {
+            groups,
+            mine,
+            places,
+        } = all;
+        assert_eq!(places, [(0, 0), (1, 0), (0, 1), (1, 1)]);
         let seen: Vec<_> = groups
             .iter()
             .map(|group| (group.host, &group.members[..]))

@@ -14,6 +14,7 @@
 //! | [`remote`] | PEs of several hosts, which wraps either |
 //! | [`check`] | the checker, which wraps another transport |
 //! | [`traffic`] | counts what the program moves, as a wrapper, too |
+//! | [`pass_on`] | methods of those that wrap a transport |
 //! | [`copy`] | the one copy primitive |
 //! | [`device_state`] | what kernels of the program's get |
 //!
@@ -27,6 +28,7 @@ mod hooks;
 pub(crate) mod host;
 pub(crate) mod notes;
 mod origin;
+mod pass_on;
 pub(crate) mod remote;
 mod route;
 pub(crate) mod traffic;
@@ -155,6 +157,29 @@ pub(crate) struct Call {
     pub(crate) at: &'static Location<'static>,
 }
 
+/// Data of a PE that is to come to `dest`.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) pe: Pe,
+    pub(crate) source: u64,
+    pub(crate) dest: LocalDest<'a>,
+}
+
+/// The blocks of a transfer from `source` of a PE; `dest` covers their span.
+fn wanted_blocks<'a>(
+    pe: Pe,
+    source: u64,
+    dest: LocalDest<'a>,
+    transfer: &'a Transfer,
+) -> impl Iterator<Item = Wanted<'a>> {
+    let (_, block, _) = transfer.dest().parts();
+    transfer.blocks().map(move |(to, from)| Wanted {
+        pe,
+        source: source + from,
+        dest: dest.part(to as usize, block as usize),
+    })
+}
+
 /// What a kind of memory does, and whatever wraps one. See the module for what it may take for granted.
 ///
 /// A lane that is [`Lane::Blocking`] means that the operation is done, as its description says, when the call returns.
@@ -226,6 +251,14 @@ pub(crate) trait Transport: Any + Send + Sync {
     /// [`quiet`](Transport::quiet) if `dest` lasts.
     fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()>;
 
+    /// As [`get`](Transport::get), of all that is wanted.
+    fn get_all(&self, call: Call, wanted: &mut dyn Iterator<Item = Wanted<'_>>) -> Result<()> {
+        for Wanted { pe, source, dest } in wanted {
+            self.get(call, pe, source, dest, Nbi::No)?;
+        }
+        Ok(())
+    }
+
     /// As [`put`](Transport::put), of a value of the library's own, of at most 16 bytes.
     fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
         self.put(call, pe, dest, LocalSource::from(value), Nbi::No)
@@ -261,14 +294,10 @@ pub(crate) trait Transport: Any + Send + Sync {
         call: Call,
         pe: Pe,
         source: u64,
-        mut dest: LocalDest<'_>,
+        dest: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        let (_, block, _) = transfer.dest().parts();
-        transfer.blocks().try_for_each(|(to, from)| {
-            let block = dest.part(to as usize, block as usize);
-            self.get(call, pe, source + from, block, Nbi::No)
-        })
+        self.get_all(call, &mut wanted_blocks(pe, source, dest, transfer))
     }
 
     /// A put, then an update of a signal that is seen after the put's data.
@@ -317,7 +346,8 @@ pub(crate) trait Transport: Any + Send + Sync {
         self.quiet(call)
     }
 
-    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: the data of a collective.
+    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: the data of a collective. It is there
+    /// when [`quiet_before_release`](Transport::quiet_before_release) has returned.
     fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()>;
 
     /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's copy at `offset`, zero-extended; what was put before them is

@@ -9,7 +9,7 @@ use super::host::HostTransport;
 use super::remote::RemoteTransport;
 use super::{
     Atomic, Call, Collectives, Found, Lane, Nbi, Notes, Search, SignalUpdate, Streams, Transport,
-    Width,
+    Wanted, Width,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
@@ -476,6 +476,16 @@ impl<'a> Own<'a> {
                 Err(hosts)
             }
             Own::Other(other) => Err(other),
+        }
+    }
+
+    /// See [`Transport::get_all`].
+    pub(crate) fn get_all(self, wanted: &mut dyn Iterator<Item = Wanted<'_>>) {
+        match self.here(|_| false) {
+            Ok(host) => wanted.for_each(|Wanted { pe, source, dest }| host.get(pe, source, dest)),
+            Err(other) => kept(other, |other| {
+                other.get_all(own_call(Operation::Get), wanted)
+            }),
         }
     }
 

@@ -3,16 +3,11 @@
 //!
 //! What the library does for its own ends, as the data of a collective, goes past it and is not counted.
 
-use super::{
-    Atomic, Call, Collectives, DeviceTables, Found, Lane, Nbi, Notes, Owner, Search, SignalUpdate,
-    Streams, Transport, Width,
-};
-use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::job::liveness::Chore;
-use crate::operation::Operation;
+use super::pass_on::pass_on;
+use super::{Atomic, Call, Nbi, SignalUpdate, Transport, Width};
+use crate::buffer::{LocalDest, LocalSource};
 use crate::strides::Transfer;
-use crate::{Error, MemoryKind, Pe, Result};
-use std::any::Any;
+use crate::{Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -97,69 +92,13 @@ fn moved(transfer: &Transfer) -> u64 {
 }
 
 impl Transport for Counted {
-    fn kind(&self) -> MemoryKind {
-        self.below.kind()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.below.page_bytes()
-    }
-
-    fn may_load(&self) -> bool {
-        self.below.may_load()
-    }
-
-    fn takes_machine_memory(&self) -> bool {
-        self.below.takes_machine_memory()
-    }
-
-    fn looks_are_slow(&self) -> bool {
-        self.below.looks_are_slow()
-    }
-
-    fn makers_of_memory(&self) -> &'static str {
-        self.below.makers_of_memory()
-    }
-
-    fn failure(&self) -> Result<()> {
-        self.below.failure()
-    }
-
-    fn keep(&self, error: Error) {
-        self.below.keep(error);
-    }
-
-    fn commit(&self, range: SymRange) -> Result<()> {
-        self.below.commit(range)
-    }
-
-    fn decommit(&self, range: SymRange) {
-        self.below.decommit(range);
-    }
-
-    fn zero(&self, range: SymRange) -> Result<()> {
-        self.below.zero(range)
-    }
-
-    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
-        self.below.check_adopt(buffer, bytes, preferred)
-    }
-
-    fn check_give_back(&self) -> Result<()> {
-        self.below.check_give_back()
-    }
-
-    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.below.adopt(range, buffer, preferred)
-    }
-
-    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.below.give_back(range, buffer, preferred)
-    }
-
-    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        self.below.local_ptr(pe, offset)
-    }
+    pass_on!(self => &*self.below;
+        kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory,
+        failure, keep, commit, decommit, zero, check_adopt, check_give_back, adopt, give_back,
+        local_ptr, read, get_all, write, fence, quiet, quiet_before_release, copy, load, notes,
+        progress, owned_by, collectives, device_tables, search, streams, drain, leave, hang_up,
+        chore, device, about, mapping
+    );
 
     fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
         self.traffic.with(pe).puts.add(source.bytes() as u64);
@@ -239,120 +178,14 @@ impl Transport for Counted {
         self.below.signal(call, pe, update)
     }
 
-    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
-        self.below.read(call, me, source, dest)
-    }
-
-    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
-        self.below.write(call, me, dest, source)
-    }
-
-    fn fence(&self, lane: Lane) -> Result<()> {
-        self.below.fence(lane)
-    }
-
-    fn quiet(&self, call: Call) -> Result<()> {
-        self.below.quiet(call)
-    }
-
-    fn quiet_before_release(&self, call: Call) -> Result<()> {
-        self.below.quiet_before_release(call)
-    }
-
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
-        self.below.copy(to, dest, from, source, bytes)
-    }
-
-    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
-        self.below.load(called, offset, bytes)
-    }
-
     fn wrapped(&self) -> Option<&dyn Transport> {
         Some(self.below.wrapped().unwrap_or(&*self.below))
-    }
-
-    fn notes(&self) -> Option<&dyn Notes> {
-        self.below.notes()
-    }
-
-    fn progress(&self) {
-        self.below.progress();
-    }
-
-    fn owned_by(&self, owner: Box<dyn Owner>) {
-        self.below.owned_by(owner);
-    }
-
-    fn collectives(&self) -> Option<&dyn Collectives> {
-        self.below.collectives()
-    }
-
-    fn device_tables(&self) -> Option<&dyn DeviceTables> {
-        self.below.device_tables()
-    }
-
-    fn search(&self, lane: Lane, search: &Search<'_>) -> Option<Result<Found>> {
-        self.below.search(lane, search)
-    }
-
-    fn streams(&self) -> Option<&dyn Streams> {
-        self.below.streams()
-    }
-
-    fn drain(&self) -> Result<()> {
-        self.below.drain()
-    }
-
-    fn leave(&self, gone: bool) -> Option<String> {
-        self.below.leave(gone)
-    }
-
-    fn chore(&self) -> Option<Chore> {
-        self.below.chore()
-    }
-
-    fn device(&self) -> Option<i32> {
-        self.below.device()
-    }
-
-    fn about(&self) -> Option<String> {
-        self.below.about()
-    }
-
-    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.below.mapping()
-    }
-
-    fn hang_up(&self, finalized: bool) {
-        self.below.hang_up(finalized);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
-
-    /// The methods of a block that begins with `head`.
-    fn methods<'a>(text: &'a str, head: &str) -> BTreeSet<&'a str> {
-        let block = text.split_once(head).unwrap().1;
-        let block = block.split_once("\n}\n").unwrap().0;
-        let heads = block
-            .lines()
-            .filter_map(|line| line.strip_prefix("    fn "));
-        heads
-            .filter_map(|head| Some(head.split_once('(')?.0))
-            .collect()
-    }
-
-    /// A method that is left out would do what it does by default, whatever the transport below does.
-    #[test]
-    fn every_method_of_a_transport_is_passed_on() {
-        let all = methods(include_str!("mod.rs"), "pub(crate) trait Transport");
-        let passed_on = methods(include_str!("traffic.rs"), "impl Transport for Counted");
-        assert!(!all.is_empty());
-        assert_eq!(passed_on, all);
-    }
 
     #[test]
     fn only_pes_with_traffic_are_told() {

@@ -1,6 +1,6 @@
 //! Letters as words, and what is done when one arrives.
 
-use super::{Far, reports, rounds};
+use super::{Far, Span, reports, rounds};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::block::{Control, MAX_ALLOCATIONS, MAX_TEAMS, PAYLOAD_WORDS};
@@ -39,9 +39,12 @@ pub(super) enum Kind {
     Told = 11,
     /// PEs of other hosts than the receiver's have come to a state: see [`rounds`](super::rounds).
     Come = 12,
+    /// What a seat in `team_init` says, which hosts tell on: whose it is, how many hosts from the receiver's on are to hear of it, then as
+    /// [`Words`](Kind::Words).
+    Seat = 13,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Words,
     Kind::Gone,
     Kind::Stopped,
@@ -54,6 +57,7 @@ const KINDS: [Kind; 12] = [
     Kind::Teams,
     Kind::Told,
     Kind::Come,
+    Kind::Seat,
 ];
 
 /// A run of words as one: where it begins, and its length in units of 4 bytes.
@@ -93,6 +97,22 @@ impl<'a> Rest<'a> {
         let pe = Pe::try_from(self.next()?).ok()?;
         (0..hosts.n_pes()).contains(&pe).then_some(pe)
     }
+}
+
+/// Writes the runs of words that are left, those that `may` be written.
+fn take_words(
+    control: &Control,
+    rest: &mut Rest<'_>,
+    may: impl Fn(u64, u64) -> bool,
+) -> Option<()> {
+    while let Some(head) = rest.next() {
+        let (offset, bytes) = (head & ((1 << 40) - 1), (head >> 40) * 4);
+        may(offset, bytes).then_some(())?;
+        let words = rest.take(steps(offset, bytes).count())?;
+        tell::mirrored(control, steps(offset, bytes).zip(words));
+    }
+    bell::ring_team(control);
+    Some(())
 }
 
 /// What members have come with to an epoch of a team, as a letter has it. It begins with a call: operation and status number, signature,
@@ -154,16 +174,18 @@ pub(crate) fn open(control: &Control, far: &Far, from: Pe, letter: &[u64]) -> Op
     let mut rest = Rest(letter);
     let number = rest.next()?;
     match *KINDS.iter().find(|kind| **kind as u64 == number)? {
-        Kind::Words => {
-            while let Some(head) = rest.next() {
-                let (offset, bytes) = (head & ((1 << 40) - 1), (head >> 40) * 4);
-                if !control.mirrors(offset, bytes).is_some_and(is_theirs) {
-                    return None;
-                }
-                let words = rest.take(steps(offset, bytes).count())?;
-                tell::mirrored(control, steps(offset, bytes).zip(words));
-            }
-            bell::ring_team(control);
+        Kind::Words => take_words(control, &mut rest, |offset, bytes| {
+            control.mirrors(offset, bytes).is_some_and(is_theirs)
+        })?,
+        Kind::Seat => {
+            let pe = rest.pe(hosts).filter(|&pe| !hosts.is_near(pe))?;
+            let span = usize::try_from(rest.next()?).ok()?;
+            (1..=hosts.count()).contains(&span).then_some(())?;
+            let (words, seats) = (rest.0, Span::of(control, &control.pe(pe).joins));
+            take_words(control, &mut rest, |offset, bytes| {
+                control.mirrors(offset, bytes) == Some(pe) && seats.holds(offset, bytes)
+            })?;
+            far.tell_on(pe, span, words);
         }
         Kind::Gone => {
             let (pe, how, first) = (rest.pe(hosts)?, rest.next()?, rest.next()?);

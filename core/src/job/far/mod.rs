@@ -79,6 +79,11 @@ impl Span {
         }
     }
 
+    /// Whether some bytes are among them.
+    fn holds(&self, offset: u64, bytes: u64) -> bool {
+        offset >= self.offset && offset + bytes <= self.offset + self.bytes
+    }
+
     /// From the first part to the end of the last.
     fn from_to<A, B>(control: &Control, first: &A, last: &B) -> Span {
         let (first, last) = (Span::of(control, first), Span::of(control, last));
@@ -157,13 +162,27 @@ impl Far {
         }
     }
 
-    /// Tells what the thread in a seat looks for, offers, and how far it has come.
+    /// Tells what the thread in a seat looks for, offers, and how far it has come. Nobody knows who waits for it, so all hosts hear of it:
+    /// each tells it on.
     pub(crate) fn seat(&self, control: &Control, seat: &JoinSlot) {
         let spans = [
             Span::from_to(control, &seat.unique_id, &seat.offer),
             Span::of(control, &seat.phase),
         ];
-        self.send_all(&words(control, &spans));
+        let words = &words(control, &spans)[1..];
+        self.tell_on(self.hosts.me(), self.hosts.count(), words);
+    }
+
+    /// Tells words of a seat of a PE to so many hosts from this one on, which has them. Always by the same ways, so that what is told later
+    /// comes later.
+    fn tell_on(&self, pe: Pe, mut span: usize, words: &[u64]) {
+        let (count, mine) = (self.hosts.count(), self.hosts.mine());
+        while span > 1 {
+            let theirs = span / 2;
+            span -= theirs;
+            let head = [Kind::Seat as u64, pe as u64, theirs as u64];
+            self.send((mine + span) % count, &[&head, words].concat());
+        }
     }
 
     /// Tells, as PE 0, what an allocation frees, and waits until the others have it. Most free nothing.

@@ -4,12 +4,11 @@ use super::report::Names as _;
 use super::tracker::Tracker;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::job::liveness::Chore;
 use crate::operation::Operation;
 use crate::sites::Access;
-use crate::transport::{Atomic, Call, Lane, Nbi, Notes, Owner, SignalUpdate, Transport, Width};
-use crate::{Error, MemoryKind, Pe, Result};
-use std::any::Any;
+use crate::transport::pass_on::pass_on;
+use crate::transport::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
+use crate::{Pe, Result};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -17,37 +16,11 @@ use std::sync::Arc;
 pub(crate) struct Checked(pub(crate) Arc<Checker>);
 
 impl Transport for Checked {
-    fn kind(&self) -> MemoryKind {
-        self.0.below.kind()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.0.below.page_bytes()
-    }
-
-    fn may_load(&self) -> bool {
-        self.0.below.may_load()
-    }
-
-    fn takes_machine_memory(&self) -> bool {
-        self.0.below.takes_machine_memory()
-    }
-
-    fn looks_are_slow(&self) -> bool {
-        self.0.below.looks_are_slow()
-    }
-
-    fn makers_of_memory(&self) -> &'static str {
-        self.0.below.makers_of_memory()
-    }
-
-    fn failure(&self) -> Result<()> {
-        self.0.below.failure()
-    }
-
-    fn keep(&self, error: Error) {
-        self.0.below.keep(error);
-    }
+    pass_on!(self => &*self.0.below;
+        kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory,
+        failure, keep, zero, check_adopt, check_give_back, local_ptr, copy, load, owned_by,
+        drain, leave, hang_up, chore, device, about, mapping
+    );
 
     fn commit(&self, range: SymRange) -> Result<()> {
         self.0.below.commit(range)?;
@@ -59,18 +32,6 @@ impl Transport for Checked {
     fn decommit(&self, range: SymRange) {
         self.0.track(|tracker| tracker.decommit(range));
         self.0.below.decommit(range);
-    }
-
-    fn zero(&self, range: SymRange) -> Result<()> {
-        self.0.below.zero(range)
-    }
-
-    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
-        self.0.below.check_adopt(buffer, bytes, preferred)
-    }
-
-    fn check_give_back(&self) -> Result<()> {
-        self.0.below.check_give_back()
     }
 
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
@@ -92,10 +53,6 @@ impl Transport for Checked {
         self.0.give_back(range);
         self.0.track(|tracker| tracker.decommit(range));
         self.0.below.give_back(range, buffer, preferred)
-    }
-
-    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        self.0.below.local_ptr(pe, offset)
     }
 
     fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
@@ -170,14 +127,6 @@ impl Transport for Checked {
         Ok(())
     }
 
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
-        self.0.below.copy(to, dest, from, source, bytes)
-    }
-
-    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
-        self.0.below.load(called, offset, bytes)
-    }
-
     fn wrapped(&self) -> Option<&dyn Transport> {
         Some(&*self.0.below)
     }
@@ -193,38 +142,6 @@ impl Transport for Checked {
 
     // Collectives and streams that the transport below has by itself are left out, because nobody would see what they do: the
     // library does without them.
-
-    fn owned_by(&self, owner: Box<dyn Owner>) {
-        self.0.below.owned_by(owner);
-    }
-
-    fn drain(&self) -> Result<()> {
-        self.0.below.drain()
-    }
-
-    fn leave(&self, gone: bool) -> Option<String> {
-        self.0.below.leave(gone)
-    }
-
-    fn hang_up(&self, finalized: bool) {
-        self.0.below.hang_up(finalized);
-    }
-
-    fn chore(&self) -> Option<Chore> {
-        self.0.below.chore()
-    }
-
-    fn device(&self) -> Option<i32> {
-        self.0.below.device()
-    }
-
-    fn about(&self) -> Option<String> {
-        self.0.below.about()
-    }
-
-    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.0.below.mapping()
-    }
 }
 
 impl Notes for Checker {
@@ -326,46 +243,5 @@ impl Notes for Checker {
 
     fn abandon(&self) {
         Checker::abandon(self);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    /// The methods of a block that begins with `head`.
-    fn methods<'a>(text: &'a str, head: &str) -> BTreeSet<&'a str> {
-        let block = text.split_once(head).unwrap().1;
-        let block = block.split_once("\n}\n").unwrap().0;
-        let heads = block
-            .lines()
-            .filter_map(|line| line.strip_prefix("    fn "));
-        heads
-            .filter_map(|head| Some(head.split_once('(')?.0))
-            .collect()
-    }
-
-    /// A method that the decorator leaves out would do what it does by default, whatever the transport below does.
-    #[test]
-    fn every_method_of_a_transport_is_passed_on_or_left_out_on_purpose() {
-        let all = methods(include_str!("../mod.rs"), "pub(crate) trait Transport");
-        let passed_on = methods(include_str!("decorator.rs"), "impl Transport for Checked");
-        let left_out = [
-            // By default they are made of operations that are passed on.
-            [
-                "get_blocks",
-                "get_value",
-                "put_blocks",
-                "put_value",
-                "quiet_before_release",
-            ]
-            .as_slice(),
-            // Nobody would see what these do.
-            ["collectives", "device_tables", "search", "streams"].as_slice(),
-        ];
-        let left_out: BTreeSet<&str> = left_out.concat().into_iter().collect();
-        assert!(passed_on.is_subset(&all) && !passed_on.is_empty());
-        let missing: BTreeSet<&str> = all.difference(&passed_on).copied().collect();
-        assert_eq!(missing, left_out);
     }
 }

@@ -149,13 +149,7 @@ impl HostTransport {
     }
 
     #[inline]
-    pub(super) fn get_blocks(
-        &self,
-        pe: Pe,
-        source: u64,
-        mut dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) {
+    pub(super) fn get_blocks(&self, pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) {
         let (_, block, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             self.get(pe, source + from, dest.part(to as usize, block as usize));

@@ -7,18 +7,18 @@
 use super::Way;
 use super::message::of_atomic;
 use super::net::{Near, Service};
-use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::job::liveness::Chore;
+use crate::buffer::{LocalDest, LocalSource};
 use crate::job::published::Wait;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::served::{Served, StreamGate};
+use crate::transport::pass_on::pass_on;
 use crate::transport::{
     Atomic, Call, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport, TransportEvent,
-    TransportStream, Width, route,
+    TransportStream, Wanted, Width, route, wanted_blocks,
 };
-use crate::{Error, MemoryKind, Pe, Result};
+use crate::{Error, Pe, Result};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ impl DeviceTransport {
         in_parts(bytes, |start, part| {
             let (from, to) = (source + start as u64, to + start as u64);
             self.way
-                .get_far(operation, pe, from, &mut LocalDest::from(&mut *part))?;
+                .get_far(operation, pe, from, LocalDest::from(&mut *part))?;
             self.cuda.bring_in(operation, to, LocalSource::from(&*part))
         })
     }
@@ -162,65 +162,15 @@ impl Streams for DeviceTransport {
 }
 
 impl Transport for DeviceTransport {
-    fn kind(&self) -> MemoryKind {
-        self.cuda.kind()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.cuda.page_bytes()
-    }
-
-    fn may_load(&self) -> bool {
-        self.cuda.may_load()
-    }
-
-    fn takes_machine_memory(&self) -> bool {
-        self.cuda.takes_machine_memory()
-    }
-
-    fn looks_are_slow(&self) -> bool {
-        self.cuda.looks_are_slow()
-    }
-
-    fn makers_of_memory(&self) -> &'static str {
-        self.cuda.makers_of_memory()
-    }
+    pass_on!(self => &*self.cuda;
+        kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory, keep,
+        commit, decommit, zero, check_adopt, check_give_back, adopt, give_back, read, write,
+        load, drain, leave, chore, device, mapping
+    );
 
     fn failure(&self) -> Result<()> {
         self.cuda.failure()?;
         self.way.net.failure()
-    }
-
-    fn keep(&self, error: Error) {
-        self.cuda.keep(error);
-    }
-
-    fn commit(&self, range: SymRange) -> Result<()> {
-        self.cuda.commit(range)
-    }
-
-    fn decommit(&self, range: SymRange) {
-        self.cuda.decommit(range);
-    }
-
-    fn zero(&self, range: SymRange) -> Result<()> {
-        self.cuda.zero(range)
-    }
-
-    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
-        self.cuda.check_adopt(buffer, bytes, preferred)
-    }
-
-    fn check_give_back(&self) -> Result<()> {
-        self.cuda.check_give_back()
-    }
-
-    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        Transport::adopt(&*self.cuda, range, buffer, preferred)
-    }
-
-    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.cuda.give_back(range, buffer, preferred)
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
@@ -238,14 +188,7 @@ impl Transport for DeviceTransport {
         self.way.sent(call, pe, nbi == Nbi::No)
     }
 
-    fn get(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        mut dest: LocalDest<'_>,
-        nbi: Nbi,
-    ) -> Result<()> {
+    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
         if self.is_near(pe) {
             return self.cuda.get(call, pe, source, dest, nbi);
         }
@@ -254,8 +197,8 @@ impl Transport for DeviceTransport {
             return self.get_far(call.called, pe, source, to, bytes);
         }
         match nbi {
-            Nbi::Yes { lasts: true } => self.way.get_later(call, pe, source, &mut dest),
-            _ => self.way.get_far(call.called, pe, source, &mut dest),
+            Nbi::Yes { lasts: true } => self.way.get_later(call, pe, source, dest),
+            _ => self.way.get_far(call.called, pe, source, dest),
         }
     }
 
@@ -273,7 +216,7 @@ impl Transport for DeviceTransport {
         let mut words = [0; 2];
         let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
         self.way
-            .get_far(call.called, pe, source, &mut LocalDest::from(value))?;
+            .get_far(call.called, pe, source, LocalDest::from(value))?;
         Ok(words)
     }
 
@@ -298,25 +241,31 @@ impl Transport for DeviceTransport {
         Ok(())
     }
 
+    fn get_all(&self, call: Call, wanted: &mut dyn Iterator<Item = Wanted<'_>>) -> Result<()> {
+        let mut far = Vec::new();
+        for one in wanted {
+            let Wanted { pe, source, dest } = one;
+            if self.is_near(pe) || self.is_of_gpu(dest.address(), dest.is_borrowed())? {
+                self.get(call, pe, source, dest, Nbi::No)?;
+            } else {
+                far.push(Wanted { pe, source, dest });
+            }
+        }
+        self.way.get_all(call.called, &mut far.into_iter())
+    }
+
     fn get_blocks(
         &self,
         call: Call,
         pe: Pe,
         source: u64,
-        mut dest: LocalDest<'_>,
+        dest: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        if self.is_near(pe) {
-            return self.cuda.get_blocks(call, pe, source, dest, transfer);
+        match self.is_near(pe) {
+            true => self.cuda.get_blocks(call, pe, source, dest, transfer),
+            false => self.get_all(call, &mut wanted_blocks(pe, source, dest, transfer)),
         }
-        if !self.is_of_gpu(dest.address(), dest.is_borrowed())? {
-            return self.way.get_blocks_far(call, pe, source, dest, transfer);
-        }
-        let (_, block, _) = transfer.dest().parts();
-        transfer.blocks().try_for_each(|(to, from)| {
-            let block = dest.part(to as usize, block as usize);
-            self.get(call, pe, source + from, block, Nbi::No)
-        })
     }
 
     fn put_signal(
@@ -361,14 +310,6 @@ impl Transport for DeviceTransport {
         }
     }
 
-    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
-        self.cuda.read(call, me, source, dest)
-    }
-
-    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
-        self.cuda.write(call, me, dest, source)
-    }
-
     fn fence(&self, lane: Lane) -> Result<()> {
         self.way.net.fence();
         self.cuda.fence(lane)
@@ -397,15 +338,14 @@ impl Transport for DeviceTransport {
             (false, near) => {
                 in_parts(bytes_here, |start, part| {
                     let start = start as u64;
-                    let mut between = LocalDest::from(&mut *part);
+                    let between = LocalDest::from(&mut *part);
                     match near {
                         true => {
                             let from = self.cuda.address_of(from, source + start);
                             self.cuda.take_out(operation, from, between)?;
                         }
                         false => {
-                            self.way
-                                .get_far(operation, from, source + start, &mut between)?;
+                            self.way.get_far(operation, from, source + start, between)?;
                         }
                     }
                     let part = LocalSource::from(&*part);
@@ -414,10 +354,6 @@ impl Transport for DeviceTransport {
                 self.way.sent(call, to, true)
             }
         }
-    }
-
-    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
-        self.cuda.load(called, offset, bytes)
     }
 
     fn progress(&self) {
@@ -435,24 +371,8 @@ impl Transport for DeviceTransport {
         Some(self)
     }
 
-    fn drain(&self) -> Result<()> {
-        self.cuda.drain()
-    }
-
-    fn leave(&self, gone: bool) -> Option<String> {
-        self.cuda.leave(gone)
-    }
-
     fn hang_up(&self, finalized: bool) {
         self.way.net.hang_up(finalized);
-    }
-
-    fn chore(&self) -> Option<Chore> {
-        self.cuda.chore()
-    }
-
-    fn device(&self) -> Option<i32> {
-        self.cuda.device()
     }
 
     fn about(&self) -> Option<String> {
@@ -460,9 +380,5 @@ impl Transport for DeviceTransport {
             Some(cuda) => Some(format!("{}; {cuda}", self.about)),
             None => Some(self.about.clone()),
         }
-    }
-
-    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.cuda.mapping()
     }
 }

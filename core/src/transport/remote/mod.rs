@@ -38,13 +38,16 @@ mod transfers;
 mod wire;
 
 use super::host::HostTransport;
-use super::{Atomic, Call, Joined, Lane, Nbi, Owner, Route, SignalUpdate, Transport, Width};
-use crate::buffer::{LocalDest, LocalSource, SymRange};
+use super::pass_on::pass_on;
+use super::{
+    Atomic, Call, Joined, Lane, Nbi, Owner, Route, SignalUpdate, Transport, Wanted, Width,
+};
+use crate::buffer::{LocalDest, LocalSource};
 use crate::job::block::Control;
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::strides::Transfer;
-use crate::{Error, MemoryKind, Pe, Result};
+use crate::{Error, Pe, Result};
 use desk::Form;
 use device::DeviceTransport;
 use message::{Kind, of_atomic};
@@ -250,13 +253,9 @@ impl Way {
 }
 
 impl Transport for RemoteTransport {
-    fn kind(&self) -> MemoryKind {
-        self.near().kind()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.near().page_bytes()
-    }
+    pass_on!(self => &self.near;
+        kind, page_bytes, commit, decommit, zero, check_adopt, check_give_back, adopt, give_back
+    );
 
     fn failure(&self) -> Result<()> {
         self.net.failure()
@@ -264,34 +263,6 @@ impl Transport for RemoteTransport {
 
     fn keep(&self, error: Error) {
         self.net.keep(error);
-    }
-
-    fn commit(&self, range: SymRange) -> Result<()> {
-        self.near().commit(range)
-    }
-
-    fn decommit(&self, range: SymRange) {
-        self.near().decommit(range);
-    }
-
-    fn zero(&self, range: SymRange) -> Result<()> {
-        Transport::zero(self.near(), range)
-    }
-
-    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
-        self.near().check_adopt(buffer, bytes, preferred)
-    }
-
-    fn check_give_back(&self) -> Result<()> {
-        self.near().check_give_back()
-    }
-
-    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.near().adopt(range, buffer, preferred)
-    }
-
-    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.near().give_back(range, buffer, preferred)
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
@@ -311,21 +282,14 @@ impl Transport for RemoteTransport {
         self.sent(call, pe, nbi == Nbi::No)
     }
 
-    fn get(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        mut dest: LocalDest<'_>,
-        nbi: Nbi,
-    ) -> Result<()> {
+    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
         if self.is_near(pe) {
             self.near().get(pe, source, dest);
             return Ok(());
         }
         match nbi {
-            Nbi::Yes { lasts: true } => self.get_later(call, pe, source, &mut dest),
-            _ => self.get_far(call.called, pe, source, &mut dest),
+            Nbi::Yes { lasts: true } => self.get_later(call, pe, source, dest),
+            _ => self.get_far(call.called, pe, source, dest),
         }
     }
 
@@ -351,19 +315,15 @@ impl Transport for RemoteTransport {
         Ok(())
     }
 
-    fn get_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        if self.is_near(pe) {
-            self.near().get_blocks(pe, source, dest, transfer);
-            return Ok(());
-        }
-        self.get_blocks_far(call, pe, source, dest, transfer)
+    fn get_all(&self, call: Call, wanted: &mut dyn Iterator<Item = Wanted<'_>>) -> Result<()> {
+        let mut far = wanted.filter_map(|one| {
+            if self.is_near(one.pe) {
+                self.near().get(one.pe, one.source, one.dest);
+                return None;
+            }
+            Some(one)
+        });
+        self.way.get_all(call.called, &mut far)
     }
 
     fn put_signal(
@@ -431,20 +391,19 @@ impl Transport for RemoteTransport {
             (true, false) => {
                 let (address, len) = self.here(to, dest, bytes);
                 // SAFETY: the range lies within a part of this host, which is mapped.
-                let mut dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
-                self.get_far(operation, from, source, &mut dest)?;
+                let dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
+                self.get_later(call, from, source, dest)?;
             }
             (false, true) => {
                 let (address, len) = self.here(from, source, bytes);
                 // SAFETY: as above.
                 let source = unsafe { LocalSource::from_raw(address as *const u8, len) };
-                self.put(call, to, dest, source, Nbi::No)?;
+                self.put(call, to, dest, source, Nbi::Yes { lasts: true })?;
             }
             (false, false) => {
                 let mut data = vec![0_u64; bytes.div_ceil(8) as usize];
                 let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes as usize];
-                let mut into = LocalDest::from(&mut *data);
-                self.get_far(operation, from, source, &mut into)?;
+                self.get_far(operation, from, source, LocalDest::from(&mut *data))?;
                 self.put(call, to, dest, LocalSource::from(&*data), Nbi::No)?;
             }
         }

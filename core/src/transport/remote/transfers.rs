@@ -9,8 +9,7 @@ use super::net::{PIECE, Post, Then};
 use super::{CATCH_UP, Way};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::strides::Transfer;
-use crate::transport::Call;
+use crate::transport::{Call, Wanted};
 use crate::{Pe, Result};
 use std::sync::Arc;
 
@@ -97,7 +96,7 @@ impl Way {
     }
 
     /// Asks a PE of another host for data. What is large goes to its place in the heap at once, all else passes through a piece.
-    pub(super) fn ask(&self, pe: Pe, source: u64, dest: &LocalDest<'_>, nbi: bool) -> Asked {
+    fn ask(&self, pe: Pe, source: u64, dest: &LocalDest<'_>, nbi: bool) -> Asked {
         let bytes = dest.bytes();
         let place = Place::of(dest);
         if bytes <= self.net.eager {
@@ -135,35 +134,33 @@ impl Way {
     }
 
     /// Whether data for `dest` comes in pieces.
-    pub(super) fn comes_in_pieces(&self, dest: &LocalDest<'_>) -> bool {
+    fn comes_in_pieces(&self, dest: &LocalDest<'_>) -> bool {
         dest.bytes() > self.net.eager && !self.is_in_heap(dest)
     }
 
-    /// Asks for large data for memory of the program's own. It waits while too much is under way; `nbi`: else it does not.
-    pub(super) fn get_pieces(
+    /// Asks for data, in pieces if it comes so, and waits while too much is under way. `nbi`: only quiet waits for it.
+    fn ask_for(
         &self,
         operation: Operation,
-        pe: Pe,
-        source: u64,
-        dest: &mut LocalDest<'_>,
+        wanted: &Wanted<'_>,
         nbi: bool,
+        asked: &mut Vec<Asked>,
     ) -> Result<()> {
-        let bytes = dest.bytes();
-        let mut asked = Vec::with_capacity(bytes.div_ceil(PIECE));
-        let mut result = Ok(());
-        for start in (0..bytes).step_by(PIECE) {
-            let part = dest.part(start, PIECE.min(bytes - start));
-            result = self.wait(operation, pe, &|| self.net.has_room(pe, part.bytes()));
-            if result.is_err() {
-                break;
+        let Wanted { pe, source, dest } = wanted;
+        let (bytes, in_pieces) = (dest.bytes(), self.comes_in_pieces(dest));
+        let most = if in_pieces { PIECE } else { bytes.max(1) };
+        for start in (0..bytes).step_by(most) {
+            let part = dest.part(start, most.min(bytes - start));
+            if in_pieces {
+                self.wait(operation, *pe, &|| self.net.has_room(*pe, part.bytes()))?;
             }
-            asked.push(self.ask(pe, source + start as u64, &part, nbi));
-            self.net.kick();
+            asked.push(self.ask(*pe, source + start as u64, &part, nbi));
+            // What is large begins at once, small records travel together.
+            if part.bytes() > self.net.eager {
+                self.net.kick();
+            }
         }
-        match nbi && result.is_ok() {
-            true => Ok(()),
-            false => self.answers(operation, &asked, result),
-        }
+        Ok(())
     }
 
     /// Waits for all that was asked for, after an earlier error for nothing. If a wait ends early, nothing is written any more.
@@ -190,22 +187,34 @@ impl Way {
         Ok(asked.answer.value())
     }
 
+    /// Gets all that is wanted, all of it at the same time.
+    pub(super) fn get_all(
+        &self,
+        operation: Operation,
+        wanted: &mut dyn Iterator<Item = Wanted<'_>>,
+    ) -> Result<()> {
+        let mut asked = Vec::new();
+        for one in wanted {
+            let result = self.ask_for(operation, &one, false, &mut asked);
+            if result.is_err() || asked.len() as u64 >= CATCH_UP {
+                self.net.kick();
+                self.answers(operation, &asked, result)?;
+                asked.clear();
+            }
+        }
+        self.net.kick();
+        self.answers(operation, &asked, Ok(()))
+    }
+
     pub(super) fn get_far(
         &self,
         operation: Operation,
         pe: Pe,
         source: u64,
-        dest: &mut LocalDest<'_>,
+        dest: LocalDest<'_>,
     ) -> Result<()> {
-        if dest.bytes() == 0 {
-            return Ok(());
-        }
-        if self.comes_in_pieces(dest) {
-            return self.get_pieces(operation, pe, source, dest, false);
-        }
-        let asked = self.ask(pe, source, dest, false);
-        self.net.kick();
-        self.answer(operation, &asked).map(drop)
+        let wanted = Wanted { pe, source, dest };
+        self.get_all(operation, &mut std::iter::once(wanted))
     }
 
     /// As [`get_far`](Way::get_far); the data may come until quiet.
@@ -214,42 +223,12 @@ impl Way {
         call: Call,
         pe: Pe,
         source: u64,
-        dest: &mut LocalDest<'_>,
+        dest: LocalDest<'_>,
     ) -> Result<()> {
-        if dest.bytes() == 0 {
-            return Ok(());
+        let (wanted, mut asked) = (Wanted { pe, source, dest }, Vec::new());
+        match self.ask_for(call.called, &wanted, true, &mut asked) {
+            Ok(()) => self.asked(call, pe),
+            error => self.answers(call.called, &asked, error),
         }
-        if self.comes_in_pieces(dest) {
-            return self.get_pieces(call.called, pe, source, dest, true);
-        }
-        self.ask(pe, source, dest, true);
-        self.asked(call, pe)
-    }
-
-    pub(super) fn get_blocks_far(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        mut dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        let (_, block, _) = transfer.dest().parts();
-        let mut under_way: Vec<Asked> = Vec::new();
-        let blocks: Vec<(u64, u64)> = transfer.blocks().filter(|_| block > 0).collect();
-        for some in blocks.chunks(CATCH_UP as usize) {
-            for &(to, from) in some {
-                let mut part = dest.part(to as usize, block as usize);
-                if self.comes_in_pieces(&part) {
-                    self.get_pieces(call.called, pe, source + from, &mut part, false)?;
-                } else {
-                    under_way.push(self.ask(pe, source + from, &part, false));
-                }
-            }
-            self.net.kick();
-            self.answers(call.called, &under_way, Ok(()))?;
-            under_way.clear();
-        }
-        Ok(())
     }
 }

@@ -241,12 +241,7 @@ impl CudaTransport {
     }
 
     /// Puts a copy to memory outside the heap on the blocking stream. Whether it is done already.
-    fn get_blocking(
-        &self,
-        operation: Operation,
-        mut dest: LocalDest<'_>,
-        from: u64,
-    ) -> Result<bool> {
+    fn get_blocking(&self, operation: Operation, dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let way = (Lane::Blocking, operation);
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         let little = bytes <= AT_ONCE;
@@ -270,7 +265,7 @@ impl CudaTransport {
     }
 
     /// Fills memory of the host's in parts, when its turn has come.
-    fn get_staged(&self, way: Way, mut dest: LocalDest<'_>, from: u64) -> Result<()> {
+    fn get_staged(&self, way: Way, dest: LocalDest<'_>, from: u64) -> Result<()> {
         self.await_turn_on(way)?;
         for start in (0..dest.bytes()).step_by(STAGE) {
             let bytes = STAGE.min(dest.bytes() - start);

@@ -225,7 +225,7 @@ fn letters_change_only_what_mirrors_their_sender() {
     };
     let mut opened = 0;
     for _ in 0..200_000 {
-        let mut letter = vec![draw(13)];
+        let mut letter = vec![draw(14)];
         for _ in 0..draw(12) {
             letter.push(match draw(4) {
                 0 => draw(8),
@@ -238,6 +238,27 @@ fn letters_change_only_what_mirrors_their_sender() {
         // From a PE of the own host nothing is taken.
         assert!(far::open(&control, &far, 2, &letter).is_none());
     }
+    // Of a seat the words of one PE of another host, and only those of its seats; told on to hosts that there are.
+    let offset = |word: *const u8| word as u64 - control.segment().base();
+    let phase = |pe: Pe| &control.pe(pe).joins[0].phase;
+    let seat = |pe: Pe, span: u64, at: *const u8| {
+        let letter = [13, pe as u64, span, 1 << 40 | offset(at), 7];
+        far::open(&control, &far, 1, &letter)
+    };
+    let at = |pe: Pe| std::ptr::from_ref(phase(pe)).cast::<u8>();
+    assert!(seat(1, 2, at(1)).is_some());
+    assert_eq!(phase(1).load(Relaxed), 7);
+    let state = std::ptr::from_ref(&control.pe(1).state).cast();
+    for (pe, span, at) in [
+        (2, 2, at(2)),
+        (1, 0, at(1)),
+        (1, 3, at(1)),
+        (1, 1, at(2)),
+        (1, 1, state),
+    ] {
+        assert!(seat(pe, span, at).is_none(), "{pe} {span}");
+    }
+    assert_eq!([0, 2].map(|pe| phase(pe).load(Relaxed)), [0, 0]);
     assert!(opened > 100, "{opened} of the letters made sense");
     for pe in [0, 2] {
         assert!(

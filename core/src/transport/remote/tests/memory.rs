@@ -73,8 +73,8 @@ pub(crate) struct Hub {
     cut: Vec<AtomicBool>,
     delays: bool,
     pub(crate) faults: Faults,
-    pub(crate) messages: AtomicU64,
-    pub(crate) bytes: AtomicU64,
+    /// Messages and bytes that each PE has sent.
+    sent: Vec<(AtomicU64, AtomicU64)>,
     longest: usize,
 }
 
@@ -98,8 +98,7 @@ impl Hub {
             cut: (0..n_pes).map(|_| AtomicBool::new(false)).collect(),
             delays,
             faults: Faults::default(),
-            messages: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
+            sent: (0..n_pes).map(|_| Default::default()).collect(),
             longest: if delays { 4096 } else { 64 << 10 },
         })
     }
@@ -134,6 +133,23 @@ impl Hub {
         let mut inbox = lock(&self.inboxes[to as usize]);
         inbox.messages[from as usize].push_back((Instant::now(), words.to_vec(), bytes));
         inbox.waiting += 1;
+    }
+
+    /// Messages and bytes that a PE has sent.
+    pub(crate) fn sent(&self, pe: Pe) -> [u64; 2] {
+        let (messages, bytes) = &self.sent[pe as usize];
+        [messages.load(Relaxed), bytes.load(Relaxed)]
+    }
+
+    /// Messages that all have sent.
+    pub(crate) fn messages(&self) -> u64 {
+        (0..self.sent.len() as Pe).map(|pe| self.sent(pe)[0]).sum()
+    }
+
+    fn count(&self, pe: Pe, messages: u64, bytes: usize) {
+        let sent = &self.sent[pe as usize];
+        sent.0.fetch_add(messages, Relaxed);
+        sent.1.fetch_add(bytes as u64, Relaxed);
     }
 
     fn is_cut(&self, pe: Pe) -> bool {
@@ -204,8 +220,7 @@ impl Wire for Memory {
 
     fn send(&mut self, to: Pe, message: &[u8]) -> Result<()> {
         assert!(message.len() <= self.hub.longest, "{}", message.len());
-        self.hub.messages.fetch_add(1, Relaxed);
-        self.hub.bytes.fetch_add(message.len() as u64, Relaxed);
+        self.hub.count(self.me, 1, message.len());
         if !self.hub.is_cut(self.me) && !self.hub.is_cut(to) {
             let mut words = vec![0_u64; message.len().div_ceil(8)];
             bytemuck::cast_slice_mut(&mut words)[..message.len()].copy_from_slice(message);
@@ -229,7 +244,7 @@ impl Wire for Memory {
         if bytes as u64 > above.load(Relaxed) {
             ready += Duration::from_millis(late.load(Relaxed));
         }
-        self.hub.bytes.fetch_add(bytes as u64, Relaxed);
+        self.hub.count(self.me, 1, bytes);
         let body = Body {
             from: self.me,
             tag,

@@ -3,7 +3,6 @@
 use super::{Pretended, run};
 use crate::local::Job;
 use crate::{Cmp, Error, InitAttr, Op, Pe, Request, Result, Runtime, SignalOp, Team, local};
-use std::sync::atomic::Ordering::Relaxed;
 
 const HOSTS: [&[usize]; 3] = [&[0, 1], &[0, 0, 1, 1], &[0, 1, 2, 0, 1]];
 
@@ -31,7 +30,7 @@ fn pes_of_a_host_share_memory_and_others_exchange_messages() {
         assert_eq!(members(Team::SAME_MYPE_NODE)?, same);
         rt.barrier_all()?;
         if me == 0 {
-            let sent = || hub.messages.load(Relaxed);
+            let sent = || hub.messages();
             let before = sent();
             rt.put(array.slice(0..1)?, &[1u64], 0)?;
             rt.put(array.slice(0..1)?, &[5u64], 2)?;
@@ -101,12 +100,12 @@ fn many_small_puts_travel_together_and_quiet_completes_them() {
         rt.barrier_all()?;
         let me = rt.my_pe();
         if me == 0 {
-            let before = hub.messages.load(Relaxed);
+            let before = hub.messages();
             for index in 0..MANY {
                 rt.put_nbi(array.slice(index..index + 1)?, &[index as u64 + 1], 1)?;
             }
             rt.quiet()?;
-            let messages = hub.messages.load(Relaxed) - before;
+            let messages = hub.messages() - before;
             assert!(messages < MANY as u64 / 10, "{messages}");
             let mut seen = vec![0; MANY];
             rt.get(&mut seen, array.all(), 1)?;
@@ -117,18 +116,30 @@ fn many_small_puts_travel_together_and_quiet_completes_them() {
     });
 }
 
-/// The bits of a sum do not depend on where the members are.
+/// The bits of a sum do not depend on where the members are: of what travels with a meeting, and of what takes several rounds of gets.
 #[test]
 fn reductions_have_the_same_bits_as_on_one_host() {
+    const LONGEST: usize = 350_000;
     let sum = |rt: &Runtime| -> Result<Vec<u32>> {
-        let (source, dest) = (rt.array::<f32>(300)?, rt.array::<f32>(300)?);
+        let (source, dest) = (rt.array::<f32>(LONGEST)?, rt.array::<f32>(LONGEST)?);
         let value = |i: usize| (i as f32 + 0.1) * 1.7_f32.powi(rt.my_pe() * 5 - 7);
-        source.write(0, &(0..300).map(value).collect::<Vec<_>>())?;
+        let values: Vec<f32> = (0..LONGEST).map(value).collect();
         let mut bits = Vec::new();
-        for len in [1, 300] {
+        for len in [1, 300, 5001, LONGEST] {
+            source.write(0, &values)?;
             let (to, from) = (dest.slice(0..len)?, source.slice(0..len)?);
             rt.reduce_array(Team::WORLD, &to, &from, Op::Sum)?;
             bits.extend(dest.to_vec()?[..len].iter().map(|x| x.to_bits()));
+            // In place, and of each member a part.
+            let part = dest.slice(0..len / 5)?;
+            let all = source.slice(0..len / 5 * 5)?;
+            rt.reducescatter_array(Team::WORLD, &part, &all, Op::Sum)?;
+            let part = dest.to_vec()?[..len / 5].to_vec();
+            rt.reduce_array(Team::WORLD, &from, &from, Op::Sum)?;
+            let sums = source.to_vec()?[..len].to_vec();
+            let mine = rt.my_pe() as usize * (len / 5);
+            assert_eq!(part, sums[mine..][..part.len()]);
+            bits.extend(sums.iter().map(|x| x.to_bits()));
         }
         Ok(bits)
     };
@@ -142,7 +153,7 @@ fn reductions_have_the_same_bits_as_on_one_host() {
     });
     for hosts in [vec![0, 1, 2, 0, 1], vec![0, 0, 0, 1, 1]] {
         run(Pretended::on(hosts, true), &InitAttr::default(), |rt| {
-            assert_eq!(sum(&rt)?, *alone.lock().unwrap());
+            assert!(sum(&rt)? == *alone.lock().unwrap(), "PE {}", rt.my_pe());
             rt.finalize()
         });
     }

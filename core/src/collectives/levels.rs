@@ -1,0 +1,106 @@
+//! Large data of collectives over several hosts, in two levels: what members of other hosts need crosses to each host once, to one of its
+//! members, and the others copy it from there through shared memory.
+
+use super::Turn;
+use crate::job::hosts::Hosts;
+use crate::operation::Operation;
+use crate::team::Groups;
+use crate::{Pe, Result};
+use std::sync::Arc;
+
+/// A member's part of what all shall have: where it has it, where it goes on every member, and how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) bytes: u64,
+}
+
+impl Turn<'_> {
+    /// The members by host, if they are on several.
+    #[inline(always)]
+    pub(super) fn levels(&self) -> Option<Arc<Groups>> {
+        match self.inner.control.far() {
+            None => None,
+            // Nobody is on another host.
+            Some(far) if self.team.is_on_one_host(far.hosts()) => None,
+            Some(far) => self.levels_over(far.hosts()),
+        }
+    }
+
+    #[cold]
+    fn levels_over(&self, hosts: &Hosts) -> Option<Arc<Groups>> {
+        let make = || Groups::new(&self.members(), hosts);
+        let (index, handle) = (self.team.index, self.team.handle());
+        let groups = self.inner.grouped.of(index, handle, make);
+        (groups.groups.len() > 1).then_some(groups)
+    }
+
+    /// Copies a part from one member to this one.
+    pub(super) fn take_part(&self, owner: Pe, part: Part) {
+        let Part { from, to, bytes } = part;
+        if bytes > 0 && (owner != self.my_pe() || from != to) {
+            let own = self.inner.transport.own();
+            own.copy(self.inner.my_pe, to, self.pe(owner), from, bytes);
+        }
+    }
+
+    /// Copies every member's part to every member. It is there after the next meeting.
+    pub(super) fn spread(&self, operation: Operation, part: &dyn Fn(Pe) -> Part) -> Result<()> {
+        if let Some(levels) = self.levels() {
+            return self.spread_over(&levels, operation, None, part);
+        }
+        // Each member begins with itself and goes on to the right, so that they do not all read from one.
+        let (n_pes, me) = (self.n_pes(), self.my_pe());
+        for member in (0..n_pes).map(|step| (me + step) % n_pes) {
+            self.take_part(member, part(member));
+        }
+        Ok(())
+    }
+
+    /// As [`spread`](Turn::spread), over several hosts, but not to the members of group `except`, which have it all.
+    pub(super) fn spread_over(
+        &self,
+        levels: &Groups,
+        operation: Operation,
+        except: Option<usize>,
+        part: &dyn Fn(Pe) -> Part,
+    ) -> Result<()> {
+        let (me, mine, count) = (self.my_pe(), levels.mine, levels.groups.len());
+        let takes = |group: usize| Some(group) != except;
+        let Part { from, to, bytes } = part(me);
+        for group in (1..count).map(|step| (mine + step) % count) {
+            if takes(group) && bytes > 0 {
+                let taker = self.pe(levels.taker(group, me));
+                let own = self.inner.transport.own();
+                own.copy(taker, to, self.inner.my_pe, from, bytes);
+            }
+        }
+        let members = |group: usize| &levels.groups[group].members;
+        let owns = |group: usize| members(group).iter().any(|&one| part(one).bytes > 0);
+        let crosses = |from: usize| (0..count).any(|to| to != from && takes(to));
+        let shares = (0..count).any(|group| takes(group) && members(group).len() > 1);
+        if shares && (0..count).any(|from| crosses(from) && owns(from)) {
+            self.meet_again(operation)?;
+        }
+        if !takes(mine) {
+            return Ok(());
+        }
+        for group in (0..count).map(|step| (mine + step) % count) {
+            for &member in members(group) {
+                let part = part(member);
+                if group == mine {
+                    self.take_part(member, part);
+                } else {
+                    // It is at its place on the member that it was sent to.
+                    let there = Part {
+                        from: part.to,
+                        ..part
+                    };
+                    self.take_part(levels.taker(mine, member), there);
+                }
+            }
+        }
+        Ok(())
+    }
+}
