@@ -42,6 +42,20 @@ def left_out(why: str) -> None:
         print(f"NCCL is left out: {why}", flush=True)
 
 
+def share_a_gpu(mine: bytes) -> bool:
+    """Whether two PEs have the same GPU; `mine` is the UUID of this PE's. Every PE calls."""
+    n = int(nvshmem.n_pes())
+    own, everyone = nvshmem.buffer(len(mine)), nvshmem.buffer(n * len(mine))
+    own.copy_from(np.frombuffer(mine, np.uint8))
+    nvshmem.fcollect(nvshmem.Teams.TEAM_WORLD, everyone, own)
+    all_of_them = np.zeros((n, len(mine)), np.uint8)
+    everyone.copy_to(all_of_them)
+    nvshmem.barrier_all()
+    nvshmem.free(everyone)
+    nvshmem.free(own)
+    return len({gpu.tobytes() for gpu in all_of_them}) < n
+
+
 def join_nccl(least: int = 1) -> Optional[Peer]:
     """torch.distributed over NCCL, on a port that PE 0 picks; None if there are fewer than `least`
     PEs or there is no torch, which is said. NVLink multicast stays off. Every PE calls, after init.
@@ -72,6 +86,9 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
     nvshmem.barrier_all()
     nvshmem.free(port)
     gpu = torch.device("cuda", torch.cuda.current_device())
+    if share_a_gpu(bytes(torch.cuda.get_device_properties(gpu).uuid.bytes)):
+        left_out("PEs share a GPU, which it refuses")
+        return None
     address = f"tcp://127.0.0.1:{int(word.view(np.int64)[0])}"
     dist.init_process_group("nccl", init_method=address, rank=me, world_size=n, device_id=gpu)
     return Peer(torch, dist)
