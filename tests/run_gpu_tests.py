@@ -316,12 +316,10 @@ def many_hosts() -> list[Check]:
         print("not run: PEs of other hosts: mpirun is not on PATH, or the bundle was made without the plugin for MPI")
         return []
     device = hosts(program("device"))
-    ring = hosts(program("conformance"), "ring")
-    checks = [
-        Check("3 processes, 2 hosts: transfers", device, r"device ok PE \d+", 6, gpus=3, env={"DEVICE_MOST": SMALL}, limit=180),
-        Check("3 processes, 2 hosts: ring, Rust", ring, r"ring ok PE \d+ of 3 \(Rust\)", 3, gpus=3),
-        Check("3 processes, 2 hosts: suite", hosts(program("suite")), r"suite ok PE \d+ of 3", 3, gpus=3, limit=400),
-    ]
+    checks = [Check("3 processes, 2 hosts: transfers", device, r"device ok PE \d+", 6, gpus=3, env={"DEVICE_MOST": SMALL}, limit=180)]
+    for scenario in ("ring", "model", "misuse"):
+        says = rf"{scenario} ok PE \d+ of 3 \(Rust\)"
+        checks.append(Check(f"3 processes, 2 hosts: {scenario}, Rust", hosts(program("conformance"), scenario), says, 3, gpus=3, limit=180))
     for part in ("buffers", "streams", "registered", "far"):
         command = hosts(program("device_hosts-c"), part)
         checks.append(Check(f"3 processes, 2 hosts: {part}, C", command, f"device hosts ok: {part}$", 3, gpus=3, limit=120))
