@@ -248,10 +248,10 @@ fn hosts_that_disagree_are_named() {
 /// What one PE cannot go on with, because of its environment, is an error of all, which names it.
 #[test]
 fn a_pe_that_cannot_begin_is_named_on_the_others() {
-    for (name, value, why) in [
-        ("NVSHMEMRS_MEMORY", "paper", "NVSHMEMRS_MEMORY"),
-        ("NVSHMEM_SYMMETRIC_SIZE", "much", "NVSHMEM_SYMMETRIC_SIZE"),
-        ("NVSHMEMRS_INIT_TIMEOUT", "never", "NVSHMEMRS_INIT_TIMEOUT"),
+    for (name, value) in [
+        ("NVSHMEMRS_MEMORY", "paper"),
+        ("NVSHMEM_SYMMETRIC_SIZE", "much"),
+        ("NVSHMEMRS_INIT_TIMEOUT", "never"),
     ] {
         let hosts = [
             host("alpha", 1),
@@ -265,9 +265,8 @@ fn a_pe_that_cannot_begin_is_named_on_the_others() {
             &hosts,
             &conformance("ring", "c"),
         ));
-        assert_ne!(output.code(), 0, "{}", output.describe());
-        output.assert_stderr("PE 1 on host beta says: ");
-        output.assert_stderr(why);
+        // With recovery mpirun itself ends well.
+        output.assert_stderr(&format!("PE 1 on host beta says: setting `{name}` is"));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::job::far::{self, Courier, Far};
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::transport::remote::message;
-use crate::{Error, InitAttr, MemoryKind, Pe, Team};
+use crate::{Error, InitAttr, MemoryKind, Op, Pe, Result, Runtime, SymArray, Team};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -77,6 +77,79 @@ fn a_pe_that_is_cut_off_is_named_on_every_host() {
             Ok(())
         });
     }
+}
+
+/// A PE that is lost while the data of a collective is under way is named by every other member.
+#[test]
+fn a_pe_that_is_lost_in_a_large_collective_is_named_by_every_member() {
+    type Call = fn(&Runtime, &[SymArray<i64>; 2], &[SymArray<f32>; 2]) -> Result<()>;
+    let calls: [(&str, Call); 5] = [
+        ("broadcast", |rt, [to, from], _| {
+            let (to, from) = (to.slice(..)?.range(), from.slice(..)?.range());
+            rt.broadcast(Team::WORLD, to, from, BYTES, 0)
+        }),
+        ("fcollect", |rt, [to, from], _| {
+            let block = BYTES / 5 / 8 * 8;
+            let dest = to.slice(0..block / 8 * 5)?.range();
+            rt.fcollect(Team::WORLD, dest, from.slice(0..block / 8)?.range(), block)
+        }),
+        ("reduce of floats", |rt, _, [to, from]| {
+            rt.reduce_array(Team::WORLD, &to.slice(..)?, &from.slice(..)?, Op::Sum)
+        }),
+        ("reduce of integers", |rt, [to, from], _| {
+            rt.reduce_array(Team::WORLD, &to.slice(..)?, &from.slice(..)?, Op::Sum)
+        }),
+        ("alltoall", |rt, [to, from], _| {
+            let all = BYTES / 5 / 8 * 5;
+            let (to, from) = (to.slice(0..all)?, from.slice(0..all)?);
+            rt.alltoall_array(Team::WORLD, &to, &from)
+        }),
+    ];
+    const BYTES: usize = 1 << 20;
+    let lose = |name: &str, call: Call| {
+        let pretended = Pretended::on(vec![0, 0, 1, 1, 2], false);
+        let hub = pretended.hub.clone();
+        let together = Together::new(5);
+        let attr = InitAttr {
+            heap_bytes: Some(8 << 20),
+            ..InitAttr::default()
+        };
+        run(pretended, &attr, |rt| {
+            let whole = [rt.array(BYTES / 8)?, rt.array(BYTES / 8)?];
+            let floats = [rt.array(BYTES / 4)?, rt.array(BYTES / 4)?];
+            rt.barrier_all()?;
+            together.wait();
+            // Bodies take longer than the other PE is there.
+            let (above, late) = &hub.faults.late;
+            above.store(16 << 10, Relaxed);
+            late.store(500, Relaxed);
+            together.wait();
+            if rt.my_pe() == 4 {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        std::thread::sleep(Duration::from_millis(200));
+                        hub.lose(4);
+                    });
+                    let soon = Duration::from_secs(3);
+                    let error = crate::deadline::deadline(soon, || call(&rt, &whole, &floats));
+                    error.unwrap_err();
+                });
+            } else {
+                let error = call(&rt, &whole, &floats).unwrap_err();
+                assert!(
+                    matches!(error, Error::PeDied { pe: 4, .. }),
+                    "{name}: {error}"
+                );
+            }
+            together.wait();
+            Ok(())
+        });
+    };
+    std::thread::scope(|scope| {
+        for (name, call) in calls {
+            scope.spawn(move || lose(name, call));
+        }
+    });
 }
 
 #[test]
