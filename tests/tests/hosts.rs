@@ -369,6 +369,31 @@ fn only_mpi_brings_hosts_together() {
     ));
 }
 
+/// The plugin for MPICH, which `NVSHMEMRS_MPI_PLUGIN` names, on two hosts.
+#[test]
+#[ignore = "`cargo xtask mpich` runs it"]
+fn under_mpich() {
+    let suite: OsString = env!("CARGO_BIN_EXE_suite").into();
+    for (words, said) in [
+        (conformance("ring", "c"), "ring ok PE"),
+        (conformance("model", "rs"), "model ok PE"),
+        (vec![suite, "few".into()], "suite ok PE"),
+    ] {
+        let mut command = Command::new("mpiexec.mpich");
+        for (index, (name, pes)) in [("a", "1"), ("b", "2")].into_iter().enumerate() {
+            command.args([":"].iter().take(index));
+            command.args(["-n", pes, "-env", "NVSHMEMRS_HOST_ID", name]);
+            command.args(&words);
+        }
+        command.env("NVSHMEM_SYMMETRIC_SIZE", "64m");
+        let output = run(&mut command, HANG * 10);
+        output.assert_success();
+        for pe in 0..3 {
+            output.assert_stdout(&format!("{said} {pe} of 3"));
+        }
+    }
+}
+
 /// Two network namespaces with a cable between them; they are gone when it is dropped.
 struct Cable {
     names: [String; 2],
@@ -421,13 +446,10 @@ impl Cable {
         command
             .arg(format!("hostname {name}; exec mpirun \"$@\""))
             .arg("mpirun");
-        command.args([
-            "--allow-run-as-root",
-            "-n",
-            "2",
-            "-H",
-            "10.77.7.1:1,10.77.7.2:1",
-        ]);
+        let hosts = self.folder.path().join("hosts");
+        std::fs::write(&hosts, "10.77.7.1 slots=1\n10.77.7.2 slots=1\n").expect("a list");
+        command.args(["--allow-run-as-root", "-n", "2", "--hostfile"]);
+        command.arg(hosts);
         command.args(["--mca", "plm_rsh_agent"]).arg(self.agent());
         command.args(["--mca", "oob_tcp_if_include", "10.77.7.0/24"]);
         command.args([
