@@ -121,7 +121,11 @@ void teams() {
     // This PE's number in WORLD is its left neighbour's in the team.
     words[1] = 100 + static_cast<std::uint64_t>(me);
     barrier();
-    SAME(turned.peer(words, me)[1], 100 + left);
+    // A PE of another host has no address here.
+    const bool near = world.translate(left, rt.shared()) >= 0;
+    const std::uint64_t *peer = turned.peer(words, me);
+    SAME(peer != nullptr, near);
+    SAME(near ? peer[1] : 100 + left, 100 + left);
     release(words);
 
     turned.destroy();

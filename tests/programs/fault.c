@@ -3,7 +3,7 @@
  * Arguments: OPERATION WHEN HOW VICTIMS FILE. PEs 1 to VICTIMS end, the way HOW says, and write the moment to FILE. WHEN is "before":
  * they do not come to the operation, in which the others are by then; or "within": all PEs call it again and again, and the
  * victims end somewhere. Every other PE says what its call came to and how long after that moment, and checks that the job stays
- * as it is. In "init" the last PE does not come, so the job is still coming together when the victims end. */
+ * as it is, and says so. In "init" the last PE does not come, so the job is still coming together when the victims end. */
 
 #include "check.h"
 
@@ -94,7 +94,7 @@ COLLECTIVE(collect_large, nvshmemrs_collect(runtime, ON_WORLD, dest, source, (si
 COLLECTIVE(alltoall_small, nvshmemrs_alltoall(runtime, ON_WORLD, dest, source, 8))
 COLLECTIVE(alltoall_large, nvshmemrs_alltoall(runtime, ON_WORLD, dest, source, (size_t)(MANY / n_pes) * 8))
 COLLECTIVE(alltoalls_small, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 2, 2, 8, 1))
-COLLECTIVE(alltoalls_large, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 1, 2, 8, (size_t)(MANY / n_pes / 4)))
+COLLECTIVE(alltoalls_large, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 1, 2, 1024, (size_t)(MANY / 128 / n_pes / 2)))
 COLLECTIVE(signal_wait, nvshmemrs_signal_wait(runtime, flag, NVSHMEMRS_CMP_NE, 0, NULL))
 COLLECTIVE(finalize, nvshmemrs_finalize(runtime))
 
@@ -306,7 +306,7 @@ static void say(int32_t status, int64_t noticed)
         fprintf(stderr, "status %d before anybody died: %s\n", (int)status, nvshmemrs_last_error());
         exit(97);
     }
-    printf("status %d after %.1f ms: %s\n", (int)status, (double)(noticed - died) / 1e6, nvshmemrs_last_error());
+    printf("PE %d: status %d after %.1f ms: %s\n", (int)me, (int)status, (double)(noticed - died) / 1e6, nvshmemrs_last_error());
     fflush(stdout);
 }
 
@@ -320,7 +320,10 @@ static void survive(const char *operation, int again)
         nvshmemrs_stream_synchronize(stream);
     if (strcmp(operation, "finalize") == 0) {
         int32_t pe;
-        exit(nvshmemrs_my_pe(runtime, &pe) == NVSHMEMRS_ERROR_NOT_INITIALIZED ? 0 : 96);
+        if (nvshmemrs_my_pe(runtime, &pe) != NVSHMEMRS_ERROR_NOT_INITIALIZED)
+            exit(96);
+        printf("PE %d: all checked\n", (int)me);
+        return;
     }
     if (nvshmemrs_runtime_check(runtime) != (stopped ? NVSHMEMRS_SUCCESS : NVSHMEMRS_ERROR_PE_DIED))
         exit(95);
@@ -330,11 +333,13 @@ static void survive(const char *operation, int again)
     CHECK(nvshmemrs_put(runtime, source, &(double){1}, sizeof *source, 0));
     if (nvshmemrs_finalize(runtime) != expected)
         exit(93);
+    printf("PE %d: all checked\n", (int)me);
 }
 
 /* The last PE does not come; the victims end while they wait for it. */
 static int coming_together(int pe, int n, int victims)
 {
+    me = pe;
     if (pe == n - 1) {
         pause();
     } else {

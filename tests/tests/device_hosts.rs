@@ -82,12 +82,12 @@ fn every_kind_of_transfer() {
     }
 }
 
-/// Every collective, type and team, as on any memory.
+/// Every collective, type and team, as on any memory; `tests/tests/suite.rs` runs all sizes on several hosts.
 #[test]
 fn the_suite() {
     let suite: OsString = env!("CARGO_BIN_EXE_suite").into();
     // A look at a word is a copy there, and there are many.
-    let output = run(&mut prepared(&[], &BOTH, &[suite]), 3 * SLOW);
+    let output = run(&mut prepared(&[], &BOTH, &[suite, "few".into()]), 3 * SLOW);
     for pe in 0..3 {
         assert_said(&output, &format!("suite ok PE {pe} of 3"), 1);
     }

@@ -2,8 +2,8 @@
 
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{
-    HANG, Output, compile_c, compile_mpi, interpreter, launcher, left_out, library, program, run,
-    spawn, workspace,
+    HANG, Output, compile_c, compile_cxx, compile_fortran, compile_mpi, interpreter, launcher,
+    left_out, library, program, run, spawn, workspace,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,6 +23,9 @@ fn conformance(scenario: &str, extension: &str) -> Vec<OsString> {
             interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python"),
             source.into(),
         ],
+        "rs" => vec![env!("CARGO_BIN_EXE_conformance").into(), scenario.into()],
+        "cpp" => vec![compile_cxx(&source).into()],
+        "f90" => vec![compile_fortran(&source).into()],
         _ => vec![compile_c(&source).into()],
     }
 }
@@ -78,6 +81,14 @@ fn ring_and_model_in_python() {
         "Python",
         &[host("a", 1), host("b", 1), host("c", 1)],
     );
+}
+
+#[test]
+fn model_in_other_languages() {
+    for (extension, language) in [("rs", "Rust"), ("cpp", "C++"), ("f90", "Fortran")] {
+        let hosts = [host("a", 1), host("b", 1), host("a", 1), host("c", 1)];
+        conforms("model", extension, language, &hosts);
+    }
 }
 
 #[test]
@@ -184,22 +195,44 @@ print('PE', me, 'ok', flush=True)
     }
 }
 
-/// A PE that is killed is named on its own host and on the other one.
+/// A PE that is killed is named on its own host and on the other one; also over TCP, where its connections close.
 #[test]
 fn a_killed_pe_is_named_on_every_host() {
-    // mpirun would end the others before they have said anything. The ranks of the program's communicator run the other way.
-    let hosts = [host("a", 1), host("b", 2)];
-    let output = own_runs(&["--enable-recovery"], &hosts, "kill");
-    for (pe, place) in [(0, ""), (2, " on host b")] {
-        let said = format!("barrier on PE {pe}: status 15: PE 1 (");
-        let line = output.stdout.lines().find(|line| line.contains(&said));
-        let words = format!(") ended without finalize{place}");
-        assert!(
-            line.is_some_and(|line| line.contains(&words)),
-            "{}",
-            output.describe()
-        );
+    // mpirun would end the others before they have said anything.
+    let recovers = "--enable-recovery";
+    for options in [&[recovers][..], &[recovers, "--mca", "btl", "tcp,self"]] {
+        // The ranks of the program's communicator run the other way.
+        let hosts = [host("a", 1), host("b", 2)];
+        let mut command = mpirun(options, &hosts, &[own(), "kill".into()]);
+        // Longer than the test waits, so that no error comes from this limit.
+        let output = runs(command.env("NVSHMEMRS_TIMEOUT", "600"));
+        for (pe, place) in [(0, ""), (2, " on host b")] {
+            let said = format!("barrier on PE {pe}: status 15: PE 1 (");
+            let line = output.stdout.lines().find(|line| line.contains(&said));
+            let words = format!(") ended without finalize{place}");
+            assert!(
+                line.is_some_and(|line| line.contains(&words)),
+                "{}",
+                output.describe()
+            );
+        }
     }
+}
+
+/// Without such an option mpirun ends the job, and its last words say which rank was killed, where, and by which signal.
+#[test]
+fn a_killed_pe_is_named_where_mpirun_ends_the_job() {
+    let output = own_runs(&[], &[host("a", 1), host("b", 2)], "kill");
+    output.assert_code(128 + 9);
+    let words = [
+        "process rank 1 with PID ",
+        " on node ",
+        " exited on signal 9 (Killed)",
+    ];
+    let names = |line: &str| words.iter().all(|word| line.contains(word));
+    // A line of mpirun's has at most 80 characters.
+    let text = output.stderr.replace('\n', " ");
+    assert!(names(&text), "{}", output.describe());
 }
 
 #[test]
@@ -302,6 +335,29 @@ fn plugins_that_do_not_fit_are_named() {
     }
 }
 
+/// A program that was linked with MPICH has its functions before those of the plugin's MPI.
+#[test]
+fn a_program_of_another_mpi_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("libmpich.so.12");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
+    compiler.arg(&other).arg(program("other_mpi.c"));
+    run(&mut compiler, HANG).assert_success();
+    let other = other.to_str().expect("a path in UTF-8");
+    let env = [("LD_PRELOAD", other)];
+    let hosts = ["a", "b"].map(|name| Host {
+        env: &env,
+        ..host(name, 1)
+    });
+    let output = runs(&mut mpirun(&[], &hosts, &conformance("ring", "c")));
+    assert_ne!(output.code(), 0, "{}", output.describe());
+    output.assert_stderr(&format!(
+        "libnvshmemrs_mpi.so was built for Open MPI, but this process uses MPICH Version: 4.0.2 ({other}): build the plugin for the MPI that \
+         the program uses"
+    ));
+}
+
 /// Launchers that start no MPI, and one of another MPI than the plugin's.
 #[test]
 fn only_mpi_brings_hosts_together() {
@@ -336,6 +392,31 @@ fn only_mpi_brings_hosts_together() {
     output.assert_stderr(&format!(
         "PE 1 is on another host than PE 0 (NVSHMEMRS_HOST_ID): {words}"
     ));
+}
+
+/// The plugin for MPICH, which `NVSHMEMRS_MPI_PLUGIN` names, on two hosts.
+#[test]
+#[ignore = "`cargo xtask mpich` runs it"]
+fn under_mpich() {
+    let suite: OsString = env!("CARGO_BIN_EXE_suite").into();
+    for (words, said) in [
+        (conformance("ring", "c"), "ring ok PE"),
+        (conformance("model", "rs"), "model ok PE"),
+        (vec![suite, "few".into()], "suite ok PE"),
+    ] {
+        let mut command = Command::new("mpiexec.mpich");
+        for (index, (name, pes)) in [("a", "1"), ("b", "2")].into_iter().enumerate() {
+            command.args([":"].iter().take(index));
+            command.args(["-n", pes, "-env", "NVSHMEMRS_HOST_ID", name]);
+            command.args(&words);
+        }
+        command.env("NVSHMEM_SYMMETRIC_SIZE", "64m");
+        let output = run(&mut command, HANG * 10);
+        output.assert_success();
+        for pe in 0..3 {
+            output.assert_stdout(&format!("{said} {pe} of 3"));
+        }
+    }
 }
 
 /// Two network namespaces with a cable between them; they are gone when it is dropped.
@@ -390,13 +471,10 @@ impl Cable {
         command
             .arg(format!("hostname {name}; exec mpirun \"$@\""))
             .arg("mpirun");
-        command.args([
-            "--allow-run-as-root",
-            "-n",
-            "2",
-            "-H",
-            "10.77.7.1:1,10.77.7.2:1",
-        ]);
+        let hosts = self.folder.path().join("hosts");
+        std::fs::write(&hosts, "10.77.7.1 slots=1\n10.77.7.2 slots=1\n").expect("a list");
+        command.args(["--allow-run-as-root", "-n", "2", "--hostfile"]);
+        command.arg(hosts);
         command.args(["--mca", "plm_rsh_agent"]).arg(self.agent());
         command.args(["--mca", "oob_tcp_if_include", "10.77.7.0/24"]);
         command.args([

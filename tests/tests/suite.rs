@@ -1,22 +1,27 @@
 //! The table-driven suite of `tests/suite` with PEs as processes: one program, which runs the same scenarios as
-//! `tests/suite/tests/threads.rs`.
+//! `tests/suite/tests/threads.rs`, on one host and on several. More PEs than here run as threads.
 
 use nvshmemrs_suite::NAMES;
+use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::{launcher, run};
 use std::collections::BTreeMap;
-use std::process::Stdio;
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Eight PEs on two shared cores take their time.
-const SLOW: Duration = Duration::from_secs(240);
+/// The PEs share two cores with others, and those of several hosts have network threads, too.
+const SLOW: Duration = Duration::from_secs(480);
 
-/// Runs the program with `n` PEs; each must say that all is well, and every scenario must have been checked.
-fn processes(n: u32) {
-    let mut command = launcher(n, &[]);
-    command
-        .arg(env!("CARGO_BIN_EXE_suite"))
-        .stdin(Stdio::null());
-    let output = run(&mut command, SLOW);
+/// The program, and what it is told.
+fn suite(words: &[&str]) -> Vec<OsString> {
+    let program: OsString = env!("CARGO_BIN_EXE_suite").into();
+    let words = words.iter().map(OsString::from);
+    std::iter::once(program).chain(words).collect()
+}
+
+/// Each of the `n` PEs must say that all is well, and every scenario must have been checked.
+fn checked(what: &str, n: u32, mut command: Command) {
+    let output = run(command.stdin(Stdio::null()), SLOW);
     output.assert_success();
     assert_eq!(output.stderr, "", "{}", output.describe());
     let mut checks = BTreeMap::<&str, u64>::new();
@@ -27,24 +32,19 @@ fn processes(n: u32) {
         }
     }
     for name in NAMES {
-        assert!(
-            checks.contains_key(name),
-            "{name} was never checked with {n} PEs"
-        );
+        assert!(checks.contains_key(name), "{name} was never checked {what}");
     }
     for pe in 0..n {
         output.assert_stdout(&format!("suite ok PE {pe} of {n}\n"));
     }
     let all: u64 = checks.values().sum();
-    println!(
-        "{n} PEs as processes: {all} checks in {:.1?}",
-        output.elapsed
-    );
+    println!("{n} PEs {what}: {all} checks in {:.1?}", output.elapsed);
 }
 
-#[test]
-fn one_pe() {
-    processes(1);
+fn processes(n: u32) {
+    let mut command = launcher(n, &[]);
+    command.args(suite(&[]));
+    checked("as processes", n, command);
 }
 
 #[test]
@@ -53,16 +53,19 @@ fn two_pes() {
 }
 
 #[test]
-fn three_pes() {
-    processes(3);
-}
-
-#[test]
 fn four_pes() {
     processes(4);
 }
 
 #[test]
-fn eight_pes() {
-    processes(8);
+fn two_hosts() {
+    let hosts = [host("a", 1), host("b", 2)];
+    checked("on two hosts", 3, mpirun(&[], &hosts, &suite(&[])));
+}
+
+/// The PEs of a host need not follow each other.
+#[test]
+fn three_hosts() {
+    let hosts = [host("a", 1), host("b", 1), host("a", 1), host("c", 1)];
+    checked("on three hosts", 4, mpirun(&[], &hosts, &suite(&["few"])));
 }

@@ -57,6 +57,8 @@ enum Command {
     Images,
     /// Build the plugin with which PEs of several hosts reach each other over MPI
     Plugins,
+    /// Build that plugin for MPICH too, and run jobs on two hosts under its mpiexec
+    Mpich,
     /// Make Python's wheel for people without Rust, in `target/wheels`
     Wheel,
     /// Make `dist/`, which runs on GPU nodes without Rust
@@ -125,6 +127,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Languages => languages(&tree)?,
         Command::Images => images::images(&tree)?,
         Command::Plugins => plugins::plugins(&tree)?,
+        Command::Mpich => plugins::mpich(&tree)?,
         Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle => bundle::bundle(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,

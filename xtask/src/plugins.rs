@@ -3,7 +3,7 @@
 use crate::run;
 use crate::setup::{Purpose, system};
 use crate::tree::Tree;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::process::Command;
 
@@ -28,6 +28,31 @@ pub(crate) fn build(tree: &Tree) -> Result<()> {
     fs::copy(&made, &unfinished)
         .and_then(|_| fs::rename(&unfinished, place.join(FILE)))
         .with_context(|| format!("cannot copy {} to {}", made.display(), place.display()))
+}
+
+/// Builds the plugin for MPICH, beside the other one, and runs jobs under its mpiexec.
+pub(crate) fn mpich(tree: &Tree) -> Result<()> {
+    let compiler = "mpicc.mpich";
+    let there = Command::new(compiler).arg("-show").output().is_ok();
+    ensure!(
+        there,
+        "{compiler} is missing: `apt-get install mpich libmpich-dev` brings it"
+    );
+    system::packages(Purpose::Plugins)?;
+    crate::build_only(tree, &["--all-targets"])?;
+    let folder = tree.plugins().with_extension("mpich");
+    let mut build = cargo(tree, "build");
+    build
+        .arg("--release")
+        .env("MPICC", compiler)
+        .env("CARGO_TARGET_DIR", &folder);
+    run::run(&mut build)?;
+    let mut test = tree.cargo();
+    test.args(["test", "--release", "--package", "nvshmemrs-tests"])
+        .args(["--test", "hosts", "--", "--ignored", "--exact"])
+        .arg("under_mpich")
+        .env("NVSHMEMRS_MPI_PLUGIN", folder.join("release").join(FILE));
+    run::run(&mut test)
 }
 
 /// The plugin's own tests: messages and bodies between processes under `mpirun`.

@@ -78,6 +78,17 @@ impl Stops {
     }
 }
 
+/// Tells the other hosts which PEs of this one are stopped, before what follows from that. The watchdog that has seen it may be about to.
+pub(crate) fn pass_on(control: &Control) {
+    let Some(far) = control.far() else { return };
+    for &pe in far.hosts().near() {
+        let since = control.pe(pe).stopped.load(Acquire);
+        if since != 0 {
+            far.stopped(pe, since);
+        }
+    }
+}
+
 /// An error if another PE than `me` has been stopped for too long.
 #[inline(always)]
 pub(crate) fn check(control: &Control, me: Pe, operation: Operation) -> Result<()> {

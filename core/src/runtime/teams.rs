@@ -50,6 +50,8 @@ impl Inner {
     pub(crate) fn break_team(&self, team: &TeamState) {
         let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
         let members = team.members();
+        // A member is to name the PE that is stopped, not this one.
+        stops::pass_on(&self.control);
         for pe in (0..members.n_pes).map(|member| members.pe(member)) {
             self.tell_broken(team.index, pe, mark);
         }

@@ -82,12 +82,21 @@ pub const NAMES: &[&str] = &[
     "wait_until_some",
 ];
 
-/// Runs the whole suite on this PE. Collective over the job.
-pub fn run(rt: &Runtime) -> Result<Tally> {
+/// How many sizes run over all PEs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// All about every border between algorithms, in place and not, from every root.
+    All,
+    /// One of each algorithm. For memory of which another test has run the sizes, and only the way to the PEs is new.
+    Few,
+}
+
+/// Runs the suite on this PE: every operation, type and shape of team. Collective over the job.
+pub fn run(rt: &Runtime, sizes: Sizes) -> Result<Tally> {
     let mut tally = Tally::new();
     let signal = Arc::new(rt.array::<u64>(3)?);
     let stream = rt.stream()?;
-    crate::every_type!(with_type(rt, &stream, &signal, &mut tally));
+    crate::every_type!(with_type(rt, sizes, &stream, &signal, &mut tally));
     macro_rules! words {
         ($trait:ident::$scenario:ident: $($t:ty),*) => { $(
             over_shapes::<$t>(rt, &stream, &signal, &mut tally, $trait::$scenario)?;
@@ -148,6 +157,7 @@ fn over_shapes<T: Value>(
 /// All shapes with one element type.
 fn with_type<T: Value>(
     rt: &Runtime,
+    sizes: Sizes,
     stream: &Stream,
     signal: &Arc<SymArray<u64>>,
     tally: &mut Tally,
@@ -160,7 +170,7 @@ fn with_type<T: Value>(
         let Some(made) = shapes::make(rt, shape)? else {
             continue;
         };
-        for row in plan::<T>(shape, rt.n_pes()) {
+        for row in plan::<T>(shape, rt.n_pes(), sizes) {
             let surroundings = (&made, stream, signal, &arrays);
             scenarios::<T>(rt, shape, number as u64, &row, surroundings, tally)?;
         }

@@ -1,5 +1,6 @@
 //! Which part of the cross product runs. Everything in full would take minutes on two cores; each thinning has its reason here.
 
+use crate::Sizes;
 use crate::rma::STRIDES;
 use crate::shapes::Shape;
 use crate::values::Value;
@@ -49,7 +50,7 @@ fn all_sizes<T: Value>(n: Pe) -> Vec<usize> {
 }
 
 /// The rows for a shape in a job of `n` PEs.
-pub(crate) fn plan<T: Value>(shape: Shape, n: Pe) -> Vec<Row> {
+pub(crate) fn plan<T: Value>(shape: Shape, n: Pe, sizes: Sizes) -> Vec<Row> {
     let border = PAYLOAD / size_of::<T>();
     let full = |on_stream| Row {
         on_stream,
@@ -69,6 +70,7 @@ pub(crate) fn plan<T: Value>(shape: Shape, n: Pe) -> Vec<Row> {
         strides: STRIDES[4..6].to_vec(),
     };
     match shape {
+        Shape::World if sizes == Sizes::Few => vec![few(false, true), few(true, true)],
         // A stream runs the same code from another thread, so the sizes do not matter to it, but the forms do.
         Shape::World => vec![
             full(false),

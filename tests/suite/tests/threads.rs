@@ -1,7 +1,7 @@
 //! The table-driven suite with PEs as threads.
 
 use nvshmemrs::{Pe, local};
-use nvshmemrs_suite::{NAMES, Tally};
+use nvshmemrs_suite::{NAMES, Sizes, Tally};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ fn threads(n: Pe) {
     let start = Instant::now();
     let all = Mutex::new(Tally::new());
     local::run(n, |rt| {
-        let tally = nvshmemrs_suite::run(&rt)?;
+        let tally = nvshmemrs_suite::run(&rt, Sizes::All)?;
         rt.finalize()?;
         let mut all = all.lock().expect("no PE has panicked");
         for (name, checks) in tally {
