@@ -80,6 +80,53 @@ def test_a_wrong_collective_ends_the_waits_of_the_others() -> None:
     assert re.search(r"triton ok: alone, .*PE 1", done.stdout), done.stdout
 
 
+def checked(expected: int, *command: str, seed: int = 5) -> str:
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    done = subprocess.run(
+        [launcher, "--check", "-n", "2", "--", sys.executable, *command],
+        env=dict(os.environ, NVSHMEMRS_CHECK_SEED=str(seed)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == expected, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_checker_finds_nothing_in_right_kernels(seed: int) -> None:
+    out = checked(0, program("triton_checked.py"), "right", seed=seed)
+    assert out.count("triton ok: right, PE ") == 2 and "the checker found nothing" in out, out
+
+
+@pytest.mark.parametrize("example", ["gemm_all_reduce", "moe", "attention"])
+def test_the_checker_passes_the_examples(example: str) -> None:
+    path = ROOT / "examples" / "python" / f"triton_{example}.py"
+    if not path.is_file():
+        pytest.skip("the examples are in the repository only")
+    out = checked(0, str(path))
+    assert out.count(f"{example} ok PE ") == 2 and "the checker found nothing" in out, out
+
+
+@pytest.mark.parametrize(
+    "scenario, found, one, other, kernel",
+    [
+        ("waits", "data is read that may not have arrived", "load", "put", "passes_on"),
+        ("flag", "data is read that may not have arrived", "load", "put", "stores"),
+        ("early", "data is written that another PE may still read", "store", "get", "fills_early"),
+    ],
+)
+def test_the_checker_finds_what_kernels_forget(
+    scenario: str, found: str, one: str, other: str, kernel: str
+) -> None:
+    out = checked(1, program("triton_checked.py"), scenario)
+    assert found in out and "the checker found 1 problem" in out, out
+    for operation in (one, other):
+        assert re.search(rf"{operation} at \S*triton_checked.py:\d+ \({kernel}\)", out), out
+
+
 @pytest.mark.parametrize("example", ["triton_gemm_all_reduce", "triton_moe", "triton_attention"])
 def test_examples_in_small(example: str, tmp_path: Path) -> None:
     path = ROOT / "examples" / "python" / f"{example}.py"

@@ -48,6 +48,12 @@ if knobs.runtime.interpret:
     from ._settings import check_interpreter
 
     check_interpreter()  # type: ignore[no-untyped-call, unused-ignore]
+    from ._settings import WATCHED
+
+    if WATCHED:
+        from ._checked import install
+
+        install()  # type: ignore[no-untyped-call, unused-ignore]
 
 from ._atomics import (  # noqa: E402
     atomic_add,

@@ -25,7 +25,7 @@ from ._context import (
 )
 from ._order import load_acquire, store_release
 from ._rma import copy_part
-from ._settings import CHECK, INTERPRETED, pause
+from ._settings import CHECK, INTERPRETED, WATCHED, pause
 
 # Members that a program meets at once.
 WIDTH = tl.constexpr(32)
@@ -92,6 +92,10 @@ def meet(ctx, t, slot):
                         result = result * 0 - 1
         tl.debug_barrier()
     return result
+
+
+if WATCHED:
+    from ._checked import meet  # noqa: F811
 
 
 @triton.jit

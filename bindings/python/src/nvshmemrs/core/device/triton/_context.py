@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 from triton.language.core import _aggregate
 
-from ._settings import INTERPRETED, give_up
+from ._settings import INTERPRETED, WATCHED, give_up
 
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
 POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)
@@ -253,6 +253,16 @@ def find_team(ctx, team):
         tl.load(row + 3),
         tl.load(row + 4),
     )
+
+
+if WATCHED:
+    from ._checked import numbers, team_fields
+
+    def find_team(ctx, team):  # noqa: F811
+        """The library's team."""
+        return Team(*numbers(team_fields(team)))
+
+    find_team.__triton_builtin__ = True
 
 
 @triton.jit

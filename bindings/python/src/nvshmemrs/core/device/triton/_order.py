@@ -4,7 +4,7 @@
 import triton
 import triton.language as tl
 
-from ._settings import INTERPRETED, ORDERED
+from ._settings import INTERPRETED, ORDERED, WATCHED
 
 
 @triton.jit
@@ -67,3 +67,7 @@ def fence(ctx):
 def quiet(ctx):
     """Completes the puts, stores and atomics of this program; a full barrier of its threads."""
     full_fence(ctx, True)
+
+
+if WATCHED:
+    from ._checked import fence, quiet  # noqa: F401, F811

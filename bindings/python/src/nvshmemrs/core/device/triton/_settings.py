@@ -15,6 +15,8 @@ from ...nvshmem_types import NvshmemError
 
 # Whether kernels run in Triton's interpreter (TRITON_INTERPRET=1).
 INTERPRETED = tl.constexpr(bool(triton.knobs.runtime.interpret))
+# Whether the job is checked, so the interpreter's accesses are to be shown to the checker.
+WATCHED = INTERPRETED.value and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1"
 # Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK=1).
 CHECK = tl.constexpr(os.environ.get("NVSHMEMRS_DEVICE_CHECK", "") == "1")
 # Loads and stores with order came with Triton 3.9; before it, atomics take their place.
