@@ -31,6 +31,9 @@
 // Reductions in place go in rounds, and all members meet in each: see Rounds below. So there the groups of all members have the same number
 // of threads.
 //
+// Kernels reach PEs of their own host only. nvshmemrs_ptr is NULL for another PE. A put, get, atomic or signal there, and a collective of a team
+// with such a member, ends the kernel; the host's nvshmemrs_runtime_check then names the PE.
+//
 // Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
 //
 // Each call looks at the state's first eight bytes. If it is no state, or one of another version, the call prints that and traps. The host
@@ -82,7 +85,7 @@ typedef struct nvshmemrs_device_state_t {
     unsigned long error;
     // A nvshmemrs::device::Job.
     unsigned long job;
-    // Not 0: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
+    // Bits of nvshmemrs::device::CHECK_*.
     unsigned check;
     // Shared memory that the calling thread or warp has lent: see nvshmemrs_give_smem.
     unsigned lent;
@@ -153,7 +156,9 @@ struct Job {
     u32 padding;
     // A Report.
     u64 report;
-    u64 reserved[2];
+    // A bit for each PE, in words of 32: kernels reach it. 0: they reach all.
+    u64 near;
+    u64 reserved;
 };
 
 struct Team {
@@ -173,7 +178,9 @@ struct Team {
     u32 padding;
     // Symmetric offset of the mail of the first MAIL_SLOTS slots: member m's words at ((slot * 2 + parity) * n + m). 0: there is none.
     u64 mail;
-    u64 reserved;
+    // 1 + the first member that kernels do not reach; 0: they reach all.
+    i32 far;
+    u32 reserved;
 };
 
 // What was wrong with a call's arguments.
@@ -206,21 +213,27 @@ NVSHMEMRS_I_AT(State, lent, 60);
 NVSHMEMRS_I_AT(Job, n_teams, 8);
 NVSHMEMRS_I_AT(Job, slots, 32);
 NVSHMEMRS_I_AT(Job, report, 40);
+NVSHMEMRS_I_AT(Job, near, 48);
 NVSHMEMRS_I_AT(Team, step, 12);
 NVSHMEMRS_I_AT(Team, members, 16);
 NVSHMEMRS_I_AT(Team, sync, 24);
 NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
 NVSHMEMRS_I_AT(Team, mail, 48);
+NVSHMEMRS_I_AT(Team, far, 56);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
 
-enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 3 };
+enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 4 };
+// Bits of State::check: arguments are checked (NVSHMEMRS_DEVICE_CHECK); some PEs are on other hosts, which kernels do not reach.
+enum : u32 { CHECK_ARGUMENTS = 1, CHECK_HOSTS = 2 };
 // Values of Report::kind.
 enum : u32 {
     NOTHING = 0, WRONG_PE = 1, WRONG_ADDRESS = 2, WRONG_ALIGNMENT = 3, WRONG_TEAM = 4, WRONG_SLOT = 5, WRONG_ARGUMENT = 6,
     // `pe` is the version that the kernel was compiled for, `address` that of the state.
     WRONG_VERSION = 7,
+    // A PE of another host.
+    FAR_PE = 8,
 };
 // Numbers of operations.
 enum : u32 {
@@ -453,10 +466,19 @@ template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version
     report(job, WRONG_VERSION, 0, STATE_VERSION, version, 0);
 }
 
+// Whether kernels reach a PE.
+NVSHMEMRS_I_DEVICE bool is_near(u32 check, u64 job, i32 pe) {
+    return !(check & CHECK_HOSTS) || (((const u32 *)((const Job *)job)->near)[pe / 32] >> pe % 32 & 1);
+}
+
 // `bytes` bytes at `address` on a PE, of elements with this alignment. `own` is the address of this PE's heap.
-template <int = 0> __device__ __noinline__ void check_memory(u64 job, u64 own, i32 n_pes, u32 operation, i32 pe, u64 address, u64 bytes, u32 align) {
-    u64 offset = address - own, room = ((const Job *)job)->heap_bytes;
-    u32 kind = pe < 0 || pe >= n_pes ? WRONG_PE : offset > room || bytes > room - offset ? WRONG_ADDRESS : address % align ? WRONG_ALIGNMENT : NOTHING;
+template <int = 0>
+__device__ __noinline__ void check_memory(u32 check, u64 job, u64 own, i32 n_pes, u32 operation, i32 pe, u64 address, u64 bytes, u32 align) {
+    u32 kind = pe < 0 || pe >= n_pes ? WRONG_PE : is_near(check, job, pe) ? NOTHING : FAR_PE;
+    if (!kind && check & CHECK_ARGUMENTS) {
+        u64 offset = address - own, room = ((const Job *)job)->heap_bytes;
+        kind = offset > room || bytes > room - offset ? WRONG_ADDRESS : address % align ? WRONG_ALIGNMENT : NOTHING;
+    }
     if (kind) report(job, kind, operation, pe, address, bytes);
 }
 
@@ -474,7 +496,7 @@ class Given {
     // Where memory that is symmetric lies on a PE.
     NVSHMEMRS_I_DEVICE u64 on(u32 operation, i32 pe, const void *own, u64 bytes, u32 align) const {
         const State &s = get();
-        if (s.check) check_memory(s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, pe, (u64)own, bytes, align);
+        if (s.check) check_memory(s.check, s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, pe, (u64)own, bytes, align);
         return (u64)own + (u64)(i64)(pe - s.my_pe) * s.stride;
     }
 
@@ -486,12 +508,12 @@ class Given {
     // Memory of this PE that others write.
     NVSHMEMRS_I_DEVICE void check_own(u32 operation, const void *own, u64 bytes, u32 align) const {
         const State &s = get();
-        if (s.check) on(operation, s.my_pe, own, bytes, align);
+        if (s.check & CHECK_ARGUMENTS) on(operation, s.my_pe, own, bytes, align);
     }
 
     NVSHMEMRS_I_DEVICE void check_argument(bool good, u32 operation, u64 value) const {
         const State &s = get();
-        if (s.check && !good) report(s.job, WRONG_ARGUMENT, operation, s.my_pe, value, 0);
+        if (s.check & CHECK_ARGUMENTS && !good) report(s.job, WRONG_ARGUMENT, operation, s.my_pe, value, 0);
     }
 
     NVSHMEMRS_I_DEVICE bool aborted() const { return load_relaxed((const u32 *)get().abort) != 0; }
@@ -876,8 +898,9 @@ template <class G> class Call {
         n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
         const u64 *counter = (const u64 *)row_->epochs + slot;
         if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
-        if (s.check && n == 0) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
-        if (s.check && slot >= job->slots) report(s.job, WRONG_SLOT, operation, s.my_pe, slot, 0);
+        if (s.check & CHECK_HOSTS && n != 0 && row_->far) report(s.job, FAR_PE, operation, row_->far - 1, handle, 0);
+        if (s.check & CHECK_ARGUMENTS && n == 0) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
+        if (s.check & CHECK_ARGUMENTS && slot >= job->slots) report(s.job, WRONG_SLOT, operation, s.my_pe, slot, 0);
         good_ = n != 0 && slot < job->slots;
         if (good_) epoch_ = load_relaxed(counter);
     }
@@ -889,7 +912,7 @@ template <class G> class Call {
 
     // `bytes` bytes of this PE are symmetric, if that is to be checked.
     NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
-        if (s.check) check_memory(s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
+        if (s.check & CHECK_ARGUMENTS) check_memory(s.check, s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
     }
 
     // Returns when all members have come, and what their groups did before can be seen; false: the job is broken. steps: 0 if this meeting
@@ -1486,7 +1509,7 @@ NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.abo
 NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest, int pe) {
     const nvshmemrs::device::State &state = s.get();
     unsigned long offset = (unsigned long)dest - state.base - state.my_pe * state.stride;
-    bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes;
+    bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes && nvshmemrs::device::is_near(state.check, state.job, pe);
     return good ? (void *)(state.base + pe * state.stride + offset) : nullptr;
 }
 // There is no multicast.

@@ -122,7 +122,7 @@ fn wrong_arguments_stop_a_kernel_with_a_report() {
     for check in ["0", "1"] {
         let version = stopped("version", check);
         version.assert_stdout("of another version than it was compiled for");
-        version.assert_stdout(&format!("state 2 kind 7 pe 3 {by} operation 0 bytes 0\n"));
+        version.assert_stdout(&format!("state 2 kind 7 pe 4 {by} operation 0 bytes 0\n"));
         stopped("magic", check).assert_stdout("something that is no nvshmemrs_device_state_t");
     }
 }

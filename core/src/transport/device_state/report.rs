@@ -83,6 +83,12 @@ impl DeviceReport {
                 format!("{address}"),
                 "one that the operation accepts: a comparison, a root".to_string(),
             ),
+            8 => {
+                return Error::NotSupported(format!(
+                    "kernels reach PEs of their own host only, and PE {pe} is on another host: {place}; let the host call the \
+                     operation, or use a team of this host's PEs"
+                ));
+            }
             7 => {
                 let place = format!(
                     "thread {} of block {} of a kernel of PE {me}",
@@ -136,6 +142,7 @@ mod tests {
                 7,
                 "version 4660 in thread 65 of block 3 of a kernel of PE 1",
             ),
+            (8, "PE 7 is on another host"),
             (9, "reports 9 about 0x1234"),
         ] {
             report.kind.store(kind, Relaxed);

@@ -15,8 +15,8 @@ use crate::strides::Transfer;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::served::{Served, StreamGate};
 use crate::transport::{
-    Atomic, Call, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport, TransportEvent,
-    TransportStream, Width, route,
+    Atomic, Call, DeviceTables, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport,
+    TransportEvent, TransportStream, Width, route,
 };
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
@@ -74,14 +74,15 @@ impl Owner for Shared {
 }
 
 impl DeviceTransport {
-    pub(super) fn new(near: Cuda, way: Way, about: String) -> DeviceTransport {
+    pub(super) fn new(near: Cuda, way: Way, about: String) -> Result<DeviceTransport> {
         let Cuda { cuda, served } = near;
-        DeviceTransport {
+        cuda.set_hosts(way.net.hosts())?;
+        Ok(DeviceTransport {
             way,
             served,
             cuda,
             about,
-        }
+        })
     }
 
     fn is_near(&self, pe: Pe) -> bool {
@@ -449,6 +450,10 @@ impl Transport for DeviceTransport {
 
     fn chore(&self) -> Option<Chore> {
         self.cuda.chore()
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        self.cuda.device_tables()
     }
 
     fn device(&self) -> Option<i32> {

@@ -17,9 +17,9 @@ from ...direct import team_my_pe, team_n_pes
 from ...memory import Buffer, buffer, free, owner_of
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid, Teams
 from ...teams import team_translate_pe
+from .. import fitting
 from .. import state as device_state
 
-_VERSION = 3
 _INTERPRETED = bool(knobs.runtime.interpret)
 # Words of 64 bits before a workspace's epochs.
 HEAD = 16
@@ -115,17 +115,11 @@ def state() -> Pointer:
     ``finalize``, for kernels of this PE; teams that are made or destroyed later are seen through it.
 
     Local. NotInitializedError without a job. NotSupportedError if kernels cannot use its heap: the
-    job is checked, or Triton's interpreter would have to use memory of a GPU, or compiled kernels
+    job is checked, or on several hosts, or Triton's interpreter would have to use memory of a GPU, or compiled kernels
     memory of the host.
     """
     _ready("state")
-    found = device_state()
-    version = int(found.scalar["version"])
-    if version != _VERSION:
-        raise NotSupportedError(
-            f"state: the library has version {version} of the device state, and this module knows "
-            f"version {_VERSION}; install one nvshmemrs, not parts of two"
-        )
+    found = fitting(device_state(), "state")
     return Pointer(found.pointer, "int64", (8,), None)
 
 
