@@ -31,9 +31,10 @@ typedef struct {
     int32_t pe;
     uint32_t block, thread, operation;
     uint64_t address, bytes;
+    char caller[64];
 } report_t;
 
-_Static_assert(sizeof(job_t) == 64 && sizeof(team_t) == ROW && sizeof(report_t) == 40, "as kernels have them");
+_Static_assert(sizeof(job_t) == 64 && sizeof(team_t) == ROW && sizeof(report_t) == 104, "as kernels have them");
 
 static nvshmemrs_runtime_t rt;
 static int32_t pe, n;
@@ -247,11 +248,11 @@ static void finds(int on)
     CHECK(nvshmemrs_runtime_check(rt));
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     if (pe == 0) {
-        *report = (report_t){.kind = 1, .pe = 77, .block = 2, .thread = 5, .operation = 50, .address = 0x1230, .bytes = 8};
+        *report = (report_t){.kind = 1, .pe = 77, .block = 2, .thread = 5, .operation = 50, .address = 0x1230, .bytes = 8, .caller = "pass"};
         __atomic_store_n(&report->state, 2, __ATOMIC_RELEASE);
     }
     if (pe == 0)
-        REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "is 77 in thread 5 of block 2 of a kernel of PE 0, which called `put`", nvshmemrs_runtime_check(rt));
+        REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "is 77 in thread 5 of block 2 of a kernel of PE 0, whose function `pass` called `put`", nvshmemrs_runtime_check(rt));
     else
         CHECK(nvshmemrs_runtime_check(rt));
 }

@@ -293,6 +293,17 @@ fn nvrtc_compiles_every_function() {
     }
 }
 
+/// NVRTC does not know who makes a call; a program says it.
+#[test]
+fn a_report_names_the_caller_that_the_program_defines() {
+    let kernel = "#include <nvshmemrs_device.cuh>\n\
+         extern \"C\" __global__ void one(nvshmemrs_device_state_t s, long *d) { nvshmemrs_long_p(s, d, 5, 1); }\n";
+    let named = format!("#define NVSHMEMRS_DEVICE_CALLER \"zyx\"\n{kernel}");
+    let text = "{122, 121, 120}";
+    assert!(ptx(&named, "compute_90", &[]).contains(text));
+    assert!(!ptx(kernel, "compute_90", &[]).contains(text));
+}
+
 /// Tiles, queue pairs, and shared memory that is lent: bulk copies where the GPU has them.
 #[test]
 fn nvrtc_compiles_tiles_and_bulk_copies() {

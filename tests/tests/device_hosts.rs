@@ -155,7 +155,14 @@ fn kernels_use_what_is_on_their_host_and_name_a_pe_that_is_not() {
             let mut command = mpirun(&[], &BOTH, &[file.clone(), case.into()]);
             let output = run(command.env("NVSHMEMRS_DEVICE_CHECK", check), SLOW);
             output.assert_stdout("and PE 1 is on another host: thread ");
-            output.assert_stdout(&format!("of a kernel of PE 0, which called `{operation}`"));
+            let function = if case == "put" {
+                "puts_far"
+            } else {
+                "operator"
+            };
+            output.assert_stdout(&format!(
+                "of a kernel of PE 0, whose function `{function}` called `{operation}`"
+            ));
             if case != "reduce" {
                 output.assert_stdout(one);
             }

@@ -3,7 +3,7 @@
 //! ```text
 //! 0         DeviceJob
 //! 64        a DeviceTeam per team number
-//! then      a copy of State, DeviceReport: 64 bytes each, as the structs above
+//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 128
 //! near      a bit per PE: whether kernels reach it, of a job on several hosts
 //! blocks    per team number: flags, epochs, mail, members
 //! ```
@@ -33,8 +33,10 @@ const ROWS: u64 = STRUCT;
 const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
 /// Where the report is.
 const REPORT: u64 = STATE + STRUCT;
+/// Bytes for the report.
+pub(crate) const REPORT_BYTES: u64 = 2 * STRUCT;
 /// Where the bits that say who is reached begin.
-const NEAR: u64 = REPORT + STRUCT;
+const NEAR: u64 = REPORT + REPORT_BYTES;
 /// Bytes of a flag or an epoch.
 const WORD: u64 = size_of::<u64>() as u64;
 
@@ -173,7 +175,7 @@ mod tests {
             assert_eq!(area.row(MAX_TEAMS as u32 - 1) + STRUCT, area.state());
             assert_eq!(area.state() + STRUCT, area.report());
             let mut end = area.head().offset() + area.head().bytes();
-            assert_eq!(area.report() + STRUCT, area.near());
+            assert_eq!(area.report() + REPORT_BYTES, area.near());
             assert_eq!(area.near() + n.div_ceil(64) * 8, end);
             for team in 0..MAX_TEAMS as u32 {
                 let block = area.block(team);

@@ -73,6 +73,8 @@ static void meet_neighbours() {
     printf("far ok PE %d of %d\n", me, pe.n);
 }
 
+static __global__ void puts_far(const State &s, int *data, const int *local, int other) { nvshmemrs_int_put(s, data, local, 4, other); }
+
 static void reach_out(const std::string &what) {
     int other = far[0], *data = pe.array<int>(16), local[16] = {};
     u64 *word = pe.array<u64>(1);
@@ -85,7 +87,7 @@ static void reach_out(const std::string &what) {
         const State &s = pe.state;
         if (what == "reduce") nvshmemrs_int_sum_reduce_block(s, NVSHMEMRS_TEAM_WORLD, data + 8, data, 1, blockIdx.x);
         if (blockIdx.x != 1 || threadIdx.x != 2) return;
-        if (what == "put") nvshmemrs_int_put(s, data, local, 4, other);
+        if (what == "put") puts_far(s, data, local, other);
         if (what == "put nothing") nvshmemrs_int_put(s, data, local, 0, other);
         if (what == "p") nvshmemrs_int_p(s, data, 5, other);
         if (what == "get") nvshmemrs_int_get_nbi(s, local, data, 4, other);

@@ -23,7 +23,7 @@ pub use state::State as DeviceState;
 pub(crate) use state::{Refers, State};
 
 use crate::job::block::MAX_TEAMS;
-use crate::job::device_area::{DeviceArea, STRUCT};
+use crate::job::device_area::{DeviceArea, REPORT_BYTES, STRUCT};
 use crate::job::hosts::Hosts;
 use crate::job::layout::Layout;
 use crate::{Error, Pe, Result};
@@ -79,7 +79,7 @@ pub(crate) struct DeviceTeam {
 
 const _: () = {
     assert!(size_of::<DeviceJob>() as u64 == STRUCT && size_of::<DeviceTeam>() as u64 == STRUCT);
-    assert!(size_of::<DeviceReport>() as u64 <= STRUCT);
+    assert!(size_of::<DeviceReport>() as u64 <= REPORT_BYTES);
     assert!(offset_of!(DeviceJob, heap_bytes) == 0 && offset_of!(DeviceJob, n_teams) == 8);
     assert!(offset_of!(DeviceJob, check) == 12 && offset_of!(DeviceJob, teams) == 16);
     assert!(offset_of!(DeviceJob, state) == 24 && offset_of!(DeviceJob, slots) == 32);
