@@ -296,7 +296,7 @@ typedef struct {
     uint64_t error;
     /// The address of the table of teams, and of what belongs to it.
     uint64_t job;
-    /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    /// Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they reach.
     uint32_t check;
     /// 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
     uint32_t lent;
@@ -1397,6 +1397,9 @@ int32_t nvshmemrs_deadline_end(uint64_t previous);
 /// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
 /// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
 /// host memory they are those of this process, for the same functions compiled for the CPU.
+///
+/// Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+/// `nvshmemrs_runtime_check` names the PE.
 ///
 /// Local.
 ///

@@ -31,6 +31,9 @@
 // Reductions in place go in rounds, and all members meet in each: see Rounds below. So there the groups of all members have the same number
 // of threads.
 //
+// Kernels reach PEs of their own host only. nvshmemrs_ptr is NULL for another PE. A put, get, atomic or signal there, and a collective of a team
+// with such a member, ends the kernel; the host's nvshmemrs_runtime_check then names the PE.
+//
 // Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
 //
 // Each call looks at the state's first eight bytes. If it is no state, or one of another version, the call prints that and traps. The host
@@ -82,7 +85,7 @@ typedef struct nvshmemrs_device_state_t {
     unsigned long error;
     // A nvshmemrs::device::Job.
     unsigned long job;
-    // Not 0: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
+    // Bits of nvshmemrs::device::CHECK_*.
     unsigned check;
     // Shared memory that the calling thread or warp has lent: see nvshmemrs_give_smem.
     unsigned lent;
@@ -121,6 +124,19 @@ struct __nv_bfloat16;
 // Functions are templates, so that those which a program does not call cost next to nothing.
 #define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_DEVICE
 
+// The name of the program's function that makes a call, which a report has. Compilers that know it are nvcc and those for the host. A program
+// for NVRTC may define this as a string.
+#ifndef NVSHMEMRS_DEVICE_CALLER
+#ifdef __has_builtin
+#if __has_builtin(__builtin_FUNCTION)
+#define NVSHMEMRS_DEVICE_CALLER __builtin_FUNCTION()
+#endif
+#endif
+#endif
+#ifndef NVSHMEMRS_DEVICE_CALLER
+#define NVSHMEMRS_DEVICE_CALLER nullptr
+#endif
+
 // As <cstdio> and NVRTC declare it; nvcc has it only once a program includes <cstdio>.
 #if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__)
 extern "C" __host__ __device__ int printf(const char *, ...);
@@ -153,7 +169,9 @@ struct Job {
     u32 padding;
     // A Report.
     u64 report;
-    u64 reserved[2];
+    // A bit for each PE, in words of 32: kernels reach it. 0: they reach all.
+    u64 near;
+    u64 reserved;
 };
 
 struct Team {
@@ -173,7 +191,9 @@ struct Team {
     u32 padding;
     // Symmetric offset of the mail of the first MAIL_SLOTS slots: member m's words at ((slot * 2 + parity) * n + m). 0: there is none.
     u64 mail;
-    u64 reserved;
+    // 1 + the first member that kernels do not reach; 0: they reach all.
+    i32 far;
+    u32 reserved;
 };
 
 // What was wrong with a call's arguments.
@@ -188,8 +208,10 @@ struct Report {
     u32 operation;
     u64 address;
     u64 bytes;
+    // The program's function that made the call, up to a 0; empty if it is not known.
+    char caller[64];
 };
-static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 40, "as the library's");
+static_assert(sizeof(State) == 64 && sizeof(Job) == 64 && sizeof(Team) == 64 && sizeof(Report) == 104, "as the library's");
 // NVRTC has no other one that is constant.
 #ifdef __CUDACC_RTC__
 #define NVSHMEMRS_I_AT(T, FIELD, OFFSET) static_assert(__INTADDR__(&((T *)0)->FIELD) == OFFSET, #FIELD)
@@ -206,21 +228,28 @@ NVSHMEMRS_I_AT(State, lent, 60);
 NVSHMEMRS_I_AT(Job, n_teams, 8);
 NVSHMEMRS_I_AT(Job, slots, 32);
 NVSHMEMRS_I_AT(Job, report, 40);
+NVSHMEMRS_I_AT(Job, near, 48);
 NVSHMEMRS_I_AT(Team, step, 12);
 NVSHMEMRS_I_AT(Team, members, 16);
 NVSHMEMRS_I_AT(Team, sync, 24);
 NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
 NVSHMEMRS_I_AT(Team, mail, 48);
+NVSHMEMRS_I_AT(Team, far, 56);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
+NVSHMEMRS_I_AT(Report, caller, 40);
 
-enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 3 };
+enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 4 };
+// Bits of State::check: arguments are checked (NVSHMEMRS_DEVICE_CHECK); some PEs are on other hosts, which kernels do not reach.
+enum : u32 { CHECK_ARGUMENTS = 1, CHECK_HOSTS = 2 };
 // Values of Report::kind.
 enum : u32 {
     NOTHING = 0, WRONG_PE = 1, WRONG_ADDRESS = 2, WRONG_ALIGNMENT = 3, WRONG_TEAM = 4, WRONG_SLOT = 5, WRONG_ARGUMENT = 6,
     // `pe` is the version that the kernel was compiled for, `address` that of the state.
     WRONG_VERSION = 7,
+    // A PE of another host.
+    FAR_PE = 8,
 };
 // Numbers of operations.
 enum : u32 {
@@ -427,7 +456,8 @@ struct Warpgroup {
 
 // ---- State and checks. ----
 
-template <int = 0> __device__ __noinline__ void report(u64 job, u32 kind, u32 operation, i32 pe, u64 address, u64 bytes) {
+template <int = 0>
+__device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 operation, i32 pe, u64 address, u64 bytes) {
     Report *report = (Report *)((const Job *)job)->report;
     if (report && compare_swap(&report->state, 0u, 1u) == 0) {
         report->kind = kind;
@@ -437,6 +467,7 @@ template <int = 0> __device__ __noinline__ void report(u64 job, u32 kind, u32 op
         report->operation = operation;
         report->address = address;
         report->bytes = bytes;
+        for (u32 i = 0; caller && caller[i] && i + 1 < sizeof report->caller; i++) report->caller[i] = caller[i];
         store_release(&report->state, 2u);
     }
     stop();
@@ -444,37 +475,47 @@ template <int = 0> __device__ __noinline__ void report(u64 job, u32 kind, u32 op
 
 // The texts have no numbers in them, because these would take a stack frame in every kernel. A state of another version has its job where this
 // one has it, and the job its report.
-template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job) {
+template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic != STATE_MAGIC) {
         printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
         stop();
     }
     printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");
-    report(job, WRONG_VERSION, 0, STATE_VERSION, version, 0);
+    report(job, caller, WRONG_VERSION, 0, STATE_VERSION, version, 0);
+}
+
+// Whether kernels reach a PE.
+NVSHMEMRS_I_DEVICE bool is_near(u32 check, u64 job, i32 pe) {
+    return !(check & CHECK_HOSTS) || (((const u32 *)((const Job *)job)->near)[pe / 32] >> pe % 32 & 1);
 }
 
 // `bytes` bytes at `address` on a PE, of elements with this alignment. `own` is the address of this PE's heap.
-template <int = 0> __device__ __noinline__ void check_memory(u64 job, u64 own, i32 n_pes, u32 operation, i32 pe, u64 address, u64 bytes, u32 align) {
-    u64 offset = address - own, room = ((const Job *)job)->heap_bytes;
-    u32 kind = pe < 0 || pe >= n_pes ? WRONG_PE : offset > room || bytes > room - offset ? WRONG_ADDRESS : address % align ? WRONG_ALIGNMENT : NOTHING;
-    if (kind) report(job, kind, operation, pe, address, bytes);
+template <int = 0>
+__device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller, u64 own, i32 n_pes, u32 operation, i32 pe, u64 address, u64 bytes,
+                                          u32 align) {
+    u32 kind = pe < 0 || pe >= n_pes ? WRONG_PE : is_near(check, job, pe) ? NOTHING : FAR_PE;
+    if (!kind && check & CHECK_ARGUMENTS) {
+        u64 offset = address - own, room = ((const Job *)job)->heap_bytes;
+        kind = offset > room || bytes > room - offset ? WRONG_ADDRESS : address % align ? WRONG_ALIGNMENT : NOTHING;
+    }
+    if (kind) report(job, caller, kind, operation, pe, address, bytes);
 }
 
-// The state that a call was given.
+// The state that a call was given, and by whom: an argument that is left out is one of the function that makes the call.
 class Given {
   public:
-    NVSHMEMRS_I_DEVICE Given(const State &state) : state_(&state) {}
-    NVSHMEMRS_I_DEVICE Given(const State *state) : state_(state) {}
+    NVSHMEMRS_I_DEVICE Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(&state), caller_(caller) {}
+    NVSHMEMRS_I_DEVICE Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
 
     NVSHMEMRS_I_DEVICE const State &get() const {
-        if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job);
+        if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job, caller_);
         return *state_;
     }
 
     // Where memory that is symmetric lies on a PE.
     NVSHMEMRS_I_DEVICE u64 on(u32 operation, i32 pe, const void *own, u64 bytes, u32 align) const {
         const State &s = get();
-        if (s.check) check_memory(s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, pe, (u64)own, bytes, align);
+        if (s.check) check_memory(s.check, s.job, caller_, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, pe, (u64)own, bytes, align);
         return (u64)own + (u64)(i64)(pe - s.my_pe) * s.stride;
     }
 
@@ -486,18 +527,21 @@ class Given {
     // Memory of this PE that others write.
     NVSHMEMRS_I_DEVICE void check_own(u32 operation, const void *own, u64 bytes, u32 align) const {
         const State &s = get();
-        if (s.check) on(operation, s.my_pe, own, bytes, align);
+        if (s.check & CHECK_ARGUMENTS) on(operation, s.my_pe, own, bytes, align);
     }
 
     NVSHMEMRS_I_DEVICE void check_argument(bool good, u32 operation, u64 value) const {
         const State &s = get();
-        if (s.check && !good) report(s.job, WRONG_ARGUMENT, operation, s.my_pe, value, 0);
+        if (s.check & CHECK_ARGUMENTS && !good) report(s.job, caller_, WRONG_ARGUMENT, operation, s.my_pe, value, 0);
     }
+
+    NVSHMEMRS_I_DEVICE const char *caller() const { return caller_; }
 
     NVSHMEMRS_I_DEVICE bool aborted() const { return load_relaxed((const u32 *)get().abort) != 0; }
 
   private:
     const State *state_;
+    const char *caller_;
 };
 
 // A signal: CUDA's and the host's headers have different types for 64 bits.
@@ -516,20 +560,21 @@ NVSHMEMRS_I_DEVICE u32 common_power(u64 mixed) {
     return (u32)(mixed & (~mixed + 1));
 }
 
-// Copies `count` elements, UNROLL loads before the first store.
-template <class G, class T> NVSHMEMRS_I_DEVICE void copy_as(u64 dest, u64 source, u64 count) {
-    constexpr int K = G::UNROLL;
-    u64 i = G::rank(), step = G::size();
+// Copies `count` elements, K loads before the first store; thread `i` of `step`.
+template <class T, int K, bool AHEAD> NVSHMEMRS_I_DEVICE void copy_elements(u64 dest, u64 source, u64 count, u64 i, u64 step) {
     for (; i + (K - 1) * step < count; i += K * step) {
         T values[K];
-        // One thread has few loads under way, so it has the data brought nearer ahead of them.
-        if (Is<G, Thread>::yes && i + K + 2048 / sizeof(T) < count) prefetch(source + i * sizeof(T) + 2048);
+        if (AHEAD && i + K + 2048 / sizeof(T) < count) prefetch(source + i * sizeof(T) + 2048);
         NVSHMEMRS_I_UNROLL
         for (int k = 0; k < K; k++) values[k] = read<T>(source + (i + k * step) * sizeof(T));
         NVSHMEMRS_I_UNROLL
         for (int k = 0; k < K; k++) write<T>(dest + (i + k * step) * sizeof(T), values[k]);
     }
     for (; i < count; i += step) write<T>(dest + i * sizeof(T), read<T>(source + i * sizeof(T)));
+}
+// By a group. One thread has few loads under way, so it has the data brought nearer ahead of them.
+template <class G, class T> NVSHMEMRS_I_DEVICE void copy_as(u64 dest, u64 source, u64 count) {
+    copy_elements<T, G::UNROLL, Is<G, Thread>::yes>(dest, source, count, G::rank(), G::size());
 }
 
 // One thread: elements of the largest size that their place allows, one after the other.
@@ -868,7 +913,7 @@ template <class G> class Call {
     // The members, and which of them this PE is.
     i32 n, me;
 
-    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), row_(row_of(s, handle)), slot_(slot) {
+    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), caller_(given.caller()), row_(row_of(s, handle)), slot_(slot) {
         const Job *job = (const Job *)s.job;
         // One of the threads may just have met others in this slot by itself.
         G::sync();
@@ -876,8 +921,9 @@ template <class G> class Call {
         n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
         const u64 *counter = (const u64 *)row_->epochs + slot;
         if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
-        if (s.check && n == 0) report(s.job, WRONG_TEAM, operation, s.my_pe, handle, 0);
-        if (s.check && slot >= job->slots) report(s.job, WRONG_SLOT, operation, s.my_pe, slot, 0);
+        if (s.check & CHECK_HOSTS && n != 0 && row_->far) report(s.job, caller_, FAR_PE, operation, row_->far - 1, handle, 0);
+        if (s.check & CHECK_ARGUMENTS && n == 0) report(s.job, caller_, WRONG_TEAM, operation, s.my_pe, handle, 0);
+        if (s.check & CHECK_ARGUMENTS && slot >= job->slots) report(s.job, caller_, WRONG_SLOT, operation, s.my_pe, slot, 0);
         good_ = n != 0 && slot < job->slots;
         if (good_) epoch_ = load_relaxed(counter);
     }
@@ -889,7 +935,8 @@ template <class G> class Call {
 
     // `bytes` bytes of this PE are symmetric, if that is to be checked.
     NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
-        if (s.check) check_memory(s.job, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
+        if (s.check & CHECK_ARGUMENTS)
+            check_memory(s.check, s.job, caller_, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
     }
 
     // Returns when all members have come, and what their groups did before can be seen; false: the job is broken. steps: 0 if this meeting
@@ -984,6 +1031,7 @@ template <class G> class Call {
         if (G::rank() == 0) store_relaxed(counter, epoch_);
     }
     NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)row_->epochs + slot_; }
+    const char *caller_;
     const Team *row_;
     i32 first_, step_;
     u32 slot_;
@@ -1486,7 +1534,7 @@ NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.abo
 NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest, int pe) {
     const nvshmemrs::device::State &state = s.get();
     unsigned long offset = (unsigned long)dest - state.base - state.my_pe * state.stride;
-    bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes;
+    bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes && nvshmemrs::device::is_near(state.check, state.job, pe);
     return good ? (void *)(state.base + pe * state.stride + offset) : nullptr;
 }
 // There is no multicast.

@@ -10,6 +10,9 @@ use std::ffi::c_void;
 /// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
 /// host memory they are those of this process, for the same functions compiled for the CPU.
 ///
+/// Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+/// `nvshmemrs_runtime_check` names the PE.
+///
 /// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 /// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
 #[unsafe(no_mangle)]

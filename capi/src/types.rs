@@ -353,7 +353,7 @@ pub struct nvshmemrs_device_state_t {
     pub error: u64,
     /// The address of the table of teams, and of what belongs to it.
     pub job: u64,
-    /// 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    /// Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they reach.
     pub check: u32,
     /// 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
     pub lent: u32,

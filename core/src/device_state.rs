@@ -8,16 +8,6 @@ impl Runtime {
         self.inner.ready()?;
         let tables = self.inner.transport.any().device_tables();
         tables.ok_or_else(|| {
-            let far = self.inner.control.far().and_then(|far| {
-                let hosts = far.hosts();
-                (0..hosts.n_pes()).find(|&pe| !hosts.is_near(pe))
-            });
-            if let Some(pe) = far {
-                let host = crate::board::on_host(&self.inner.control, pe);
-                return Error::NotSupported(format!(
-                    "kernels cannot use the heap of this job, because PE {pe}{host} is on another host, and its part has no address here"
-                ));
-            }
             let why = match self.inner.transport.notes() {
                 Some(_) => {
                     "the checker cannot see what they do: switch it off with NVSHMEMRS_CHECK=0"
@@ -36,10 +26,12 @@ impl Runtime {
     /// this PE's GPU. On host memory they are those of this process, for the same functions compiled for the CPU. Teams that are made
     /// or destroyed later are seen through it, too.
     ///
+    /// Kernels reach PEs of their own host only. A put to another PE ends the kernel, and [`check`](Runtime::check) names that PE.
+    ///
     /// Local. NVSHMEM: the device state that `nvshmemx_cumodule_init` writes.
     ///
     /// # Errors
-    /// [`Error::NotSupported`] if kernels cannot use the heap: the job is checked, or a PE is on another host.
+    /// [`Error::NotSupported`] if kernels cannot use the heap: the job is checked.
     ///
     /// ```
     /// nvshmemrs::local::run(2, |rt| {

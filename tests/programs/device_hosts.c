@@ -183,17 +183,52 @@ static void registered(void)
     end();
 }
 
-/* What a GPU cannot reach: kernels of the program's get no state, and there is no address. */
+static void copied(void *to, uint64_t from, size_t bytes)
+{
+    CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, from, bytes);
+}
+
+/* A GPU reaches the PEs of its own host. Kernels learn so: the program reads what they would. */
 static void far(void)
 {
     begin();
     uint64_t *word = words(1);
-    nvshmemrs_device_state_t state;
+    nvshmemrs_device_state_t state, copy;
     void *address;
-    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "kernels cannot use the heap of this job", nvshmemrs_device_state(rt, &state));
-    CHECK(nvshmemrs_ptr(rt, word, pe == 0 ? 1 : 0, &address));
-    if (address)
-        FAIL("a PE of another host has the address %p", address);
+    struct {
+        uint64_t heap_bytes;
+        uint32_t n_teams, check;
+        uint64_t teams, state;
+        uint32_t slots, padding;
+        uint64_t report, near, reserved;
+    } job;
+    struct {
+        int32_t n, me, first, step;
+        uint64_t others[5];
+        int32_t far;
+        uint32_t reserved;
+    } row;
+    uint32_t bits;
+    CHECK(nvshmemrs_device_state(rt, &state));
+    copied(&job, state.job, sizeof job);
+    copied(&copy, job.state, sizeof copy);
+    if (state.check != 2 || job.check != 2 || memcmp(&copy, &state, sizeof copy) != 0)
+        FAIL("the state says %u of other hosts, and its copy %u", state.check, copy.check);
+    copied(&bits, job.near, sizeof bits);
+    int32_t first_far = -1;
+    for (int32_t i = 0; i < n; i++) {
+        CHECK(nvshmemrs_ptr(rt, word, i, &address));
+        if ((address != NULL) != (bits >> i & 1))
+            FAIL("PE %d has the address %p, and kernels are told %x", (int)i, address, bits);
+        if (!address && first_far < 0)
+            first_far = i;
+    }
+    copied(&row, job.teams + NVSHMEMRS_TEAM_WORLD * sizeof row, sizeof row);
+    if (row.n != n || row.far != first_far + 1)
+        FAIL("of %d members, %d is the first far one", (int)row.n, (int)row.far - 1);
+    copied(&row, job.teams + NVSHMEMRS_TEAM_SHARED * sizeof row, sizeof row);
+    if (row.n < 1 || row.far != 0)
+        FAIL("of the %d members of this host, PE %d is far", (int)row.n, (int)row.far - 1);
     CHECK(nvshmemrs_ptr(rt, word, pe, &address));
     if (address != word)
         FAIL("this PE has the address %p", address);

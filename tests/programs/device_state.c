@@ -2,7 +2,7 @@
  * host memory or, by copies, in that of a GPU.
  *
  * Argument: "tables"; "kill", the last PE is killed, and the others' abort words must tell; "report", what a kernel finds wrong with its
- * arguments, which needs NVSHMEMRS_DEVICE_CHECK=1; "unchecked", the same without; "refused", of a job that is checked. */
+ * arguments, with NVSHMEMRS_DEVICE_CHECK=1; "unchecked", what it reports without, as of a PE of another host; "refused", of a job that is checked. */
 #include "driver.h"
 
 #include <signal.h>
@@ -31,9 +31,10 @@ typedef struct {
     int32_t pe;
     uint32_t block, thread, operation;
     uint64_t address, bytes;
+    char caller[64];
 } report_t;
 
-_Static_assert(sizeof(job_t) == 64 && sizeof(team_t) == ROW && sizeof(report_t) == 40, "as kernels have them");
+_Static_assert(sizeof(job_t) == 64 && sizeof(team_t) == ROW && sizeof(report_t) == 104, "as kernels have them");
 
 static nvshmemrs_runtime_t rt;
 static int32_t pe, n;
@@ -192,7 +193,7 @@ static void values(void)
     void *peer, *pointer, *same;
     SAME(sizeof state, 64);
     SAME(memcmp(&state.magic, "nvsh", 4), 0);
-    SAME(state.version, 3);
+    SAME(state.version, 4);
     SAME(state.my_pe, pe);
     SAME(state.n_pes, n);
     SAME(state.check, 0);
@@ -247,11 +248,11 @@ static void finds(int on)
     CHECK(nvshmemrs_runtime_check(rt));
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     if (pe == 0) {
-        *report = (report_t){.kind = 1, .pe = 77, .block = 2, .thread = 5, .operation = 50, .address = 0x1230, .bytes = 8};
+        *report = (report_t){.kind = 1, .pe = 77, .block = 2, .thread = 5, .operation = 50, .address = 0x1230, .bytes = 8, .caller = "pass"};
         __atomic_store_n(&report->state, 2, __ATOMIC_RELEASE);
     }
-    if (pe == 0 && on)
-        REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "is 77 in thread 5 of block 2 of a kernel of PE 0, which called `put`", nvshmemrs_runtime_check(rt));
+    if (pe == 0)
+        REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, "is 77 in thread 5 of block 2 of a kernel of PE 0, whose function `pass` called `put`", nvshmemrs_runtime_check(rt));
     else
         CHECK(nvshmemrs_runtime_check(rt));
 }
@@ -287,10 +288,11 @@ int main(int argc, char **argv)
             FAIL("usage: device_state tables|kill|report|unchecked|refused");
         }
     }
+    int reported = strcmp(part, "report") == 0 || strcmp(part, "unchecked") == 0;
     int32_t ended = nvshmemrs_finalize(rt);
-    if (ended && (pe != 0 || strcmp(part, "report") != 0 || !strstr(nvshmemrs_last_error(), "thread 5 of block 2")))
+    if (ended && (pe != 0 || !reported || !strstr(nvshmemrs_last_error(), "thread 5 of block 2")))
         FAIL("finalize: %s", nvshmemrs_last_error());
-    if (!ended && pe == 0 && strcmp(part, "report") == 0)
+    if (!ended && pe == 0 && reported)
         FAIL("finalize says nothing of what a kernel has found");
     REFUSED(NVSHMEMRS_ERROR_NOT_INITIALIZED, "finalized", nvshmemrs_device_state(rt, &state));
     if (on_gpu) {

@@ -122,7 +122,7 @@ fn wrong_arguments_stop_a_kernel_with_a_report() {
     for check in ["0", "1"] {
         let version = stopped("version", check);
         version.assert_stdout("of another version than it was compiled for");
-        version.assert_stdout(&format!("state 2 kind 7 pe 3 {by} operation 0 bytes 0\n"));
+        version.assert_stdout(&format!("state 2 kind 7 pe 4 {by} operation 0 bytes 0\n"));
         stopped("magic", check).assert_stdout("something that is no nvshmemrs_device_state_t");
     }
 }
@@ -291,6 +291,17 @@ fn nvrtc_compiles_every_function() {
             assert!(ptx.contains(".entry"), "no kernel");
         }
     }
+}
+
+/// NVRTC does not know who makes a call; a program says it.
+#[test]
+fn a_report_names_the_caller_that_the_program_defines() {
+    let kernel = "#include <nvshmemrs_device.cuh>\n\
+         extern \"C\" __global__ void one(nvshmemrs_device_state_t s, long *d) { nvshmemrs_long_p(s, d, 5, 1); }\n";
+    let named = format!("#define NVSHMEMRS_DEVICE_CALLER \"zyx\"\n{kernel}");
+    let text = "{122, 121, 120}";
+    assert!(ptx(&named, "compute_90", &[]).contains(text));
+    assert!(!ptx(kernel, "compute_90", &[]).contains(text));
 }
 
 /// Tiles, queue pairs, and shared memory that is lent: bulk copies where the GPU has them.

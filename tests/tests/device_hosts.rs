@@ -1,6 +1,7 @@
 //! The heap on GPUs of several hosts: the library against `programs/fake_cuda.c`, which stands in for libcuda, over MPI. This machine plays
 //! the hosts. What only a GPU shows is left to machines that have one.
 
+use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::fakes::fakes;
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{Output, compile_c, library, program, run, workspace};
@@ -114,6 +115,59 @@ fn memory_of_the_programs_is_symmetric_on_every_host() {
 #[test]
 fn kernels_and_pointers_reach_no_pe_of_another_host() {
     part("far", &BOTH);
+    part("far", &[host("a", 2), host("b", 1), host("a", 1)]);
+}
+
+/// The same header on the heap in host memory.
+#[test]
+fn kernels_use_what_is_on_their_host_and_name_a_pe_that_is_not() {
+    let source = program("device/far.cpp");
+    let options = ["-O0", "-g0", "-fno-strict-aliasing"];
+    let file: OsString = compile_as(&source, "device-far", &options).into();
+    for hosts in [
+        &BOTH[..],
+        &[host("a", 2), host("b", 2)],
+        &[host("a", 2), host("b", 1), host("a", 1)],
+    ] {
+        let output = run(
+            &mut mpirun(&[], hosts, &[file.clone(), "near".into()]),
+            SLOW,
+        );
+        let n: u32 = hosts.iter().map(|host| host.pes).sum();
+        for pe in 0..n {
+            assert_said(&output, &format!("far ok PE {pe} of {n}"), 1);
+        }
+    }
+    let one = "thread 2 of block 1 of a kernel of PE 0";
+    for (case, operation) in [
+        ("put", "put"),
+        ("put nothing", "put"),
+        ("p", "put"),
+        ("get", "get_nbi"),
+        ("iget", "iget"),
+        ("put_signal", "put_signal"),
+        ("signal", "signal_op"),
+        ("atomic", "atomic_fetch_add"),
+        ("barrier", "barrier"),
+        ("reduce", "reduce"),
+    ] {
+        for check in ["0", "1"] {
+            let mut command = mpirun(&[], &BOTH, &[file.clone(), case.into()]);
+            let output = run(command.env("NVSHMEMRS_DEVICE_CHECK", check), SLOW);
+            output.assert_stdout("and PE 1 is on another host: thread ");
+            let function = if case == "put" {
+                "puts_far"
+            } else {
+                "operator"
+            };
+            output.assert_stdout(&format!(
+                "of a kernel of PE 0, whose function `{function}` called `{operation}`"
+            ));
+            if case != "reduce" {
+                output.assert_stdout(one);
+            }
+        }
+    }
 }
 
 /// With one queue, a stream that waits keeps all else from running. The PEs go on to hear of each other for longer than a silent host would

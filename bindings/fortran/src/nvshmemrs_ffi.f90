@@ -214,7 +214,7 @@ module nvshmemrs_ffi
     integer(c_int64_t) :: error ! unsigned in C
     !> The address of the table of teams, and of what belongs to it.
     integer(c_int64_t) :: job ! unsigned in C
-    !> 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    !> Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they reach.
     integer(c_int32_t) :: check ! unsigned in C
     !> 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
     integer(c_int32_t) :: lent ! unsigned in C
@@ -1602,6 +1602,9 @@ module nvshmemrs_ffi
     !> `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
     !> destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on host
     !> memory they are those of this process, for the same functions compiled for the CPU.
+    !>
+    !> Kernels reach PEs of their own host only: a put to another one ends the kernel, and `nvshmemrs_runtime_check`
+    !> names the PE.
     !>
     !> Local.
     !>

@@ -331,7 +331,8 @@ struct DeviceState
     error::UInt64
     "The address of the table of teams, and of what belongs to it."
     job::UInt64
-    "1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`)."
+    "Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they
+    reach."
     check::UInt32
     "0. In a kernel's copy: the shared memory that a thread or a warp has lent."
     lent::UInt32
@@ -2311,6 +2312,9 @@ functions of `nvshmemrs_device.cuh`. It serves the kernels of this PE only, unti
 Teams that are made or destroyed later are seen through it, too. On device memory its
 addresses are those of this PE's GPU; on host memory they are those of this process, for the
 same functions compiled for the CPU.
+
+Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+`nvshmemrs_runtime_check` names the PE.
 
 Local.
 

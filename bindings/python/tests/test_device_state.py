@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def test_the_state_says_where_arrays_are() -> None:
     state = nvshmem.device.state()
     assert len(bytes(state)) == 64 and bytes(state)[:4] == b"nvsh"
     fields = struct.unpack("<IIiiQQQQQII", bytes(state))
-    assert fields[1:4] == (3, 0, 1) and fields[-2:] == (0, 0)
+    assert fields[1:4] == (nvshmem.device.VERSION, 0, 1) and fields[-2:] == (0, 0)
     assert (state.my_pe, state.n_pes, state.base, state.stride) == fields[2:6]
     assert state.scalar.dtype.itemsize == 64 and state.scalar["abort"] == fields[6]
     assert ctypes.string_at(state.pointer, 64) == bytes(state)
@@ -50,6 +51,49 @@ def test_teams_that_are_made_later_are_in_the_table() -> None:
     assert made is not None
     nvshmem.team_destroy(made)
     assert sizes() == before and new not in before
+
+
+def unfit(found: "nvshmem.device.DeviceState", **fields: int) -> "nvshmem.device.DeviceState":
+    scalar = found.scalar.copy()
+    for name, value in fields.items():
+        scalar[name] = value
+    return nvshmem.device.DeviceState(scalar, found.pointer)
+
+
+@pytest.mark.usefixtures("job")
+def test_frontends_refuse_a_state_that_their_kernels_do_not_know() -> None:
+    state = nvshmem.device.state()
+    assert nvshmem.device.fitting(unfit(state, check=1), "f").pointer == state.pointer
+    for fields, words in (
+        ({"version": 99}, "f: the library has version 99 of the device state"),
+        ({"magic": 0}, "install one nvshmemrs"),
+        ({"check": 3}, "f: the PEs are on several hosts"),
+    ):
+        with pytest.raises(nvshmem.NotSupportedError, match=words):
+            nvshmem.device.fitting(unfit(state, **fields), "f")
+
+
+@pytest.mark.usefixtures("job")
+def test_launches_of_numba_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba_cuda")
+    import nvshmemrs.core.device.numba._launch as launch
+
+    other = unfit(nvshmem.device.state(), version=99)
+    monkeypatch.setattr(launch, "state", lambda: other)
+    monkeypatch.setattr(launch, "_get_cufunc", lambda _: SimpleNamespace(module=SimpleNamespace()))
+    with pytest.raises(nvshmem.NotSupportedError, match="a kernel: the library has version 99"):
+        launch.get_cufunc(SimpleNamespace(_nvshmemrs=True))
+
+
+@pytest.mark.usefixtures("job")
+def test_launches_of_cute_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("nvidia_cutlass_dsl")
+    import nvshmemrs.core.device.cute._state as cute
+
+    other = unfit(nvshmem.device.state(), version=99)
+    monkeypatch.setattr(cute, "on_gpu", lambda _: None)
+    with pytest.raises(nvshmem.NotSupportedError, match="a kernel: the library has version 99"):
+        cute._Adapter(other)
 
 
 def test_without_a_job_there_is_no_state() -> None:

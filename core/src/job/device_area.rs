@@ -3,7 +3,8 @@
 //! ```text
 //! 0         DeviceJob
 //! 64        a DeviceTeam per team number
-//! then      a copy of State, DeviceReport: 64 bytes each, as the structs above
+//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 128
+//! near      a bit per PE: whether kernels reach it, of a job on several hosts
 //! blocks    per team number: flags, epochs, mail, members
 //! ```
 //!
@@ -32,8 +33,10 @@ const ROWS: u64 = STRUCT;
 const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
 /// Where the report is.
 const REPORT: u64 = STATE + STRUCT;
-/// Bytes before the blocks.
-const HEAD: u64 = REPORT + STRUCT;
+/// Bytes for the report.
+pub(crate) const REPORT_BYTES: u64 = 2 * STRUCT;
+/// Where the bits that say who is reached begin.
+const NEAR: u64 = REPORT + REPORT_BYTES;
 /// Bytes of a flag or an epoch.
 const WORD: u64 = size_of::<u64>() as u64;
 
@@ -87,9 +90,14 @@ impl DeviceArea {
         self.start + ROWS + u64::from(team) * STRUCT
     }
 
+    /// Where the bits are that say which PEs are reached, in words of 32.
+    pub(crate) fn near(&self) -> u64 {
+        self.start + NEAR
+    }
+
     /// What comes before the blocks.
     pub(crate) fn head(&self) -> SymRange {
-        SymRange::new(self.start, HEAD)
+        SymRange::new(self.start, self.head_bytes())
     }
 
     /// The block of a team number: it begins with the flags.
@@ -117,7 +125,11 @@ impl DeviceArea {
     }
 
     fn first_block(&self) -> u64 {
-        HEAD.next_multiple_of(self.unit)
+        self.head_bytes().next_multiple_of(self.unit)
+    }
+
+    fn head_bytes(&self) -> u64 {
+        NEAR + self.n_pes.div_ceil(64) * WORD
     }
 
     fn flag_bytes(&self) -> u64 {
@@ -163,7 +175,8 @@ mod tests {
             assert_eq!(area.row(MAX_TEAMS as u32 - 1) + STRUCT, area.state());
             assert_eq!(area.state() + STRUCT, area.report());
             let mut end = area.head().offset() + area.head().bytes();
-            assert_eq!(area.report() + STRUCT, end);
+            assert_eq!(area.report() + REPORT_BYTES, area.near());
+            assert_eq!(area.near() + n.div_ceil(64) * 8, end);
             for team in 0..MAX_TEAMS as u32 {
                 let block = area.block(team);
                 assert!(block.offset() >= end && block.offset().is_multiple_of(unit));

@@ -1300,6 +1300,9 @@ enum class Access : int32_t {
 /// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
 /// host memory they are those of this process, for the same functions compiled for the CPU.
 ///
+/// Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+/// `nvshmemrs_runtime_check` names the PE.
+///
 /// Local.
 ///
 /// @return `Status::Success`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is

@@ -353,7 +353,8 @@ class DeviceState(Structure):
         ("error", c_uint64),
         # The address of the table of teams, and of what belongs to it.
         ("job", c_uint64),
-        # 1 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`).
+        # Not 0 if kernels check their arguments (`NVSHMEMRS_DEVICE_CHECK`), or which PEs they
+        # reach.
         ("check", c_uint32),
         # 0. In a kernel's copy: the shared memory that a thread or a warp has lent.
         ("lent", c_uint32),
@@ -1845,6 +1846,9 @@ _FUNCTIONS = (
     Teams that are made or destroyed later are seen through it, too. On device memory its addresses
     are those of this PE's GPU; on host memory they are those of this process, for the same
     functions compiled for the CPU.
+
+    Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+    `nvshmemrs_runtime_check` names the PE.
 
     Local.
 

@@ -6,6 +6,7 @@
 use super::CudaTransport;
 use super::kernels::State;
 use crate::buffer::{LocalSource, SymRange};
+use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::transport::Lane;
 use crate::transport::device_state::{DeviceJob, DeviceTables, DeviceTeam};
@@ -16,18 +17,16 @@ impl CudaTransport {
     pub(super) fn put_device_job(&self) -> Result<()> {
         let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
         let report = self.mailbox.device_report_address();
-        let job = DeviceJob::new(&self.layout, &area, own, report, self.device_check);
+        let checks = (self.device_check, &self.reached);
+        let job = DeviceJob::new(&self.layout, &area, own, report, checks);
         self.put_own(area.job(), bytemuck::bytes_of(&job))?;
         self.put_own(area.state(), bytemuck::bytes_of(&self.state()))
     }
 
-    /// What a kernel has found wrong with its arguments first.
+    /// What a kernel has found wrong first.
     pub(super) fn device_report(&self) -> Option<Error> {
         let report = &self.mailbox.contents().device_report;
-        match self.device_check {
-            true => report.error(self.me, self.control.n_pes()),
-            false => None,
-        }
+        report.error(self.me, self.control.n_pes())
     }
 
     fn put_own(&self, place: u64, bytes: &[u8]) -> Result<()> {
@@ -36,7 +35,7 @@ impl CudaTransport {
 
     fn put_row(&self, team: u32, generation: u32, members: &[Pe], me: Pe) -> Result<()> {
         let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
-        let row = DeviceTeam::new(&area, own, team, generation, members, me);
+        let row = DeviceTeam::new(&area, own, team, generation, (members, me), &self.reached);
         if row.is_listed() {
             self.put_own(area.members(team), bytemuck::cast_slice(members))?;
         }
@@ -47,6 +46,13 @@ impl CudaTransport {
 }
 
 impl DeviceTables for CudaTransport {
+    fn set_hosts(&self, hosts: &Hosts) -> Result<()> {
+        self.reached.set(hosts);
+        let near = self.reached.words().unwrap_or_default();
+        self.put_own(self.device_area().near(), bytemuck::cast_slice(near))?;
+        self.put_device_job()
+    }
+
     fn state(&self) -> Result<State> {
         Ok(self.state())
     }

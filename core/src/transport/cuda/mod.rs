@@ -45,7 +45,7 @@ use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
-use crate::transport::device_state::Refers;
+use crate::transport::device_state::{Reached, Refers};
 use crate::transport::{Company, Owner};
 use crate::{Error, Pe, Result};
 use collectives::TeamTable;
@@ -105,6 +105,8 @@ pub(crate) struct CudaTransport {
     teams: TeamTable,
     /// Whether kernels of the program's check their arguments.
     device_check: bool,
+    /// The PEs that kernels reach.
+    reached: Reached,
     /// The streams that finalize waits for.
     program_streams: Mutex<Vec<Arc<ProgramStream>>>,
     /// Until when it waits before.
@@ -212,6 +214,7 @@ impl CudaTransport {
             owner: OnceLock::new(),
             teams: TeamTable::new(),
             device_check: crate::config::device_check()?,
+            reached: Reached::default(),
             program_streams: Mutex::default(),
             init_until: until,
         };
@@ -270,7 +273,8 @@ impl CudaTransport {
             error: self.mailbox.error_address(),
             job: self.layout.address(self.me, self.device_area().job()),
         };
-        let (n_pes, check) = (self.control.n_pes(), self.device_check);
+        let n_pes = self.control.n_pes();
+        let check = self.reached.checks(self.device_check);
         State::new(&self.layout, self.me, n_pes, to, check)
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | the tables that [`State`] leads to, and what a transport does for them |
 //! | [`state`] | [`State`], which every kernel gets |
+//! | [`reached`] | which PEs kernels reach |
 //! | [`report`] | what a kernel that checks its arguments has found, as an error |
 //!
 //! Where the tables lie is told in [`device_area`](crate::job::device_area). `include/nvshmemrs_device.cuh` declares the same structs,
@@ -12,15 +13,18 @@
 //! A team's row changes while kernels run. Of a new team, the first eight bytes are written last, after the row's other bytes; of a team
 //! that is no more, they are set to 0. So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
+pub(crate) mod reached;
 pub(crate) mod report;
 pub(crate) mod state;
 
+pub(crate) use reached::Reached;
 pub(crate) use report::DeviceReport;
 pub use state::State as DeviceState;
 pub(crate) use state::{Refers, State};
 
 use crate::job::block::MAX_TEAMS;
-use crate::job::device_area::{DeviceArea, STRUCT};
+use crate::job::device_area::{DeviceArea, REPORT_BYTES, STRUCT};
+use crate::job::hosts::Hosts;
 use crate::job::layout::Layout;
 use crate::{Error, Pe, Result};
 use std::mem::offset_of;
@@ -32,7 +36,7 @@ pub(crate) struct DeviceJob {
     /// Symmetric offsets that the program may use end here: the heap, and the window for registered buffers.
     heap_bytes: u64,
     n_teams: u32,
-    /// 1: arguments are checked.
+    /// As [`State::check`].
     check: u32,
     /// The address of a [`DeviceTeam`] per team number.
     teams: u64,
@@ -43,7 +47,9 @@ pub(crate) struct DeviceJob {
     reserved0: u32,
     /// The address of a [`DeviceReport`].
     report: u64,
-    reserved: [u64; 2],
+    /// The address of a bit per PE, in words of 32: kernels reach it. 0: they reach all.
+    near: u64,
+    reserved: u64,
 }
 
 /// A team as kernels of the program's see it; all zero: there is none with this number.
@@ -66,21 +72,23 @@ pub(crate) struct DeviceTeam {
     reserved0: u32,
     /// The symmetric offset of the team's mail.
     mail: u64,
-    reserved: u64,
+    /// 1 + the first member that kernels do not reach; 0: they reach all.
+    far: i32,
+    reserved1: u32,
 }
 
 const _: () = {
     assert!(size_of::<DeviceJob>() as u64 == STRUCT && size_of::<DeviceTeam>() as u64 == STRUCT);
-    assert!(size_of::<DeviceReport>() as u64 <= STRUCT);
+    assert!(size_of::<DeviceReport>() as u64 <= REPORT_BYTES);
     assert!(offset_of!(DeviceJob, heap_bytes) == 0 && offset_of!(DeviceJob, n_teams) == 8);
     assert!(offset_of!(DeviceJob, check) == 12 && offset_of!(DeviceJob, teams) == 16);
     assert!(offset_of!(DeviceJob, state) == 24 && offset_of!(DeviceJob, slots) == 32);
-    assert!(offset_of!(DeviceJob, report) == 40);
+    assert!(offset_of!(DeviceJob, report) == 40 && offset_of!(DeviceJob, near) == 48);
     assert!(offset_of!(DeviceTeam, n) == 0 && offset_of!(DeviceTeam, me) == 4);
     assert!(offset_of!(DeviceTeam, first) == 8 && offset_of!(DeviceTeam, step) == 12);
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
-    assert!(offset_of!(DeviceTeam, mail) == 48);
+    assert!(offset_of!(DeviceTeam, mail) == 48 && offset_of!(DeviceTeam, far) == 56);
     // `TEAMS` of the header: it looks at so many rows in every job.
     assert!(MAX_TEAMS >= 256);
 };
@@ -92,18 +100,19 @@ impl DeviceJob {
         area: &DeviceArea,
         own: u64,
         report: u64,
-        check: bool,
+        (check, reached): (bool, &Reached),
     ) -> DeviceJob {
         DeviceJob {
             heap_bytes: layout.heap_bytes + layout.window_bytes,
             n_teams: MAX_TEAMS as u32,
-            check: check.into(),
+            check: reached.checks(check),
             teams: own + area.row(0),
             state: own + area.state(),
             slots: area.slots(),
             reserved0: 0,
             report,
-            reserved: [0; 2],
+            near: reached.words().map_or(0, |_| own + area.near()),
+            reserved: 0,
         }
     }
 }
@@ -115,8 +124,8 @@ impl DeviceTeam {
         own: u64,
         team: u32,
         generation: u32,
-        members: &[Pe],
-        me: Pe,
+        (members, me): (&[Pe], Pe),
+        reached: &Reached,
     ) -> DeviceTeam {
         let (first, step) = stride(members);
         DeviceTeam {
@@ -129,6 +138,7 @@ impl DeviceTeam {
             epochs: own + area.epochs(team),
             generation,
             mail: area.mail(team),
+            far: reached.first_far(members).map_or(0, |pe| pe + 1),
             ..DeviceTeam::default()
         }
     }
@@ -159,6 +169,11 @@ pub(crate) fn stride(pes: &[Pe]) -> (Pe, Pe) {
 
 /// What a transport keeps for the program's kernels.
 pub(crate) trait DeviceTables {
+    /// Says which PEs kernels reach, in a job on several hosts.
+    ///
+    /// Local; once, before anybody asks for the state.
+    fn set_hosts(&self, hosts: &Hosts) -> Result<()>;
+
     /// The job as this PE's kernels see it; an error if they cannot.
     ///
     /// Local.
@@ -184,7 +199,7 @@ pub(crate) trait DeviceTables {
     /// Local; waits for nothing.
     fn end_team(&self, team: u32);
 
-    /// What a kernel of this PE has found wrong with its arguments first, if they are checked.
+    /// What a kernel of this PE has found wrong first: with its arguments, if they are checked, with a PE of another host, with the state.
     fn report(&self) -> Option<Error>;
 }
 
@@ -195,7 +210,8 @@ mod tests {
     #[test]
     fn rows_say_who_the_members_are() {
         let area = DeviceArea::new(1 << 21, 4, 256);
-        let row = |members: &[Pe]| DeviceTeam::new(&area, 1 << 40, 7, 5, members, 1);
+        let reached = Reached::default();
+        let row = |members: &[Pe]| DeviceTeam::new(&area, 1 << 40, 7, 5, (members, 1), &reached);
         let even = row(&[0, 2]);
         assert_eq!((even.n, even.me, even.first, even.step), (2, 1, 0, 2));
         assert!(!even.is_listed() && row(&[0, 1, 3]).is_listed());
@@ -204,6 +220,10 @@ mod tests {
         assert_eq!(even.members, (1 << 40) + area.members(7));
         assert_eq!(even.words()[0], 1 << 32 | 2);
         assert_eq!(even.words()[5], 5);
+        assert_eq!(even.words()[7], 0);
+        reached.set(&Hosts::new(&[0, 1, 0, 1].map(|id| [id; 16]), 2));
+        assert_eq!(row(&[0, 2]).far, 0);
+        assert_eq!(row(&[2, 3, 1]).far, 4);
     }
 
     #[test]

@@ -21,15 +21,17 @@ pub(crate) struct DeviceReport {
     operation: AtomicU32,
     address: AtomicU64,
     bytes: AtomicU64,
+    /// The name of the program's function that made the call, up to a 0; empty if it is not known.
+    caller: [AtomicU64; 8],
 }
 
 const _: () = {
     use std::mem::offset_of;
-    assert!(size_of::<DeviceReport>() == 40 && offset_of!(DeviceReport, state) == 0);
+    assert!(size_of::<DeviceReport>() == 104 && offset_of!(DeviceReport, state) == 0);
     assert!(offset_of!(DeviceReport, kind) == 4 && offset_of!(DeviceReport, pe) == 8);
     assert!(offset_of!(DeviceReport, block) == 12 && offset_of!(DeviceReport, thread) == 16);
     assert!(offset_of!(DeviceReport, operation) == 20 && offset_of!(DeviceReport, address) == 24);
-    assert!(offset_of!(DeviceReport, bytes) == 32);
+    assert!(offset_of!(DeviceReport, bytes) == 32 && offset_of!(DeviceReport, caller) == 40);
 };
 
 // SAFETY: atomics only, for which any bits are valid.
@@ -50,11 +52,16 @@ impl DeviceReport {
         let operation = operation.map_or("unknown", Operation::name);
         let (pe, bytes) = (self.pe.load(Relaxed), self.bytes.load(Relaxed));
         let address = self.address.load(Relaxed);
-        let place = format!(
-            "thread {} of block {} of a kernel of PE {me}, which called `{operation}` for PE {pe}",
+        let thread = format!(
+            "thread {} of block {} of a kernel of PE {me}",
             self.thread.load(Relaxed),
             self.block.load(Relaxed)
         );
+        let caller = match self.caller() {
+            name if name.is_empty() => "which".to_string(),
+            name => format!("whose function `{name}`"),
+        };
+        let place = format!("{thread}, {caller} called `{operation}` for PE {pe}");
         let (argument, value, expected) = match self.kind.load(Relaxed) {
             1 => ("pe", format!("{pe}"), format!("from 0 to {}", n_pes - 1)),
             2 => (
@@ -83,15 +90,16 @@ impl DeviceReport {
                 format!("{address}"),
                 "one that the operation accepts: a comparison, a root".to_string(),
             ),
+            8 => {
+                return Error::NotSupported(format!(
+                    "kernels reach PEs of their own host only, and PE {pe} is on another host: {place}; let the host call the \
+                     operation, or use a team of this host's PEs"
+                ));
+            }
             7 => {
-                let place = format!(
-                    "thread {} of block {} of a kernel of PE {me}",
-                    self.thread.load(Relaxed),
-                    self.block.load(Relaxed)
-                );
                 return Error::invalid(
                     "state",
-                    format!("one of version {address} in {place}"),
+                    format!("one of version {address} in {thread}"),
                     format!(
                         "version {pe}, which the kernel was compiled for: compile it with the header of this library"
                     ),
@@ -102,6 +110,19 @@ impl DeviceReport {
             }
         };
         Error::invalid(argument, format!("{value} in {place}"), expected)
+    }
+}
+
+impl DeviceReport {
+    fn caller(&self) -> String {
+        let bytes = self
+            .caller
+            .iter()
+            .flat_map(|word| word.load(Relaxed).to_ne_bytes());
+        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        // A lambda is `operator()`, which would be taken for a function of the library's.
+        let name = String::from_utf8_lossy(&name);
+        name.trim_end_matches("()").to_string()
     }
 }
 
@@ -136,6 +157,7 @@ mod tests {
                 7,
                 "version 4660 in thread 65 of block 3 of a kernel of PE 1",
             ),
+            (8, "PE 7 is on another host"),
             (9, "reports 9 about 0x1234"),
         ] {
             report.kind.store(kind, Relaxed);
@@ -143,5 +165,10 @@ mod tests {
             assert!(text.contains(words), "{kind}: {text}");
             assert!(text.contains("thread 65 of block 3"), "{kind}: {text}");
         }
+        report.caller[0].store(u64::from_ne_bytes(*b"pass_on\0"), Relaxed);
+        report.kind.store(1, Relaxed);
+        let text = report.error(1, 2).unwrap().to_string();
+        let words = "of a kernel of PE 1, whose function `pass_on` called `put` for PE 7";
+        assert!(text.contains(words), "{text}");
     }
 }

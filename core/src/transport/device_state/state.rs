@@ -68,7 +68,7 @@ kernel_struct! {
         error: u64 at 40,
         /// A DeviceJob, in memory that the kernels of this PE can read.
         job: u64 at 48,
-        /// 1: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
+        /// A bit for arguments that are checked (NVSHMEMRS_DEVICE_CHECK), and one for PEs of other hosts.
         check: u32 at 56,
         /// Shared memory that a thread or a warp of the program's kernel has lent. The library leaves it 0.
         lent: u32 at 60,
@@ -79,7 +79,7 @@ kernel_struct! {
 const MAGIC: u32 = u32::from_le_bytes(*b"nvsh");
 /// [`State::version`]. A kernel that was compiled for another one looks for the report, so [`State::job`] and the job's report keep their places
 /// in all versions.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What a [`State`] refers to.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ pub(crate) struct Refers {
 }
 
 impl State {
-    pub(crate) fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, to: Refers, check: bool) -> State {
+    pub(crate) fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, to: Refers, check: u32) -> State {
         State {
             magic: MAGIC,
             version: VERSION,
@@ -104,7 +104,7 @@ impl State {
             abort: to.abort,
             error: to.error,
             job: to.job,
-            check: check.into(),
+            check,
             lent: 0,
         }
     }

@@ -9,9 +9,10 @@ use super::HostTransport;
 use crate::buffer::{LocalSource, SymRange};
 use crate::job::block::{Control, MAX_TEAMS};
 use crate::job::device_area::DeviceArea;
+use crate::job::hosts::Hosts;
 use crate::lock::lock;
 use crate::transport::device_state::{
-    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, Refers, State,
+    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, Reached, Refers, State,
 };
 use crate::{Error, Pe, Result};
 use std::sync::Mutex;
@@ -22,6 +23,7 @@ pub(super) struct Tables {
     control: Control,
     area: DeviceArea,
     check: bool,
+    reached: Reached,
     known: Mutex<Known>,
 }
 
@@ -46,6 +48,7 @@ impl Tables {
             control: control.clone(),
             area: Control::device_area(control.n_pes(), control.heap_bytes()),
             check,
+            reached: Reached::default(),
             known: Mutex::new(Known {
                 backed: false,
                 written: false,
@@ -66,11 +69,11 @@ impl HostTransport {
         self.put(self.me, place, LocalSource::from(bytes));
     }
 
-    /// Writes the row of a team. Whoever writes flags of the team's backs them first, on all members.
+    /// Writes the row of a team. Whoever writes flags of the team's backs them first, on all members of this host.
     fn write_row(&self, team: u32, known: &KnownTeam) -> Result<()> {
-        let area = &self.tables.area;
+        let (area, reached) = (&self.tables.area, &self.tables.reached);
         let block = area.block(team);
-        for &pe in &known.members {
+        for &pe in known.members.iter().filter(|&&pe| reached.has(pe)) {
             let place = self.layout.address(pe, block.offset());
             self.segment.commit(place, block.bytes())?;
         }
@@ -79,8 +82,8 @@ impl HostTransport {
             self.own(),
             team,
             known.generation,
-            &known.members,
-            known.me,
+            (&known.members, known.me),
+            reached,
         );
         if row.is_listed() {
             self.fill(area.members(team), bytemuck::cast_slice(&known.members));
@@ -95,7 +98,7 @@ impl HostTransport {
 
     /// Writes the tables, unless they are there.
     fn write_tables(&self) -> Result<()> {
-        let (area, check) = (&self.tables.area, self.tables.check);
+        let (area, reached) = (&self.tables.area, &self.tables.reached);
         let mut known = lock(&self.tables.known);
         if known.written {
             return Ok(());
@@ -109,7 +112,11 @@ impl HostTransport {
                 self.write_row(number, team)?;
             }
         }
-        let job = DeviceJob::new(&self.layout, area, own, own + area.report(), check);
+        if let Some(near) = reached.words() {
+            self.fill(area.near(), bytemuck::cast_slice(near));
+        }
+        let checks = (self.tables.check, reached);
+        let job = DeviceJob::new(&self.layout, area, own, own + area.report(), checks);
         self.fill(area.job(), bytemuck::bytes_of(&job));
         self.fill(area.state(), bytemuck::bytes_of(&self.device_state()));
         known.written = true;
@@ -128,7 +135,7 @@ impl HostTransport {
             self.me,
             tables.control.n_pes(),
             to,
-            tables.check,
+            tables.reached.checks(tables.check),
         )
     }
 
@@ -139,6 +146,11 @@ impl HostTransport {
 }
 
 impl DeviceTables for HostTransport {
+    fn set_hosts(&self, hosts: &Hosts) -> Result<()> {
+        self.tables.reached.set(hosts);
+        Ok(())
+    }
+
     fn state(&self) -> Result<State> {
         self.write_tables()?;
         Ok(self.device_state())
@@ -183,8 +195,8 @@ impl DeviceTables for HostTransport {
 
     fn report(&self) -> Option<Error> {
         let tables = &self.tables;
-        let asked = tables.check && lock(&tables.known).written;
-        match asked {
+        let written = lock(&tables.known).written;
+        match written {
             true => self.device_report().error(self.me, tables.control.n_pes()),
             false => None,
         }

@@ -74,14 +74,15 @@ impl Owner for Shared {
 }
 
 impl DeviceTransport {
-    pub(super) fn new(near: Cuda, way: Way, about: String) -> DeviceTransport {
+    pub(super) fn new(near: Cuda, way: Way, about: String) -> Result<DeviceTransport> {
         let Cuda { cuda, served } = near;
-        DeviceTransport {
+        cuda.set_hosts(way.net.hosts())?;
+        Ok(DeviceTransport {
             way,
             served,
             cuda,
             about,
-        }
+        })
     }
 
     fn is_near(&self, pe: Pe) -> bool {
@@ -165,7 +166,7 @@ impl Transport for DeviceTransport {
     pass_on!(self => &*self.cuda;
         kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory, keep,
         commit, decommit, zero, check_adopt, check_give_back, adopt, give_back, read, write,
-        load, drain, leave, chore, device, mapping
+        load, device_tables, drain, leave, chore, device, mapping
     );
 
     fn failure(&self) -> Result<()> {

@@ -37,6 +37,7 @@ pub(crate) mod tests;
 mod transfers;
 mod wire;
 
+use super::device_state::DeviceTables;
 use super::host::HostTransport;
 use super::pass_on::pass_on;
 use super::{
@@ -99,13 +100,16 @@ fn join_and(
     start(&net)?;
     let way = Way { net };
     let transport = match (cuda, way.net.near.host().cloned()) {
-        (Some(cuda), _) => Route::Other(Box::new(DeviceTransport::new(cuda, way, about))),
-        (None, Some(near)) => Route::Hosts(RemoteTransport {
-            near,
-            range,
-            way,
-            about,
-        }),
+        (Some(cuda), _) => Route::Other(Box::new(DeviceTransport::new(cuda, way, about)?)),
+        (None, Some(near)) => {
+            near.set_hosts(way.net.hosts())?;
+            Route::Hosts(RemoteTransport {
+                near,
+                range,
+                way,
+                about,
+            })
+        }
         (None, None) => return Err(Error::Internal("a PE has no memory".into())),
     };
     let joined = Joined {
@@ -412,6 +416,10 @@ impl Transport for RemoteTransport {
 
     fn load(&self, _: Operation, offset: u64, bytes: usize) -> Result<u64> {
         Ok(self.near().load(offset, bytes))
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        Some(self.near())
     }
 
     fn progress(&self) {

@@ -29,7 +29,7 @@ struct State {
     u64 error;
     // A DeviceJob, in memory that the kernels of this PE can read.
     u64 job;
-    // 1: arguments are checked (NVSHMEMRS_DEVICE_CHECK).
+    // A bit for arguments that are checked (NVSHMEMRS_DEVICE_CHECK), and one for PEs of other hosts.
     u32 check;
     // Shared memory that a thread or a warp of the program's kernel has lent. The library leaves it 0.
     u32 lent;

@@ -26,6 +26,9 @@ __all__ = ["DeviceState", "include_dir", "state"]
 _FRONTENDS = ("cute", "numba", "numba_cuda_mlir", "triton")
 _DTYPE = np.dtype(_ffi.DeviceState)
 _HEADER = "nvshmemrs_device.cuh"
+# The state that kernels in Python know, and the bit of its `check` that says that not all PEs are
+# on this host.
+MAGIC, VERSION, CHECK_HOSTS = 0x6873766E, 4, 2
 
 
 class DeviceState:
@@ -86,6 +89,9 @@ def state() -> DeviceState:
     are made or destroyed later are seen through it, too. On device memory its addresses are those
     of this PE's GPU, on host memory those of this process.
 
+    Kernels reach PEs of their own host only. What they do to another PE ends the kernel, and
+    ``runtime_check`` names that PE.
+
     Local. NotSupportedError if kernels cannot use the heap: the job is checked.
     """
     found = _ffi.DeviceState()
@@ -93,6 +99,22 @@ def state() -> DeviceState:
     check(lib.nvshmemrs_device_state(job.runtime, ctypes.byref(found)))
     check(lib.nvshmemrs_device_state_pointer(job.runtime, ctypes.byref(pointer)))
     return DeviceState(np.frombuffer(bytes(found), _DTYPE)[0], pointer.value or 0)
+
+
+def fitting(found: DeviceState, caller: str) -> DeviceState:
+    """The state, if kernels in Python can use it; else NotSupportedError. What launches them asks."""
+    magic, version, check = (int(found.scalar[name]) for name in ("magic", "version", "check"))
+    if (magic, version) != (MAGIC, VERSION):
+        raise NotSupportedError(
+            f"{caller}: the library has version {version} of the device state, and this module knows "
+            f"version {VERSION}; install one nvshmemrs, not parts of two"
+        )
+    if check & CHECK_HOSTS:
+        raise NotSupportedError(
+            f"{caller}: the PEs are on several hosts, and kernels in Python would not notice a PE "
+            "that they cannot reach; write the kernel in CUDA C++, or start all PEs on one host"
+        )
+    return found
 
 
 def include_dir() -> str:

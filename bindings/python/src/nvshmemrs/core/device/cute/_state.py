@@ -14,13 +14,12 @@ import numpy as np
 from .... import _ffi
 from ..._job import job as host_job
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid
-from .. import DeviceState
+from .. import CHECK_HOSTS, MAGIC, VERSION, DeviceState, fitting
 from ._access import access
 from ._frontend import cute, cutlass, dsl, ir
 
 Int32, Int64, Uint32, Uint64 = cutlass.Int32, cutlass.Int64, cutlass.Uint32, cutlass.Uint64
 
-_MAGIC, _VERSION = 0x6873766E, 3
 # Offsets of the struct's members.
 _MY_PE, _N_PES, _BASE, _STRIDE, _ABORT, _JOB, _CHECK = 8, 12, 16, 24, 32, 48, 56
 
@@ -119,6 +118,7 @@ class _Adapter:
     def __init__(self, state: DeviceState) -> None:
         if not isinstance(state, _Fake):
             on_gpu("a kernel")
+            fitting(state, "a kernel")
         self._bytes = ctypes.create_string_buffer(bytes(state), 64)
 
     def __c_pointers__(self) -> List[int]:
@@ -223,7 +223,7 @@ def use(state: Any) -> None:
         )
     own = values[2] + Uint64(Int64(values[0])) * values[3]
     job = Job._make([*values, own])
-    _expect(magic, version)
+    _expect(magic, version, values[6])
     _current.kernel, _current.job = kernel, job
 
 
@@ -240,12 +240,15 @@ def current(caller: str) -> Job:
 
 
 @dsl.jit
-def _expect(magic: Any, version: Any) -> None:
-    if magic != Uint32(_MAGIC):
+def _expect(magic: Any, version: Any, check: Any) -> None:
+    if magic != Uint32(MAGIC):
         cute.printf("nvshmemrs: a kernel was called with something that is no device state\n")
         access.trap()
-    if version != Uint32(_VERSION):
+    if version != Uint32(VERSION):
         cute.printf("nvshmemrs: a kernel was called with a device state of another version\n")
+        access.trap()
+    if check & Uint32(CHECK_HOSTS) != Uint32(0):
+        cute.printf("nvshmemrs: kernels of CuTe cannot be used in a job on several hosts\n")
         access.trap()
 
 

@@ -18,7 +18,7 @@ from numba.cuda.cudadrv import driver
 
 from ..._job import job, live
 from ...nvshmem_types import NotSupportedError
-from .. import state
+from .. import fitting, state
 from ._compiled import SYMBOL
 
 _get_cufunc = CUDACodeLibrary.get_cufunc
@@ -49,7 +49,7 @@ def get_cufunc(library: Any) -> Any:
                 "this kernel has been launched by another PE of this process on the same GPU: PEs "
                 "that are threads use a GPU each, or kernels of their own"
             )
-        words = state()
+        words = fitting(state(), "a kernel")
         device = function.module.context.device.id
         if job.device != device:
             where = "host memory" if job.device < 0 else f"GPU {job.device}"

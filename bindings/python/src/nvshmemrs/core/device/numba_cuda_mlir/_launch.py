@@ -19,7 +19,7 @@ from numba_cuda_mlir.descriptor import MLIRDispatcher, _ArgMarshaller
 
 from ..._job import job
 from ...nvshmem_types import NotSupportedError
-from .. import state
+from .. import fitting, state
 
 SYMBOL = "nvshmemrs_device_state"
 """The 64 bytes of the state in memory of a kernel's module."""
@@ -41,7 +41,7 @@ def _good(found: Any) -> Any:
 
 def fill(library: Any) -> int:
     """Writes the state of the calling thread's job to a module; returns the job."""
-    words = bytes(state())
+    words = bytes(fitting(state(), "a kernel"))
     device = int(_good(driver.cuCtxGetDevice()))
     if job.device != device:
         where = "host memory" if job.device < 0 else f"GPU {job.device}"

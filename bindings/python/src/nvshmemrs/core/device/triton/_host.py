@@ -17,10 +17,10 @@ from ...direct import team_my_pe, team_n_pes
 from ...memory import Buffer, buffer, free, owner_of
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid, Teams
 from ...teams import team_translate_pe
+from .. import fitting
 from .. import state as device_state
 from ._settings import WATCHED
 
-_VERSION = 3
 _INTERPRETED = bool(knobs.runtime.interpret)
 # Words of 64 bits before a workspace's epochs.
 HEAD = 16
@@ -123,13 +123,7 @@ def state() -> Pointer:
         from ._checked import words
 
         return Pointer(words(), "int64", (8,), None)
-    found = device_state()
-    version = int(found.scalar["version"])
-    if version != _VERSION:
-        raise NotSupportedError(
-            f"state: the library has version {version} of the device state, and this module knows "
-            f"version {_VERSION}; install one nvshmemrs, not parts of two"
-        )
+    found = fitting(device_state(), "state")
     return Pointer(found.pointer, "int64", (8,), None)
 
 
