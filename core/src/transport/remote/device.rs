@@ -15,8 +15,8 @@ use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::served::{Served, StreamGate};
 use crate::transport::pass_on::pass_on;
 use crate::transport::{
-    Atomic, Call, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport, TransportEvent,
-    TransportStream, Wanted, Width, route, wanted_blocks,
+    Atomic, Call, DeviceTables, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport,
+    TransportEvent, TransportStream, Wanted, Width, route, wanted_blocks,
 };
 use crate::{Error, Pe, Result};
 use std::any::Any;
