@@ -3,6 +3,7 @@
 
 #include "device.hpp"
 
+#include "../../../core/src/transport/cuda/kernels/access.cuh"
 #include "../../../core/src/transport/cuda/kernels/state.cuh"
 #include "../../../core/src/transport/cuda/kernels/common.cuh"
 #include "../../../core/src/transport/cuda/kernels/copy.cuh"

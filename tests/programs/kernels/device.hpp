@@ -1,4 +1,5 @@
-// A GPU on the host, for the kernels of core/src/transport/cuda/kernels: the functions of ptx.cuh and what CUDA adds to the language.
+// A GPU on the host, for the kernels of core/src/transport/cuda/kernels: what CUDA adds to the language, the functions of ptx.cuh, and the
+// accesses that nvshmemrs_device.cuh has no code of its own for on a host.
 //
 // A block is a thread of the process, and its threads are coroutines, which are run in an order drawn by lot and change places
 // wherever a kernel meets or polls. So blocks really run at the same time, and a kernel that loses an update or waits for
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -33,7 +35,7 @@ typedef long long i64;
 namespace device {
 
 struct Dim {
-    u32 x;
+    u32 x = 1, y = 1, z = 1;
 };
 
 struct Block;
@@ -129,7 +131,7 @@ inline void take(Block &block) {
         if (idle.empty()) idle.push_back(make());
         auto fiber = std::move(idle.back());
         idle.pop_back();
-        fiber->thread = {thread};
+        fiber->thread = {thread, 0, 0};
         fiber->block = &block;
         fiber->waits = fiber->done = false;
         block.fibers.push_back(std::move(fiber));
@@ -166,7 +168,7 @@ inline void run(Block &block) {
 
 inline void run_block(u32 index, u32 grid, u32 threads, u32 seed, const std::function<void()> &body) {
     Block block;
-    block.index = {index};
+    block.index = {index, 0, 0};
     block.dim = {threads};
     block.grid = {grid};
     block.warps.resize((threads + 31) / 32);
@@ -223,6 +225,7 @@ T bits(const void *from) {
 
 #define __device__
 #define __global__
+#define __host__
 #define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__
@@ -233,10 +236,10 @@ T bits(const void *from) {
 #define DEVICE static inline
 #define DEVICE_METHOD inline
 
-#define threadIdx (device::here->thread)
-#define blockIdx (device::here->block->index)
-#define blockDim (device::here->block->dim)
-#define gridDim (device::here->block->grid)
+#define threadIdx (::device::here->thread)
+#define blockIdx (::device::here->block->index)
+#define blockDim (::device::here->block->dim)
+#define gridDim (::device::here->block->grid)
 
 static thread_local u64 parts[256];
 
@@ -266,7 +269,9 @@ BUILT_IN(double)
 DEVICE void __syncthreads() { device::barrier(false); }
 DEVICE bool __syncthreads_or(bool vote) { return device::barrier(vote); }
 DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+DEVICE void __syncwarp() { abort(); }
 DEVICE u32 __ballot_sync(u32, bool vote) { return device::ballot(vote); }
+DEVICE bool __any_sync(u32, bool vote) { return device::ballot(vote) != 0; }
 DEVICE u32 __popc(u32 bits) { return __builtin_popcount(bits); }
 DEVICE u32 __float_as_uint(float value) { return device::bits<u32>(&value); }
 DEVICE float __uint_as_float(u32 value) { return device::bits<float>(&value); }
@@ -278,27 +283,98 @@ DEVICE u64 atomicMin(u64 *at, u64 value) {
     return old;
 }
 
-template <class T>
-DEVICE T load_from(u64 at) {
-    device::yield();
-    device::loads.fetch_add(1, std::memory_order_relaxed);
-    device::polled = true;
-    return __atomic_load_n((T *)at, __ATOMIC_SEQ_CST);
+// What nvshmemrs_device.cuh builds on.
+namespace nvshmemrs {
+namespace device {
+
+template <class T> T read(u64 at) { return *(const T *)at; }
+template <class T> void write(u64 at, T value) { *(T *)at = value; }
+inline void prefetch(u64) {}
+
+template <class T> T load(const T *at) {
+    ::device::yield();
+    ::device::loads.fetch_add(1, std::memory_order_relaxed);
+    ::device::polled = true;
+    return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
-DEVICE u64 load_relaxed(u64 at) { return load_from<u64>(at); }
-DEVICE u64 load_gpu(u64 at) { return load_from<u64>(at); }
-DEVICE u32 load_gpu_u32(u64 at) { return load_from<u32>(at); }
+template <class T> T load_relaxed(const T *at) { return load(at); }
+template <class T> T load_acquire(const T *at) { return load(at); }
+template <class T> void store_relaxed(T *at, T value) { __atomic_store_n(at, value, __ATOMIC_SEQ_CST); }
+template <class T> void store_release(T *at, T value) { __atomic_store_n(at, value, __ATOMIC_SEQ_CST); }
+inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void full_fence() { fence(); }
+
+template <class T> T fetch_swap(T *at, T value) { return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST); }
+template <class T> T compare_swap(T *at, T cond, T value) {
+    __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return cond;
+}
+#define ATOMIC_OF_HOST(NAME)                                                                               \
+    template <class T> T fetch_##NAME(T *at, T value) { return __atomic_fetch_##NAME(at, value, __ATOMIC_SEQ_CST); } \
+    template <class T> void apply_##NAME(T *at, T value) { fetch_##NAME(at, value); }
+ATOMIC_OF_HOST(add)
+ATOMIC_OF_HOST(and)
+ATOMIC_OF_HOST(or)
+ATOMIC_OF_HOST(xor)
+#undef ATOMIC_OF_HOST
+inline void add_relaxed(u64 *at, u64 value) { fetch_add(at, value); }
+
+template <class To, class From> To bits(const From &from) {
+    static_assert(sizeof(To) == sizeof(From), "as many bits");
+    To to;
+    memcpy((void *)&to, (const void *)&from, sizeof to);
+    return to;
+}
+inline double fetch_add(double *at, double value) {
+    for (u64 old = load_relaxed((u64 *)at);;) {
+        u64 seen = compare_swap((u64 *)at, old, bits<u64>(bits<double>(old) + value));
+        if (seen == old) return bits<double>(old);
+        old = seen;
+    }
+}
+inline void apply_add(double *at, double value) { fetch_add(at, value); }
+
+inline float half_to_float(u16 half) {
+    u32 sign = (u32)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
+    // A subnormal number is its fraction times the smallest one.
+    float value = exponent == 0 ? fraction * 0x1p-24f : bits<float>((exponent == 31 ? 0xff : exponent + 112) << 23 | fraction << 13);
+    return bits<float>(sign | bits<u32>(value));
+}
+// Rounds to the nearest, of two the even one; not for NaN.
+inline u16 float_to_half(float value) {
+    u32 word = bits<u32>(value), magnitude = word & 0x7fffffff;
+    u16 sign = word >> 16 & 0x8000;
+    if (magnitude >= 0x47800000) return sign | 0x7c00;
+    // The sum's last bit is the smallest half, so the addition rounds.
+    if (magnitude < 0x38800000) return sign | (u16)(bits<u32>(bits<float>(magnitude) + 0.5f) - 0x3f000000);
+    u32 rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+    return sign | (u16)((rounded - 0x38000000) >> 13);
+}
+inline u64 clock() { return 0; }
+// The library's kernels have no groups but blocks.
+inline void meet_warpgroup(u32) { abort(); }
+inline bool any_of_warpgroup(u32, bool) { abort(); }
+[[noreturn]] inline void stop() { abort(); }
+
+} // namespace device
+} // namespace nvshmemrs
+
+#define NVSHMEMRS_DEVICE_HOST
+// The tests take the addresses of the library's kernels, which the header's functions of these names would make ambiguous.
+#define nvshmemrs_fence nvshmemrs_fence_of_header
+#define nvshmemrs_quiet nvshmemrs_quiet_of_header
+#define nvshmemrs_barrier nvshmemrs_barrier_of_header
+#include "../../../include/nvshmemrs_device.cuh"
+#undef nvshmemrs_fence
+#undef nvshmemrs_quiet
+#undef nvshmemrs_barrier
+
+// What ptx.cuh has.
+
+DEVICE u64 load_gpu(u64 at) { return nvshmemrs::device::load((const u64 *)at); }
+DEVICE u32 load_gpu_u32(u64 at) { return nvshmemrs::device::load((const u32 *)at); }
 template <class W>
 DEVICE void add_gpu(u64 at, W value) { __atomic_fetch_add((W *)at, value, __ATOMIC_SEQ_CST); }
-DEVICE u64 load_acquire(u64 at) { return load_from<u64>(at); }
-DEVICE u32 load_relaxed_u32(u64 at) { return load_from<u32>(at); }
-DEVICE u32 load_acquire_u32(u64 at) { return load_from<u32>(at); }
-DEVICE u16 load_acquire_u16(u64 at) { return load_from<u16>(at); }
-DEVICE u8 load_acquire_u8(u64 at) { return load_from<u8>(at); }
-DEVICE void store_relaxed(u64 at, u64 value) { __atomic_store_n((u64 *)at, value, __ATOMIC_SEQ_CST); }
-DEVICE void store_relaxed_u32(u64 at, u32 value) { __atomic_store_n((u32 *)at, value, __ATOMIC_SEQ_CST); }
-DEVICE void store_release(u64 at, u64 value) { __atomic_store_n((u64 *)at, value, __ATOMIC_SEQ_CST); }
-DEVICE void store_release_u32(u64 at, u32 value) { __atomic_store_n((u32 *)at, value, __ATOMIC_SEQ_CST); }
 
 struct Pair {
     u64 first;
@@ -318,54 +394,4 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
     std::lock_guard<std::mutex> lock(device::pairs);
     __atomic_store_n((u64 *)at, first, __ATOMIC_SEQ_CST);
     __atomic_store_n((u64 *)(at + 8), second, __ATOMIC_SEQ_CST);
-}
-
-DEVICE void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-DEVICE void full_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-
-template <class W>
-DEVICE W swap(u64 at, W value) { return __atomic_exchange_n((W *)at, value, __ATOMIC_SEQ_CST); }
-template <class W>
-DEVICE W fetch_add(u64 at, W value) { return __atomic_fetch_add((W *)at, value, __ATOMIC_SEQ_CST); }
-template <class W>
-DEVICE W fetch_and(u64 at, W value) { return __atomic_fetch_and((W *)at, value, __ATOMIC_SEQ_CST); }
-template <class W>
-DEVICE W fetch_or(u64 at, W value) { return __atomic_fetch_or((W *)at, value, __ATOMIC_SEQ_CST); }
-template <class W>
-DEVICE W fetch_xor(u64 at, W value) { return __atomic_fetch_xor((W *)at, value, __ATOMIC_SEQ_CST); }
-template <class W>
-DEVICE W swap_if(u64 at, W cond, W value) {
-    __atomic_compare_exchange_n((W *)at, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    return cond;
-}
-DEVICE double fetch_add_double(u64 at, double value) {
-    for (u64 old = load_relaxed(at);;) {
-        double sum = device::bits<double>(&old) + value;
-        u64 seen = swap_if<u64>(at, old, device::bits<u64>(&sum));
-        if (seen == old) return device::bits<double>(&old);
-        old = seen;
-    }
-}
-DEVICE void add_release(u64 at, u64 value) { fetch_add<u64>(at, value); }
-
-DEVICE float half_to_float(u16 half) {
-    u32 sign = (u32)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-    // A subnormal number is its fraction times the smallest one.
-    float value = exponent == 0 ? fraction * 0x1p-24f
-                                : __uint_as_float((exponent == 31 ? 0xff : exponent + 112) << 23 | fraction << 13);
-    return __uint_as_float(sign | __float_as_uint(value));
-}
-
-// Rounds to the nearest, of two the even one; not for NaN.
-DEVICE u16 float_to_half(float value) {
-    u32 bits = __float_as_uint(value), magnitude = bits & 0x7fffffff;
-    u16 sign = bits >> 16 & 0x8000;
-    if (magnitude >= 0x47800000) return sign | 0x7c00;
-    if (magnitude < 0x38800000) {
-        // The sum's last bit is the smallest half, so the addition rounds.
-        float sum = __uint_as_float(magnitude) + 0.5f;
-        return sign | (u16)(__float_as_uint(sum) - 0x3f000000);
-    }
-    u32 rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
-    return sign | (u16)((rounded - 0x38000000) >> 13);
 }

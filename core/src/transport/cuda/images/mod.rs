@@ -21,8 +21,13 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The device code, by the names that it includes itself by.
-pub(super) const SOURCES: [(&str, &str); 12] = [
+pub(super) const SOURCES: [(&str, &str); 14] = [
+    (
+        "nvshmemrs_device.cuh",
+        include_str!("../../../../../include/nvshmemrs_device.cuh"),
+    ),
     ("ptx.cuh", include_str!("../kernels/ptx.cuh")),
+    ("access.cuh", include_str!("../kernels/access.cuh")),
     ("state.cuh", include_str!("../kernels/state.cuh")),
     ("common.cuh", include_str!("../kernels/common.cuh")),
     ("copy.cuh", include_str!("../kernels/copy.cuh")),

@@ -189,7 +189,9 @@ fn a_state_that_differs_does_not_compile() {
     };
     let nvrtc = Nvrtc::open(library).unwrap();
     let compile = |state: &str| {
-        let program = format!("#include \"ptx.cuh\"\n{state}");
+        let before = ["nvshmemrs_device.cuh", "ptx.cuh", "access.cuh"];
+        let before: String = before.map(|name| format!("#include \"{name}\"\n")).concat();
+        let program = format!("{before}{state}");
         nvrtc.compile_text(&program, SM_80)
     };
     compile("#include \"state.cuh\"\n#include \"common.cuh\"\n").unwrap();

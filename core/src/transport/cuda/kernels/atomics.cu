@@ -24,7 +24,7 @@ DEVICE u32 add_float(u64 at, u32 value) {
 }
 
 DEVICE u64 add_float(u64 at, u64 value) {
-    return __double_as_longlong(fetch_add_double(at, __longlong_as_double(value)));
+    return __double_as_longlong(fetch_add(at, __longlong_as_double(value)));
 }
 
 DEVICE u64 load_word(u64 at, u64 *) { return load_acquire(at); }

@@ -2,16 +2,13 @@
 //
 // Rules of the device code:
 //
-// 1. No CUDA header is included and no symbol but the kernels is exported, so an image needs nothing but the driver.
-// 2. Memory that other PEs write at the same time is accessed by the functions of ptx.cuh only, at `.sys` scope.
+// 1. No header but include/nvshmemrs_device.cuh, which the program's kernels have, too, is included, and no symbol but the kernels is exported, so an image needs nothing but the driver.
+// 2. Memory that other PEs write at the same time is accessed by the functions of access.cuh and ptx.cuh only, at `.sys` scope.
 // 3. Whoever polls looks at the abort word every POLLS polls, and leaves without a trap when it is set.
 // 4. No kernel has a stack frame: the driver may have to wait for kernels that run before it gives a launch local memory. So functions
 //    are inlined, and what is in registers has no address. ../images/frames.rs looks.
 // 5. Structs that the host passes have the same layout in mod.rs; sizes are asserted on both sides. State is declared once (state.rs).
 #pragma once
-
-// Polls between two looks at the abort word, which lies behind PCIe.
-static constexpr u32 POLLS = 1024;
 
 // The first error of a PE's kernels. `state` is 0 for none, 1 while it is written, 2 when it can be read.
 struct ErrorRecord {
@@ -34,16 +31,6 @@ static constexpr u32 STALE = 3;
 
 DEVICE bool aborted(const State &state) {
     return load_relaxed_u32(state.abort) != 0;
-}
-
-// The largest power of two, at most 16, that divides all bits of `mixed`.
-DEVICE u32 common_power(u64 mixed) {
-    mixed |= 16;
-    return (u32)(mixed & (~mixed + 1));
-}
-
-DEVICE u64 least(u64 a, u64 b) {
-    return a < b ? a : b;
 }
 
 // The number of this thread in the grid, and how many there are.

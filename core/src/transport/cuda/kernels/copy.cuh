@@ -1,10 +1,6 @@
 // Copies of any length and alignment. An aligned element of 1, 2, 4 or 8 bytes is one access.
 #pragma once
 
-struct alignas(16) Bytes16 {
-    u64 words[2];
-};
-
 template <class T>
 DEVICE T &at(u64 address) {
     return *(T *)address;
@@ -13,15 +9,7 @@ DEVICE T &at(u64 address) {
 // Copies `count` elements; thread `thread` of `threads`. Four loads are under way before the first store.
 template <class T>
 DEVICE void copy_as(u64 dest, u64 source, u64 count, u64 thread, u64 threads) {
-    u64 i = thread;
-    for (; i + 3 * threads < count; i += 4 * threads) {
-        T values[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++) values[k] = at<T>(source + (i + k * threads) * sizeof(T));
-#pragma unroll
-        for (int k = 0; k < 4; k++) at<T>(dest + (i + k * threads) * sizeof(T)) = values[k];
-    }
-    for (; i < count; i += threads) at<T>(dest + i * sizeof(T)) = at<T>(source + i * sizeof(T));
+    nvshmemrs::device::copy_elements<T, 4, false>(dest, source, count, thread, threads);
 }
 
 // Copies `count` elements of `power` bytes, which divides both addresses.
@@ -32,19 +20,6 @@ DEVICE void copy_aligned(u32 power, u64 dest, u64 source, u64 count, u64 thread,
     case 4: return copy_as<u32>(dest, source, count, thread, threads);
     case 2: return copy_as<u16>(dest, source, count, thread, threads);
     default: return copy_as<u8>(dest, source, count, thread, threads);
-    }
-}
-
-// Copies the bytes before the first multiple of `power`, and those after the last; one element of the largest size that its place
-// allows after the other.
-DEVICE void copy_edge(u64 dest, u64 source, u64 bytes) {
-    while (bytes > 0) {
-        u32 power = common_power(dest | source);
-        while (power > bytes) power /= 2;
-        copy_aligned(power, dest, source, 1, 0, 1);
-        dest += power;
-        source += power;
-        bytes -= power;
     }
 }
 

@@ -6,7 +6,8 @@
 //! | `state.cuh` | what all of them get, written from [`State`] |
 //! | [`plan`] | which kernel does a collective, with how many threads |
 //! | [`launch`], [`graphs`] | the kernels, loaded; launches by graphs, which cost less |
-//! | `ptx.cuh`, `common.cuh`, `copy.cuh` | accesses with an order; what all kernels share; copies |
+//! | `access.cuh`, `ptx.cuh` | the accesses of `include/nvshmemrs_device.cuh`, which the program's kernels have, too; others |
+//! | `common.cuh`, `copy.cuh` | what all kernels share; copies |
 //! | `team.cuh`, `fold.cuh` | how the members of a team meet; reductions of elements |
 //! | `rma.cu`, `atomics.cu`, `wait.cu`, `sync.cu`, `moves.cu`, `reduce.cu` | the kernels |
 //!
