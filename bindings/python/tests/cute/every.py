@@ -140,11 +140,12 @@ def main() -> None:
     part, parts, archs = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     for number, kind in list(enumerate(TYPES))[part::parts]:
         arch = archs[number * len(archs) // len(TYPES)]
+        called.clear()
         ptx = compiled(number, kind, arch)
+        print("functions", arch, *sorted(called))
         words = ("st.release.sys", "ld.acquire.sys", "fence.acq_rel.sys", "fence.sc.sys", "trap")
         found = " ".join(f"{word}={ptx.count(word)}" for word in words)
         print(f"{arch} {kind.__name__} {found}", flush=True)
-    print("functions", *sorted(called))
 
 
 if __name__ == "__main__":
