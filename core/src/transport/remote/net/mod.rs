@@ -51,7 +51,7 @@ const ASK_EVERY: u64 = 256;
 const HOT_NS: u64 = 200_000;
 /// The same while large transfers are under way: MPI may move them in parts, which both sides look after.
 const HOT_LARGE_NS: u64 = 50_000_000;
-/// While another thread makes progress, this one looks so often, where it has no core of its own.
+/// While another thread makes progress, this one looks so often itself.
 const LOOK: Duration = Duration::from_micros(200);
 /// The longest time between two looks.
 const LAST_LOOK: Duration = Duration::from_micros(500);

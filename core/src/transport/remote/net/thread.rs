@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-/// Pauses while another thread makes progress: some microseconds, in which it is not disturbed.
-const PAUSES: u32 = 100;
+/// Pauses between two looks at whether another thread still makes progress: some microseconds.
+const PAUSES: u32 = 50;
 
 impl Net {
     /// Starts the thread.
@@ -38,11 +38,11 @@ impl Net {
             let now = now_ns();
             let before = std::mem::replace(&mut drives, self.drives.load(Relaxed));
             // A thread that sleeps in a wait makes progress once whenever it wakes, and no more.
-            let driven = drives.wrapping_sub(before) > 1;
-            match (driven, has_core) {
-                (true, true) => (0..PAUSES).for_each(|_| std::hint::spin_loop()),
-                (true, false) => std::thread::park_timeout(LOOK),
-                (false, _) => {}
+            if drives.wrapping_sub(before) > 1 {
+                match has_core {
+                    true => self.watch(),
+                    false => std::thread::park_timeout(LOOK),
+                }
             }
             let hot = match self.lends.load(Relaxed) {
                 true => HOT_LARGE_NS,
@@ -57,6 +57,19 @@ impl Net {
                 has_core = cores::are_enough(&self.control, 2);
             } else if !has_core {
                 rustix::thread::sched_yield();
+            }
+        }
+    }
+
+    /// Leaves another thread alone for as long as it makes progress, but no longer than [`LOOK`]: what both use would go from core to core.
+    fn watch(&self) {
+        let since = now_ns();
+        let mut drives = self.drives.load(Relaxed);
+        while now_ns().saturating_sub(since) < LOOK.as_nanos() as u64 {
+            (0..PAUSES).for_each(|_| std::hint::spin_loop());
+            let before = std::mem::replace(&mut drives, self.drives.load(Relaxed));
+            if drives == before {
+                return;
             }
         }
     }
