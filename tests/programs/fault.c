@@ -94,7 +94,7 @@ COLLECTIVE(collect_large, nvshmemrs_collect(runtime, ON_WORLD, dest, source, (si
 COLLECTIVE(alltoall_small, nvshmemrs_alltoall(runtime, ON_WORLD, dest, source, 8))
 COLLECTIVE(alltoall_large, nvshmemrs_alltoall(runtime, ON_WORLD, dest, source, (size_t)(MANY / n_pes) * 8))
 COLLECTIVE(alltoalls_small, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 2, 2, 8, 1))
-COLLECTIVE(alltoalls_large, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 1, 2, 1024, (size_t)(MANY / 128 / n_pes / 2)))
+COLLECTIVE(alltoalls_large, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 1, 2, 8, (size_t)(MANY / n_pes / 4)))
 COLLECTIVE(signal_wait, nvshmemrs_signal_wait(runtime, flag, NVSHMEMRS_CMP_NE, 0, NULL))
 COLLECTIVE(finalize, nvshmemrs_finalize(runtime))
 
