@@ -86,7 +86,11 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
     nvshmem.barrier_all()
     nvshmem.free(port)
     gpu = torch.device("cuda", torch.cuda.current_device())
-    if share_a_gpu(bytes(torch.cuda.get_device_properties(gpu).uuid.bytes)):
+    uuid = getattr(torch.cuda.get_device_properties(gpu), "uuid", None)
+    if uuid is None:
+        left_out(f"torch {torch.__version__} does not tell which GPU is which")
+        return None
+    if share_a_gpu(bytes(uuid.bytes)):
         left_out("PEs share a GPU, which it refuses")
         return None
     address = f"tcp://127.0.0.1:{int(word.view(np.int64)[0])}"

@@ -116,7 +116,7 @@ fn broadcast_over(turn: &Turn<'_>, levels: &Groups, root: Pe, whole: Part) -> Re
         .collect();
     // First one of each host, then the next of each.
     holders.sort_by_key(|&member| levels.places[member as usize].1);
-    holders.truncate(whole.bytes.div_ceil(LEAST) as usize);
+    holders.truncate((whole.bytes / LEAST).max(1) as usize);
     let each = whole
         .bytes
         .div_ceil(holders.len() as u64)

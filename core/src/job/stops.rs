@@ -7,6 +7,7 @@
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
 use super::block::Control;
+use super::far::Far;
 use super::process::{letter, pid_of};
 use super::{bell, tell};
 use crate::clock::now_ns;
@@ -47,7 +48,7 @@ impl Stops {
         tell::beat(control.pe(me));
         let was_stopped = tell::goes_on(control, me);
         if let (true, Some(far)) = (was_stopped, control.far()) {
-            far.goes_on();
+            far.goes_on(me);
         }
     }
 
@@ -72,9 +73,18 @@ impl Stops {
         if tell::stopped(control, pe, since.max(1)) {
             bell::ring_everyone(control);
             if let Some(far) = control.far() {
-                far.stopped(pe, since);
+                tell_others(control, far, pe, since);
             }
         }
+    }
+}
+
+/// Tells the other hosts that a PE of this one is stopped. If it goes on meanwhile, what it says of that may come there before: so that is
+/// said after this, too.
+fn tell_others(control: &Control, far: &Far, pe: Pe, since: u64) {
+    far.stopped(pe, since);
+    if control.pe(pe).stopped.load(Acquire) == 0 {
+        far.goes_on(pe);
     }
 }
 
@@ -84,7 +94,7 @@ pub(crate) fn pass_on(control: &Control) {
     for &pe in far.hosts().near() {
         let since = control.pe(pe).stopped.load(Acquire);
         if since != 0 {
-            far.stopped(pe, since);
+            tell_others(control, far, pe, since);
         }
     }
 }

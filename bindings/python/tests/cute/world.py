@@ -8,6 +8,8 @@ from typing import Any, List
 
 import numpy as np
 
+from nvshmemrs.core.device import MAGIC, VERSION
+
 _STRIDE, _JOB, _SYNC = 1 << 20, 1 << 13, 1 << 16
 
 
@@ -26,7 +28,7 @@ class World:
             head = struct.pack("<QIIQQIIQQQ", room, 1, 0, 0, 0, 128, 0, 0, 0, 0)
             row = struct.pack("<iiiiQQQIIQ", n, pe, 0, 1, 0, room, job + 2048, 0, 0, 0)
             ctypes.memmove(job, head + row, 128)
-            words = (0x6873766E, 3, pe, n, self.base, _STRIDE, job + 1024, 0, job, 0, 0)
+            words = (MAGIC, VERSION, pe, n, self.base, _STRIDE, job + 1024, 0, job, 0, 0)
             self.states.append(struct.pack("<IIiiQQQQQII", *words))
 
     def _job(self, pe: int) -> int:

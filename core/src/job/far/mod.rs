@@ -216,9 +216,9 @@ impl Far {
         self.send_all(&[Kind::Stopped as u64, pe as u64, stopped_for]);
     }
 
-    /// Takes back that this PE is stopped.
-    pub(crate) fn goes_on(&self) {
-        self.send_all(&[Kind::GoesOn as u64, self.hosts.me() as u64]);
+    /// Takes back that a PE of this host is stopped.
+    pub(crate) fn goes_on(&self, pe: Pe) {
+        self.send_all(&[Kind::GoesOn as u64, pe as u64]);
     }
 
     /// Tells a member on another host that its team is broken; false for one of this host.

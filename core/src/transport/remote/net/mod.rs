@@ -443,19 +443,8 @@ impl Net {
         }
     }
 
-    /// Sends what is to be sent, unless another thread is about to. A thread of the program's calls it.
+    /// Sends what is to be sent, unless another thread is about to.
     pub(super) fn kick(&self) {
-        self.is_at_it();
-        self.send_all();
-    }
-
-    /// Tells the thread that another one looks after messages. It is no more than a hint: a lost count does not matter.
-    fn is_at_it(&self) {
-        let drives = self.drives.load(Relaxed);
-        self.drives.store(drives.wrapping_add(1), Relaxed);
-    }
-
-    fn send_all(&self) {
         while let Some(mut engine) = self.try_engine() {
             self.flush(&mut engine);
             drop(engine);
@@ -476,14 +465,16 @@ impl Net {
             None => false,
         };
         if !lock(&self.list).is_empty() {
-            self.send_all();
+            self.kick();
         }
         found
     }
 
     /// As [`drive`](Net::drive), by a thread of the program's.
     pub(super) fn progress(&self) {
-        self.is_at_it();
+        // No more than a hint to the thread: a lost count does not matter.
+        let drives = self.drives.load(Relaxed);
+        self.drives.store(drives.wrapping_add(1), Relaxed);
         self.drive();
     }
 

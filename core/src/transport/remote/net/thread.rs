@@ -35,7 +35,6 @@ impl Net {
             for pe in pulse.beat(&self.control, &self.far) {
                 self.lost(pe);
             }
-            let now = now_ns();
             let before = std::mem::replace(&mut drives, self.drives.load(Relaxed));
             // A thread that sleeps in a wait makes progress once whenever it wakes, and no more.
             if drives.wrapping_sub(before) > 1 {
@@ -44,18 +43,16 @@ impl Net {
                     false => std::thread::park_timeout(LOOK),
                 }
             }
-            let hot = match self.lends.load(Relaxed) {
-                true => HOT_LARGE_NS,
-                false => HOT_NS,
-            };
+            let lends = self.lends.load(Relaxed);
+            let hot = if lends { HOT_LARGE_NS } else { HOT_NS };
             if self.drive() {
-                (last, nap) = (now, Duration::ZERO);
-            } else if now.saturating_sub(last) >= hot {
+                (last, nap) = (now_ns(), Duration::ZERO);
+            } else if now_ns().saturating_sub(last) >= hot {
                 nap = (nap * 2).clamp(Duration::from_micros(20), LAST_LOOK);
                 std::thread::park_timeout(nap);
                 // The other PEs have come by now, or will have next time.
                 has_core = cores::are_enough(&self.control, 2);
-            } else if !has_core {
+            } else if !has_core || lends {
                 rustix::thread::sched_yield();
             }
         }

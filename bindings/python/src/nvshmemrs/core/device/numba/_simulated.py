@@ -26,6 +26,7 @@ from numba.cuda.simulator.kernel import BlockThread
 from ..._job import check, job, lib
 from ..._operand import operand
 from ...nvshmem_types import NotSupportedError, NvshmemError, NvshmemInvalid
+from .. import fitting
 from .. import state as _state_of_job
 from .._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
 from ..primitives import TABLE, Primitive
@@ -382,7 +383,7 @@ _known: Tuple[int, List[int]] = (0, [])
 def _job_words() -> List[int]:
     global _known
     if _known[0] != job.runtime or not job.runtime:
-        words = list(struct.unpack("<8Q", bytes(_state_of_job())))
+        words = list(struct.unpack("<8Q", bytes(fitting(_state_of_job(), "a kernel"))))
         if job.device >= 0:
             raise NotSupportedError(
                 "Numba's simulator runs kernels on host memory, and the heap is on a GPU: set "
