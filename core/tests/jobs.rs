@@ -276,8 +276,10 @@ fn the_board_shows_long_waits() {
         } else {
             let start = Instant::now();
             let waits = loop {
+                // On a busy machine PE 0 may still be in malloc.
                 let waits = rt.board().waits();
-                if !waits.is_empty() || start.elapsed() > Duration::from_secs(20) {
+                let there = waits.iter().any(|wait| wait.operation == "signal_wait");
+                if there || start.elapsed() > Duration::from_secs(20) {
                     break waits;
                 }
             };
