@@ -32,10 +32,12 @@ class Device:
 dispatcher.get_current_device = lambda: Device
 tools._cached_cc = Device.compute_capability
 
+import numpy as np
 from numba_calls import call
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.numba_cuda_mlir as shmem
+from nvshmemrs.core import device
 from nvshmemrs.core.device.numba_cuda_mlir import _launch
 
 warnings.simplefilter("ignore")
@@ -122,9 +124,17 @@ def launches_bring_the_state() -> None:
     assert dispatcher._nvshmemrs == 0
     nvshmem.finalize()
     real = _launch.job, _launch.state
-    _launch.job, _launch.state = SimpleNamespace(runtime=77, device=0), lambda: bytes(range(64))
+    words = np.zeros(1, device._DTYPE)
+    fields = {"magic": device.MAGIC, "version": device.VERSION, "check": device.CHECK_HOSTS}
+    for field, value in {**fields, "base": 0x123456789}.items():
+        words[field] = value
+    _launch.job = SimpleNamespace(runtime=77, device=0)
+    _launch.state = lambda: device.DeviceState(words[0], 0)
+    refused(nvshmem.NotSupportedError, "on several hosts", loaded, module)
+    assert dispatcher._nvshmemrs == 0
+    words["check"] = 0
     loaded(module)
-    assert Driver.memory.raw == bytes(range(64)) and dispatcher._nvshmemrs == 77
+    assert Driver.memory.raw == words.tobytes() and dispatcher._nvshmemrs == 77
     assert _launch.launch(marshaller, ()) == "launched"
     _launch.job.runtime = 78
     refused(nvshmem.NotSupportedError, "recompile()", _launch.launch, marshaller, ())
