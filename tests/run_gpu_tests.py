@@ -302,10 +302,10 @@ def on_host() -> list[Check]:
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
 
-def hosts(*command: str, names: str = "a b b", options: tuple[str, ...] = ()) -> list[str]:
-    """PEs on hosts with these names, one PE a name, which this machine plays."""
+def hosts(*command: str, options: tuple[str, ...] = ()) -> list[str]:
+    """A PE on one host and two on another; this machine plays both."""
     words = [*MPIRUN, *options]
-    for at, name in enumerate(names.split()):
+    for at, name in enumerate("abb"):
         words += [":"] * (at > 0) + ["-n", "1", "-x", f"NVSHMEMRS_HOST_ID={name}", *command]
     return words
 

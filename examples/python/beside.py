@@ -10,7 +10,7 @@ import os
 import socket
 import statistics
 import sys
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
@@ -42,8 +42,8 @@ def left_out(why: str) -> None:
         print(f"NCCL is left out: {why}", flush=True)
 
 
-def share_a_gpu(mine: bytes) -> bool:
-    """Whether two PEs have the same GPU; `mine` is the UUID of this PE's. Every PE calls."""
+def gpus_of_all(mine: bytes) -> List[bytes]:
+    """The UUIDs of all PEs' GPUs; `mine` is that of this PE's. Every PE calls."""
     n = int(nvshmem.n_pes())
     own, everyone = nvshmem.buffer(len(mine)), nvshmem.buffer(n * len(mine))
     own.copy_from(np.frombuffer(mine, np.uint8))
@@ -53,7 +53,7 @@ def share_a_gpu(mine: bytes) -> bool:
     nvshmem.barrier_all()
     nvshmem.free(everyone)
     nvshmem.free(own)
-    return len({gpu.tobytes() for gpu in all_of_them}) < n
+    return [gpu.tobytes() for gpu in all_of_them]
 
 
 def join_nccl(least: int = 1) -> Optional[Peer]:
@@ -66,11 +66,21 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         return None
     os.environ["NCCL_NVLS_ENABLE"] = "0"
     os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
+    mine = bytes(16)
     try:
         torch: Any = importlib.import_module("torch")
         dist: Any = importlib.import_module("torch.distributed")
-    except ImportError as error:
-        left_out(str(error))
+        gpu = torch.device("cuda", torch.cuda.current_device())
+        mine = bytes(torch.cuda.get_device_properties(gpu).uuid.bytes)
+        why = "another PE has no torch that tells which GPU it has"
+    except (ImportError, AttributeError) as error:
+        why = str(error)
+    gpus = gpus_of_all(mine)
+    if bytes(16) in gpus:
+        left_out(why)
+        return None
+    if len(set(gpus)) < n:
+        left_out("PEs share a GPU, which it refuses")
         return None
     word = np.zeros(8, np.uint8)
     port = nvshmem.buffer(8)
@@ -85,14 +95,6 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         port.copy_to(word)
     nvshmem.barrier_all()
     nvshmem.free(port)
-    gpu = torch.device("cuda", torch.cuda.current_device())
-    uuid = getattr(torch.cuda.get_device_properties(gpu), "uuid", None)
-    if uuid is None:
-        left_out(f"torch {torch.__version__} does not tell which GPU is which")
-        return None
-    if share_a_gpu(bytes(uuid.bytes)):
-        left_out("PEs share a GPU, which it refuses")
-        return None
     address = f"tcp://127.0.0.1:{int(word.view(np.int64)[0])}"
     dist.init_process_group("nccl", init_method=address, rank=me, world_size=n, device_id=gpu)
     return Peer(torch, dist)

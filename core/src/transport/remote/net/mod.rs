@@ -285,8 +285,10 @@ impl Net {
             out.messages.push_back(Vec::with_capacity(room));
         }
         let asks = {
-            out.sent += u64::from(kind.counts());
-            self.behind.fetch_add(u64::from(kind.counts()), Relaxed);
+            if kind.counts() {
+                out.sent += 1;
+                self.behind.fetch_add(1, Relaxed);
+            }
             kind == Kind::Flush || out.sent - out.asked >= ASK_EVERY
         };
         let large;
