@@ -66,10 +66,13 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         return None
     os.environ["NCCL_NVLS_ENABLE"] = "0"
     os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
+    torch: Any = None
+    dist: Any = None
+    gpu: Any = None
     mine = bytes(16)
     try:
-        torch: Any = importlib.import_module("torch")
-        dist: Any = importlib.import_module("torch.distributed")
+        torch = importlib.import_module("torch")
+        dist = importlib.import_module("torch.distributed")
         gpu = torch.device("cuda", torch.cuda.current_device())
         mine = bytes(torch.cuda.get_device_properties(gpu).uuid.bytes)
         why = "another PE has no torch that tells which GPU it has"
