@@ -33,6 +33,8 @@ use std::time::{Duration, Instant};
 const SPINS: u32 = 200;
 /// After how many pauses messages between hosts are looked after.
 const PROGRESS_EVERY: u32 = 2;
+/// After how many looks at what another host may send a wait yields, where every PE has a core of its own.
+const YIELD_EVERY: u32 = 8;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
 /// The shortest sleep at a time.
@@ -46,7 +48,7 @@ const HOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How many pauses a wait makes before it yields: none when PEs share cores.
 pub(crate) fn spins(control: &Control) -> u32 {
-    match cores::are_enough(control, 1) {
+    match cores::are_enough(control, &control.near(), 1) {
         true => SPINS,
         false => 0,
     }
@@ -214,13 +216,17 @@ impl Inner {
         mut ready: &mut dyn FnMut() -> std::result::Result<(), Seen>,
     ) -> Result<()> {
         let (start, start_ns) = (Instant::now(), now_ns());
+        let far = self.reaches_out(&wait) && self.spins_for(&wait) > 0;
         while start.elapsed() < YIELD_FOR {
-            for _ in 0..16 {
+            for look in 1..=16 {
                 if ready().is_ok() {
                     return Ok(());
                 }
                 self.transport.progress();
-                rustix::thread::sched_yield();
+                // Another host may answer while this thread is in the kernel.
+                if !far || look % YIELD_EVERY == 0 {
+                    rustix::thread::sched_yield();
+                }
             }
         }
         let limit = self.limit(wait.operation, start_ns);

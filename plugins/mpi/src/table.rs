@@ -314,7 +314,8 @@ impl Open {
 
     fn poll(&mut self, events: &mut impl FnMut(Event) -> bool) -> Result<()> {
         self.messages.take_back()?;
-        while let Some(message) = self.messages.next()? {
+        // One at a time: to ask for another one lets MPI look at all of its networks, and whoever waits for this one would wait for that.
+        if let Some(message) = self.messages.next()? {
             let room = events(Event {
                 kind: event::MESSAGE,
                 rank: message.from,

@@ -205,7 +205,8 @@ pub struct Wire {
     /// [`poll`](Wire::poll), with a `len` of 0 if it was ended. What has begun to arrive goes on. A token that is over is passed over.
     pub cancel: unsafe extern "C" fn(ctx: *mut c_void, token: u64) -> i32,
 
-    /// Makes progress, and writes up to `room` events to `events` and their number to `found`. Returns at once if there are none.
+    /// Makes progress, and writes up to `room` events to `events` and their number to `found`. Returns at once if there are none. If it has
+    /// found one, there may be more.
     /// Events that came before an error are written with it.
     pub poll: unsafe extern "C" fn(
         ctx: *mut c_void,

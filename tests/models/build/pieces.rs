@@ -83,6 +83,24 @@ pub(crate) const PIECES: &[Piece] = &[
         ],
     },
     Piece {
+        name: "sending",
+        file: "transport/remote/net/out.rs",
+        items: &[
+            "struct Pending",
+            "impl Pending",
+            "fn bits",
+            "Net::kick",
+            "Net::send_pending",
+        ],
+        mutants: &[
+            mutant(
+                "Net::send_pending",
+                "if self.pending.is_still_empty()",
+                "if weak(\"sending: no look after the lock\") || self.pending.is_still_empty()",
+            ),
+        ],
+    },
+    Piece {
         name: "state",
         file: "job/state.rs",
         items: &["enum State", "State::from_number"],

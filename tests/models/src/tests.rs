@@ -376,3 +376,26 @@ mod streams {
         });
     }
 }
+
+mod sending {
+    use super::*;
+    use loomed::scenarios::sending::nothing_stays_behind as model;
+    use shuttled::scenarios::sending::nothing_stays_behind as drawn;
+
+    #[test]
+    fn nothing_stays_behind() {
+        loom(None, || model(&[&[0], &[1]]));
+        loom(None, || model(&[&[0], &[0]]));
+        loom(Some(3), || model(&[&[0, 1], &[1]]));
+        shuttle(2000, || drawn(&[&[0, 1, 0], &[1, 1], &[0]]));
+    }
+
+    #[test]
+    fn the_model_can_fail() {
+        // A plain look after the lock passes, too: loom's locks order more than those of the standard library.
+        let place = "sending: no look after the lock";
+        must_fail(place, &["a PE is to be sent something"], || {
+            loom(None, || model(&[&[0], &[1]]));
+        });
+    }
+}

@@ -7,6 +7,7 @@
 use super::Way;
 use super::message::of_atomic;
 use super::net::{Near, Service};
+use super::transfers::A_PART;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::job::published::Wait;
 use crate::operation::Operation;
@@ -98,16 +99,24 @@ impl DeviceTransport {
     }
 
     /// A put to a PE of another host, without waiting for room there.
-    fn put_far(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>) -> Result<()> {
+    fn put_far(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        nbi: Nbi,
+    ) -> Result<()> {
         if !self.is_of_gpu(source.address(), source.is_borrowed())? {
-            return self.way.put_far(call, pe, dest, source, false);
+            return self.way.put_far(call, pe, dest, source, nbi);
         }
         in_parts(source.bytes(), |start, part| {
             let from = source.address() as u64 + start as u64;
             self.cuda
                 .take_out(call.called, from, LocalDest::from(&mut *part))?;
             let part = LocalSource::from(&*part);
-            self.way.put_far(call, pe, dest + start as u64, part, false)
+            self.way
+                .put_far(call, pe, dest + start as u64, part, A_PART)
         })
     }
 
@@ -185,7 +194,7 @@ impl Transport for DeviceTransport {
         if self.is_near(pe) {
             return self.cuda.put(call, pe, dest, source, nbi);
         }
-        self.put_far(call, pe, dest, source)?;
+        self.put_far(call, pe, dest, source, nbi)?;
         self.way.sent(call, pe, nbi == Nbi::No)
     }
 
@@ -235,7 +244,7 @@ impl Transport for DeviceTransport {
         let (_, block, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             let block = source.part(from as usize, block as usize);
-            self.put_far(call, pe, dest + to, block)?;
+            self.put_far(call, pe, dest + to, block, A_PART)?;
             self.way.sent(call, pe, false)?;
         }
         self.way.net.kick();
@@ -281,7 +290,7 @@ impl Transport for DeviceTransport {
         if self.is_near(pe) {
             return self.cuda.put_signal(call, pe, dest, source, update, nbi);
         }
-        self.put_far(call, pe, dest, source)?;
+        self.put_far(call, pe, dest, source, A_PART)?;
         self.way.signal_far(call, pe, update)
     }
 
@@ -350,7 +359,7 @@ impl Transport for DeviceTransport {
                         }
                     }
                     let part = LocalSource::from(&*part);
-                    self.way.put_far(call, to, dest + start, part, false)
+                    self.way.put_far(call, to, dest + start, part, A_PART)
                 })?;
                 self.way.sent(call, to, true)
             }

@@ -78,6 +78,11 @@ pub(super) struct Record<'a> {
     pub(super) data: &'a [u8],
 }
 
+/// No data.
+pub(super) fn nothing() -> LocalSource<'static> {
+    LocalSource::from(&[0_u8; 0])
+}
+
 /// The words that a record with so many bytes of data has at most.
 pub(super) fn room(bytes: usize) -> usize {
     1 + MOST + bytes.div_ceil(8)

@@ -51,12 +51,12 @@ use crate::strides::Transfer;
 use crate::{Error, Pe, Result};
 use desk::Form;
 use device::DeviceTransport;
-use message::{Kind, of_atomic};
+use message::{Kind, nothing, of_atomic};
 use net::Net;
 pub use plugin::Communicator;
 use std::ops::Deref;
 use std::sync::Arc;
-use transfers::{Asked, nothing};
+use transfers::{A_PART, Asked};
 pub(crate) use wire::{Table, Wire};
 
 /// How many counted records a PE may be behind, and how many it has to do before it is sent more. As many answers may be waited for.
@@ -186,15 +186,14 @@ impl Way {
 
     /// Sends what a PE is to be sent, unless it may wait. Holds the caller back while the PE is far behind.
     fn sent(&self, call: Call, pe: Pe, now: bool) -> Result<()> {
-        let behind = self.net.behind(pe, now);
         if now {
             self.net.kick();
         }
-        if behind <= MOST_BEHIND {
+        if self.net.behind(pe) <= MOST_BEHIND {
             return Ok(());
         }
         self.net.ask_all();
-        let enough = self.net.count(pe).0 - CATCH_UP;
+        let enough = self.net.count(pe) - CATCH_UP;
         self.wait(call.called, pe, &|| self.net.has_done(pe, enough))
     }
 
@@ -208,7 +207,7 @@ impl Way {
     }
 
     fn post(&self, call: Call, pe: Pe, kind: Kind, words: &[u64], now: bool) -> Result<()> {
-        self.net.post(pe, kind, words, nothing());
+        self.net.post_with(pe, kind, words, nothing(), now, None);
         self.sent(call, pe, now)
     }
 
@@ -281,8 +280,7 @@ impl Transport for RemoteTransport {
             self.near().put(pe, dest, source);
             return Ok(());
         }
-        let lasts = matches!(nbi, Nbi::Yes { lasts: true });
-        self.put_far(call, pe, dest, source, lasts)?;
+        self.put_far(call, pe, dest, source, nbi)?;
         self.sent(call, pe, nbi == Nbi::No)
     }
 
@@ -312,7 +310,7 @@ impl Transport for RemoteTransport {
         let (_, block, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             let block = source.part(from as usize, block as usize);
-            self.put_far(call, pe, dest + to, block, false)?;
+            self.put_far(call, pe, dest + to, block, A_PART)?;
             self.sent(call, pe, false)?;
         }
         self.net.kick();
@@ -341,7 +339,7 @@ impl Transport for RemoteTransport {
     ) -> Result<()> {
         if !self.is_near(pe) {
             let lasts = matches!(nbi, Nbi::Yes { lasts: true });
-            self.put_far(call, pe, dest, source, lasts)?;
+            self.put_far(call, pe, dest, source, Nbi::Yes { lasts })?;
             return self.signal(call, pe, update);
         }
         self.near().put(pe, dest, source);

@@ -4,19 +4,17 @@
 //! pieces of the net's memory, because the wire may keep what it is lent for as long as the other PE is stopped.
 
 use super::desk::{Answer, Form, Place};
-use super::message::Kind;
+use super::message::{Kind, nothing};
 use super::net::{PIECE, Post, Then};
 use super::{CATCH_UP, Way};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::transport::{Call, Wanted};
+use crate::transport::{Call, Nbi, Wanted};
 use crate::{Pe, Result};
 use std::sync::Arc;
 
-/// No data.
-pub(super) fn nothing() -> LocalSource<'static> {
-    LocalSource::from(&[0_u8; 0])
-}
+/// A put that is a part of a call.
+pub(super) const A_PART: Nbi = Nbi::Yes { lasts: false };
 
 /// A get that is under way.
 pub(super) struct Asked {
@@ -26,25 +24,27 @@ pub(super) struct Asked {
 }
 
 impl Way {
-    /// A put to a PE of another host, without waiting for room there. `lasts`: the source may be read until quiet.
+    /// A put to a PE of another host, without waiting for room there. Whether one that is `nbi` is done is asked later.
     pub(super) fn put_far(
         &self,
         call: Call,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
-        lasts: bool,
+        nbi: Nbi,
     ) -> Result<()> {
-        let bytes = source.bytes();
+        let (bytes, asks) = (source.bytes(), nbi == Nbi::No);
         if bytes <= self.net.eager {
             if bytes > 0 {
-                self.net.post(pe, Kind::Put, &[dest], source);
+                self.net
+                    .post_with(pe, Kind::Put, &[dest], source, asks, None);
             }
             return Ok(());
         }
         if !self.net.near.holds(source.address() as u64, bytes as u64) {
-            return self.put_pieces(call, pe, dest, source);
+            return self.put_pieces(call, pe, dest, source, asks);
         }
+        let lasts = matches!(nbi, Nbi::Yes { lasts: true });
         let left = Arc::new(Answer::default());
         let tag = self.net.tag(false);
         let post = Post::Send {
@@ -59,7 +59,7 @@ impl Way {
         };
         let words = [dest, bytes as u64, u64::from(tag)];
         self.net
-            .post_with(pe, Kind::PutLarge, &words, nothing(), Some(post));
+            .post_with(pe, Kind::PutLarge, &words, nothing(), asks, Some(post));
         self.net.kick();
         match lasts {
             true => Ok(()),
@@ -68,13 +68,21 @@ impl Way {
     }
 
     /// A large put of memory of the program's own, which is copied. It waits while too much is under way.
-    fn put_pieces(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>) -> Result<()> {
+    fn put_pieces(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        asks: bool,
+    ) -> Result<()> {
         let bytes = source.bytes();
         for start in (0..bytes).step_by(PIECE) {
             let part = source.part(start, PIECE.min(bytes - start));
+            let asks = asks && start + part.bytes() == bytes;
             let (dest, bytes) = (dest + start as u64, part.bytes());
             if bytes <= self.net.eager {
-                self.net.post(pe, Kind::Put, &[dest], part);
+                self.net.post_with(pe, Kind::Put, &[dest], part, asks, None);
                 continue;
             }
             self.wait(call.called, pe, &|| self.net.has_room(pe, bytes))?;
@@ -89,7 +97,7 @@ impl Way {
             };
             let words = [dest, bytes as u64, u64::from(tag)];
             self.net
-                .post_with(pe, Kind::PutLarge, &words, nothing(), Some(post));
+                .post_with(pe, Kind::PutLarge, &words, nothing(), asks, Some(post));
             self.net.kick();
         }
         Ok(())
@@ -124,7 +132,7 @@ impl Way {
         };
         let words = [source, bytes as u64, u64::from(tag)];
         self.net
-            .post_with(pe, Kind::GetLarge, &words, nothing(), Some(post));
+            .post_with(pe, Kind::GetLarge, &words, nothing(), false, Some(post));
         Asked { pe, ticket, answer }
     }
 

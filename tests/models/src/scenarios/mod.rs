@@ -6,5 +6,6 @@ pub(crate) mod liveness;
 pub(crate) mod lookup;
 pub(crate) mod meeting;
 pub(crate) mod releases;
+pub(crate) mod sending;
 pub(crate) mod streams;
 pub(crate) mod teams;

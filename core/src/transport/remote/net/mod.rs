@@ -10,6 +10,7 @@
 
 mod lent;
 mod near;
+mod out;
 mod pieces;
 mod taking;
 mod thread;
@@ -32,21 +33,18 @@ use crate::{Error, Pe, Result};
 use lent::Lent;
 pub(super) use lent::{Post, Then};
 pub(super) use near::{Near, Service};
+use out::{Link, Pending};
 pub(super) use pieces::{PIECE, Piece};
 use pieces::{Pool, has_room};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The most data that travels in a record. More comes by itself.
 const EAGER: usize = 32 << 10;
-/// Records are put together in messages of at most so many bytes, which networks send in one go.
-const LONG: usize = 4000;
-/// After so many counted records the receiver is asked how many are done.
-const ASK_EVERY: u64 = 256;
 /// So long after the last traffic the thread does not sleep.
 const HOT_NS: u64 = 200_000;
 /// The same while large transfers are under way: MPI may move them in parts, which both sides look after.
@@ -61,32 +59,6 @@ const LOOKS: u32 = 20;
 const LEAVE: Duration = Duration::from_millis(500);
 /// How long the others may take to close their ends, too.
 const CLOSE: Duration = Duration::from_secs(10);
-
-/// What is to be sent to a PE.
-#[derive(Default)]
-struct Out {
-    messages: VecDeque<Vec<u64>>,
-    posts: Vec<Post>,
-    /// The number of the last large put among all of this PE's.
-    large: u64,
-    /// How many counted records it was sent, and how many when it was last asked.
-    sent: u64,
-    asked: u64,
-    /// Whether quiet has followed a single record.
-    alone: bool,
-    /// Whether it is in the list of those that are to be sent something.
-    listed: bool,
-}
-
-/// The way to a PE.
-#[derive(Default)]
-struct Link {
-    out: Mutex<Out>,
-    /// How many counted records are done.
-    done: AtomicU64,
-    /// Bytes of pieces that are under way.
-    pieces: Arc<AtomicUsize>,
-}
 
 /// What has come from a PE.
 #[derive(Default)]
@@ -103,6 +75,8 @@ struct Source {
 pub(super) struct Engine {
     wire: Box<dyn Wire>,
     state: Taking,
+    /// Room for the next message that leaves.
+    leaving: Vec<u64>,
     closed: bool,
 }
 
@@ -122,8 +96,7 @@ pub(super) struct Net {
     far: Arc<Far>,
     hosts: Hosts,
     links: Vec<Link>,
-    /// The PEs that are to be sent something.
-    list: Mutex<Vec<Pe>>,
+    pending: Pending,
     engine: Mutex<Engine>,
     pub(super) desk: Desk,
     kept: Mutex<Option<Error>>,
@@ -182,7 +155,7 @@ impl Courier for ByNet {
             .map(|pe| {
                 let (ticket, answer) = net.desk.ticket(pe, Form::Word, false);
                 let words = [0, size_of::<u64>() as u64, ticket];
-                net.post(pe, Kind::Get, &words, LocalSource::from(&[0_u8; 0]));
+                net.post(pe, Kind::Get, &words, message::nothing());
                 (pe, ticket, answer)
             })
             .collect();
@@ -217,7 +190,7 @@ impl Net {
             control: control.clone().with_far(None),
             far: Arc::new(Far::new(hosts.clone(), Arc::new(ByNet(Weak::clone(net))))),
             links: (0..n_pes).map(|_| Link::default()).collect(),
-            list: Mutex::default(),
+            pending: Pending::new(n_pes),
             engine: Mutex::new(Engine {
                 wire,
                 state: Taking {
@@ -226,6 +199,7 @@ impl Net {
                     begin: Vec::new(),
                     lost: Vec::new(),
                 },
+                leaving: Vec::new(),
                 closed: false,
             }),
             desk: Desk::default(),
@@ -263,61 +237,6 @@ impl Net {
         next.fetch_add(1, Relaxed) % pairs * 2 + u32::from(asked)
     }
 
-    /// Adds a record to what a PE is to be sent.
-    pub(super) fn post(&self, pe: Pe, kind: Kind, words: &[u64], data: LocalSource<'_>) {
-        self.post_with(pe, kind, words, data, None);
-    }
-
-    /// As [`post`](Net::post); then something begins.
-    pub(super) fn post_with(
-        &self,
-        pe: Pe,
-        kind: Kind,
-        words: &[u64],
-        data: LocalSource<'_>,
-        post: Option<Post>,
-    ) {
-        let mut out = lock(&self.links[pe as usize].out);
-        let room = message::room(data.bytes());
-        let most = (LONG / 8).min(self.longest);
-        let full = |last: &Vec<u64>| last.len() + room + 1 > most;
-        if out.messages.back().is_none_or(full) {
-            out.messages.push_back(Vec::with_capacity(room));
-        }
-        let asks = {
-            if kind.counts() {
-                out.sent += 1;
-                self.behind.fetch_add(1, Relaxed);
-            }
-            kind == Kind::Flush || out.sent - out.asked >= ASK_EVERY
-        };
-        let large;
-        let words = match (kind, words) {
-            (Kind::PutLarge, &[dest, bytes, tag]) => {
-                // It must not overtake those before a fence.
-                let waits = out.large > 0 && out.large <= self.large.1.load(Relaxed);
-                out.large = self.large.0.fetch_add(1, Relaxed) + 1;
-                large = [dest, bytes, tag, u64::from(waits)];
-                &large[..]
-            }
-            _ => words,
-        };
-        if let Some(last) = out.messages.back_mut() {
-            message::write(last, kind, words, data);
-            if asks && kind != Kind::Flush {
-                message::write(last, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
-            }
-        }
-        if asks {
-            out.asked = out.sent;
-        }
-        out.posts.extend(post);
-        if !std::mem::replace(&mut out.listed, true) {
-            drop(out);
-            lock(&self.list).push(pe);
-        }
-    }
-
     /// What comes later does not overtake what came before.
     pub(super) fn fence(&self) {
         let large = self.large.0.load(Relaxed);
@@ -336,68 +255,10 @@ impl Net {
         self.pool.piece(bytes, &self.links[pe as usize].pieces)
     }
 
-    /// How many counted records a PE was sent, and how many of them are done.
-    pub(super) fn count(&self, pe: Pe) -> (u64, u64) {
-        let link = &self.links[pe as usize];
-        let sent = lock(&link.out).sent;
-        (sent, link.done.load(Acquire))
-    }
-
-    /// Whether a PE has done so many counted records.
-    pub(super) fn has_done(&self, pe: Pe, count: u64) -> bool {
-        self.links[pe as usize].done.load(Acquire) >= count
-    }
-
-    /// How many counted records a PE is behind. If `asks`, and quiet has followed a single record before, the PE is asked to say when it
-    /// has done this one.
-    pub(super) fn behind(&self, pe: Pe, asks: bool) -> u64 {
-        let link = &self.links[pe as usize];
-        let (behind, asks) = {
-            let mut out = lock(&link.out);
-            let behind = out.sent - link.done.load(Acquire);
-            out.alone &= behind <= 1;
-            (behind, asks && out.alone && out.asked < out.sent)
-        };
-        if asks {
-            self.post(pe, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
-        }
-        behind
-    }
-
     /// Whether all have done what they were sent, and no answer is missing that quiet waits for.
     #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
         self.behind.load(Acquire) == 0 && self.desk.is_clear()
-    }
-
-    fn others(&self) -> impl Iterator<Item = Pe> + '_ {
-        (0..self.hosts.n_pes()).filter(|&pe| !self.hosts.is_near(pe))
-    }
-
-    /// Asks all that have not done what they were sent to say when they have; gives them, and how much each was sent. What stays behind
-    /// leaves.
-    pub(super) fn ask_all(&self) -> Vec<(Pe, u64)> {
-        let mut goals = Vec::new();
-        if self.behind.load(Acquire) == 0 {
-            return goals;
-        }
-        for pe in self.others() {
-            let link = &self.links[pe as usize];
-            let mut out = lock(&link.out);
-            let (sent, behind) = (out.sent, out.sent - link.done.load(Acquire));
-            if behind == 0 {
-                continue;
-            }
-            out.alone = behind == 1;
-            let asks = out.asked < sent;
-            drop(out);
-            goals.push((pe, sent));
-            if asks {
-                self.post(pe, Kind::Flush, &[], LocalSource::from(&[0_u8; 0]));
-            }
-        }
-        self.kick();
-        goals
     }
 
     pub(super) fn keep(&self, error: Error) {
@@ -445,17 +306,6 @@ impl Net {
         }
     }
 
-    /// Sends what is to be sent, unless another thread is about to.
-    pub(super) fn kick(&self) {
-        while let Some(mut engine) = self.try_engine() {
-            self.flush(&mut engine);
-            drop(engine);
-            if lock(&self.list).is_empty() {
-                return;
-            }
-        }
-    }
-
     /// Takes what has come, and sends what is to be sent; whether something had come. A thread that waits calls it.
     pub(super) fn drive(&self) -> bool {
         let found = match self.try_engine() {
@@ -466,9 +316,7 @@ impl Net {
             }
             None => false,
         };
-        if !lock(&self.list).is_empty() {
-            self.kick();
-        }
+        self.kick_rest();
         found
     }
 
@@ -478,34 +326,6 @@ impl Net {
         let drives = self.drives.load(Relaxed);
         self.drives.store(drives.wrapping_add(1), Relaxed);
         self.drive();
-    }
-
-    fn flush(&self, engine: &mut Engine) {
-        let list = std::mem::take(&mut *lock(&self.list));
-        for pe in list {
-            let (messages, posts) = {
-                let mut out = lock(&self.links[pe as usize].out);
-                out.listed = false;
-                (
-                    std::mem::take(&mut out.messages),
-                    std::mem::take(&mut out.posts),
-                )
-            };
-            if engine.closed {
-                continue;
-            }
-            for message in messages {
-                match engine.wire.send(pe, bytemuck::cast_slice(&message)) {
-                    Ok(()) => {}
-                    // The network cannot reach it.
-                    Err(Error::System { .. }) => self.lost(pe),
-                    Err(error) => self.keep(error),
-                }
-            }
-            for post in posts {
-                self.begin(engine, pe, post);
-            }
-        }
     }
 
     fn poll(&self, engine: &mut Engine) -> bool {
@@ -543,7 +363,7 @@ impl Net {
         loop {
             self.drive();
             let left = self.try_engine().is_some_and(|engine| {
-                engine.closed || (engine.wire.in_flight() == 0 && lock(&self.list).is_empty())
+                engine.closed || (engine.wire.in_flight() == 0 && self.pending.is_empty())
             });
             if left || now_ns() > until {
                 return;

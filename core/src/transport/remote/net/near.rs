@@ -406,7 +406,7 @@ impl Service {
         match task {
             Task::Flush => {
                 let done = state.sources[from as usize].done;
-                net.post(from, Kind::Done, &[done], LocalSource::from(&[0_u8; 0]));
+                net.post(from, Kind::Done, &[done], message::nothing());
                 return;
             }
             Task::Get(room, ticket) => {

@@ -167,10 +167,10 @@ impl Net {
             Kind::Flush => {
                 let done = state.sources[from as usize].done;
                 near?.quiet();
-                self.post(from, Kind::Done, &[done], LocalSource::from(&[0_u8; 0]));
+                self.post(from, Kind::Done, &[done], message::nothing());
             }
             Kind::Done => {
-                (offset <= self.count(from).0).then_some(())?;
+                (offset <= self.count(from)).then_some(())?;
                 let before = self.links[from as usize].done.fetch_max(offset, Release);
                 let more = offset.saturating_sub(before);
                 self.behind.fetch_sub(more, Release);

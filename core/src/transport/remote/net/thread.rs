@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Pauses between two looks at whether another thread still makes progress: some microseconds.
 const PAUSES: u32 = 50;
 
+/// After how many looks that find nothing a thread that has a core yields it all the same.
+const YIELD_EVERY: u32 = 16;
+
 impl Net {
     /// Starts the thread.
     pub(in crate::transport::remote) fn start(self: &Arc<Net>) -> Result<()> {
@@ -29,11 +32,17 @@ impl Net {
 
     fn run(&self) {
         let mut pulse = Pulse::new();
-        let (mut last, mut nap) = (now_ns(), Duration::ZERO);
-        let (mut drives, mut has_core) = (0, false);
+        let (mut looked, mut last, mut nap) = (0, now_ns(), Duration::ZERO);
+        let (mut drives, mut has_core, mut looks) = (0, false, 0_u32);
         while !self.stop.load(Acquire) {
-            for pe in pulse.beat(&self.control, &self.far) {
-                self.lost(pe);
+            let now = now_ns();
+            if now.saturating_sub(looked) >= LOOK.as_nanos() as u64 {
+                looked = now;
+                // The other PEs may have come meanwhile.
+                has_core = cores::are_enough(&self.control, self.hosts.near(), 2);
+                for pe in pulse.beat(&self.control, &self.far) {
+                    self.lost(pe);
+                }
             }
             let before = std::mem::replace(&mut drives, self.drives.load(Relaxed));
             // A thread that sleeps in a wait makes progress once whenever it wakes, and no more.
@@ -46,14 +55,15 @@ impl Net {
             let lends = self.lends.load(Relaxed);
             let hot = if lends { HOT_LARGE_NS } else { HOT_NS };
             if self.drive() {
-                (last, nap) = (now_ns(), Duration::ZERO);
-            } else if now_ns().saturating_sub(last) >= hot {
+                (last, nap) = (now, Duration::ZERO);
+            } else if now.saturating_sub(last) >= hot {
                 nap = (nap * 2).clamp(Duration::from_micros(20), LAST_LOOK);
                 std::thread::park_timeout(nap);
-                // The other PEs have come by now, or will have next time.
-                has_core = cores::are_enough(&self.control, 2);
-            } else if !has_core || lends {
-                rustix::thread::sched_yield();
+            } else {
+                looks += 1;
+                if !has_core || lends || looks % YIELD_EVERY == 0 {
+                    rustix::thread::sched_yield();
+                }
             }
         }
     }
@@ -64,6 +74,7 @@ impl Net {
         let mut drives = self.drives.load(Relaxed);
         while now_ns().saturating_sub(since) < LOOK.as_nanos() as u64 {
             (0..PAUSES).for_each(|_| std::hint::spin_loop());
+            rustix::thread::sched_yield();
             let before = std::mem::replace(&mut drives, self.drives.load(Relaxed));
             if drives == before {
                 return;
