@@ -119,13 +119,17 @@ fn take_words(
 /// arguments. Of each member follow its PE and how many words of payload it has, its call if that is another one, and the payload.
 pub(crate) struct Arrived;
 
+/// Room, in words, for a letter of some members without payload.
+const SHORT: usize = 32;
+
 /// Says that a member has a call of its own.
 const OWN_CALL: u64 = 1 << 63;
 
 impl Arrived {
     /// Begins a letter about members of a team in an epoch, most of which have come with `call`.
     pub(crate) fn begin(team: u32, epoch: u64, call: &Arrival<'_>) -> Vec<u64> {
-        let mut letter = vec![Kind::Arrivals as u64, u64::from(team), epoch];
+        let mut letter = Vec::with_capacity(SHORT);
+        letter.extend([Kind::Arrivals as u64, u64::from(team), epoch]);
         Arrived::add_call(&mut letter, call);
         letter
     }
