@@ -37,6 +37,7 @@ use out::{Link, Pending};
 pub(super) use pieces::{PIECE, Piece};
 use pieces::{Pool, has_room};
 use std::collections::{HashMap, VecDeque};
+use std::ops::Deref;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
@@ -88,6 +89,18 @@ struct Taking {
     lost: Vec<Pe>,
 }
 
+/// What every look writes, apart from what calls to PEs of this host read.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 pub(super) struct Net {
     pub(super) me: Pe,
     pub(super) near: Near,
@@ -96,8 +109,8 @@ pub(super) struct Net {
     far: Arc<Far>,
     hosts: Hosts,
     links: Vec<Link>,
-    pending: Pending,
-    engine: Mutex<Engine>,
+    pending: Apart<Pending>,
+    engine: Apart<Mutex<Engine>>,
     pub(super) desk: Desk,
     kept: Mutex<Option<Error>>,
     pub(super) owner: OnceLock<Box<dyn Owner>>,
@@ -190,8 +203,8 @@ impl Net {
             control: control.clone().with_far(None),
             far: Arc::new(Far::new(hosts.clone(), Arc::new(ByNet(Weak::clone(net))))),
             links: (0..n_pes).map(|_| Link::default()).collect(),
-            pending: Pending::new(n_pes),
-            engine: Mutex::new(Engine {
+            pending: Apart(Pending::new(n_pes)),
+            engine: Apart(Mutex::new(Engine {
                 wire,
                 state: Taking {
                     sources: (0..n_pes).map(|_| Source::default()).collect(),
@@ -201,7 +214,7 @@ impl Net {
                 },
                 leaving: Vec::new(),
                 closed: false,
-            }),
+            })),
             desk: Desk::default(),
             kept: Mutex::default(),
             owner: OnceLock::new(),
@@ -353,7 +366,9 @@ impl Net {
             self.lost(pe);
         }
         let lends = !engine.state.tokens.is_empty();
-        self.lends.store(lends, Relaxed);
+        if self.lends.load(Relaxed) != lends {
+            self.lends.store(lends, Relaxed);
+        }
         found
     }
 
