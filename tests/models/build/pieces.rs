@@ -86,6 +86,8 @@ pub(crate) const PIECES: &[Piece] = &[
         name: "sending",
         file: "transport/remote/net/out.rs",
         items: &[
+            "struct PeSet",
+            "impl PeSet",
             "struct Pending",
             "impl Pending",
             "fn bits",

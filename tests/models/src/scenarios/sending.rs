@@ -1,6 +1,6 @@
 //! What is to be sent to other hosts: whoever adds a record sees to it that it leaves, or that another thread lets it leave.
 
-use super::super::sync::Ordering::{AcqRel, Acquire, Release};
+use super::super::sync::Ordering::{AcqRel, Acquire};
 use super::super::sync::{AtomicU64, Mutex, MutexGuard, spawn};
 use crate::weak::weak;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ use crate::{Error, Pe, Result};
 use lent::Lent;
 pub(super) use lent::{Post, Then};
 pub(super) use near::{Near, Service};
-use out::{Link, Pending};
+use out::{Link, PeSet, Pending};
 pub(super) use pieces::{PIECE, Piece};
 use pieces::{Pool, has_room};
 use std::collections::{HashMap, VecDeque};
@@ -128,8 +128,9 @@ pub(super) struct Net {
     born: u64,
     stop: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// How many counted records all PEs were sent that are not done.
+    /// How many counted records all PEs were sent that are not done, and the PEs that may have some.
     behind: AtomicU64,
+    unfinished: PeSet,
     /// How many large puts there were, and how many before the last fence.
     large: (AtomicU64, AtomicU64),
     pool: Pool,
@@ -228,6 +229,7 @@ impl Net {
             stop: AtomicBool::new(false),
             thread: Mutex::default(),
             behind: AtomicU64::new(0),
+            unfinished: PeSet::new(n_pes),
             large: (AtomicU64::new(0), AtomicU64::new(0)),
             pool: Pool::default(),
             hosts,

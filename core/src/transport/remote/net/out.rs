@@ -5,7 +5,7 @@ use crate::buffer::LocalSource;
 use crate::lock::lock;
 use crate::transport::remote::message::{self, Kind, nothing};
 use crate::{Error, Pe};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
@@ -23,8 +23,9 @@ struct Out {
     posts: Vec<Post>,
     /// The number of the last large put among all of this PE's.
     large: u64,
-    /// Whether it is among those that are to be sent something.
+    /// Whether it is among those that are to be sent something, and among those that may be behind.
     pending: bool,
+    unfinished: bool,
 }
 
 /// The way to a PE.
@@ -50,25 +51,60 @@ impl Link {
     }
 }
 
-/// The PEs that are to be sent something: a bit of each, and a bit for each word of those that has some. If there are more than 64 words,
-/// several share a bit.
+/// Some PEs, as bits.
+pub(super) struct PeSet(Box<[AtomicU64]>);
+
+impl PeSet {
+    pub(super) fn new(n_pes: usize) -> PeSet {
+        let words = n_pes.div_ceil(64);
+        PeSet((0..words).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Adds a PE; gives the number of its word.
+    fn add(&self, pe: Pe) -> usize {
+        let (word, bit) = (pe as usize / 64, pe as usize % 64);
+        self.0[word].fetch_or(1 << bit, AcqRel);
+        word
+    }
+
+    fn remove(&self, pe: Pe) {
+        let (word, bit) = (pe as usize / 64, pe as usize % 64);
+        self.0[word].fetch_and(!(1 << bit), AcqRel);
+    }
+
+    fn of_word(word: usize, pes: u64) -> impl Iterator<Item = Pe> {
+        bits(pes).map(move |bit| (word * 64 + bit) as Pe)
+    }
+
+    /// All of them, as they are when their turn comes.
+    fn iter(&self) -> impl Iterator<Item = Pe> + '_ {
+        let words = self.0.iter().enumerate();
+        words.flat_map(|(word, pes)| PeSet::of_word(word, pes.load(Acquire)))
+    }
+
+    /// Those of a word, which are taken out.
+    fn take(&self, word: usize) -> impl Iterator<Item = Pe> {
+        PeSet::of_word(word, self.0[word].swap(0, AcqRel))
+    }
+}
+
+/// The PEs that are to be sent something, and a bit for each word of these that has some. If there are more than 64 words, several share
+/// a bit.
 pub(super) struct Pending {
-    pes: Box<[AtomicU64]>,
+    pes: PeSet,
     words: AtomicU64,
 }
 
 impl Pending {
     pub(super) fn new(n_pes: usize) -> Pending {
-        let words = n_pes.div_ceil(64);
         Pending {
-            pes: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            pes: PeSet::new(n_pes),
             words: AtomicU64::new(0),
         }
     }
 
     fn add(&self, pe: Pe) {
-        let (word, bit) = (pe as usize / 64, pe as usize % 64);
-        self.pes[word].fetch_or(1 << bit, Release);
+        let word = self.pes.add(pe);
         self.words.fetch_or(1 << (word % 64), AcqRel);
     }
 
@@ -88,9 +124,8 @@ impl Pending {
             return;
         }
         for word in bits(self.words.swap(0, AcqRel)) {
-            for word in (word..self.pes.len()).step_by(64) {
-                let pes = bits(self.pes[word].swap(0, Acquire));
-                pes.for_each(|pe| each((word * 64 + pe) as Pe));
+            for word in (word..self.pes.0.len()).step_by(64) {
+                self.pes.take(word).for_each(&mut each);
             }
         }
     }
@@ -155,6 +190,9 @@ impl Net {
         if kind.counts() {
             link.sent.store(sent, Relaxed);
             self.behind.fetch_add(1, Relaxed);
+            if !std::mem::replace(&mut out.unfinished, true) {
+                self.unfinished.add(pe);
+            }
             let alone = link.alone.load(Relaxed) && link.behind() <= 1;
             link.alone.store(alone, Relaxed);
             asked = (asks && alone) || sent - link.asked.load(Relaxed) >= ASK_EVERY;
@@ -193,14 +231,19 @@ impl Net {
         if self.behind.load(Acquire) == 0 {
             return goals;
         }
-        for pe in (0..self.hosts.n_pes()).filter(|&pe| !self.hosts.is_near(pe)) {
+        for pe in self.unfinished.iter() {
             let link = &self.links[pe as usize];
-            let behind = link.behind();
-            if behind == 0 {
-                continue;
+            if link.behind() == 0 {
+                // Under the lock, so that what is sent meanwhile is seen here, or adds it again.
+                let mut out = lock(&link.out);
+                if link.behind() == 0 {
+                    out.unfinished = false;
+                    self.unfinished.remove(pe);
+                    continue;
+                }
             }
             let sent = link.sent.load(Relaxed);
-            link.alone.store(behind == 1, Relaxed);
+            link.alone.store(link.behind() <= 1, Relaxed);
             goals.push((pe, sent));
             if link.asked.load(Relaxed) < sent {
                 self.post(pe, Kind::Flush, &[], nothing());
@@ -266,5 +309,6 @@ impl Net {
             }
         }
         engine.leaving.clear();
+        engine.leaving.shrink_to(LONG / 8);
     }
 }
