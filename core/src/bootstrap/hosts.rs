@@ -227,6 +227,14 @@ impl Step<'_> {
         ))
     }
 
+    /// A mistake that may be the reason.
+    fn hint(&self) -> &'static str {
+        match config::set("NVSHMEMRS_HOST_ID") {
+            Some(_) => "; NVSHMEMRS_HOST_ID is set here, and must be set for all PEs",
+            None => "",
+        }
+    }
+
     /// Runs what may wait for other hosts on a thread of its own, which is left behind if it takes too long.
     fn aside<T: Send + 'static>(
         &self,
@@ -260,7 +268,10 @@ impl Step<'_> {
                 });
             }
             if Instant::now() >= self.until + GRACE {
-                return Err(self.late(&format!("{what}, and MPI does not say who is missing")));
+                return Err(self.late(&format!(
+                    "{what}, and MPI does not say who is missing{}",
+                    self.hint()
+                )));
             }
         }
     }
