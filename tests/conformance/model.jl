@@ -76,7 +76,9 @@ function teams()
     # This PE's number in the world is its left neighbour's in the team.
     words[2] = 100 + me
     barrier()
-    @same peer_array(words, me; team = turned)[2] 100 + left
+    peer = peer_array(words, me; team = turned)
+    # A PE of another host has no address here.
+    @same (peer === nothing ? nothing : peer[2]) (translate(TEAM_WORLD, left, TEAM_SHARED) >= 0 ? 100 + left : nothing)
     release(words)
 
     destroy!(turned)

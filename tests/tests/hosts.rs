@@ -2,8 +2,8 @@
 
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{
-    HANG, Output, compile_c, compile_cxx, compile_fortran, compile_mpi, interpreter, launcher,
-    left_out, library, program, run, spawn, workspace,
+    HANG, INTERPRETER, Output, compile_c, compile_cxx, compile_fortran, compile_mpi, interpreter,
+    launcher, left_out, library, program, run, spawn, workspace,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,6 +23,16 @@ fn conformance(scenario: &str, extension: &str) -> Vec<OsString> {
             interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python"),
             source.into(),
         ],
+        "jl" => {
+            let julia = interpreter("NVSHMEMRS_JULIA", ".julia/bin/julia-nvshmemrs", "Julia");
+            let options = ["--startup-file=no"].iter().chain(&INTERPRETER);
+            let options = options.map(OsString::from);
+            [julia]
+                .into_iter()
+                .chain(options)
+                .chain([source.into()])
+                .collect()
+        }
         "rs" => vec![env!("CARGO_BIN_EXE_conformance").into(), scenario.into()],
         "cpp" => vec![compile_cxx(&source).into()],
         "f90" => vec![compile_fortran(&source).into()],
@@ -88,6 +98,14 @@ fn model_in_other_languages() {
     for (extension, language) in [("rs", "Rust"), ("cpp", "C++"), ("f90", "Fortran")] {
         let hosts = [host("a", 1), host("b", 1), host("a", 1), host("c", 1)];
         conforms("model", extension, language, &hosts);
+    }
+}
+
+#[test]
+fn ring_and_model_in_julia() {
+    let hosts = [host("a", 1), host("b", 1), host("a", 1)];
+    for scenario in ["ring", "model"] {
+        conforms(scenario, "jl", "Julia", &hosts);
     }
 }
 

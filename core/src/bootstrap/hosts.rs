@@ -9,7 +9,7 @@
 //! 3. Whether the PE has its place on its host, or why not.
 
 use super::unique_id::Key;
-use super::{check_job, socket, stride};
+use super::{check_job, roll_call, socket, stride};
 use crate::debug::Level;
 use crate::job::hosts::Hosts;
 use crate::job::layout::HEAP_UNIT;
@@ -21,6 +21,7 @@ use crate::operation::Operation;
 use crate::runtime::Resolved;
 use crate::transport::remote::{self, Table, Wire, plugin};
 use crate::transport::{self, Company};
+use crate::words::pes;
 use crate::{Communicator, Error, InitAttr, MemoryKind, Pe, Result, Runtime, config};
 use nvshmemrs_wire::VERSION as WIRE;
 use sha2::{Digest, Sha256};
@@ -35,7 +36,7 @@ pub(super) const ONLY_MPI: &str =
 /// How often a PE that waits for MPI looks whether the program still wants to.
 const LOOK: Duration = Duration::from_millis(50);
 /// How much later than its own limit a step is given up that should have ended by itself.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = roll_call::TIME.saturating_mul(2);
 
 /// Who is to come, and who said so.
 pub(super) struct Called<'a> {
@@ -226,6 +227,14 @@ impl Step<'_> {
         ))
     }
 
+    /// A mistake that may be the reason.
+    fn hint(&self) -> &'static str {
+        match config::set("NVSHMEMRS_HOST_ID") {
+            Some(_) => "; NVSHMEMRS_HOST_ID is set here, and must be set for all PEs",
+            None => "",
+        }
+    }
+
     /// Runs what may wait for other hosts on a thread of its own, which is left behind if it takes too long.
     fn aside<T: Send + 'static>(
         &self,
@@ -259,7 +268,10 @@ impl Step<'_> {
                 });
             }
             if Instant::now() >= self.until + GRACE {
-                return Err(self.late(what));
+                return Err(self.late(&format!(
+                    "{what}, and MPI does not say who is missing{}",
+                    self.hint()
+                )));
             }
         }
     }
@@ -268,17 +280,25 @@ impl Step<'_> {
     fn exchange(&self, wire: Table, mine: Vec<u8>) -> Result<(Table, Vec<Vec<u8>>)> {
         let left = self.until.saturating_duration_since(Instant::now());
         let mut wire = wire;
-        self.aside("hear the PEs of the other hosts", move || {
-            match wire.exchange(&mine, left) {
-                Ok(all) => {
-                    let each = all.chunks(mine.len().max(1)).map(<[u8]>::to_vec);
-                    Ok((wire, each.collect()))
-                }
-                Err(error) => {
-                    wire.close(Duration::ZERO);
-                    Err(error)
-                }
+        let what = "hear the PEs of the other hosts";
+        let heard = self.aside(what, move || match wire.exchange(&mine, left) {
+            Ok(Some(all)) => {
+                let each = all.chunks(mine.len().max(1)).map(<[u8]>::to_vec);
+                Ok(Ok((wire, each.collect())))
             }
+            Ok(None) => {
+                let missing = roll_call::missing(&mut wire);
+                wire.close(Duration::ZERO);
+                Ok(Err(missing))
+            }
+            Err(error) => {
+                wire.close(Duration::ZERO);
+                Err(error)
+            }
+        })?;
+        heard.map_err(|missing| match &missing[..] {
+            [] => self.late(&format!("{what} in time, though all are there by now")),
+            missing => self.late(&format!("{what}: nothing is heard of {}", pes(missing))),
         })
     }
 }
@@ -348,11 +368,15 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
         Err(error) => facts.trouble = error.to_string(),
     }
     let (mut wire, said) = step.exchange(wire, facts.bytes().to_vec())?;
-    let all: Option<Vec<Facts>> = said.iter().map(|bytes| Facts::read(bytes)).collect();
-    let Some(all) = all else {
-        let why = "a process of this MPI job does not speak nvshmemrs's protocol, or another version of it";
-        return Err(part(&mut wire, Error::Bootstrap(why.into())));
-    };
+    let read: Vec<Option<Facts>> = said.iter().map(|bytes| Facts::read(bytes)).collect();
+    if let Some(other) = read.iter().position(Option::is_none) {
+        let why = format!(
+            "rank {other} of this MPI job does not speak nvshmemrs's protocol, or another version of it: start the same program with the \
+             same nvshmemrs in all processes"
+        );
+        return Err(part(&mut wire, Error::Bootstrap(why)));
+    }
+    let all: Vec<Facts> = read.into_iter().flatten().collect();
     let resolved = match (able, troubled(&all)) {
         (Ok((resolved, ..)), None) => resolved,
         (Err(error), _) | (Ok(_), Some(error)) => return Err(part(&mut wire, error)),

@@ -12,6 +12,7 @@ mod hosts;
 mod leader;
 pub mod local;
 mod places;
+mod roll_call;
 mod room;
 mod socket;
 mod unique_id;

@@ -80,6 +80,8 @@ pub(crate) struct Duties {
     pub(crate) chore: Option<Chore>,
     /// Each time that somebody asks.
     pub(crate) answer: Chore,
+    /// Once, when a PE is gone.
+    pub(crate) gone: Option<Chore>,
 }
 
 impl Watchdog {
@@ -155,6 +157,15 @@ impl Watch {
         }
     }
 
+    /// Tells this PE's side that a PE is gone, once.
+    fn tell_loss(&mut self) {
+        if self.control.header().gone.load(Acquire) != 0
+            && let Some(mut gone) = self.duties.gone.take()
+        {
+            gone();
+        }
+    }
+
     fn run(&mut self, mut stops: Stops) {
         let (control, me) = (self.control.clone(), self.me);
         // Those of other hosts are watched by the PEs there.
@@ -163,6 +174,7 @@ impl Watch {
         let mut round = 0;
         while self.sleep(EVERY) {
             round += 1;
+            self.tell_loss();
             if let Some(chore) = &mut self.duties.chore {
                 chore();
             }
@@ -206,6 +218,7 @@ impl Watch {
                 let held = locks::holder(control.segment().fd(), pe);
                 if is_watched(&control, pe) && held == Holder::Nobody {
                     mark_gone(&control, pe, State::Dead);
+                    self.tell_loss();
                 }
             }
         }

@@ -130,9 +130,14 @@ impl Runtime {
         let inner = &runtime.inner;
         if membership == Membership::Process && inner.n_pes > 1 {
             let control = inner.control.clone();
+            let weak = Arc::downgrade(inner);
             let duties = Duties {
                 chore: inner.transport.any().chore(),
                 answer: answers(inner),
+                // A launcher may end this PE before the program learns of it.
+                gone: Some(Box::new(move || {
+                    weak.upgrade().inspect(|inner| inner.tell_loss());
+                })),
             };
             let watchdog = Watchdog::start(control, me, attr.stop_timeout, duties)?;
             *crate::lock::lock(&inner.watchdog) = Some(watchdog);

@@ -33,6 +33,7 @@ use crate::team::{Grouped, Teams};
 use crate::track::{Ledger, Resource};
 use crate::transport::traffic::Traffic;
 use crate::transport::{Lane, Route};
+use crate::words::numbered;
 use crate::{Error, Pe, Result, board};
 use std::any::Any;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -132,23 +133,45 @@ impl Inner {
         }
     }
 
-    #[cold]
-    fn pe_gone(&self, operation: Operation) -> Error {
+    /// The PE that was gone first, and how it ended.
+    fn lost(&self) -> Result<(Pe, &'static str)> {
         let header = self.control.header();
         let pe = header.first_gone.load(Acquire).saturating_sub(1) as Pe;
         if !(0..self.n_pes).contains(&pe) {
-            return Error::Internal(format!(
+            return Err(Error::Internal(format!(
                 "the job's control block names PE {pe} of {}",
                 self.n_pes
-            ));
+            )));
         }
-        self.blame(pe);
         let block = self.control.pe(pe);
         let how = match State::from_number(block.state.load(Acquire)) {
             State::Left => "left without finalize",
             State::Finalizing | State::Finalized => "ended inside finalize",
             _ => "ended without finalize",
         };
+        Ok((pe, how))
+    }
+
+    /// Writes down which PE is gone, if that is asked for.
+    pub(crate) fn tell_loss(&self) {
+        if let Ok((pe, how)) = self.lost() {
+            self.debug.write(Level::Warn, self.my_pe, || {
+                let (pid, place) = (
+                    pid_of(&self.control, pe),
+                    board::last_place(&self.control, pe),
+                );
+                format!("PE {pe} ({}) {how}{place}", numbered(pid))
+            });
+        }
+    }
+
+    #[cold]
+    fn pe_gone(&self, operation: Operation) -> Error {
+        let (pe, how) = match self.lost() {
+            Ok(lost) => lost,
+            Err(error) => return error,
+        };
+        self.blame(pe);
         Error::PeDied {
             pe,
             pid: pid_of(&self.control, pe),

@@ -153,7 +153,8 @@ pub struct Wire {
 
     /// Gives every rank the `len` bytes at `mine` of each rank: rank r's come to `all + r * len`. `len` must be the same on all
     /// ranks. Collective over all ranks; for the start and the end of a job only. Other functions must not be called meanwhile.
-    /// [`status::TIMEOUT`] if not all have come within `timeout_ms`; then only [`close`](Wire::close) may follow.
+    /// [`status::TIMEOUT`] if not all have come within `timeout_ms`; then no other exchange may follow. Messages still go to the ranks
+    /// that are there.
     pub exchange: unsafe extern "C" fn(
         ctx: *mut c_void,
         mine: *const u8,

@@ -57,7 +57,7 @@ pub use plugin::Communicator;
 use std::ops::Deref;
 use std::sync::Arc;
 use transfers::{A_PART, Asked};
-pub(crate) use wire::{Table, Wire};
+pub(crate) use wire::{Event, Table, Wire};
 
 /// How many counted records a PE may be behind, and how many it has to do before it is sent more. As many answers may be waited for.
 const MOST_BEHIND: u64 = 2048;

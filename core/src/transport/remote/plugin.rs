@@ -79,8 +79,9 @@ pub(crate) fn open(
     // SAFETY: a plugin exports this symbol with this type; rule 1.
     let open = unsafe { library.get::<Open>(SYMBOL.as_bytes()) }.map_err(|error| {
         Error::Bootstrap(format!(
-            "{} is no plugin of nvshmemrs: it has no `{SYMBOL}` ({error})",
-            path.display()
+            "{} is no plugin of nvshmemrs: it has no `{SYMBOL}` ({})",
+            path.display(),
+            reason(&error)
         ))
     })?;
     let fortran;
@@ -166,13 +167,22 @@ fn load() -> Result<(PathBuf, &'static Library)> {
     // SAFETY: loading a plugin runs its initialisers and those of MPI, which the program has asked for by its launcher.
     let library = unsafe { Library::new(path) }.map_err(|error| {
         Error::Bootstrap(format!(
-            "the plugin {} cannot be loaded: {error}; it must be built for an MPI that this host has: build it with `cargo xtask plugins`",
-            path.display()
+            "the plugin {} cannot be loaded: {}; it must be built for an MPI that this host has: build it with `cargo xtask plugins`",
+            path.display(),
+            reason(&error)
         ))
     })?;
     let library: &'static Library = Box::leak(Box::new(library));
     *loaded = Some((path.clone(), library));
     Ok((path.clone(), library))
+}
+
+/// What the system says of a library that cannot be loaded; the error itself only names the call.
+fn reason(error: &libloading::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(said) => said.to_string(),
+        None => error.to_string(),
+    }
 }
 
 /// Where the plugin may be: where the setting says, else beside the library, or beside the program that contains it.

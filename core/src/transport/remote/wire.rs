@@ -129,10 +129,10 @@ impl Table {
         (table.rank, table.n_ranks)
     }
 
-    /// Gives every PE the bytes of each, in order.
+    /// Gives every PE the bytes of each, in order; none if not all have come within the limit.
     ///
     /// Collective over all PEs, with equal lengths, before it is given to a transport.
-    pub(crate) fn exchange(&mut self, mine: &[u8], limit: Duration) -> Result<Vec<u8>> {
+    pub(crate) fn exchange(&mut self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
         let table = self.table();
         let mut all = vec![0; mine.len() * table.n_ranks as usize];
         let limit = limit.as_millis() as u64;
@@ -146,8 +146,11 @@ impl Table {
                 limit,
             )
         };
+        if status == status::TIMEOUT {
+            return Ok(None);
+        }
         self.check("exchanging what the hosts must know of each other", status)?;
-        Ok(all)
+        Ok(Some(all))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{CLOSE, HOT_LARGE_NS, HOT_NS, LAST_LOOK, LOOK, Net};
 use crate::clock::now_ns;
 use crate::job::state::State;
-use crate::job::{cores, far, fork, signals};
+use crate::job::{cores, far, fork, liveness, signals};
 use crate::lock::lock;
 use crate::transport::remote::pulse::Pulse;
 use crate::{Error, Pe, Result};
@@ -116,8 +116,9 @@ impl Net {
         if !engine.closed {
             self.flush(&mut engine);
             engine.closed = true;
-            // A PE that is gone does not close its end.
-            let all = self.control.header().gone.load(Acquire) == 0;
+            // A PE that is gone, or has not come to finalize, does not close its end.
+            let all = self.control.header().gone.load(Acquire) == 0
+                && liveness::all_are(&self.control, State::Finalizing).is_ok();
             engine.wire.close(match finalized && all {
                 true => CLOSE,
                 false => Duration::ZERO,

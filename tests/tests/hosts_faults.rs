@@ -1,0 +1,209 @@
+//! PEs of other hosts that are of another version, send what makes no sense, or end while the job begins or ends. This machine plays the
+//! hosts; a plugin between the library and the real one (`programs/liar.c`) does on one PE what no correct PE does.
+
+use nvshmemrs_tests::hosts::{Host, host, mpirun, plugin};
+use nvshmemrs_tests::{HANG, Output, compile_c, program, run, spawn, workspace};
+use rustix::process::Signal;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::thread;
+
+/// The plugin that lies.
+fn liar() -> &'static str {
+    static LIAR: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = LIAR.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("liar.so");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
+        compiler.arg(&path).arg(program("liar.c"));
+        run(&mut compiler, HANG).assert_success();
+        (folder, path)
+    });
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// Runs `programs/lies.c` with two PEs: PE 0 on host alpha, which lies, and PE 1 on host beta.
+fn lies(what: &str, bytes: usize) -> Output {
+    let env = [("NVSHMEMRS_MPI_PLUGIN", liar()), ("LIAR_SAYS", what)];
+    let alpha = Host {
+        env: &env,
+        ..host("alpha", 1)
+    };
+    let program = compile_c(&program("lies.c"));
+    let words = [program.into(), bytes.to_string().into()];
+    // mpirun would end the other one before it has said anything. Within a machine Open MPI 4.1 copies all that is sent, also if less is
+    // received, unless it copies twice.
+    let copies = ["--mca", "btl_vader_single_copy_mechanism", "none"];
+    let options = [&["--enable-recovery"], &copies[..]].concat();
+    let mut command = mpirun(&options, &[alpha, host("beta", 1)], &words);
+    run(command.env("LIAR_PLUGIN", plugin()), HANG)
+}
+
+/// Hosts with different libraries do not come together; every PE says what differs, and on which hosts.
+#[test]
+fn hosts_with_another_version_are_named() {
+    let beta = "PE 1 on host beta has 0.1.0 (layout ";
+    for (what, words) in [
+        ("version", &["PE 0 on host alpha has 9.8.7 (layout "][..]),
+        ("layout", &["PE 0 on host alpha has 0.1.0 (layout "]),
+        (
+            "wire",
+            &["PE 0 on host alpha has 0.1.0 (layout ", ", wire 2)"],
+        ),
+    ] {
+        let output = lies(what, 8);
+        let says = |line: &&str| {
+            let words = words
+                .iter()
+                .chain([&beta, &"install the same version on all hosts"]);
+            words.into_iter().all(|word| line.contains(word))
+        };
+        let lines = output.stderr.lines().filter(says).count();
+        assert_eq!(lines, 2, "{what}: {}", output.describe());
+    }
+    let output = lies("magic", 8);
+    let words =
+        "rank 0 of this MPI job does not speak nvshmemrs's protocol, or another version of it";
+    let lines = output.stderr.lines().filter(|line| line.contains(words));
+    assert_eq!(lines.count(), 2, "{}", output.describe());
+}
+
+/// A put that is not what it says it is names its sender, on both sides, and writes nothing outside of its range.
+#[test]
+fn messages_of_a_wrong_length_name_their_sender() {
+    for (what, bytes) in [
+        ("cut", 8),
+        ("odd", 8),
+        ("longer", 8),
+        ("outside", 8),
+        ("less", 1_000_000),
+        ("more", 1_000_000),
+    ] {
+        let output = lies(what, bytes);
+        let target = match what {
+            // MPI says it, and does not say of whom.
+            "more" => {
+                "PE 1: status 19: hearing other hosts failed: the wire to other hosts says: MPI_Test failed"
+            }
+            _ => {
+                "PE 1: status 7: internal error in nvshmemrs, please report it: PE 0, on another host, has sent a message that makes no sense"
+            }
+        };
+        output
+            .assert_stdout("another host says: PE 1 cannot make sense of a message of this PE")
+            .assert_stdout(target)
+            .assert_stdout("PE 0: nothing is beside")
+            .assert_stdout("PE 1: nothing is beside");
+    }
+}
+
+/// The ring under mpirun, which does not end it when a PE dies: PE 0 on host alpha, PEs 1 and 2 on host beta, of which PE 1 does `what`.
+fn ring(what: &str, seconds: &str) -> Command {
+    let env = [("NVSHMEMRS_MPI_PLUGIN", liar()), ("LIAR_SAYS", what)];
+    let other = Host {
+        env: &env,
+        ..host("beta", 1)
+    };
+    let words = [compile_c(&workspace().join("tests/conformance/ring.c")).into()];
+    let hosts = [host("alpha", 1), other, host("beta", 1)];
+    let mut command = mpirun(&["--enable-recovery"], &hosts, &words);
+    command.env("LIAR_PLUGIN", plugin());
+    command.env("NVSHMEMRS_INIT_TIMEOUT", seconds);
+    command
+}
+
+/// How many PEs say that init has ended by its limit, with these words.
+#[track_caller]
+fn assert_late(output: &Output, pes: usize, words: &str) {
+    let words = format!(
+        "init: after 6.0s (NVSHMEMRS_INIT_TIMEOUT) this PE could not {words} (told by openmpi)"
+    );
+    let lines = output.stderr.lines().filter(|line| line.contains(&words));
+    assert_eq!(lines.count(), pes, "{words}\n{}", output.describe());
+}
+
+/// Whichever step of init a PE does not come to, because it has died or hangs, the others name it when the time is over.
+#[test]
+fn a_pe_that_does_not_come_on_in_init_is_named_on_every_host() {
+    thread::scope(|scope| {
+        for what in ["die 1", "die 2", "die 3", "sleep 2"] {
+            scope.spawn(move || {
+                let output = run(&mut ring(what, "6"), HANG);
+                let words = "hear the PEs of the other hosts: nothing is heard of PE 1";
+                assert_late(&output, 2, words);
+            });
+        }
+    });
+}
+
+/// A process that ends before it starts MPI, or never starts it: MPI waits for ever, and init does not.
+#[test]
+fn init_ends_where_a_process_never_starts_mpi() {
+    thread::scope(|scope| {
+        for words in [&["true"][..], &["sh", "-c", "kill -9 $$"], &["sleep", "12"]] {
+            scope.spawn(move || {
+                let program = compile_c(&workspace().join("tests/conformance/ring.c"));
+                let hosts = [host("alpha", 1), host("beta", 1)];
+                let mut command = mpirun(&["--enable-recovery"], &hosts, &[program.into()]);
+                command.args([":", "-n", "1"]).args(words);
+                let output = run(command.env("NVSHMEMRS_INIT_TIMEOUT", "6"), HANG);
+                let words = "start MPI with all PEs, and MPI does not say who is missing; NVSHMEMRS_HOST_ID is set here, and must be set for \
+                             all PEs";
+                assert_late(&output, 2, words);
+            });
+        }
+    });
+}
+
+/// Once all PEs have met in finalize, the end of one is no error of the others.
+#[test]
+fn a_pe_that_dies_after_all_have_finalized_holds_nobody_up() {
+    let output = run(&mut ring("die 0", "60"), HANG);
+    for pe in [0, 2] {
+        output.assert_stdout(&format!("ring ok PE {pe} of 3 (C)"));
+    }
+    assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
+}
+
+/// Ctrl-C while the PEs wait in init, or in finalize, for one that does not come ends all of them.
+#[test]
+fn an_interrupt_ends_the_job_in_init_and_in_finalize() {
+    let running = spawn(&mut ring("sleep 1", "600"));
+    let program = compile_c(&program("lies.c"));
+    let words = [program.into(), "0".into()];
+    let mut other = spawn(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words));
+    for pe in 0..2 {
+        let line = format!("PE {pe} of 2 is pid ");
+        other.until(&line, |other| other.stdout().contains(&line).then_some(()));
+    }
+    // By then the others of the first job are in the exchange, or in MPI_Init: both must end.
+    for job in [&running, &other] {
+        job.signal(Signal::INT);
+    }
+    for job in [running, other] {
+        let output = job.wait(HANG);
+        assert_ne!(output.code(), 0, "{}", output.describe());
+    }
+}
+
+/// If that is asked for, each PE writes down who is gone before mpirun ends it, also if it is in no call.
+#[test]
+fn the_last_words_before_mpirun_ends_the_job_say_why() {
+    let program = compile_c(&program("lies.c"));
+    let words = [program.into(), "1".into()];
+    // A busy machine may take more than the second that mpirun usually waits before it ends the others.
+    let options = ["--mca", "odls_base_sigkill_timeout", "5"];
+    let mut command = mpirun(&options, &[host("alpha", 1), host("beta", 2)], &words);
+    let output = run(command.env("NVSHMEM_DEBUG", "WARN"), HANG);
+    output.assert_code(128 + 9);
+    for (pe, place) in [(0, " on host beta"), (2, "")] {
+        let says = |line: &str| {
+            let from = line.starts_with(&format!("nvshmemrs [PE {pe}, pid "));
+            let words = line.contains("] PE 1 (pid ");
+            from && words && line.ends_with(&format!(") ended without finalize{place}"))
+        };
+        assert!(output.stderr.lines().any(says), "{}", output.describe());
+    }
+}
