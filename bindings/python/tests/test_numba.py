@@ -122,12 +122,6 @@ def test_every_function_compiles_for_gpus() -> None:
     assert "numba ok: " in out, out
 
 
-def test_the_successor_of_numba_cuda_compiles_the_same_functions() -> None:
-    pytest.importorskip("numba_cuda_mlir")
-    out = run(sys.executable, program("numba_mlir_compile.py"))
-    assert "numba-cuda-mlir ok: 99 functions are there" in out and out.count("compiled: ") == 6, out
-
-
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
     # With three PEs for a few types of elements.
