@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
 import pytest
 
@@ -47,6 +47,29 @@ def program(name: str) -> str:
     path = PROGRAMS / name
     assert path.is_file(), f"no program {path}"
     return str(path)
+
+
+def run(
+    *command: str, expected: int = 0, base: Optional[Mapping[str, str]] = None, **environment: str
+) -> str:
+    """What a command prints, in an environment that begins with `base` or with ours."""
+    done = subprocess.run(
+        command,
+        env={**(os.environ if base is None else base), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == expected, done.stdout
+    return done.stdout
+
+
+def run_job(n: int, *command: str, check: bool = False, **named: Any) -> str:
+    """What the PEs of a job print, with `named` as `run` takes it; `check` is for the checker."""
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    return run(launcher, *["--check"] * check, "-n", str(n), "--", *command, **named)
 
 
 def ready(pes: List["subprocess.Popen[str]"]) -> None:

@@ -4,16 +4,14 @@ their PTX in Python.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
-from typing import Dict
+from typing import Any, Dict
 
 import pytest
-from conftest import program
+from conftest import program, run, run_job
 
 pytest.importorskip("numba_cuda_mlir")
 # Where `cargo xtask bundle` leaves the kernels of all parts, which take many minutes to compile.
@@ -21,33 +19,13 @@ BUNDLED = Path(__file__).parents[3] / "target" / "xtask" / "numba-mlir"
 PARTS = ("rma", "amo", "waits", "order", "collectives", "reductions")
 
 
-def run(environment: Dict[str, str], *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *command],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+def python(*words: str, **named: Any) -> str:
+    return run(sys.executable, "-W", "ignore", *words, **named)
 
 
-def interpreted(environment: Dict[str, str], n: int, folder: Path, *parts: str) -> str:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    command = [launcher, "-n", str(n), "--", sys.executable, program("numba_interpreted.py")]
-    done = subprocess.run(
-        [*command, str(folder), *parts],
-        env={**environment, "NVSHMEMRS_MEMORY": "device", "PYTHONWARNINGS": "ignore"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+def interpreted(base: Dict[str, str], n: int, folder: Path, *parts: str) -> str:
+    words = sys.executable, "-W", "ignore", program("numba_interpreted.py"), str(folder), *parts
+    return run_job(n, *words, base=base, NVSHMEMRS_MEMORY="device")
 
 
 @pytest.fixture(scope="module")
@@ -55,24 +33,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The kernels of one part, compiled."""
     made = tmp_path_factory.mktemp("kernels")
     build = program("numba_mlir_build.py")
-    out = run(dict(os.environ), build, str(made), "--only", "pass_on,store_buffering")
+    out = python(build, str(made), "--only", "pass_on,store_buffering")
     assert out.count("compiled: ") == 2, out
     return made
 
 
 def test_all_functions_are_there() -> None:
     code = "import nvshmemrs.core.device.numba_cuda_mlir as m; print(*m.__all__)"
-    names = set(run(dict(os.environ), "-c", code).split())
+    names = set(python("-c", code).split())
     assert len(names) == 101 and {"put_signal_block", "get_multicast_array"} <= names
 
 
 def test_a_function_compiles_for_three_architectures() -> None:
-    out = run(dict(os.environ), program("numba_mlir_compile.py"), "80,90,100", "put_signal_block")
+    out = python(program("numba_mlir_compile.py"), "80,90,100", "put_signal_block")
     assert out.count("compiled: ") == 1, out
 
 
 def test_launches_bring_arguments_and_state(launches: Dict[str, str]) -> None:
-    assert run(launches, program("numba_mlir_launches.py")).endswith("launches ok\n")
+    assert python(program("numba_mlir_launches.py"), base=launches).endswith("launches ok\n")
 
 
 def test_kernels_pass_messages_in_order(folder: Path, launches: Dict[str, str]) -> None:

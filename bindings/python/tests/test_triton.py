@@ -13,6 +13,7 @@ from typing import Callable, Dict, List
 
 import numpy as np
 import pytest
+from conftest import program, run_job
 
 import nvshmemrs.core as nvshmem
 
@@ -34,10 +35,6 @@ def launched(n: int, *arguments: str, **environment: str) -> "subprocess.Complet
         text=True,
         timeout=200,
     )
-
-
-def program(name: str) -> str:
-    return str(Path(__file__).parent / "programs" / name)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -81,18 +78,8 @@ def test_a_wrong_collective_ends_the_waits_of_the_others() -> None:
 
 
 def checked(expected: int, *command: str, seed: int = 5) -> str:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    done = subprocess.run(
-        [launcher, "--check", "-n", "2", "--", sys.executable, *command],
-        env=dict(os.environ, NVSHMEMRS_CHECK_SEED=str(seed)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == expected, done.stdout
-    return done.stdout
+    words = sys.executable, *command
+    return run_job(2, *words, check=True, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
