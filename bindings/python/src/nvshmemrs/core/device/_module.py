@@ -2,6 +2,7 @@
 then has no addresses in it, wherever it is cached, or on which machine it was compiled.
 """
 
+# mypy: ignore-errors
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
