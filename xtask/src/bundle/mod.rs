@@ -94,7 +94,7 @@ fn cute(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the kernels of numba-cuda-mlir, which is too large to be brought to some GPU nodes. That takes a quarter of an hour of
+/// Compiles the kernels of numba-cuda-mlir, which is too large to be brought to some GPU nodes. That takes over twenty minutes of
 /// processor time, so what was compiled from the same sources stays in the build folder.
 fn numba_mlir(tree: &Tree, dist: &Path) -> Result<()> {
     let kept = tree.scratch("numba-mlir")?;

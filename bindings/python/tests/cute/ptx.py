@@ -10,6 +10,7 @@ import ctypes
 import random
 import re
 import struct
+import time
 from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple
 
 _WORDS = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
@@ -149,6 +150,8 @@ def value_of(thread: Thread, word: str) -> int:
         return 0
     if word.startswith(("%nctaid", "%ntid")):
         return 1
+    if word == "%clock64":
+        return time.monotonic_ns()
     if word.startswith("__local"):
         return ctypes.addressof(thread.local)
     if word.startswith(("%SP", "printf")):
