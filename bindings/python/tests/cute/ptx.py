@@ -99,7 +99,11 @@ _COMPARE: Dict[str, Callable[[Any, Any], bool]] = {
     "ge": lambda a, b: a >= b,
     "ltu": lambda a, b: not a >= b,
     "gtu": lambda a, b: not a <= b,
+    "leu": lambda a, b: not a > b,
+    "geu": lambda a, b: not a < b,
+    "neu": lambda a, b: not a == b,
     "num": lambda a, b: a == a and b == b,
+    "nan": lambda a, b: a != a or b != b,
 }
 
 
