@@ -4,6 +4,7 @@ their PTX in Python.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -47,6 +48,31 @@ def test_all_functions_are_there() -> None:
 def test_a_function_compiles_for_three_architectures() -> None:
     out = python(program("numba_mlir_compile.py"), "80,90,100", "put_signal_block")
     assert out.count("compiled: ") == 1, out
+
+
+NAN = """
+from numba_mlir_alone import compiled, named
+from numba_cuda_mlir import cuda
+import nvshmemrs.core.device.numba_cuda_mlir
+from nvshmemrs.core.device.numba_cuda_mlir import _numbers
+least, most = _numbers._min, _numbers._max
+
+@cuda.jit
+def kernel(x):
+    x[2] = least(x[0], x[1])
+    x[3] = most(x[0], x[1])
+
+print(compiled(kernel, [named("float32[]")], 90)[1].count("setp.nan.f32"), "comparisons")
+"""
+
+
+def test_reductions_look_for_a_nan(tmp_path: Path) -> None:
+    # This compiler leaves out what depends on `x != x`.
+    file = tmp_path / "program.py"
+    file.write_text(NAN)
+    paths = [str(Path(program("numba_mlir_alone.py")).parent), os.environ.get("PYTHONPATH")]
+    path = os.pathsep.join(filter(None, paths))
+    assert python(str(file), PYTHONPATH=path).endswith("2 comparisons\n")
 
 
 def test_launches_bring_arguments_and_state(launches: Dict[str, str]) -> None:
