@@ -443,11 +443,11 @@ def cute(n: int, python: str) -> list[Check]:
     return checks
 
 
-def other_than_cubins(python: str) -> str:
-    """Why this machine's GPU cannot load the cubins; nothing if it can."""
-    if not (CUTE / "kernels.json").is_file():
+def other_than_cubins(python: str, folder: Path) -> str:
+    """Why this machine's GPU cannot load a folder's cubins; nothing if it can."""
+    if not (folder / "kernels.json").is_file():
         return "this bundle has none of them"
-    arch = next(iter(json.loads((CUTE / "kernels.json").read_text()).values()))["arch"]
+    arch = next(iter(json.loads((folder / "kernels.json").read_text()).values()))["arch"]
     ask = "import cupy; print('sm_' + cupy.cuda.Device().compute_capability)"
     here = subprocess.run([python, "-c", ask], capture_output=True, text=True, timeout=120).stdout.strip()
     return "" if here == arch.rstrip("a") else f"they are for {arch}, and the GPU is {here}"
@@ -456,26 +456,47 @@ def other_than_cubins(python: str) -> str:
 NUMBA = ("rma", "amo", "waits", "order", "collectives", "reductions")
 
 
+def numba_parts(n: int, python: str, kernels: str, few: bool, **more: str) -> list[Check]:
+    """Every part of the functions, with kernels that a compiler makes, or has made."""
+    command = [python, str(PYTEST.parent / "programs/numba_kernels.py"), *["few"] * few]
+    env = {**python_env(), "NUMBA_KERNELS": kernels, **more}
+    name = Path(kernels).name.replace("-cuda", "")
+    checks = []
+    for part in NUMBA:
+        for pes in sorted({1, 2, n}):
+            says = f"^numba ok: {part}, PE "
+            check = Check(f"{name}: {part}, {pes} PEs", processes(pes, *command, part), says, pes, gpus=pes, env=env, limit=300)
+            checks.append(check)
+    return checks
+
+
 def numba(n: int, python: str) -> list[Check]:
     """Kernels in Python, which Numba compiles: what the simulator runs too, and the examples."""
     missing = lacks(python, "numba_cuda", "cupy")
     if missing:
         print(f"not run: kernels of Numba: {missing}")
         return []
-    checks = []
-    folders = filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")])
-    paths = {"PYTHONPATH": os.pathsep.join(folders), "NUMBA_ENABLE_CUDASIM": "0"}
-    programs = DIST / "share/nvshmemrs/python-tests/programs"
-    for part in NUMBA:
-        for pes in sorted({1, 2, n}):
-            command = processes(pes, python, str(programs / "numba_kernels.py"), part)
-            says = f"^numba ok: {part}, PE "
-            checks.append(Check(f"numba: {part}, {pes} PEs", command, says, pes, gpus=pes, env=paths, limit=300))
+    checks = numba_parts(n, python, "numba-cuda", False, NUMBA_ENABLE_CUDASIM="0")
     pes = max(n, 2)
     for name in ("numba_ring", "numba_heat"):
         command = processes(pes, python, str(EXAMPLES / f"{name}.py"))
-        checks.append(Check(f"numba: {name}.py", command, f"^{name} ok PE ", pes, gpus=pes, env=paths, limit=200))
+        env = {**python_env(), "NUMBA_ENABLE_CUDASIM": "0"}
+        checks.append(Check(f"numba: {name}.py", command, f"^{name} ok PE ", pes, gpus=pes, env=env, limit=200))
     return checks
+
+
+NUMBA_MLIR = DIST / "share/nvshmemrs/numba-mlir"
+
+
+def numba_mlir(n: int, python: str) -> list[Check]:
+    """The same kernels by numba-cuda-mlir: compiled here where that is installed, and else the bundle's cubins."""
+    if not lacks(python, "numba_cuda_mlir.cuda", "cupy"):
+        return numba_parts(n, python, "numba-cuda-mlir", True)
+    missing = lacks(python, "cupy", "cuda.bindings.driver") or other_than_cubins(python, NUMBA_MLIR)
+    if missing:
+        print(f"not run: kernels of numba-cuda-mlir: {missing}")
+        return []
+    return numba_parts(n, python, str(NUMBA_MLIR), True)
 
 
 # Parts of the functions that kernels call, small enough for compute-sanitizer. Only racecheck's is about shared memory.
@@ -688,7 +709,7 @@ def main() -> int:
         for n in numbers:
             checks += correctness(n, FULL if n == numbers[-1] else SMALL)
         checks += python_part(numbers, land, args.python)
-        checks += numba(min(2, numbers[-1]), args.python)
+        checks += numba(min(2, numbers[-1]), args.python) + numba_mlir(min(2, numbers[-1]), args.python)
         nvcc = shutil.which("nvcc")
         if nvcc:
             checks += kernels(numbers[-1], nvcc, folder.name)
@@ -699,7 +720,7 @@ def main() -> int:
             print(f"not run: kernels of CuTe, and those that Python starts: {args.python}: {no_cuda}")
         else:
             checks += python_kernels(numbers[-1], args.python)
-            no_cubins = other_than_cubins(args.python)
+            no_cubins = other_than_cubins(args.python, CUTE)
             if no_cubins:
                 print(f"not run: kernels of CuTe: {no_cubins}")
             else:

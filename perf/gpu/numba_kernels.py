@@ -1,7 +1,8 @@
 """Times of Numba's kernels that communicate: `nvshmemrs-run -n 2 -- python numba_kernels.py`.
 
 PE 0 prints a line for each measurement. Rates are those of PE 0's puts to PE 1, or to itself if it is
-alone: then what takes two PEs is left out.
+alone: then what takes two PEs is left out. With BENCH_SIDE=nvshmem-numba the same kernels are those of
+NVSHMEM4Py's module.
 """
 
 from __future__ import annotations
@@ -17,8 +18,17 @@ if not hasattr(np, "row_stack"):  # which numba-cuda 0.30 asks for, and NumPy 2.
 from numba import cuda
 from rows import row
 
-import nvshmemrs.core as nvshmem
-import nvshmemrs.core.device.numba as shmem
+THEIRS = os.environ.get("BENCH_SIDE") == "nvshmem-numba"
+if THEIRS:
+    import nvshmem.core as nvshmem
+    import nvshmem.core.device.numba as shmem
+    from nvshmem.bindings.device.numba import quiet
+    from nvshmem4py_job import begin
+else:
+    import nvshmemrs.core as nvshmem
+    import nvshmemrs.core.device.numba as shmem
+
+    quiet = shmem.quiet
 
 SET = nvshmem.SignalOp.SIGNAL_SET
 GE = nvshmem.ComparisonType.CMP_GE
@@ -61,7 +71,7 @@ def block_puts(dst, src, rounds, pe):
     first = cuda.blockIdx.x * part
     for _ in range(rounds):
         shmem.put_nbi_block(dst[first : first + part], src[first : first + part], pe)
-    shmem.quiet()
+    quiet()
 
 
 @cuda.jit
@@ -72,22 +82,37 @@ def warp_puts(dst, src, rounds, pe):
     first = (cuda.blockIdx.x * (cuda.blockDim.x // 32) + cuda.threadIdx.x // 32) * part
     for _ in range(rounds):
         shmem.put_nbi_warp(dst[first : first + part], src[first : first + part], pe)
-    shmem.quiet()
+    quiet()
 
 
 @cuda.jit
 def thread_puts(dst, src, rounds, pe):
     for _ in range(rounds):
         shmem.put_nbi(dst, src, pe)
-    shmem.quiet()
+    quiet()
+
+
+def meet():
+    """All PEs, and the GPU's work is done."""
+    cuda.synchronize()
+    if THEIRS:
+        nvshmem.barrier(nvshmem.Teams.TEAM_WORLD, stream=stream)
+        stream.sync()
+    else:
+        nvshmem.barrier_all()
+
+
+def array(size, dtype):
+    made = nvshmem.array((size,), dtype=dtype)
+    arrays.append(made)
+    return made
 
 
 def seconds(work):
     """The shortest of some times; every PE calls."""
     best = float("inf")
     for _ in range(4):
-        cuda.synchronize()
-        nvshmem.barrier_all()
+        meet()
         start = time.perf_counter()
         work()
         cuda.synchronize()
@@ -102,17 +127,16 @@ def tell(name, value, unit, **more):
 
 def ping_pongs(pe):
     rounds = 20_000
-    flag, data = nvshmem.array(1, "uint64"), nvshmem.array(1, "int64")
+    flag, data = array(1, "uint64"), array(1, "int64")
 
     def run(kernel, *arguments):
         def work():
             kernel[1, 1](*arguments, rounds, pe)
 
         def reset():
-            cuda.synchronize()
-            nvshmem.barrier_all()
+            meet()
             flag.fill(0)
-            nvshmem.barrier_all()
+            meet()
 
         best = float("inf")
         for _ in range(4):
@@ -136,7 +160,7 @@ MIDDLE = ((32, 1024), (64, 512), (64, 1024), (128, 512), (128, 1024))
 
 
 def rates(pe):
-    src, dst = nvshmem.array(64 << 20, "uint8"), nvshmem.array(64 << 20, "uint8")
+    src, dst = array(64 << 20, "uint8"), array(64 << 20, "uint8")
     sender = me == 0
     to = "" if nvshmem.n_pes() > 1 else " to itself"
 
@@ -161,10 +185,17 @@ def rates(pe):
 if __name__ == "__main__":
     pe = int(os.environ.get("NVSHMEMRS_PE", "0"))
     cuda.select_device(pe % len(cuda.gpus))
-    nvshmem.init(device=pe % len(cuda.gpus), heap_bytes=256 << 20)
+    arrays = []
+    if THEIRS:
+        nvshmem, stream = begin(pe, int(os.environ["NVSHMEMRS_N_PES"]))
+    else:
+        nvshmem.init(device=pe % len(cuda.gpus), heap_bytes=256 << 20)
     me = nvshmem.my_pe()
     other = (me + 1) % nvshmem.n_pes()
     if nvshmem.n_pes() > 1:
         ping_pongs(other)
     rates(other)
+    meet()
+    for made in arrays:
+        nvshmem.free_array(made)
     nvshmem.finalize()

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 
 ROUNDS = 9
 CALLS = 32  # few, so that the stream's queue is never full
@@ -35,31 +34,10 @@ def ours():
 
 
 def nvshmem4py():
-    import cupy
-    import numpy
-    import nvshmem.core as nvshmem
+    from nvshmem4py_job import begin
 
-    try:
-        from cuda.core.experimental import Device
-    except ImportError:  # its name in later versions
-        from cuda.core import Device
-
-    device = Device(me % cupy.cuda.runtime.getDeviceCount())
-    device.set_current()
-    file = Path(os.environ["BENCH_UNIQUE_ID"])
-    uid = nvshmem.get_unique_id(empty=me != 0)
-    if me == 0:
-        unfinished = file.with_suffix(".part")
-        unfinished.write_bytes(uid._data.tobytes())
-        unfinished.rename(file)
-    else:
-        for _ in range(3000):
-            if file.exists():
-                break
-            time.sleep(0.01)
-        uid._data[:] = numpy.frombuffer(file.read_bytes(), uid._data.dtype)
-    nvshmem.init(device=device, uid=uid, rank=me, nranks=n, initializer_method="uid")
-    return nvshmem, device.create_stream(), nvshmem.get_version().libnvshmem_version
+    nvshmem, stream = begin(me, n)
+    return nvshmem, stream, nvshmem.get_version().libnvshmem_version
 
 
 nvshmem, stream, version = ours() if kind == "ours" else nvshmem4py()

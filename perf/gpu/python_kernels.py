@@ -19,8 +19,10 @@ from rows import met, wanted_words
 
 BENCH, EXAMPLES = "share/nvshmemrs/bench", "examples/python"
 NUMBA, TRITON = ("numba_cuda", "cupy"), ("torch", "triton")
-# Our programs by the names of their sides, with the folder that one takes, and what must be importable for each.
+# Programs by the names of their sides, with the folder that one takes, and what must be importable for each. NVSHMEM4Py's side has the
+# kernels of ours.
 PROGRAMS = {
+    "nvshmem-numba": ([f"{BENCH}/numba_kernels.py"], (*NUMBA, "nvshmem.core.device.numba", "nvshmem.bindings.device.numba")),
     "ours-numba": ([f"{BENCH}/numba_kernels.py"], NUMBA),
     "ours-triton": ([f"{BENCH}/triton_bench.py"], TRITON),
     "ours-ring": ([f"{EXAMPLES}/numba_ring.py"], NUMBA),
@@ -46,6 +48,13 @@ def rows_of(side: str, lines: list[dict], words: list[str]) -> list[dict]:
         line = {"row": found["work"], "value": float(found["ours"]), "unit": "us", "peer": peer, "share": SHARES.get(side)}
         rows.append(line)
     return rows
+
+
+def beside(lines: list[dict], theirs: dict[str, float]) -> list[dict]:
+    """The same rows once more, beside NVSHMEM4Py's figures. What is wanted was said before."""
+    peers = {row: ["NVSHMEM4Py's kernel", value] for row, value in theirs.items()}
+    found = [line for line in lines if line["row"] in peers]
+    return [{**line, "peer": peers[line["row"]], "most": None, "least": None, "note": ""} for line in found]
 
 
 def cells(line: dict, nccl: dict[str, float]) -> tuple[list[str], float | None]:
@@ -115,7 +124,7 @@ def python_kernels(
     n = min(2, gpus)
     if n == 1:
         print(f"1 GPU: left out are {LEFT_OUT}")
-    rows, nccl, broken = imports(args.python, env), {}, []
+    rows, nccl, theirs, broken = imports(args.python, env), {}, {}, []
     args.limit = max(args.limit, 300)  # kernels are compiled first
     with tempfile.TemporaryDirectory() as work:
         for side in ["nccl-pairs"] * (n > 1) + list(PROGRAMS):
@@ -126,7 +135,11 @@ def python_kernels(
             start = time.monotonic()
             words: list[str] = []
             lines, why = run(side, n, args, "", Path(work), words)
-            rows += rows_of(side, lines, words)
+            told = rows_of(side, lines, words)
+            if side == "nvshmem-numba":
+                theirs = {line["row"]: line["value"] for line in told}
+            else:
+                rows += told + beside(told, theirs if side == "ours-numba" else {})
             if side == "nccl-pairs":
                 nccl = {f"{op} {size}": case["median"] for (_, op, size), case in figures(lines).items()}
             if why:

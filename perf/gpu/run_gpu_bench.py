@@ -100,6 +100,8 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
         **os.environ,
         **OFF,
         "BENCH_INIT": f"tcp://127.0.0.1:{free_port()}",
+        "BENCH_ROWS": "1",
+        "BENCH_SIDE": side,
         "BENCH_UNIQUE_ID": str(work / f"id-{side}-{n}"),
         "NVSHMEM_HOST_LIBRARY": library,
         "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": os.environ.get("NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", "lo"),
@@ -110,7 +112,6 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
         env["NVSHMEMRS_MEMORY"] = "device"
         env["NVSHMEMRS_TIMEOUT"] = "60"
         env["PYTHONPATH"] = with_package()
-        env["BENCH_ROWS"] = "1"
     if Path(library).parent.is_dir() and "/" in library:
         env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(Path(library).parent), env.get("LD_LIBRARY_PATH")]))
     command = [LAUNCHER, "--stall-after", "0", "-n", str(n), "--", *command_of(side, args.python, args.most)]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
 import pytest
 
@@ -47,6 +47,29 @@ def program(name: str) -> str:
     path = PROGRAMS / name
     assert path.is_file(), f"no program {path}"
     return str(path)
+
+
+def run(
+    *command: str, expected: int = 0, base: Optional[Mapping[str, str]] = None, **environment: str
+) -> str:
+    """What a command prints, in an environment that begins with `base` or with ours."""
+    done = subprocess.run(
+        command,
+        env={**(os.environ if base is None else base), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == expected, done.stdout
+    return done.stdout
+
+
+def run_job(n: int, *command: str, check: bool = False, **named: Any) -> str:
+    """What the PEs of a job print, with `named` as `run` takes it; `check` is for the checker."""
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    return run(launcher, *["--check"] * check, "-n", str(n), "--", *command, **named)
 
 
 def ready(pes: List["subprocess.Popen[str]"]) -> None:
@@ -131,22 +154,39 @@ def spawn() -> Iterator[Callable[..., List["subprocess.Popen[str]"]]]:
         process.communicate()
 
 
-def compiled(folder: Path) -> None:
-    """The stand-in for the driver, with the real kernels compiled for the host."""
+def compiled(folder: Path, launches: bool = False) -> None:
+    """The stand-in for the driver, with the real kernels compiled for the host. With `launches` it takes
+    kernels of other compilers too.
+    """
     common = ["-O1", "-shared", "-fPIC", "-pthread"]
     kernels = ["c++", "-std=c++17", *common, "-fvisibility=hidden", "-fno-strict-aliasing"]
     kernels += ["-ffp-contract=off", "-Wno-unknown-pragmas", str(DRIVER / "kernels/library.cpp")]
     linked = [f"-L{folder}", "-lfakekernels", "-Wl,-rpath,$ORIGIN"]
+    driver, source = ["cc", "-std=gnu11", *common], [str(DRIVER / "fake_cuda.c")]
+    commands = []
+    if launches:
+        # Its own function for launches is called by the one of the second file.
+        renamed = ["-DcuLaunchKernel=fake_cuLaunchKernel", "-c", *source, "-o", f"{folder}/cuda.o"]
+        commands = [["cc", "-std=gnu11", "-O1", "-fPIC", "-pthread", *renamed]]
+        source = [f"{folder}/cuda.o", str(DRIVER / "fake_launches.c")]
     for command in (
+        *commands,
         [*kernels, "-o", str(folder / "libfakekernels.so")],
-        ["cc", "-std=gnu11", *common, str(DRIVER / "fake_cuda.c"), "-o"]
-        + [str(folder / "libcuda.so.1"), *linked],
+        [*driver, *source, "-o", str(folder / "libcuda.so.1"), *linked],
         ["cc", "-std=gnu11", *common, str(DRIVER / "fake_nvrtc.c"), "-o"]
         + [str(folder / "libnvrtc.so.12")],
     ):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
+
+
+def environment_of(folder: Path) -> Dict[str, str]:
+    """The environment in which a stand-in for the driver is found, and nothing of the user's."""
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), XDG_CACHE_HOME=str(folder))
+    for name in ("CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "NVSHMEMRS_MEMORY"):
+        environment.pop(name, None)
+    return environment
 
 
 @pytest.fixture(scope="session")
@@ -157,8 +197,14 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
     folder = tmp_path_factory.mktemp("cuda")
     compiled(folder)
     path = os.pathsep.join(p for p in (os.environ.get("PYTHONPATH"), str(FAKES)) if p)
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(folder), PYTHONPATH=path)
-    environment["XDG_CACHE_HOME"] = str(folder)
-    for name in ("CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "NVSHMEMRS_MEMORY"):
-        environment.pop(name, None)
-    return environment
+    return dict(environment_of(folder), PYTHONPATH=path)
+
+
+@pytest.fixture(scope="session")
+def launches(tmp_path_factory: pytest.TempPathFactory) -> Dict[str, str]:
+    """The environment of a stand-in for the driver which takes kernels of other compilers."""
+    if not (DRIVER / "fake_launches.c").is_file():
+        pytest.skip("the stand-in for the driver is in the repository only")
+    folder = tmp_path_factory.mktemp("launches")
+    compiled(folder, launches=True)
+    return dict(environment_of(folder), FAKE_CUDA_VERSION="13000")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import program
+from conftest import program, run, run_job
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs import _ffi
@@ -46,35 +45,9 @@ COLLECTIVE = [
 ]
 
 
-def run(*command: str, expected: int = 0, **environment: str) -> str:
-    done = subprocess.run(
-        command,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == expected, done.stdout
-    return done.stdout
-
-
-def launched(
-    n: int, *command: str, expected: int = 0, python: bool = True, check: bool = False
-) -> str:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    simulated = {"NUMBA_ENABLE_CUDASIM": "1"}
-    named = [
-        launcher,
-        *["--check"] * check,
-        "-n",
-        str(n),
-        "--",
-        *[sys.executable] * python,
-        *command,
-    ]
-    return run(*named, expected=expected, **simulated)
+def launched(n: int, *command: str, python: bool = True, **named: Any) -> str:
+    words = [*[sys.executable] * python, *command]
+    return run_job(n, *words, NUMBA_ENABLE_CUDASIM="1", **named)
 
 
 def test_all_names_of_nvshmem4py_are_there() -> None:
@@ -122,12 +95,6 @@ def test_every_function_compiles_for_gpus() -> None:
     assert "numba ok: " in out, out
 
 
-def test_the_successor_of_numba_cuda_compiles_the_same_functions() -> None:
-    pytest.importorskip("numba_cuda_mlir")
-    out = run(sys.executable, program("numba_mlir_compile.py"))
-    assert "numba-cuda-mlir ok: 99 functions are there" in out and out.count("compiled: ") == 6, out
-
-
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
     # With three PEs for a few types of elements.
@@ -165,10 +132,8 @@ def test_rounds_of_reductions_in_place_are_those_of_cuda(tmp_path: Path) -> None
 
 
 def checked(scenario: str, expected: int, seed: int = 5) -> str:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    command = [launcher, "--check", "-n", "2", "--", sys.executable, program("numba_checked.py")]
-    return run(*command, scenario, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
+    words = sys.executable, program("numba_checked.py"), scenario
+    return run_job(2, *words, check=True, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -13,6 +13,7 @@ from typing import Callable, Dict, List
 
 import numpy as np
 import pytest
+from conftest import program, run_job
 
 import nvshmemrs.core as nvshmem
 
@@ -34,10 +35,6 @@ def launched(n: int, *arguments: str, **environment: str) -> "subprocess.Complet
         text=True,
         timeout=200,
     )
-
-
-def program(name: str) -> str:
-    return str(Path(__file__).parent / "programs" / name)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -70,29 +67,19 @@ def test_a_dead_pe_ends_waits_in_kernels(
     ],
 )
 def test_wrong_arguments_are_told(case: str, words: str) -> None:
-    done = launched(1, program("triton_faults.py"), "wrong", *case.split(), NVSHMEMRS_DEVICE_CHECK="1")
+    done = launched(1, program("triton_faults.py"), "wrong", *case.split())
     assert re.search(rf"triton ok: wrong, argument .*{words}", done.stdout), done.stdout
     assert "ended: InterpreterError" in done.stdout, done.stdout
 
 
 def test_a_wrong_collective_ends_the_waits_of_the_others() -> None:
-    done = launched(2, program("triton_faults.py"), "alone", NVSHMEMRS_DEVICE_CHECK="1")
+    done = launched(2, program("triton_faults.py"), "alone")
     assert re.search(r"triton ok: alone, .*PE 1", done.stdout), done.stdout
 
 
 def checked(expected: int, *command: str, seed: int = 5) -> str:
-    launcher = shutil.which("nvshmemrs-run")
-    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
-    done = subprocess.run(
-        [launcher, "--check", "-n", "2", "--", sys.executable, *command],
-        env=dict(os.environ, NVSHMEMRS_CHECK_SEED=str(seed)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == expected, done.stdout
-    return done.stdout
+    words = sys.executable, *command
+    return run_job(2, *words, check=True, expected=expected, NVSHMEMRS_CHECK_SEED=str(seed))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -195,24 +182,53 @@ def refusal(code: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_an_unknown_operation_of_a_signal_is_refused(tmp_path: Path) -> None:
-    code = (
-        "import triton, triton.language as tl\n"
-        "import nvshmemrs.core as nvshmem\n"
-        "from nvshmemrs.core.device import triton as nvt\n"
-        "@triton.jit\n"
-        "def kernel(state, signal, OP: tl.constexpr):\n"
-        "    nvt.signal_op(nvt.context(state), signal, 1, 0, OP)\n"
-        "nvshmem.init()\n"
-        "signal = nvt.wrap(nvshmem.array(1, 'int64'))\n"
-        "kernel[(1,)](nvt.state(), signal, OP=nvt.SIGNAL_ADD)\n"
-        "try: kernel[(1,)](nvt.state(), signal, OP=3)\n"
-        "except Exception as error: print(error)\n"
-        "nvshmem.finalize()\n"
-    )
-    (tmp_path / "program.py").write_text(code)
-    said = launched(1, str(tmp_path / "program.py")).stdout
-    assert "OP must be SIGNAL_SET or SIGNAL_ADD" in said, said
+WRONG = """
+import triton, triton.language as tl
+import nvshmemrs.core as nvshmem
+from nvshmemrs.core.device import triton as nvt
+
+@triton.jit
+def signals(state, x, OP: tl.constexpr):
+    nvt.signal_op(nvt.context(state), x, 1, 0, OP)
+
+@triton.jit
+def reductions(state, x, OP: tl.constexpr):
+    nvt.reduce_two_shot(nvt.context(state), 0, x, x, 4, OP)
+
+@triton.jit
+def atomics(state, x, OP: tl.constexpr):
+    nvt.atomic_add(nvt.context(state), x, OP, 0)
+
+nvshmem.init()
+for kernel, dtype, right, wrong in (
+    (signals, "int64", nvt.SIGNAL_ADD, 3),
+    (reductions, "int32", nvt.XOR, 99),
+    (reductions, "float32", nvt.MAX, nvt.XOR),
+    (atomics, "int32", 1, None),
+    (atomics, "int16", None, 1),
+):
+    x = nvt.wrap(nvshmem.array(4, dtype))
+    if right is not None:
+        kernel[(1,)](nvt.state(), x, OP=right)
+    if wrong is not None:
+        try:
+            kernel[(1,)](nvt.state(), x, OP=wrong)
+        except Exception as error:
+            print(error)
+nvshmem.finalize()
+"""
+
+
+def test_operations_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(WRONG)
+    done = launched(1, str(tmp_path / "program.py"))
+    for words in (
+        "OP must be SIGNAL_SET or SIGNAL_ADD",
+        "OP must be SUM, MIN, MAX, PROD, AND, OR or XOR",
+        "AND, OR and XOR are reductions of integers",
+        "atomics act on elements of 32 and 64 bits, not of int16",
+    ):
+        assert done.stdout.count(words) == 1 and done.returncode == 0, done.stdout
 
 
 REFUSED = """

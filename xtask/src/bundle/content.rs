@@ -43,7 +43,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 18] = [
+const TEXTS: [(&str, &str); 19] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
@@ -62,6 +62,10 @@ const TEXTS: [(&str, &str); 18] = [
     (
         "perf/gpu/torch_peer.py",
         "share/nvshmemrs/bench/torch_peer.py",
+    ),
+    (
+        "perf/gpu/nvshmem4py_job.py",
+        "share/nvshmemrs/bench/nvshmem4py_job.py",
     ),
     (
         "perf/gpu/python_cost.py",

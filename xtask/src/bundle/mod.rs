@@ -31,6 +31,7 @@ pub(crate) fn bundle(tree: &Tree) -> Result<()> {
     wheel(tree, &made)?;
     content::texts(tree, &made)?;
     cute(tree, &made)?;
+    numba_mlir(tree, &made)?;
     c_programs(tree, &made)?;
     for file in files(&made)? {
         strip(&file)?;
@@ -89,6 +90,25 @@ fn cute(tree: &Tree, dist: &Path) -> Result<()> {
         // CuTe leaves files where it runs.
         build.current_dir(tree.scratch("cute")?);
         run::run(&mut build)?;
+    }
+    Ok(())
+}
+
+/// Compiles the kernels of numba-cuda-mlir, which is too large to be brought to some GPU nodes. That takes over twenty minutes of
+/// processor time, so what was compiled from the same sources stays in the build folder.
+fn numba_mlir(tree: &Tree, dist: &Path) -> Result<()> {
+    let kept = tree.scratch("numba-mlir")?;
+    let program = "bindings/python/tests/programs/numba_mlir_build.py";
+    let mut build = tree.command(tree.python());
+    build.args(["-W", "ignore"]).arg(tree.root.join(program));
+    build.arg(&kept).env("PYTHONPATH", dist.join("python"));
+    run::run(&mut build)?;
+    for file in files(&kept)? {
+        let name = file.file_name().context("a file without a name")?;
+        // The text of a kernel is for tests here.
+        if file.extension().is_some_and(|end| end == "cubin") || name == "kernels.json" {
+            content::copy(&file, &dist.join("share/nvshmemrs/numba-mlir").join(name))?;
+        }
     }
     Ok(())
 }

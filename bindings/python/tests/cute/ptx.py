@@ -1,18 +1,22 @@
 """Runs the PTX of kernels in Python, one instruction of a thread after the other, where there is no
-GPU: what CuTe's kernels consist of, and no more. Memory is that of this process. Threads take turns
-by chance, so what orders nothing shows.
+GPU: what kernels of CuTe and of numba-cuda-mlir consist of, and no more. Memory is that of this
+process. Threads take turns by chance, so what orders nothing shows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import random
 import re
 import struct
-from typing import Any, Callable, Dict, List, Optional, Tuple
+import time
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple
 
 _WORDS = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
+# Held by atomic operations: who shares memory with another process sets it.
+atomic: ContextManager[Any] = contextlib.nullcontext()
 
 
 class Trap(Exception):
@@ -25,15 +29,24 @@ class Thread:
     def __init__(self, block: "Block", number: int) -> None:
         self.block, self.number, self.at = block, number, 0
         self.registers: Dict[str, int] = {"%tid.x": number, "%ntid.x": block.size}
-        self.waits: Optional[Tuple[str, str, int]] = None
+        self.local = ctypes.create_string_buffer(block.kernel.local + 16)
+        self.waits: Optional[Tuple[int, str, int]] = None
         self.ended = False
 
 
 class Block:
-    """The threads of a block, which is a launch of its own, and the arguments by their names."""
+    """The threads of a block, which is a launch of its own, the arguments by their names, and the
+    addresses of the module's memory.
+    """
 
-    def __init__(self, kernel: "Kernel", size: int, *arguments: bytes) -> None:
-        self.kernel, self.size = kernel, size
+    def __init__(
+        self,
+        kernel: "Kernel",
+        size: int,
+        *arguments: bytes,
+        memory: Optional[Dict[str, int]] = None,
+    ) -> None:
+        self.kernel, self.size, self.memory = kernel, size, memory or {}
         self.arguments = dict(zip(kernel.parameters, arguments))
         self.threads = [Thread(self, number) for number in range(size)]
         self.stores = 0
@@ -86,7 +99,11 @@ _COMPARE: Dict[str, Callable[[Any, Any], bool]] = {
     "ge": lambda a, b: a >= b,
     "ltu": lambda a, b: not a >= b,
     "gtu": lambda a, b: not a <= b,
+    "leu": lambda a, b: not a > b,
+    "geu": lambda a, b: not a < b,
+    "neu": lambda a, b: not a == b,
     "num": lambda a, b: a == a and b == b,
+    "nan": lambda a, b: a != a or b != b,
 }
 
 
@@ -94,8 +111,12 @@ class Kernel:
     """A kernel's instructions, by the text that the compiler wrote."""
 
     def __init__(self, text: str) -> None:
-        head, body = re.search(r"\.entry\s+[\w$]+\((.*?)\)\s*[^{]*\{(.*)\n\}", text, re.S).groups()
+        found = re.search(r"\.entry\s+[\w$]+\((.*?)\)\s*[^{]*\{(.*?)\n\}", text, re.S)
+        assert found, text
+        head, body = found.groups()
         self.parameters = re.findall(r"(\w+_param_\d+)", head)
+        depot = re.search(r"__local_depot\d+\[(\d+)\]", body)
+        self.local = int(depot[1]) if depot else 0
         body = re.sub(r"//[^\n]*", "", body)
         self.labels: Dict[str, int] = {}
         self.steps: List[Tuple[str, str, List[str]]] = []
@@ -133,8 +154,14 @@ def value_of(thread: Thread, word: str) -> int:
         return 0
     if word.startswith(("%nctaid", "%ntid")):
         return 1
-    if word.startswith(("%SP", "__local", "printf")):
+    if word == "%clock64":
+        return time.monotonic_ns()
+    if word.startswith("__local"):
+        return ctypes.addressof(thread.local)
+    if word.startswith(("%SP", "printf")):
         return 0
+    if word in thread.block.memory:
+        return thread.block.memory[word]
     raise KeyError(word)
 
 
@@ -168,7 +195,7 @@ def _load(thread: Thread, kinds: List[str], parts: List[str]) -> None:
 
 
 def _store(thread: Thread, kinds: List[str], parts: List[str]) -> None:
-    thread.block.stores += 1
+    thread.block.stores += "local" not in kinds
     size, words = bits_of(kinds[-1]) // 8, _parts(parts[1])
     at = _place(thread, parts[0])
     assert at % (size * len(words)) == 0, at
@@ -181,11 +208,13 @@ def _modify(thread: Thread, kinds: List[str], parts: List[str], gives: bool) -> 
     kind, given = kinds[-1], parts[2:] if gives else parts[1:]
     at = _place(thread, parts[1] if gives else parts[0])
     word = _WORDS[bits_of(kind) // 8].from_address(at)
-    old, values = word.value, [value_of(thread, part) for part in given]
-    if "cas" in kinds:
-        word.value = values[1] if old == values[0] else old
-    else:
-        word.value = to_bits(kind, _TWO[kinds[-2]](number(kind, old), number(kind, values[0])))
+    values = [value_of(thread, part) & ((1 << bits_of(kind)) - 1) for part in given]
+    with atomic:
+        old = word.value
+        if "cas" in kinds:
+            word.value = values[1] if old == values[0] else old
+        else:
+            word.value = to_bits(kind, _TWO[kinds[-2]](number(kind, old), number(kind, values[0])))
     if gives:
         _set(thread, parts[0], old)
 
@@ -235,6 +264,9 @@ def _computed(name: str, kinds: List[str], values: List[int]) -> int:
         return _permuted(*values)
     if name == "cvt":
         return _converted(kinds, values[0])
+    if name == "bfi":
+        mask = (1 << values[3]) - 1 << values[2]
+        return values[1] & ~mask | values[0] << values[2] & mask
     if name in ("shl", "shr"):
         size = bits_of(kind)
         whole = number(kind, values[0] & ((1 << size) - 1))
@@ -276,9 +308,14 @@ def step(thread: Thread) -> None:
     elif name == "trap":
         raise Trap(f"thread {thread.number}")
     elif name in ("bar", "barrier", "vote"):
-        group = "warp" if "warp" in kinds or name == "vote" else "block"
         votes = name == "vote" or "red" in kinds
-        vote = value_of(thread, parts[1 if name == "vote" else 2]) if votes else 0
+        if "warp" in kinds or name == "vote":
+            group = 32
+        else:
+            # The last operand of a vote is the vote; one before it is how many threads meet.
+            counted = len(parts) - 2 * votes > 1
+            group = value_of(thread, parts[1 + votes]) if counted else 1024
+        vote = value_of(thread, parts[1 if name == "vote" else -1]) if votes else 0
         thread.waits = (group, parts[0] if votes else "_", vote)
     elif name == "ld":
         _load(thread, kinds, parts)
@@ -297,9 +334,9 @@ def step(thread: Thread) -> None:
 def _met(thread: Thread) -> bool:
     """Ends the meeting in which a thread waits, if its group is complete."""
     assert thread.waits
-    first = thread.number - thread.number % 32
-    threads = thread.block.threads
-    group = threads[first : first + 32] if thread.waits[0] == "warp" else threads
+    size = thread.waits[0]
+    first = thread.number - thread.number % size
+    group = thread.block.threads[first : first + size]
     inside = [other for other in group if not other.ended]
     if not all(other.waits and other.waits[0] == thread.waits[0] for other in inside):
         return False

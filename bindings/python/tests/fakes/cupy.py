@@ -123,6 +123,10 @@ class ndarray:
         stream = cuda.get_current_stream().ptr
         fakegpu.copy_on(stream, self._at(index), np.asarray(value))
 
+    def set(self, values: Any) -> None:
+        """Copies from the host, on the current stream."""
+        self[...] = values
+
     def fill(self, value: Any) -> None:
         """Fills it, on the current stream."""
         self[...] = value

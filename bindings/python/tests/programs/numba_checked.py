@@ -15,6 +15,7 @@ from numba import cuda
 
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.device.numba as shmem
+from nvshmemrs.core.device.numba import bindings as low
 
 SET, ADD = nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD
 GE = nvshmem.ComparisonType.CMP_GE
@@ -88,6 +89,29 @@ def everything(x, y, word, team, answers):
     shmem.barrier_all()
 
 
+@cuda.jit
+def located(pairs, largest, team, found):
+    found[0] = low.double2_maxloc_reduce_block(team, largest, pairs, 3)
+    found[1] = low.double2_maxloc_reduce_block(team, pairs, pairs, 3)
+
+
+def places(me, n):
+    """The largest values with their places: into other memory, and in place."""
+    pairs, largest = nvshmem.array(6, "float64"), nvshmem.array(6, "float64")
+    values = [[pe, (pe - 1) ** 2, np.nan if pe == 1 else pe] for pe in range(n)]
+    pairs[:] = [x for value in values[me] for x in (value, me)]
+    nvshmem.barrier_all()
+    found = np.full(2, 7)
+    located[1, 3](pairs, largest, 0, found)
+    assert found.tolist() == [0, 0]
+    first = np.argmax(np.array(values), 0)
+    wanted = [x for k, pe in enumerate(first) for x in (values[pe][k], pe)]
+    for array in (largest, pairs):
+        assert array.tobytes() == np.array(wanted, "float64").tobytes(), (array, wanted)
+    for array in (pairs, largest):
+        nvshmem.free_array(array)
+
+
 def main() -> None:
     scenario = sys.argv[1]
     nvshmem.init()
@@ -121,6 +145,7 @@ def main() -> None:
         assert list(answers) == wanted, (list(answers), wanted)
         for array in (x, y):
             nvshmem.free_array(array)
+        places(me, n)
     nvshmem.barrier_all()
     for array in (inbox, mine, arrived, word):
         nvshmem.free_array(array)

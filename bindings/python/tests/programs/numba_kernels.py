@@ -1,8 +1,9 @@
 """Kernels of Numba that communicate, on a GPU or in Numba's simulator: `numba_kernels.py PART..`,
-with `few` among the parts for a few types of elements only.
+with `few` among the parts for a few types of elements only, and `small` for few elements of each.
 
 Each PE writes to the next one, and checks what it got from the one before, and the elements beside.
-With NUMBA_ENABLE_CUDASIM=1 the heap is host memory; else kernels are compiled for the GPU.
+With NUMBA_ENABLE_CUDASIM=1 the heap is host memory; else kernels are compiled for the GPU, or were
+compiled elsewhere: see `numba_chosen.py`.
 """
 
 from __future__ import annotations
@@ -11,19 +12,9 @@ import os
 import sys
 
 import numpy as np
-
-if not hasattr(np, "row_stack"):  # which numba-cuda 0.30 asks for, and NumPy 2.5 has no more
-    np.row_stack = np.vstack
-
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
-if SIMULATED:
-    os.environ["NVSHMEMRS_MEMORY"] = "host"
-
-from numba import cuda
+from numba_chosen import SIMULATED, cuda, low, shmem
 
 import nvshmemrs.core as nvshmem
-import nvshmemrs.core.device.numba as shmem
-from nvshmemrs.core.device.numba import bindings as low
 
 ADD, SET = nvshmem.SignalOp.SIGNAL_ADD, nvshmem.SignalOp.SIGNAL_SET
 EQ, NE, GT, LE, LT, GE = (nvshmem.ComparisonType(cmp) for cmp in range(6))
@@ -31,7 +22,10 @@ THREADS = 4 if SIMULATED else 64
 NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
 AMO = "int32 int64 uint32 uint64 float32 float64 float16".split()
 WAITED = "int16 int32 int64 uint16 uint32 uint64".split()
+MOVED = "int8 float64".split()
 FEW = "few" in sys.argv
+# What runs in Python takes its time.
+SMALL = SIMULATED or "small" in sys.argv
 if FEW:
     NUMBERS, AMO, WAITED = ["int8", "float16", "int64"], ["uint32", "float16"], ["int16", "uint64"]
 
@@ -132,7 +126,7 @@ def gets(dst, src, pe, n):
 
 
 def rma(dtype):
-    n = 37 if SIMULATED else 1037
+    n = 37 if SMALL else 1037
     src, dst = nvshmem.array(n, dtype), nvshmem.array(15 * (n + 1), dtype)
     signals = nvshmem.array(6, "uint64")
     fill(src, pattern(me, n, src.dtype))
@@ -254,9 +248,13 @@ def waiting(words, status, values, found, at, pe):
         found[10] = shmem.test_any_vector(words, NE, values)
 
 
+def status_kind(dtype):
+    """A status may be of any integer type."""
+    return {"int16": "bool", "int32": "int64", "uint16": "uint8"}.get(dtype, "int32")
+
+
 def waits(dtype):
-    # A status may be of any integer type.
-    kind = {"int16": "bool", "int32": "int64", "uint16": "uint8"}.get(dtype, "int32")
+    kind = status_kind(dtype)
     words, found = nvshmem.array(4, dtype), nvshmem.array(12, "int64")
     status, values = nvshmem.array(4, kind), nvshmem.array(4, dtype)
     at = nvshmem.array(4, "uint64")
@@ -302,7 +300,7 @@ def bits(team, dst, src, n):
 
 
 def reductions(dtype):
-    n = 21 if SIMULATED else 333
+    n = 21 if SMALL else 333
     src, dst = nvshmem.array(n * pes, dtype), nvshmem.array(4 * n, dtype)
     scattered, ours = nvshmem.array(n + 1, dtype), nvshmem.array(n, dtype)
     every = nvshmem.array(n * pes, dtype)
@@ -393,7 +391,7 @@ def collectives(dtype):
             member, members = nvshmem.team_my_pe(team), nvshmem.team_n_pes(team)
         else:
             member, members = -1, 1
-        n = 5 if SIMULATED else 500
+        n = 5 if SMALL else 500
         s = n * members + 1
         src, dst = nvshmem.array(n * pes, dtype), nvshmem.array(9 * (n * pes + 1), dtype)
         found = nvshmem.array(9, "int64")
@@ -419,7 +417,7 @@ def collectives(dtype):
     if part is not None and part != nvshmem.Teams.TEAM_INVALID:
         nvshmem.team_destroy(part)
     found = nvshmem.array(THREADS, "int64")
-    launch(everybody, 3 if SIMULATED else 100, found)
+    launch(everybody, 3 if SMALL else 100, found)
     same(host(found), [0] * THREADS, "rounds of barriers")
     nvshmem.free_array(found)
 
@@ -436,7 +434,7 @@ def located(dst, src, n, answers):
 
 
 def places():
-    count = 3 * 4 * 256 + 5 if not SIMULATED else 7
+    count = 3 * 4 * 256 + 5 if not SMALL else 7
     dst, src = nvshmem.array(2 * count + 2, "float64"), nvshmem.array(2 * count + 2, "float64")
     answers = nvshmem.array(258, "int64")
     values = np.array([[(pe * 7 + i * 5) % 11 for i in range(count + 1)] for pe in range(pes)])
@@ -497,7 +495,7 @@ def store_buffering(x, y, both, rounds, first):
 
 
 def order():
-    rounds = 20 if SIMULATED else 2000
+    rounds = 20 if SMALL else 2000
     data, flag = nvshmem.array(2 * 8 * THREADS, "int32"), nvshmem.array(1, "uint64")
     seen = nvshmem.array(1, "int64")
     launch(pass_on, data, flag, seen, rounds, right, 8 * THREADS)
@@ -521,7 +519,7 @@ PARTS = {
     "amo": lambda: [amo(dtype) for dtype in AMO],
     "waits": lambda: [waits(dtype) for dtype in WAITED],
     "reductions": lambda: [reductions(dtype) for dtype in NUMBERS],
-    "collectives": lambda: [*(collectives(dtype) for dtype in ("int8", "float64")), places()],
+    "collectives": lambda: [*map(collectives, MOVED), places()],
     "order": order,
 }
 
@@ -536,7 +534,7 @@ if __name__ == "__main__":
     me, pes = nvshmem.my_pe(), nvshmem.n_pes()
     n = pes
     right, left = (me + 1) % pes, (me - 1) % pes
-    for part in [part for part in sys.argv[1:] if part != "few"] or PARTS:
+    for part in [part for part in sys.argv[1:] if part not in ("few", "small")] or PARTS:
         PARTS[part]()
         print(f"numba ok: {part}, PE {me}", flush=True)
     nvshmem.finalize()

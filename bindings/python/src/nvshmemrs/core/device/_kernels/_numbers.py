@@ -140,13 +140,13 @@ def _prod(a, b):
 
 @jitable
 def _min(a, b):
-    # The first NaN stays.
-    return b if (b < a or b != b) and a == a else a
+    # The first NaN stays. numba-cuda-mlir 0.6 compiles `b != b` as false of a NaN.
+    return b if (b < a or not b == b) and a == a else a
 
 
 @jitable
 def _max(a, b):
-    return b if (b > a or b != b) and a == a else a
+    return b if (b > a or not b == b) and a == a else a
 
 
 @jitable

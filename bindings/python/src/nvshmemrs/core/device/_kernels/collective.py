@@ -270,7 +270,7 @@ def _largest(row, at):
     while m < n:
         other = on_member(row, m, at)
         found = bits_f64_u64(ld_weak_u64(other))
-        if (found > value or found != found) and value == value:
+        if (found > value or not found == found) and value == value:
             best, value = other, found
         m += 1
     return best

@@ -241,8 +241,24 @@ def _functions() -> Dict[str, Dict[str, Any]]:
 
         return reduce
 
-    def maxloc_bytes(*_: Any) -> int:
-        raise NotSupportedError("double2_maxloc_reduce_block: not in a job that is checked")
+    def maxloc_bytes(
+        like: Any, team: int, dest: int, source: int, count: int, slot: int, scope: int
+    ) -> int:
+        """The library has no such reduction: gets between two barriers, and a store."""
+        meet(scope)
+        row = find_team(team)
+        if row and rank(scope) == 0:
+            pairs = np.empty((row.size, count, 2))
+            check(lib.nvshmemrs_barrier(job.runtime, team))
+            for part, member in zip(pairs, range(row.size)):
+                at, pe = part.ctypes.data, pe_of(row, member)
+                check(lib.nvshmemrs_get(job.runtime, at, source, part.nbytes, pe))
+            check(lib.nvshmemrs_barrier(job.runtime, team))
+            largest = pairs[pairs[:, :, 0].argmax(0), np.arange(count)]
+            _announce(dest, largest.nbytes, _STORE)
+            ctypes.memmove(dest, largest.ctypes.data, largest.nbytes)
+        meet(scope)
+        return 0 if row else -1
 
     def team_me(row: Row) -> int:
         return row.me

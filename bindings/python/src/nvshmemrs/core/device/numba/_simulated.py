@@ -403,7 +403,8 @@ _WRONG = {
     3: "the address {at:#x} is not aligned to the elements",
     4: "{at:#x} is no team that this PE is a member of",
     5: "slot {at} is none that teams have",
-    6: "an argument is {at}, which it must not be",
+    6: "an argument is {at}: wanted is an operation of a signal, a comparison, a root of the team, or "
+    "an array that is long enough",
 }
 
 
@@ -493,11 +494,11 @@ _to_device = _args.InOut.to_device
 def _wrap(self: Any, retr: Any, stream: Any = 0) -> Any:
     """Wraps symmetric arrays, where the simulator copies other arrays, and copies them back."""
     value = self.value
-    if isinstance(value, np.ndarray) and job.runtime and value.size:
+    if isinstance(value, np.ndarray) and job.runtime:
         _, base, stride = _job_words()[1:4]
         n = _job_words()[1] >> 32
         if base <= address(value) < base + n * stride:
-            if _place(address(value))[1] == job.my_pe:
+            if value.size and _place(address(value))[1] == job.my_pe:
                 operand(value, "an argument of the kernel")  # raises if it was freed
             return FakeCUDAArray(value.view(np.ndarray))
     return _to_device(self, retr, stream)

@@ -17,8 +17,9 @@ from ._settings import CHECK
 @triton.jit
 def target(ctx, p, pe):
     """Where to act."""
-    BITS: tl.constexpr = p.dtype.element_ty.primitive_bitwidth
-    tl.static_assert(BITS == 32 or BITS == 64, "atomics act on elements of 32 and 64 bits")
+    TYPE: tl.constexpr = p.dtype.element_ty
+    BITS: tl.constexpr = TYPE.primitive_bitwidth
+    tl.static_assert(BITS == 32 or BITS == 64, f"atomics act on elements of 32 and 64 bits, not of {TYPE}")
     return ptr(ctx, p, pe)
 
 

@@ -232,8 +232,17 @@ def fold(OP: tl.constexpr, a, b):
     elif OP == OR:
         return a | b
     else:
-        tl.static_assert(OP == XOR, "OP must be SUM, MIN, MAX, PROD, AND, OR or XOR")
         return a ^ b
+
+
+@triton.jit
+def expect_fold(OP: tl.constexpr, dest):
+    """An error of the compiler if there is no such reduction of these elements."""
+    BITS: tl.constexpr = (OP == AND) | (OP == OR) | (OP == XOR)
+    KNOWN: tl.constexpr = BITS | (OP == SUM) | (OP == MIN) | (OP == MAX) | (OP == PROD)
+    tl.static_assert(KNOWN, "OP must be SUM, MIN, MAX, PROD, AND, OR or XOR")
+    FLOATING: tl.constexpr = dest.dtype.element_ty.is_floating()
+    tl.static_assert(not (BITS and FLOATING), "AND, OR and XOR are reductions of integers")
 
 
 @triton.jit
@@ -277,6 +286,7 @@ def reduce(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, part
     """One-shot all-reduce: every member folds all n elements of all members, in the order of the
     team. `dest` and `source` must not overlap; returns -1 if they do. reduce_two_shot works in place.
     """
+    expect_fold(OP, dest)
     mine, all_ = share(part, parts)
     t, place = enter(ctx, OP_REDUCE, team, mine + slot)
     count = tl.full((), 0, tl.int64) + n
@@ -299,6 +309,7 @@ def reduce_two_shot(
     every member. `dest` may be `source`. The elements' bits are those of `reduce`. It is a protocol
     of this module's own: all members call it in Triton, with the same n, parts and BLOCK.
     """
+    expect_fold(OP, dest)
     mine, all_ = share(part, parts)
     t, place = enter(ctx, OP_REDUCE, team, mine + slot)
     count = tl.full((), 0, tl.int64) + n
@@ -320,6 +331,7 @@ def reducescatter(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=Non
     """Member m gets the elements from m * n to (m + 1) * n of `source`, folded over all members, in
     its `dest`. `dest` and `source` must not overlap; returns -1 if they do.
     """
+    expect_fold(OP, dest)
     mine, all_ = share(part, parts)
     t, place = enter(ctx, OP_REDUCESCATTER, team, mine + slot)
     count = tl.full((), 0, tl.int64) + n

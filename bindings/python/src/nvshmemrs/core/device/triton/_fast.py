@@ -13,7 +13,7 @@ The numbers have 32 bits. A word that was last written 2**32 calls ago would be 
 import triton
 import triton.language as tl
 
-from ._collectives import fold, on, share, widen
+from ._collectives import expect_fold, fold, on, share, widen
 from ._context import POLLS, Team, aborted
 from ._settings import INTERPRETED, pause
 
@@ -87,6 +87,7 @@ def reduce_fast(ctx, workspace, dest, source, n, OP: tl.constexpr, part=None, pa
     TYPE: tl.constexpr = source.dtype.element_ty
     BITS: tl.constexpr = TYPE.primitive_bitwidth
     tl.static_assert(BITS == 32 or BITS == 16, "reduce_fast takes elements of 16 and 32 bits; reduce takes all")
+    expect_fold(OP, dest)
     mine, all_ = share(part, parts)
     t = open_workspace(workspace)
     start = t.sync

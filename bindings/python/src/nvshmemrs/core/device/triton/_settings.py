@@ -17,8 +17,11 @@ from ...nvshmem_types import NvshmemError
 INTERPRETED = tl.constexpr(bool(triton.knobs.runtime.interpret))
 # Whether the job is checked, so the interpreter's accesses are to be shown to the checker.
 WATCHED = INTERPRETED.value and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1"
-# Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK=1).
-CHECK = tl.constexpr(os.environ.get("NVSHMEMRS_DEVICE_CHECK", "") == "1")
+# Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK). What is wrong would end the process
+# of the interpreter by a signal.
+CHECK = tl.constexpr(
+    os.environ.get("NVSHMEMRS_DEVICE_CHECK", "1" if INTERPRETED.value else "0") == "1"
+)
 # Loads and stores with order came with Triton 3.9; before it, atomics take their place.
 ORDERED = tl.constexpr(hasattr(tl, "atomic_load"))
 # So did a wait for one value. The interpreter's never lets another process have the processor, so

@@ -1,0 +1,47 @@
+"""The state in memory of a kernel's module, for compilers whose kernels have it there. Compiled code
+then has no addresses in it, wherever it is cached, or on which machine it was compiled.
+"""
+
+# mypy: ignore-errors
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from cuda.bindings import driver
+
+from .._job import job
+from ..nvshmem_types import NotSupportedError
+from . import fitting, state
+
+SYMBOL = "nvshmemrs_device_state"
+"""The 64 bytes of the state in a module."""
+
+
+def _good(found: Any) -> Any:
+    """What a call of the driver gives, without its status."""
+    status, *rest = found
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise NotSupportedError(
+            f"the kernel's module has no memory for the state: {status.name}; do not link code for "
+            "link-time optimization to kernels that communicate"
+        )
+    return rest[0] if len(rest) == 1 else rest
+
+
+def fill(library: Any) -> int:
+    """Writes the state of the calling thread's job to a loaded module; returns the job."""
+    words = bytes(fitting(state(), "a kernel"))
+    device = int(_good(driver.cuCtxGetDevice()))
+    if job.device != device:
+        where = "host memory" if job.device < 0 else f"GPU {job.device}"
+        raise NotSupportedError(
+            f"the symmetric heap is on {where}, and the kernel is launched on GPU {device}: "
+            "init(device=...) and cuda.select_device choose them"
+        )
+    memory, size = _good(driver.cuLibraryGetGlobal(library, SYMBOL.encode()))
+    text = ctypes.create_string_buffer(words, size)
+    _good(driver.cuMemcpyHtoD(memory, ctypes.addressof(text), size))
+    return job.runtime

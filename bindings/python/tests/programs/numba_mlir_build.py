@@ -1,0 +1,122 @@
+"""Compiles the kernels of `numba_kernels.py` with numba-cuda-mlir to cubins, without a GPU, for few types
+of elements: `numba_mlir_build.py FOLDER [--arch 90] [--only NAMES]`. `numba_cubins.py` launches them
+on machines that lack the compiler.
+
+A kernel takes up to minutes of processor time. So what is in FOLDER already stays if it was compiled from
+the same sources, by the same version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import inspect
+import json
+import os
+import re
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+os.environ["NUMBA_KERNELS"] = "numba-cuda-mlir"
+sys.argv.insert(1, "few")
+
+import numba_kernels as k
+import numba_mlir_alone as alone
+
+from nvshmemrs.core import device
+
+del sys.argv[1]
+
+
+def wanted() -> Iterator[Tuple[Any, List[str]]]:
+    """The kernels, and the types of their arguments as `numba_cubins.py` names them."""
+    words, numbers, scalar = "uint64[]", "int64[]", "int64"
+    for kind in k.NUMBERS:
+        t = f"{kind}[]"
+        yield k.puts, [t, t, words, scalar, scalar]
+        yield k.gets, [t, t, scalar, scalar]
+        yield k.numbers, [scalar, t, t, t, scalar]
+        if not kind.startswith("float"):
+            yield k.bits, [scalar, t, t, scalar]
+    for kind in k.AMO:
+        t = f"{kind}[]"
+        yield k.atomics, [t, t, scalar]
+        yield k.count_up, [t, scalar]
+        if not kind.startswith("float"):
+            yield k.bitwise, [t, t, scalar]
+    for kind in k.WAITED:
+        t = f"{kind}[]"
+        yield k.waiting, [t, f"{k.status_kind(kind)}[]", t, numbers, words, scalar]
+    for kind in k.MOVED:
+        t = f"{kind}[]"
+        yield k.moves, [scalar, t, t, numbers, scalar, scalar]
+    yield k.everybody, [scalar, numbers]
+    yield k.located, ["float64[]", "float64[]", scalar, numbers]
+    yield k.pass_on, ["int32[]", words, numbers, scalar, scalar, scalar]
+    yield k.store_buffering, ["int32[]", "int32[]", "int32[]", scalar, "bool"]
+
+
+def sources(kernel: Any) -> str:
+    """A hash of what a kernel is made of."""
+    version = metadata.version("numba-cuda-mlir")
+    made = hashlib.sha256((version + inspect.getsource(kernel.py_func)).encode())
+    folder = Path(device.__file__).parent
+    parts = "_typed.py primitives.py _constants.py _dtypes.py numba_cuda_mlir/_backend.py".split()
+    for file in [*sorted((folder / "_kernels").glob("*.py")), *map(folder.joinpath, parts)]:
+        made.update(file.read_bytes())
+    return made.hexdigest()[:16]
+
+
+def sizes(ptx: str, kernel: str) -> List[int]:
+    """The bytes of each parameter of a kernel, by its PTX."""
+    head = re.search(rf"\.entry {re.escape(kernel)}\((.*?)\)", ptx, re.DOTALL)
+    assert head, kernel
+    kinds = re.findall(r"\.param \.[a-z](\d+) \S+", head[1])
+    assert len(kinds) == head[1].count(".param"), head[1]
+    return [int(bits) // 8 for bits in kinds]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--arch", type=int, default=90, help="such as 80 (90)")
+    parser.add_argument(
+        "--only", default="", help="kernels whose signatures begin so, with commas between them"
+    )
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    listed: Dict[str, Any] = {}
+    for kernel, kinds in wanted():
+        name = " ".join([kernel.py_func.__name__, *kinds])
+        if not name.startswith(tuple(args.only.split(","))):
+            continue
+        stem = re.sub(r"\W+", "-", name.replace("[]", "s"))
+        made_of = sources(kernel)
+        entry = args.folder / f"{stem}-{args.arch}.json"
+        if not entry.is_file() or json.loads(entry.read_text())["of"] != made_of:
+            start = time.process_time()
+            cubin, ptx, symbol = alone.compiled(kernel, map(alone.named, kinds), args.arch)
+            (args.folder / f"{stem}-{args.arch}.cubin").write_bytes(cubin)
+            (args.folder / f"{stem}-{args.arch}.ptx").write_text(ptx)
+            text = {
+                "file": f"{stem}-{args.arch}.cubin",
+                "kernel": symbol,
+                "arch": f"sm_{args.arch}",
+            }
+            entry.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": made_of}))
+            print(f"compiled: {name}, {time.process_time() - start:.1f} s", flush=True)
+        listed[name] = json.loads(entry.read_text())
+    if not args.only:
+        kept = {Path(entry["file"]).stem for entry in listed.values()}
+        for file in args.folder.iterdir():
+            if file.stem not in kept:
+                file.unlink()
+    (args.folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
+    print(f"{len(listed)} kernels of numba-cuda-mlir in {args.folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""How a PE that nvshmemrs-run has started begins a job of NVSHMEM4Py, for its sides of the benches."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+def begin(me: int, n: int):
+    """Initializes `nvshmem.core` on a GPU of this PE's; returns it, and a stream."""
+    import cupy
+    import numpy
+    import nvshmem.core as nvshmem
+
+    try:
+        from cuda.core.experimental import Device
+    except ImportError:  # its name in later versions
+        from cuda.core import Device
+
+    device = Device(me % cupy.cuda.runtime.getDeviceCount())
+    device.set_current()
+    file = Path(os.environ["BENCH_UNIQUE_ID"])
+    uid = nvshmem.get_unique_id(empty=me != 0)
+    if me == 0:
+        unfinished = file.with_suffix(".part")
+        unfinished.write_bytes(uid._data.tobytes())
+        unfinished.rename(file)
+    else:
+        for _ in range(3000):
+            if file.exists():
+                break
+            time.sleep(0.01)
+        uid._data[:] = numpy.frombuffer(file.read_bytes(), uid._data.dtype)
+    nvshmem.init(device=device, uid=uid, rank=me, nranks=n, initializer_method="uid")
+    return nvshmem, device.create_stream()
