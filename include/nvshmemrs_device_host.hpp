@@ -31,6 +31,7 @@
 #include <thread>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unistd.h>
 #include <vector>
 
 struct dim3 {
@@ -207,6 +208,12 @@ inline void settle(const void *at, unsigned size) {
         if (store->meets((uint64_t)at, size)) store->settle();
 }
 
+// After so many turns in a row in which a thread has looked for what others write: first the others get the core, then they get time.
+inline void rest(size_t polls) {
+    if (polls > 20) usleep(20);
+    else if (polls > 0) sched_yield();
+}
+
 inline void run_block(Block &block) {
     unsigned count = block.dim.x * block.dim.y * block.dim.z;
     block.warps.resize((count + 31) / 32);
@@ -229,7 +236,7 @@ inline void run_block(Block &block) {
         }
         block.fibers.push_back(std::move(fiber));
     }
-    for (size_t left = count; left > 0;) {
+    for (size_t left = count, polls = 0; left > 0;) {
         std::shuffle(block.fibers.begin(), block.fibers.end(), block.random);
         for (auto &fiber : block.fibers) {
             if (fiber->done) continue;
@@ -241,7 +248,8 @@ inline void run_block(Block &block) {
                 meeting->complete();
             }
         }
-        if (block.polled) sched_yield();
+        polls = block.polled ? polls + 1 : 0;
+        rest(polls);
         block.polled = false;
     }
     for (auto &fiber : block.fibers)

@@ -3,11 +3,11 @@
 use nvshmemrs::{Allocator, Block};
 use proptest::prelude::*;
 
-/// A quarter of the cases of all models; `NVSHMEMRS_CASES` asks for more than 100000 of them.
+/// A quarter of the cases of all models; `NVSHMEMRS_CASES` asks for more than 50000 of them.
 fn cases() -> u32 {
     match std::env::var("NVSHMEMRS_CASES") {
         Ok(text) => text.parse::<u32>().expect("NVSHMEMRS_CASES is a number") / 4,
-        Err(_) => 25_000,
+        Err(_) => 12_500,
     }
 }
 

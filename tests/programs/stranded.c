@@ -251,14 +251,12 @@ static void destroys(void) {
     CHECK(nvshmemrs_finalize(rt));
 }
 
-/* The culprit stays until the others have what they should: that it calls finalize would end their calls, too. */
+/* All stay until the others have what they should: that one of them calls finalize would end their calls, too. */
 static void stay(void) {
     int64_t *done = words + 2 * COUNT + 1, one = 1;
-    if (me != CULPRIT) {
-        CHECK(nvshmemrs_put(rt, done + me, &one, sizeof one, CULPRIT));
-        return;
-    }
-    fail(NULL);
+    if (me == CULPRIT) fail(NULL);
+    else
+        for (int pe = 0; pe < n; pe++) CHECK(nvshmemrs_put(rt, done + me, &one, sizeof one, pe));
     for (int pe = 0; pe < n; pe++)
         for (int64_t there = pe == CULPRIT; !there; usleep(1000)) CHECK(nvshmemrs_get(rt, &there, done + pe, sizeof there, me));
 }

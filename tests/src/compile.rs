@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -60,13 +60,8 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
     }
     run(compile.arg(source).current_dir(objects.path()), SLOW).assert_success();
 
-    let mut hooks = Command::new("cc");
-    hooks.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
-    hooks.arg(workspace().join("include")).arg("-c");
-    hooks.arg(workspace().join("include/nvshmemrs_plain_access.c"));
-    run(hooks.current_dir(objects.path()), SLOW).assert_success();
-
     let mut linker = Command::new(compile.get_program());
+    linker.arg(hooks());
     for entry in fs::read_dir(objects.path()).expect("cannot list what was compiled") {
         let object = entry.expect("cannot list what was compiled").path();
         if object.extension() == Some(OsStr::new("o")) {
@@ -77,6 +72,25 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
         linker.arg(fortran_modules().join(FORTRAN_ARCHIVE));
     }
     finish(linker, name)
+}
+
+/// What instrumented programs call, compiled once by each test program.
+fn hooks() -> &'static Path {
+    static HOOKS: LazyLock<PathBuf> = LazyLock::new(|| {
+        let objects = scratch();
+        let mut compile = Command::new("cc");
+        compile.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
+        compile.arg(workspace().join("include")).arg("-c");
+        compile.arg(workspace().join("include/nvshmemrs_plain_access.c"));
+        run(compile.current_dir(objects.path()), SLOW).assert_success();
+        let own = env::current_exe().expect("the test program's name");
+        let own = own.file_name().expect("the test program's name");
+        let kept = programs().join(own).with_extension("plain_access.o");
+        let made = objects.path().join("nvshmemrs_plain_access.o");
+        fs::rename(made, &kept).expect("cannot move what was compiled");
+        kept
+    });
+    &HOOKS
 }
 
 /// Compiles a program of any of these languages under a name of its own, with further options.

@@ -161,11 +161,13 @@ fn a_put_from_pageable_memory_waits_for_its_turn_within_the_limits() {
     passes("pageable", 2);
 }
 
-/// Nothing on a GPU wakes who waits for it, so the library looks. It must see the end about as soon as a thread that looks every 100 us.
+/// Nothing on a GPU wakes who waits for it, so the library looks. It must see the end about as soon as a thread that looks every 100 us,
+/// which is up to 100 us late, and later where other processes keep the cores busy.
 #[test]
 fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
+    const EVERY: Duration = Duration::from_micros(100);
     for what in ["stream", "collective"] {
-        promise::kept_beside(8, || {
+        promise::kept_beside(5, || {
             let output = output("overshoot", 1, &[]);
             output.assert_success();
             let words = format!("a wait of 3 to 5 ms for a {what} is late by ");
@@ -175,7 +177,8 @@ fn a_wait_for_the_gpu_ends_soon_after_its_reason() {
                 Some([late.parse().ok()?, looked.parse().ok()?])
             });
             let times: [u64; 2] = times.unwrap_or_else(|| panic!("{}", output.describe()));
-            times.map(Duration::from_micros)
+            let [late, looked] = times.map(Duration::from_micros);
+            [late, looked + EVERY]
         });
     }
 }

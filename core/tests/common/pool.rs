@@ -95,7 +95,7 @@ fn member<C, S>(
 const CASES: u32 = if matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"nvshmemrs") {
     2_000
 } else {
-    100_000
+    50_000
 };
 
 /// How many cases a test runs: its share, in parts of a hundred, of `NVSHMEMRS_CASES`.

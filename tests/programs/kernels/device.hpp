@@ -21,6 +21,7 @@
 #include <setjmp.h>
 #include <thread>
 #include <ucontext.h>
+#include <unistd.h>
 #include <vector>
 
 typedef unsigned char u8;
@@ -145,7 +146,7 @@ inline void give(Block &block) {
 
 // Runs the threads of a block until all are done.
 inline void run(Block &block) {
-    for (size_t left = block.fibers.size(); left > 0;) {
+    for (size_t left = block.fibers.size(), polls = 0; left > 0;) {
         std::shuffle(block.fibers.begin(), block.fibers.end(), block.random);
         size_t waiting = 0;
         for (auto &fiber : block.fibers) {
@@ -161,7 +162,10 @@ inline void run(Block &block) {
             block.any = false;
             for (auto &fiber : block.fibers) fiber->waits = false;
         }
-        if (polled) sched_yield();
+        // Looks for what others write, again and again: they get the core first, and time after that.
+        polls = polled ? polls + 1 : 0;
+        if (polls > 20) usleep(20);
+        else if (polled) sched_yield();
         polled = false;
     }
 }

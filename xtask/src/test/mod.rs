@@ -54,21 +54,28 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             }
         },
     );
+    // Each row goes on with what is left when its tests are over, so that neither leaves a core idle for long.
     steps.side_by_side(
-        |steps| steps.tested("cargo test", || cargo_test(tree, quick)),
+        |steps| {
+            steps.tested("cargo test", || cargo_test(tree, quick));
+            steps.step("clippy", || clippy(tree));
+            if !quick {
+                steps.step("soak", || soak::short(tree));
+                examples(tree, steps);
+            }
+        },
         |steps| {
             steps.tested("pytest", || pytest(tree));
             steps.step("README program", || readme(tree));
-            if !quick {
-                further(tree, steps);
-            }
             steps.step("ruff", || {
                 run::run(
                     tree.command(tree.python())
                         .args(["-m", "ruff", "check", "--no-cache"]),
                 )
             });
-            steps.step("clippy", || clippy(tree));
+            if !quick {
+                instrumented(tree, steps);
+            }
         },
     );
 
@@ -88,8 +95,8 @@ fn build(tree: &Tree, steps: &mut Steps) {
     });
 }
 
-/// What a quick run leaves out, but for programs of `cargo test`.
-fn further(tree: &Tree, steps: &mut Steps) {
+/// Tests of instrumented builds, one after another: cargo has one of them build at a time. A quick run leaves them out.
+fn instrumented(tree: &Tree, steps: &mut Steps) {
     for (name, sanitizer) in [
         ("thread sanitizer", Sanitizer::Thread),
         ("address sanitizer", Sanitizer::Address),
@@ -99,7 +106,10 @@ fn further(tree: &Tree, steps: &mut Steps) {
         steps.counted(name, || sanitized(tree, sanitizer));
     }
     steps.counted("fuzz", || fuzzed(tree));
-    steps.step("soak", || soak::short(tree));
+}
+
+/// What the pages show, in every language. A quick run leaves it out.
+fn examples(tree: &Tree, steps: &mut Steps) {
     let mut fingerprint = None;
     steps.step("example: Python", || {
         fingerprint = Some(examples::python(tree)?);
@@ -317,9 +327,9 @@ fn sanitized(tree: &Tree, sanitizer: Sanitizer) -> Result<(Count, Result<()>)> {
     Ok((count::of_cargo(&shown.text), shown.outcome))
 }
 
-/// Half a minute of all fuzz targets together, some eight seconds of each, which is a check.
+/// All inputs that are known, and then some four seconds of each target; `cargo xtask fuzz` looks for longer.
 fn fuzzed(tree: &Tree) -> Result<(Count, Result<()>)> {
-    let fuzzed = fuzz::fuzz(tree, &fuzz::Args::of_seconds(30))?;
+    let fuzzed = fuzz::fuzz(tree, &fuzz::Args::of_seconds(15))?;
     let passed = fuzzed.iter().filter(|one| one.outcome.is_ok()).count() as u64;
     let count = Count {
         passed,

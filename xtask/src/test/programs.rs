@@ -17,14 +17,17 @@ const LANES: usize = 2;
 /// How long a program may run, on a slow machine.
 const LIMIT: Duration = Duration::from_secs(1200);
 /// Programs that run for long. They start first, so that none of them runs alone at the end. A name that is wrong here does no harm.
-const LONG: [&str; 10] = [
+const LONG: [&str; 13] = [
     "tests: check",
     "tests: device_header",
+    "tests: device_hosts",
+    "tests: kernels",
     "tests: device_streams",
     "tests: julia",
     DOCUMENTATION,
     "tests/suite: threads",
-    "tests: kernels",
+    "tests: suite",
+    "tests: faults",
     "tests: conformance",
     "core: nvshmemrs",
     "core: litmus",

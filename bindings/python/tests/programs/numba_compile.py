@@ -18,6 +18,7 @@ CCS = ((8, 0), (9, 0), (10, 0))
 INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 FLOATS = "float16 bfloat16 float32 float64".split()
 WAITED = INTEGERS[1:4] + INTEGERS[5:]
+OPS = "sum prod min max and or xor".split()
 ATOMIC = "int32 int64 uint32 uint64 float32 float64 float16".split()
 
 
@@ -143,11 +144,11 @@ def main() -> None:
     compile("reductions", numbers, "float32")
     # Every type for what depends on it: p and g convert numbers, reductions fold them.
     # One module for each: larger ones take more than their share of the time.
-    for dtype in INTEGERS + FLOATS:
-        ops = ["max"]
-        if dtype in ("int32", "bfloat16"):
-            ops = ["sum", "prod", "min", "max"] + ["and", "or", "xor"] * (dtype in INTEGERS)
-        lines = [call("p"), call("g"), *(f"shmem.reduce(team, d, s, {op!r})" for op in ops)]
+    for number, dtype in enumerate(INTEGERS + FLOATS):
+        # Operations go round, so that each is compiled for an integer and, if it can be, a float.
+        ops = OPS if dtype in INTEGERS else OPS[:4]
+        op = ops[number % len(ops)]
+        lines = [call("p"), call("g"), f"shmem.reduce(team, d, s, {op!r})"]
         if dtype in WAITED:
             lines.append(call("test"))
         if dtype in ATOMIC:
