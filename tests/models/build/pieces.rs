@@ -414,7 +414,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "runtime",
         file: "runtime/mod.rs",
-        items: &["Inner::state", "Inner::check_job", "Inner::pe_gone"],
+        items: &["Inner::state", "Inner::check_job", "Inner::lost", "Inner::pe_gone"],
         mutants: &[],
     },
     Piece {
