@@ -31,7 +31,6 @@
 #include <thread>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unistd.h>
 #include <vector>
 
 struct dim3 {
