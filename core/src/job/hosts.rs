@@ -16,6 +16,8 @@ pub(crate) struct Hosts {
     index: usize,
     /// See [`range`](Hosts::range).
     range: (Pe, u32),
+    /// See [`beside`](Hosts::beside).
+    beside: Vec<Pe>,
     /// The names of the hosts, for messages, where they are known.
     names: Vec<String>,
 }
@@ -41,6 +43,7 @@ impl Hosts {
             _ => (0, 0),
         };
         Hosts {
+            beside: own.clone(),
             host_of,
             pes,
             me,
@@ -48,6 +51,12 @@ impl Hosts {
             range,
             names: Vec::new(),
         }
+    }
+
+    /// As one machine plays them, whose cores all PEs share.
+    pub(crate) fn played(self) -> Hosts {
+        let beside = (0..self.n_pes()).collect();
+        Hosts { beside, ..self }
     }
 
     /// With the names of the PEs' hosts.
@@ -104,6 +113,11 @@ impl Hosts {
         self.pes(self.mine())
     }
 
+    /// The PEs that share this one's cores, in order.
+    pub(crate) fn beside(&self) -> &[Pe] {
+        &self.beside
+    }
+
     /// The PEs of this PE's host as the first and how many there are, if they follow each other; else `(0, 0)`.
     pub(crate) fn range(&self) -> (Pe, u32) {
         self.range
@@ -152,6 +166,8 @@ mod tests {
         assert_eq!(names, [None, Some("h1"), Some("h4"), Some("h1")]);
         // The third PE of its host tells the first of two, and the only one.
         assert_eq!([1, 2].map(|host| hosts.receiver(host)), [1, 4]);
+        assert_eq!(hosts.beside(), hosts.near());
+        assert_eq!(named.played().beside(), [0, 1, 2, 3, 4, 5]);
         let last = Hosts::new(&ids, 5);
         assert_eq!(last.others().collect::<Vec<_>>(), [2, 0]);
         assert_eq!([2, 0].map(|host| last.receiver(host)), [4, 2]);

@@ -39,7 +39,7 @@ impl Net {
             if now.saturating_sub(looked) >= LOOK.as_nanos() as u64 {
                 looked = now;
                 // The other PEs may have come meanwhile.
-                has_core = cores::are_enough(&self.control, self.hosts.near(), 2);
+                has_core = cores::are_enough(&self.control, self.hosts.beside(), 2);
                 for pe in pulse.beat(&self.control, &self.far) {
                     self.lost(pe);
                 }

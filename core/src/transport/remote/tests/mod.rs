@@ -117,7 +117,7 @@ impl Pretended {
         control: Control,
         joined: Joined,
     ) -> Result<(Control, Joined)> {
-        let (wire, hosts) = (self.hub.wire(me), Hosts::new(&self.ids, me));
+        let (wire, hosts) = (self.hub.wire(me), Hosts::new(&self.ids, me).played());
         match self.attended {
             true => super::join(control, joined, wire, hosts),
             false => super::join_and(control, joined, wire, hosts, |net| {
