@@ -456,16 +456,15 @@ def other_than_cubins(python: str, folder: Path) -> str:
 NUMBA = ("rma", "amo", "waits", "order", "collectives", "reductions")
 
 
-def numba_parts(n: int, python: str, kernels: str, few: bool, **more: str) -> list[Check]:
+def numba_parts(n: int, python: str, name: str, kernels: str, few: bool, limit: int, **more: str) -> list[Check]:
     """Every part of the functions, with kernels that a compiler makes, or has made."""
     command = [python, str(PYTEST.parent / "programs/numba_kernels.py"), *["few"] * few]
     env = {**python_env(), "NUMBA_KERNELS": kernels, **more}
-    name = Path(kernels).name.replace("-cuda", "")
     checks = []
     for part in NUMBA:
         for pes in sorted({1, 2, n}):
             says = f"^numba ok: {part}, PE "
-            check = Check(f"{name}: {part}, {pes} PEs", processes(pes, *command, part), says, pes, gpus=pes, env=env, limit=300)
+            check = Check(f"{name}: {part}, {pes} PEs", processes(pes, *command, part), says, pes, gpus=pes, env=env, limit=limit)
             checks.append(check)
     return checks
 
@@ -476,7 +475,7 @@ def numba(n: int, python: str) -> list[Check]:
     if missing:
         print(f"not run: kernels of Numba: {missing}")
         return []
-    checks = numba_parts(n, python, "numba-cuda", False, NUMBA_ENABLE_CUDASIM="0")
+    checks = numba_parts(n, python, "numba", "numba-cuda", False, 300, NUMBA_ENABLE_CUDASIM="0")
     pes = max(n, 2)
     for name in ("numba_ring", "numba_heat"):
         command = processes(pes, python, str(EXAMPLES / f"{name}.py"))
@@ -489,14 +488,15 @@ NUMBA_MLIR = DIST / "share/nvshmemrs/numba-mlir"
 
 
 def numba_mlir(n: int, python: str) -> list[Check]:
-    """The same kernels by numba-cuda-mlir: compiled here where that is installed, and else the bundle's cubins."""
-    if not lacks(python, "numba_cuda_mlir.cuda", "cupy"):
-        return numba_parts(n, python, "numba-cuda-mlir", True)
+    """The same kernels by numba-cuda-mlir: the bundle's cubins, or compiled here where they cannot be loaded."""
     missing = lacks(python, "cupy", "cuda.bindings.driver") or other_than_cubins(python, NUMBA_MLIR)
-    if missing:
-        print(f"not run: kernels of numba-cuda-mlir: {missing}")
-        return []
-    return numba_parts(n, python, str(NUMBA_MLIR), True)
+    if not missing:
+        return numba_parts(n, python, "numba-mlir cubins", str(NUMBA_MLIR), True, 300)
+    if not lacks(python, "numba_cuda_mlir.cuda", "cupy"):
+        print(f"kernels of numba-cuda-mlir are compiled here, which takes many minutes: {missing}")
+        return numba_parts(n, python, "numba-mlir", "numba-cuda-mlir", True, 1800)
+    print(f"not run: kernels of numba-cuda-mlir: {missing}")
+    return []
 
 
 # Parts of the functions that kernels call, small enough for compute-sanitizer. Only racecheck's is about shared memory.

@@ -44,14 +44,18 @@ fn lies(what: &str, bytes: usize) -> Output {
 /// Hosts with different libraries do not come together; every PE says what differs, and on which hosts.
 #[test]
 fn hosts_with_another_version_are_named() {
-    let beta = "PE 1 on host beta has 0.1.0 (layout ";
+    let has = |pe, host| {
+        format!(
+            "PE {pe} on host {host} has {} (layout ",
+            env!("CARGO_PKG_VERSION")
+        )
+    };
+    let (alpha, beta) = (has(0, "alpha"), has(1, "beta"));
+    let (alpha, beta) = (alpha.as_str(), beta.as_str());
     for (what, words) in [
         ("version", &["PE 0 on host alpha has 9.8.7 (layout "][..]),
-        ("layout", &["PE 0 on host alpha has 0.1.0 (layout "]),
-        (
-            "wire",
-            &["PE 0 on host alpha has 0.1.0 (layout ", ", wire 2)"],
-        ),
+        ("layout", &[alpha]),
+        ("wire", &[alpha, ", wire 2)"]),
     ] {
         let output = lies(what, 8);
         let says = |line: &&str| {
@@ -159,7 +163,7 @@ fn init_ends_where_a_process_never_starts_mpi() {
 
 /// Once all PEs have met in finalize, the end of one is no error of the others.
 #[test]
-fn a_pe_that_dies_after_all_have_finalized_holds_nobody_up() {
+fn the_end_of_a_pe_after_all_have_met_in_finalize_is_no_error() {
     let output = run(&mut ring("die 0", "60"), HANG);
     for pe in [0, 2] {
         output.assert_stdout(&format!("ring ok PE {pe} of 3 (C)"));

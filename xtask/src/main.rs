@@ -62,7 +62,7 @@ enum Command {
     /// Make Python's wheel for people without Rust, in `target/wheels`
     Wheel,
     /// Make `dist/`, which runs on GPU nodes without Rust
-    Bundle,
+    Bundle(bundle::Args),
     /// Hillslope diffusion over a real elevation model on four PEs
     Demo {
         /// The folder of the picture
@@ -129,7 +129,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Plugins => plugins::plugins(&tree)?,
         Command::Mpich => plugins::mpich(&tree)?,
         Command::Wheel => wheel::wheel(&tree)?,
-        Command::Bundle => bundle::bundle(&tree)?,
+        Command::Bundle(args) => bundle::bundle(&tree, &args)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),
         Command::Sanitize { sanitizer, quick } => {

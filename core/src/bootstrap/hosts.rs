@@ -9,7 +9,7 @@
 //! 3. Whether the PE has its place on its host, or why not.
 
 use super::unique_id::Key;
-use super::{check_job, roll_call, socket, stride};
+use super::{check_job, missing, socket, stride};
 use crate::debug::Level;
 use crate::job::hosts::Hosts;
 use crate::job::layout::HEAP_UNIT;
@@ -36,7 +36,7 @@ pub(super) const ONLY_MPI: &str =
 /// How often a PE that waits for MPI looks whether the program still wants to.
 const LOOK: Duration = Duration::from_millis(50);
 /// How much later than its own limit a step is given up that should have ended by itself.
-const GRACE: Duration = roll_call::TIME.saturating_mul(2);
+const GRACE: Duration = missing::TIME.saturating_mul(2);
 
 /// Who is to come, and who said so.
 pub(super) struct Called<'a> {
@@ -287,7 +287,7 @@ impl Step<'_> {
                 Ok(Ok((wire, each.collect())))
             }
             Ok(None) => {
-                let missing = roll_call::missing(&mut wire);
+                let missing = missing::find(&mut wire);
                 wire.close(Duration::ZERO);
                 Ok(Err(missing))
             }

@@ -154,7 +154,9 @@ impl Inner {
 
     /// Writes down which PE is gone, if that is asked for.
     pub(crate) fn tell_loss(&self) {
-        if let Ok((pe, how)) = self.lost() {
+        if let Ok((pe, how)) = self.lost()
+            && pe != self.my_pe
+        {
             self.debug.write(Level::Warn, self.my_pe, || {
                 let (pid, place) = (
                     pid_of(&self.control, pe),

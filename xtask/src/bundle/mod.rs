@@ -18,8 +18,16 @@ const MOST: u64 = 54 << 20;
 /// The machine that the ELF header of a kernel names.
 const EM_CUDA: u16 = 190;
 
+/// What is left out.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Leave out the kernels of numba-cuda-mlir, which take over 20 minutes to compile the first time
+    #[arg(long)]
+    without_numba_mlir: bool,
+}
+
 /// Makes `dist/`, in place of what is there.
-pub(crate) fn bundle(tree: &Tree) -> Result<()> {
+pub(crate) fn bundle(tree: &Tree, args: &Args) -> Result<()> {
     build_only(tree, &["--lib", "--bins", "--example=landscape"])?;
     images::images(tree)?;
 
@@ -31,7 +39,9 @@ pub(crate) fn bundle(tree: &Tree) -> Result<()> {
     wheel(tree, &made)?;
     content::texts(tree, &made)?;
     cute(tree, &made)?;
-    numba_mlir(tree, &made)?;
+    if !args.without_numba_mlir {
+        numba_mlir(tree, &made)?;
+    }
     c_programs(tree, &made)?;
     for file in files(&made)? {
         strip(&file)?;
@@ -102,6 +112,10 @@ fn numba_mlir(tree: &Tree, dist: &Path) -> Result<()> {
     let mut build = tree.command(tree.python());
     build.args(["-W", "ignore"]).arg(tree.root.join(program));
     build.arg(&kept).env("PYTHONPATH", dist.join("python"));
+    println!(
+        "kernels of numba-cuda-mlir: over 20 minutes the first time; they are kept in {}",
+        tree.short(&kept)
+    );
     run::run(&mut build)?;
     for file in files(&kept)? {
         let name = file.file_name().context("a file without a name")?;

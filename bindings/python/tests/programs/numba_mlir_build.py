@@ -2,8 +2,8 @@
 of elements: `numba_mlir_build.py FOLDER [--arch 90] [--only NAMES]`. `numba_cubins.py` launches them
 on machines that lack the compiler.
 
-A kernel takes up to minutes of processor time. So what is in FOLDER already stays if it was compiled from
-the same sources, by the same version.
+A kernel takes up to minutes of processor time, all of them over 20 minutes. So what is in FOLDER
+already stays if it was compiled from the same sources, by the same versions.
 """
 
 from __future__ import annotations
@@ -59,13 +59,28 @@ def wanted() -> Iterator[Tuple[Any, List[str]]]:
     yield k.store_buffering, ["int32[]", "int32[]", "int32[]", scalar, "bool"]
 
 
+# How the names of a kernel's files end.
+ENDS = (".json", ".cubin", ".ptx", ".half")
+COMPILERS = ("numba-cuda-mlir", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc", "nvidia-nvjitlink")
+
+
+def version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
 def sources(kernel: Any) -> str:
     """A hash of what a kernel is made of."""
-    version = metadata.version("numba-cuda-mlir")
-    made = hashlib.sha256((version + inspect.getsource(kernel.py_func)).encode())
+    made = hashlib.sha256(inspect.getsource(kernel.py_func).encode())
+    for package in COMPILERS:
+        made.update(f"{package} {version(package)}".encode())
     folder = Path(device.__file__).parent
-    parts = "_typed.py primitives.py _constants.py _dtypes.py numba_cuda_mlir/_backend.py".split()
-    for file in [*sorted((folder / "_kernels").glob("*.py")), *map(folder.joinpath, parts)]:
+    parts = "_typed.py primitives.py _constants.py _dtypes.py _module.py ../nvshmem_types.py"
+    files = [folder / part for part in [*parts.split(), "numba_cuda_mlir/_backend.py"]]
+    files += [*sorted((folder / "_kernels").glob("*.py")), Path(alone.__file__)]
+    for file in files:
         made.update(file.read_bytes())
     return made.hexdigest()[:16]
 
@@ -86,8 +101,16 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="kernels whose signatures begin so, with commas between them"
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compile nothing; say which kernels are of other sources",
+    )
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
+    others = [file for file in args.folder.iterdir() if file.suffix not in ENDS]
+    if others:
+        parser.error(f"{others[0]} is no file of kernels: give a folder of their own")
     listed: Dict[str, Any] = {}
     for kernel, kinds in wanted():
         name = " ".join([kernel.py_func.__name__, *kinds])
@@ -97,6 +120,10 @@ def main() -> None:
         made_of = sources(kernel)
         entry = args.folder / f"{stem}-{args.arch}.json"
         if not entry.is_file() or json.loads(entry.read_text())["of"] != made_of:
+            if args.check:
+                print(f"other sources: {name}")
+                continue
+            print(f"compiling: {name}", flush=True)
             start = time.process_time()
             cubin, ptx, symbol = alone.compiled(kernel, map(alone.named, kinds), args.arch)
             (args.folder / f"{stem}-{args.arch}.cubin").write_bytes(cubin)
@@ -106,14 +133,19 @@ def main() -> None:
                 "kernel": symbol,
                 "arch": f"sm_{args.arch}",
             }
-            entry.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": made_of}))
+            # Whole or not at all, also if this is interrupted.
+            half = entry.with_suffix(".half")
+            half.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": made_of}))
+            half.replace(entry)
             print(f"compiled: {name}, {time.process_time() - start:.1f} s", flush=True)
         listed[name] = json.loads(entry.read_text())
+    if args.check:
+        return
     if not args.only:
         kept = {Path(entry["file"]).stem for entry in listed.values()}
-        for file in args.folder.iterdir():
-            if file.stem not in kept:
-                file.unlink()
+        for old in args.folder.glob(f"*-{args.arch}.json"):
+            for end in ENDS if old.stem not in kept else ():
+                old.with_suffix(end).unlink(missing_ok=True)
     (args.folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
     print(f"{len(listed)} kernels of numba-cuda-mlir in {args.folder}")
 

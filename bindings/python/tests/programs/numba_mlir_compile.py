@@ -1,8 +1,7 @@
-"""Compiles functions for kernels with numba-cuda-mlir, without a GPU: `numba_mlir_compile.py`.
-
-A few of each kind for one architecture. `numba_mlir_compile.py 80,90,100 NAME..` compiles these
-functions for these, and every one if none is named, which takes an hour of processor time. Prints a
-line for each; what does not compile ends the program.
+"""Compiles functions for kernels with numba-cuda-mlir, without a GPU:
+`numba_mlir_compile.py 80,90,100 NAME..`, for these architectures (90). If no function is named, it
+compiles every one, which takes an hour of processor time. Prints a line for each; what does not
+compile ends the program.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from numba_mlir_alone import compiled, named
 import nvshmemrs.core.device.numba_cuda_mlir as shmem
 from nvshmemrs.core.device import _module
 
-FEW = "p put_signal_block atomic_fetch_add signal_wait barrier_all get_peer_array".split()
 ARGUMENTS = {
     "d": "int32[]",
     "s": "int32[]",
@@ -49,7 +47,7 @@ def compile(name: str, archs: Any) -> None:
 def main() -> None:
     names = [name for name in shmem.__all__ if name not in ("SmemAmount", "get_multicast_array")]
     given = sys.argv[1].split(",") if len(sys.argv) > 1 else ["90"]
-    for name in (sys.argv[2:] or names) if len(sys.argv) > 1 else FEW:
+    for name in sys.argv[2:] or names:
         compile(name, [int(arch) for arch in given])
     print(f"numba-cuda-mlir ok: {len(names)} functions are there", flush=True)
 

@@ -31,9 +31,9 @@ use std::time::Duration;
 
 /// Teams in one letter.
 const TEAMS: usize = 64;
-/// How much earlier other hosts hear of a death than the PEs of this one. A launcher ends all PEs soon after the first has gone on; so that
-/// more of them learn why, they go on at about the same time.
-const HEAD_START: Duration = Duration::from_millis(1);
+/// How much earlier other hosts hear of a death than the PEs of this one, so that calls return on all hosts at about the same time. mpirun
+/// ends all PEs soon after the first has ended, and those that are in a call then do not say why.
+const EARLIER: Duration = Duration::from_millis(1);
 
 /// What brings letters to PEs of other hosts.
 pub(crate) trait Courier: Send + Sync {
@@ -205,7 +205,7 @@ impl Far {
     pub(crate) fn gone(&self, control: &Control, pe: Pe, state: State) {
         self.pass_on(control, pe, state);
         self.courier.see_off();
-        std::thread::sleep(HEAD_START);
+        std::thread::sleep(EARLIER);
     }
 
     /// Tells that a PE is gone.

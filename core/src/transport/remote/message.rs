@@ -50,6 +50,9 @@ const KINDS: [(Kind, usize); 11] = [
     (Kind::Refused, 0),
 ];
 
+/// What PEs that have given up in init begin a message with, which is no record.
+pub(crate) const GAVE_UP: [u8; 8] = *b"nvshmRoC";
+
 /// The most words that a kind has.
 pub(super) const MOST: usize = 5;
 

@@ -51,6 +51,7 @@ use crate::strides::Transfer;
 use crate::{Error, Pe, Result};
 use desk::Form;
 use device::DeviceTransport;
+pub(crate) use message::GAVE_UP;
 use message::{Kind, nothing, of_atomic};
 use net::Net;
 pub use plugin::Communicator;

@@ -166,6 +166,7 @@ impl Net {
                 self.flush(&mut engine);
                 left = Some(recall(&mut engine, &numbers));
             }
+            self.kick_rest();
             if left.as_ref().is_some_and(Vec::is_empty) {
                 break;
             }

@@ -89,7 +89,7 @@ struct Taking {
     lost: Vec<Pe>,
 }
 
-/// What every look writes, apart from what calls to PEs of this host read.
+/// What every look writes. It has cache lines of its own, so that calls to PEs of this host need not wait for what they read beside it.
 #[repr(align(128))]
 struct Apart<T>(T);
 
@@ -382,6 +382,7 @@ impl Net {
             let left = self.try_engine().is_some_and(|engine| {
                 engine.closed || (engine.wire.in_flight() == 0 && self.pending.is_empty())
             });
+            self.kick_rest();
             if left || now_ns() > until {
                 return;
             }

@@ -112,8 +112,8 @@ impl Pending {
         self.words.load(Acquire) == 0
     }
 
-    /// As [`is_empty`](Pending::is_empty), for who has just let the engine go. Who was added before this, and found the engine taken, is
-    /// seen here: these writes of one word have an order. Who was added after it finds the engine free.
+    /// As [`is_empty`](Pending::is_empty), for a thread that has just let the engine go. If another thread has added a PE before this, it is
+    /// seen here, because these writes of one word have an order. A thread that adds a PE after this finds the engine free.
     fn is_still_empty(&self) -> bool {
         self.words.fetch_or(0, AcqRel) == 0
     }
@@ -153,7 +153,7 @@ impl Net {
     }
 
     /// As [`post`](Net::post). `asks`: if quiet has followed a single record before, the PE is asked with this one to say when it has done
-    /// it. Then something begins.
+    /// it. `post`: a large body that begins once the message has left.
     pub(in crate::transport::remote) fn post_with(
         &self,
         pe: Pe,
@@ -310,5 +310,41 @@ impl Net {
         }
         engine.leaving.clear();
         engine.leaving.shrink_to(LONG / 8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_are_added_come_out_once() {
+        for n_pes in [1, 64, 65, 5000] {
+            let pending = Pending::new(n_pes);
+            // With 5000, the words of 3 and 4099 share a bit.
+            let some = [0, 3, 63, 64, 4099, 4999].into_iter();
+            let some: Vec<Pe> = some.filter(|&pe| (pe as usize) < n_pes).collect();
+            for &pe in some.iter().chain(&some) {
+                pending.add(pe);
+            }
+            assert!(!pending.is_empty() && !pending.is_still_empty());
+            let mut taken = Vec::new();
+            pending.take(|pe| taken.push(pe));
+            taken.sort_unstable();
+            assert_eq!(taken, some);
+            assert!(pending.is_empty() && pending.is_still_empty());
+            pending.take(|pe| panic!("{pe} again"));
+        }
+    }
+
+    #[test]
+    fn a_set_has_what_was_added_and_not_removed() {
+        let set = PeSet::new(130);
+        for pe in [0, 63, 64, 129] {
+            set.add(pe);
+        }
+        set.remove(64);
+        set.remove(1);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 129]);
     }
 }

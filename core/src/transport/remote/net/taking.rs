@@ -13,6 +13,8 @@ impl Net {
         let known = (0..self.hosts.n_pes()).contains(&from) && from != self.me;
         let words = bytemuck::try_cast_slice::<u8, u64>(bytes);
         match words {
+            // This PE was late, and has come so far all the same.
+            _ if known && bytes.starts_with(&message::GAVE_UP) => state.lost.push(from),
             Ok(words) if known => self.take(state, from, words),
             _ if known => self.refuse(from),
             _ => self.keep(Error::Internal(format!(

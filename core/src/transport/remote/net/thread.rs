@@ -1,6 +1,6 @@
 //! The thread that makes progress whatever the program does, and the end of the way to other hosts.
 
-use super::{CLOSE, HOT_LARGE_NS, HOT_NS, LAST_LOOK, LOOK, Net};
+use super::{CLOSE, HOT_LARGE_NS, HOT_NS, LAST_LOOK, LEAVE, LOOK, Net};
 use crate::clock::now_ns;
 use crate::job::state::State;
 use crate::job::{cores, far, fork, liveness, signals};
@@ -55,7 +55,7 @@ impl Net {
             let lends = self.lends.load(Relaxed);
             let hot = if lends { HOT_LARGE_NS } else { HOT_NS };
             if self.drive() {
-                (last, nap) = (now, Duration::ZERO);
+                (last, nap) = (now_ns(), Duration::ZERO);
             } else if now.saturating_sub(last) >= hot {
                 nap = (nap * 2).clamp(Duration::from_micros(20), LAST_LOOK);
                 std::thread::park_timeout(nap);
@@ -93,10 +93,13 @@ impl Net {
             let state = far::state(self.control.pe(*pe));
             !matches!(state, State::Active | State::Finalizing)
         };
+        // If some have not come to finalize, it was ended early, and nobody is waited for long.
+        let all_come = || liveness::all_are(&self.control, State::Finalizing).is_ok();
+        let limit = if all_come() { 2 * CLOSE } else { LEAVE };
         let since = now_ns();
         while finalized
             && !self.hosts.near().iter().all(ends)
-            && now_ns() - since < 2 * CLOSE.as_nanos() as u64
+            && now_ns() - since < limit.as_nanos() as u64
         {
             self.drive();
             std::thread::sleep(Duration::from_micros(200));
@@ -117,8 +120,7 @@ impl Net {
             self.flush(&mut engine);
             engine.closed = true;
             // A PE that is gone, or has not come to finalize, does not close its end.
-            let all = self.control.header().gone.load(Acquire) == 0
-                && liveness::all_are(&self.control, State::Finalizing).is_ok();
+            let all = self.control.header().gone.load(Acquire) == 0 && all_come();
             engine.wire.close(match finalized && all {
                 true => CLOSE,
                 false => Duration::ZERO,

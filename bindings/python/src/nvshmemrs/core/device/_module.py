@@ -25,8 +25,8 @@ def _good(found: Any) -> Any:
     status, *rest = found
     if status != driver.CUresult.CUDA_SUCCESS:
         raise NotSupportedError(
-            f"the kernel's module has no memory for the state: {status.name}; do not link code for "
-            "link-time optimization to kernels that communicate"
+            f"the state cannot be written before a launch: the driver says {status.name}; an earlier "
+            "kernel may have failed, or the launch is in a capture of a stream"
         )
     return rest[0] if len(rest) == 1 else rest
 
@@ -41,7 +41,13 @@ def fill(library: Any) -> int:
             f"the symmetric heap is on {where}, and the kernel is launched on GPU {device}: "
             "init(device=...) and cuda.select_device choose them"
         )
-    memory, size = _good(driver.cuLibraryGetGlobal(library, SYMBOL.encode()))
+    found = driver.cuLibraryGetGlobal(library, SYMBOL.encode())
+    if found[0] == driver.CUresult.CUDA_ERROR_NOT_FOUND:
+        raise NotSupportedError(
+            "the kernel's module has no memory for the state: do not link code for link-time "
+            "optimization to kernels that communicate"
+        )
+    memory, size = _good(found)
     text = ctypes.create_string_buffer(words, size)
     _good(driver.cuMemcpyHtoD(memory, ctypes.addressof(text), size))
     return job.runtime
