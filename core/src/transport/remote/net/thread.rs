@@ -3,7 +3,7 @@
 use super::{CLOSE, HOT_LARGE_NS, HOT_NS, LAST_LOOK, LEAVE, LOOK, Net};
 use crate::clock::now_ns;
 use crate::job::state::State;
-use crate::job::{cores, far, fork, liveness, signals};
+use crate::job::{cores, far, fork, signals};
 use crate::lock::lock;
 use crate::transport::remote::pulse::Pulse;
 use crate::{Error, Pe, Result};
@@ -93,9 +93,9 @@ impl Net {
             let state = far::state(self.control.pe(*pe));
             !matches!(state, State::Active | State::Finalizing)
         };
-        // If some have not come to finalize, it was ended early, and nobody is waited for long.
-        let all_come = || liveness::all_are(&self.control, State::Finalizing).is_ok();
-        let limit = if all_come() { 2 * CLOSE } else { LEAVE };
+        // If not all have met in finalize, it was ended early, and nobody is waited for long.
+        let met = self.far.has_met();
+        let limit = if met { 2 * CLOSE } else { LEAVE };
         let since = now_ns();
         while finalized
             && !self.hosts.near().iter().all(ends)
@@ -120,7 +120,7 @@ impl Net {
             self.flush(&mut engine);
             engine.closed = true;
             // A PE that is gone, or has not come to finalize, does not close its end.
-            let all = self.control.header().gone.load(Acquire) == 0 && all_come();
+            let all = self.control.header().gone.load(Acquire) == 0 && met;
             engine.wire.close(match finalized && all {
                 true => CLOSE,
                 false => Duration::ZERO,
