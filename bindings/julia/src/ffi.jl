@@ -2560,7 +2560,8 @@ const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
 
 Says that this PE no longer uses an allocation. The next collective allocation frees what
 all PEs have released. Finalizers and garbage collectors call this instead of
-`nvshmemrs_free`. NULL does nothing.
+`nvshmemrs_free`. NULL does nothing. On several hosts, a barrier or quiet of this PE
+completes it, and allocations after that free it.
 
 Local; never waits.
 

@@ -126,7 +126,7 @@ impl Runtime {
     /// Records that this PE no longer uses an allocation; the next collective allocation frees what all PEs have released.
     /// 0 (NULL) does nothing.
     ///
-    /// Local; never waits.
+    /// Local; never waits. On several hosts, a barrier or quiet of this PE completes it, and allocations after that free it.
     pub fn release(&self, address: u64) -> Result<()> {
         self.inner.ready()?;
         match address {

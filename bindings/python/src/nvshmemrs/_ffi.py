@@ -2038,7 +2038,8 @@ _FUNCTIONS = (
 
     Says that this PE no longer uses an allocation. The next collective allocation frees what all
     PEs have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL
-    does nothing.
+    does nothing. On several hosts, a barrier or quiet of this PE completes it, and allocations
+    after that free it.
 
     Local; never waits.
 

@@ -40,6 +40,9 @@ pub(crate) trait Courier: Send + Sync {
     /// Brings a letter to a PE, after those that it was given for that PE before. Never waits.
     fn carry(&self, to: Pe, letter: &[u64]);
 
+    /// As [`carry`](Courier::carry); quiet waits until it has been opened.
+    fn carry_for_quiet(&self, to: Pe, letter: &[u64]);
+
     /// Waits, in an operation, until all letters that it was given have been opened.
     fn settle(&self, operation: Operation) -> Result<()>;
 
@@ -236,11 +239,14 @@ impl Far {
         far
     }
 
-    /// Tells the host of PE 0, where releases are counted, that this PE has released an allocation; false if it is this host.
+    /// Tells the host of PE 0, where releases are counted, that this PE has released an allocation; false if it is this host. Quiet waits
+    /// until it is counted, so a barrier orders it before allocations that come later.
     pub(crate) fn release(&self, id: u32) -> bool {
         let far = !self.hosts.is_near(0);
         if far {
-            self.send(self.hosts.of(0), &[Kind::Release as u64, u64::from(id)]);
+            let receiver = self.hosts.receiver(self.hosts.of(0));
+            let letter = [Kind::Release as u64, u64::from(id)];
+            self.courier.carry_for_quiet(receiver, &letter);
         }
         far
     }

@@ -6,7 +6,7 @@ use crate::job::far::{self, Courier, Far};
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::transport::remote::message;
-use crate::{Error, InitAttr, MemoryKind, Op, Pe, Result, Runtime, SymArray, Team};
+use crate::{Error, InitAttr, MemoryKind, Op, Pe, Result, Runtime, SymArray, Team, deadline};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -261,6 +261,7 @@ struct Nobody;
 
 impl Courier for Nobody {
     fn carry(&self, _: Pe, _: &[u64]) {}
+    fn carry_for_quiet(&self, _: Pe, _: &[u64]) {}
     fn settle(&self, _: Operation) -> crate::Result<()> {
         Ok(())
     }
@@ -372,4 +373,30 @@ fn records_of_any_bytes_are_read_within_their_bounds() {
         }
     }
     assert!(read > 1000, "{read}");
+}
+
+/// Of two PEs on its host the other one has not come to finalize, nor has that of the other host.
+#[test]
+fn finalize_that_ends_early_waits_for_nobody() {
+    let pretended = Pretended::on(vec![0, 0, 1], false);
+    let (hub, together) = (pretended.hub.clone(), Together::new(3));
+    run(pretended, &InitAttr::default(), |rt| {
+        together.wait();
+        if rt.my_pe() == 0 {
+            let since = Instant::now();
+            let result = deadline(Duration::from_millis(100), || rt.finalize());
+            let error = result.expect_err("nobody else comes");
+            assert!(matches!(error, Error::Timeout { .. }), "{error}");
+            // PEs that have met in finalize wait for each other for 10 s and more.
+            assert!(
+                since.elapsed() < Duration::from_secs(8),
+                "{:?}",
+                since.elapsed()
+            );
+            let closed = hub.faults.closed.lock().unwrap().clone();
+            assert_eq!(closed, [(0, Duration::ZERO)]);
+        }
+        together.wait();
+        Ok(())
+    });
 }

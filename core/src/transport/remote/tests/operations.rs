@@ -201,6 +201,25 @@ fn heaps_stay_alike_after_an_allocation_that_failed() {
     );
 }
 
+/// PE 2 does not speak with the host of PE 0 in the barrier, so its letter must have been opened before that.
+#[test]
+fn a_barrier_orders_releases_before_allocations() {
+    for hosts in [vec![0, 1, 1], vec![1, 0, 0], vec![0, 1, 2, 1]] {
+        run(Pretended::on(hosts, true), &InitAttr::default(), |rt| {
+            let ask = || rt.malloc(Ok(Request::bytes(64)));
+            for round in 0..100 {
+                let released = ask()?.unwrap();
+                rt.release(released)?;
+                rt.barrier_all()?;
+                let next = ask()?.unwrap();
+                assert_eq!(rt.heap_stats().allocations, 1, "round {round}");
+                rt.free(next)?;
+            }
+            rt.finalize()
+        });
+    }
+}
+
 /// A PE that finalizes while others wait for it elsewhere is an error there, also if nobody else has come to finalize.
 #[test]
 fn a_pe_that_finalizes_early_is_named_on_other_hosts() {
