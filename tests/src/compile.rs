@@ -36,6 +36,19 @@ pub fn compile_c_text(name: &str, text: &str) -> PathBuf {
     compile_c(&source)
 }
 
+/// Compiles a shared library in C, which is linked with nothing of ours, under the name of its source.
+#[track_caller]
+pub fn compile_shared(source: &Path) -> PathBuf {
+    let folder = scratch();
+    let made = folder.path().join("shared.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
+    run(compiler.arg(&made).arg(source), SLOW).assert_success();
+    let kept = programs().join(format!("{}.so", default_name(source)));
+    fs::rename(made, &kept).expect("cannot move what was compiled");
+    kept
+}
+
 /// Compiles a C++17 program; warnings are errors.
 #[track_caller]
 pub fn compile_cxx(source: &Path) -> PathBuf {

@@ -15,7 +15,9 @@ pub mod process;
 pub mod promise;
 pub mod rendezvous;
 
-pub use compile::{compile_c, compile_c_text, compile_cxx, compile_fortran, compile_mpi};
+pub use compile::{
+    compile_c, compile_c_text, compile_cxx, compile_fortran, compile_mpi, compile_shared,
+};
 pub use held::Held;
 pub use left_out::left_out;
 pub use leftovers::Leftovers;

@@ -2,10 +2,11 @@
 
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{
-    HANG, INTERPRETER, Output, compile_c, compile_cxx, compile_fortran, compile_mpi, interpreter,
-    launcher, left_out, library, program, run, spawn, workspace,
+    HANG, INTERPRETER, Output, compile_c, compile_cxx, compile_fortran, compile_mpi,
+    compile_shared, interpreter, launcher, left_out, library, program, run, spawn, workspace,
 };
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -324,12 +325,7 @@ fn a_pe_that_cannot_begin_is_named_on_the_others() {
 /// A plugin that is not there, is none, or is of another version.
 #[test]
 fn plugins_that_do_not_fit_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let other = folder.path().join("other.so");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
-    compiler.arg(&other).arg(program("wire.c"));
-    run(&mut compiler, HANG).assert_success();
+    let other = compile_shared(&program("wire.c"));
     for (plugin, words) in [
         (
             "/nowhere/plugin.so".into(),
@@ -358,10 +354,7 @@ fn plugins_that_do_not_fit_are_named() {
 fn a_program_of_another_mpi_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let other = folder.path().join("libmpich.so.12");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
-    compiler.arg(&other).arg(program("other_mpi.c"));
-    run(&mut compiler, HANG).assert_success();
+    fs::copy(compile_shared(&program("other_mpi.c")), &other).expect("a copy of a library");
     let other = other.to_str().expect("a path in UTF-8");
     let env = [("LD_PRELOAD", other)];
     let hosts = ["a", "b"].map(|name| Host {

@@ -2,26 +2,17 @@
 //! hosts; a plugin between the library and the real one (`programs/liar.c`) does on one PE what no correct PE does.
 
 use nvshmemrs_tests::hosts::{Host, host, mpirun, plugin};
-use nvshmemrs_tests::{HANG, Output, compile_c, program, run, spawn, workspace};
+use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, program, run, spawn, workspace};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::thread;
 
 /// The plugin that lies.
 fn liar() -> &'static str {
-    static LIAR: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = LIAR.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("liar.so");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
-        compiler.arg(&path).arg(program("liar.c"));
-        run(&mut compiler, HANG).assert_success();
-        (folder, path)
-    });
-    path.to_str().expect("a path in UTF-8")
+    static LIAR: LazyLock<PathBuf> = LazyLock::new(|| compile_shared(&program("liar.c")));
+    LIAR.to_str().expect("a path in UTF-8")
 }
 
 /// Runs `programs/lies.c` with two PEs: PE 0 on host alpha, which lies, and PE 1 on host beta.

@@ -20,8 +20,8 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
     there[me as usize] = true;
     let until = Instant::now() + TIME;
     let mut next = Instant::now();
-    let mut times = 0;
-    while Instant::now() < until {
+    let (mut times, mut works) = (0, true);
+    while works && Instant::now() < until {
         if Instant::now() >= next {
             next += EVERY;
             // A message begins with this; a bit for each PE follows.
@@ -33,16 +33,14 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
             times += 1;
         }
         let mut found = true;
-        while std::mem::take(&mut found) {
+        while works && std::mem::take(&mut found) {
             let heard = wire.poll(&mut |event| {
                 found = true;
                 if let Event::Message(from, bytes) = event {
                     hear(&mut there, from, bytes);
                 }
             });
-            if heard.is_err() {
-                break;
-            }
+            works = heard.is_ok();
         }
         std::thread::sleep(PAUSE);
     }

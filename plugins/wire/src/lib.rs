@@ -207,8 +207,7 @@ pub struct Wire {
     pub cancel: unsafe extern "C" fn(ctx: *mut c_void, token: u64) -> i32,
 
     /// Makes progress, and writes up to `room` events to `events` and their number to `found`. Returns at once if there are none. If it has
-    /// found one, there may be more.
-    /// Events that came before an error are written with it.
+    /// found one, there may be more. Events that came before an error are written with it.
     pub poll: unsafe extern "C" fn(
         ctx: *mut c_void,
         events: *mut Event,

@@ -17,7 +17,8 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 from cuda.bindings import driver
 
-from nvshmemrs.core.device._module import SYMBOL, fill
+from nvshmemrs.core.device._module import fill
+from nvshmemrs.core.device._symbol import SYMBOL
 
 
 def done(found: Any) -> Any:

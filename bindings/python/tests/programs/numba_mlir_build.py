@@ -77,7 +77,7 @@ def sources(kernel: Any) -> str:
     for package in COMPILERS:
         made.update(f"{package} {version(package)}".encode())
     folder = Path(device.__file__).parent
-    parts = "_typed.py primitives.py _constants.py _dtypes.py _module.py ../nvshmem_types.py"
+    parts = "_typed.py primitives.py _constants.py _dtypes.py _symbol.py ../nvshmem_types.py"
     files = [folder / part for part in [*parts.split(), "numba_cuda_mlir/_backend.py"]]
     files += [*sorted((folder / "_kernels").glob("*.py")), Path(alone.__file__)]
     for file in files:

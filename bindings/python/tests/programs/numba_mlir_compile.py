@@ -19,7 +19,7 @@ from numba_cuda_mlir import cuda
 from numba_mlir_alone import compiled, named
 
 import nvshmemrs.core.device.numba_cuda_mlir as shmem
-from nvshmemrs.core.device import _module
+from nvshmemrs.core.device._symbol import SYMBOL
 
 ARGUMENTS = {
     "d": "int32[]",
@@ -40,7 +40,7 @@ def compile(name: str, archs: Any) -> None:
     for arch in archs:
         _, ptx, _ = compiled(cuda.jit(made["kernel"]), map(named, ARGUMENTS.values()), arch)
         refers = not name.startswith(("fence", "quiet", "flush", "ask_", "give_", "release_"))
-        assert (_module.SYMBOL in ptx) == refers, name
+        assert (SYMBOL in ptx) == refers, name
     print(f"compiled: {name}, {time.monotonic() - start:.1f} s", flush=True)
 
 

@@ -15,9 +15,7 @@ from cuda.bindings import driver
 from .._job import job
 from ..nvshmem_types import NotSupportedError
 from . import fitting, state
-
-SYMBOL = "nvshmemrs_device_state"
-"""The 64 bytes of the state in a module."""
+from ._symbol import SYMBOL, expect_heap_on, no_memory
 
 
 def _good(found: Any) -> Any:
@@ -34,19 +32,10 @@ def _good(found: Any) -> Any:
 def fill(library: Any) -> int:
     """Writes the state of the calling thread's job to a loaded module; returns the job."""
     words = bytes(fitting(state(), "a kernel"))
-    device = int(_good(driver.cuCtxGetDevice()))
-    if job.device != device:
-        where = "host memory" if job.device < 0 else f"GPU {job.device}"
-        raise NotSupportedError(
-            f"the symmetric heap is on {where}, and the kernel is launched on GPU {device}: "
-            "init(device=...) and cuda.select_device choose them"
-        )
+    expect_heap_on(int(_good(driver.cuCtxGetDevice())))
     found = driver.cuLibraryGetGlobal(library, SYMBOL.encode())
     if found[0] == driver.CUresult.CUDA_ERROR_NOT_FOUND:
-        raise NotSupportedError(
-            "the kernel's module has no memory for the state: do not link code for link-time "
-            "optimization to kernels that communicate"
-        )
+        raise no_memory()
     memory, size = _good(found)
     text = ctypes.create_string_buffer(words, size)
     _good(driver.cuMemcpyHtoD(memory, ctypes.addressof(text), size))

@@ -13,11 +13,9 @@ from numba.cuda import types
 from numba.cuda.core.errors import TypingError
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
+from .._symbol import SYMBOL
 from .._typed import Elements, Frontend, checks, functions, primitives, threads
 from ..primitives import Primitive
-
-SYMBOL = "nvshmemrs_device_state"
-"""The 64 bytes of the state in memory of a kernel's module, which `_launch` fills in."""
 
 _I64 = ir.IntType(64)
 _REGISTERS = {

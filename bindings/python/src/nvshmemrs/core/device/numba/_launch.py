@@ -19,7 +19,7 @@ from numba.cuda.cudadrv import driver
 from ..._job import job, live
 from ...nvshmem_types import NotSupportedError
 from .. import fitting, state
-from ._compiled import SYMBOL
+from .._symbol import SYMBOL, expect_heap_on, no_memory
 
 _get_cufunc = CUDACodeLibrary.get_cufunc
 
@@ -50,20 +50,11 @@ def get_cufunc(library: Any) -> Any:
                 "that are threads use a GPU each, or kernels of their own"
             )
         words = fitting(state(), "a kernel")
-        device = function.module.context.device.id
-        if job.device != device:
-            where = "host memory" if job.device < 0 else f"GPU {job.device}"
-            raise NotSupportedError(
-                f"the symmetric heap is on {where}, and the kernel is launched on GPU {device}: "
-                "init(device=...) and cuda.select_device choose them"
-            )
+        expect_heap_on(function.module.context.device.id)
         try:
             memory, size = module.get_global_symbol(SYMBOL)
         except driver.CudaAPIError as error:
-            raise NotSupportedError(
-                "the kernel's module has no memory for the state: do not link code for link-time "
-                "optimization to kernels that communicate"
-            ) from error
+            raise no_memory() from error
         text = ctypes.create_string_buffer(bytes(words), size)
         driver.host_to_device(memory, ctypes.addressof(text), size)
         module._nvshmemrs = runtime

@@ -20,7 +20,7 @@ from numba_cuda_mlir.numba_cuda import types
 from numba_cuda_mlir.numba_cuda.core.errors import TypingError
 
 from .._constants import *  # noqa: F403
-from .._module import SYMBOL
+from .._symbol import SYMBOL
 from .._typed import Elements, Frontend, checks, functions, primitives, threads
 from ..primitives import Primitive
 

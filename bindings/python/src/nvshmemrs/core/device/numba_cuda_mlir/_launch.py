@@ -17,7 +17,8 @@ from numba_cuda_mlir.descriptor import MLIRDispatcher, _ArgMarshaller
 from ..._job import job, live
 from ...nvshmem_types import NotSupportedError
 from .. import state
-from .._module import SYMBOL, fill
+from .._module import fill
+from .._symbol import SYMBOL
 
 _compile_impl = MLIRDispatcher._compile_impl
 _launch = _ArgMarshaller._launch
