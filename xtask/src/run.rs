@@ -37,8 +37,13 @@ pub(crate) fn end_children_on_signals() -> Result<()> {
 
 /// Runs `command` with its output on ours; fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
+    run_within(command, LIMIT)
+}
+
+/// As [`run`], for at most `limit`.
+pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     let mut child = spawn(command.stdin(Stdio::null()).process_group(0))?;
-    let status = wait(command, &mut child, LIMIT)?;
+    let status = wait(command, &mut child, limit)?;
     if !status.success() {
         bail!("{} failed with {status}", line(command));
     }

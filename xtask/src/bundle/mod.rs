@@ -8,9 +8,15 @@ use crate::tree::Tree;
 use crate::{build_only, images, run, wheel};
 use anyhow::{Context, Result, ensure};
 use std::fs;
+use std::num::NonZero;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// How long the compiler of numba-cuda-mlir may take.
+const COMPILING: Duration = Duration::from_secs(3600);
 
 /// What a bundle may weigh, in bytes: some nodes are fed through a narrow pipe.
 const MOST: u64 = 54 << 20;
@@ -21,7 +27,7 @@ const EM_CUDA: u16 = 190;
 /// What is left out.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Leave out the kernels of numba-cuda-mlir, which take over 20 minutes to compile the first time
+    /// Leave out the kernels of numba-cuda-mlir, which take over 20 minutes of processor time to compile at first
     #[arg(long)]
     without_numba_mlir: bool,
 }
@@ -112,11 +118,13 @@ fn numba_mlir(tree: &Tree, dist: &Path) -> Result<()> {
     let mut build = tree.command(tree.python());
     build.args(["-W", "ignore"]).arg(tree.root.join(program));
     build.arg(&kept).env("PYTHONPATH", dist.join("python"));
+    let jobs = thread::available_parallelism().map_or(1, NonZero::get);
+    build.args(["--jobs", &jobs.to_string()]);
     println!(
-        "kernels of numba-cuda-mlir: over 20 minutes the first time; they are kept in {}",
+        "kernels of numba-cuda-mlir: over 20 minutes of processor time at first; they are kept in {}",
         tree.short(&kept)
     );
-    run::run(&mut build)?;
+    run::run_within(&mut build, COMPILING)?;
     for file in files(&kept)? {
         let name = file.file_name().context("a file without a name")?;
         // The text of a kernel is for tests here.

@@ -1,5 +1,5 @@
 """Compiles the kernels of `numba_kernels.py` with numba-cuda-mlir to cubins, without a GPU, for few types
-of elements: `numba_mlir_build.py FOLDER [--arch 90] [--only NAMES]`. `numba_cubins.py` launches them
+of elements: `numba_mlir_build.py FOLDER [--arch 90] [--only NAMES] [--jobs N]`. `numba_cubins.py` launches them
 on machines that lack the compiler.
 
 A kernel takes up to minutes of processor time, all of them over 20 minutes. So what is in FOLDER
@@ -16,6 +16,7 @@ import os
 import re
 import sys
 import time
+from concurrent import futures
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
@@ -94,6 +95,22 @@ def sizes(ptx: str, kernel: str) -> List[int]:
     return [int(bits) // 8 for bits in kinds]
 
 
+def make(name: str, entry: Path, arch: int) -> None:
+    """Compiles a kernel, and writes its files."""
+    kernel = getattr(k, name.split()[0])
+    print(f"compiling: {name}", flush=True)
+    start = time.process_time()
+    cubin, ptx, symbol = alone.compiled(kernel, map(alone.named, name.split()[1:]), arch)
+    entry.with_suffix(".cubin").write_bytes(cubin)
+    entry.with_suffix(".ptx").write_text(ptx)
+    text = {"file": entry.with_suffix(".cubin").name, "kernel": symbol, "arch": f"sm_{arch}"}
+    # Whole or not at all, also if this is interrupted.
+    half = entry.with_suffix(".half")
+    half.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": sources(kernel)}))
+    half.replace(entry)
+    print(f"compiled: {name}, {time.process_time() - start:.1f} s", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -101,6 +118,7 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="kernels whose signatures begin so, with commas between them"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile (1)")
     parser.add_argument(
         "--check",
         action="store_true",
@@ -111,36 +129,25 @@ def main() -> None:
     others = [file for file in args.folder.iterdir() if file.suffix not in ENDS]
     if others:
         parser.error(f"{others[0]} is no file of kernels: give a folder of their own")
-    listed: Dict[str, Any] = {}
+    entries: Dict[str, Path] = {}
+    missing: List[str] = []
     for kernel, kinds in wanted():
         name = " ".join([kernel.py_func.__name__, *kinds])
         if not name.startswith(tuple(args.only.split(","))):
             continue
         stem = re.sub(r"\W+", "-", name.replace("[]", "s"))
-        made_of = sources(kernel)
-        entry = args.folder / f"{stem}-{args.arch}.json"
-        if not entry.is_file() or json.loads(entry.read_text())["of"] != made_of:
-            if args.check:
-                print(f"other sources: {name}")
-                continue
-            print(f"compiling: {name}", flush=True)
-            start = time.process_time()
-            cubin, ptx, symbol = alone.compiled(kernel, map(alone.named, kinds), args.arch)
-            (args.folder / f"{stem}-{args.arch}.cubin").write_bytes(cubin)
-            (args.folder / f"{stem}-{args.arch}.ptx").write_text(ptx)
-            text = {
-                "file": f"{stem}-{args.arch}.cubin",
-                "kernel": symbol,
-                "arch": f"sm_{args.arch}",
-            }
-            # Whole or not at all, also if this is interrupted.
-            half = entry.with_suffix(".half")
-            half.write_text(json.dumps({**text, "sizes": sizes(ptx, symbol), "of": made_of}))
-            half.replace(entry)
-            print(f"compiled: {name}, {time.process_time() - start:.1f} s", flush=True)
-        listed[name] = json.loads(entry.read_text())
+        entries[name] = args.folder / f"{stem}-{args.arch}.json"
+        kept = json.loads(entries[name].read_text()) if entries[name].is_file() else {}
+        if kept.get("of") != sources(kernel):
+            missing.append(name)
     if args.check:
+        print("".join(f"other sources: {name}\n" for name in missing), end="")
         return
+    with futures.ProcessPoolExecutor(args.jobs) as processes:
+        places = [entries[name] for name in missing]
+        for _ in processes.map(make, missing, places, [args.arch] * len(missing)):
+            pass
+    listed = {name: json.loads(entry.read_text()) for name, entry in entries.items()}
     if not args.only:
         kept = {Path(entry["file"]).stem for entry in listed.values()}
         for old in args.folder.glob(f"*-{args.arch}.json"):
