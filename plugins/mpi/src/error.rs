@@ -20,10 +20,16 @@ impl Failure {
 }
 
 /// What a call of MPI has returned.
+#[inline]
 pub(crate) fn check(code: c_int, call: &str) -> Result<()> {
-    if code == 0 {
-        return Ok(());
+    match code {
+        0 => Ok(()),
+        _ => Err(failure(code, call)),
     }
+}
+
+#[cold]
+fn failure(code: c_int, call: &str) -> Failure {
     let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length: c_int = 0;
     // SAFETY: the text has room for what MPI may write, and MPI has just returned this code.
@@ -31,5 +37,5 @@ pub(crate) fn check(code: c_int, call: &str) -> Result<()> {
     text.truncate(if known { length.max(0) as usize } else { 0 });
     let text = String::from_utf8_lossy(&text);
     let why = format!("{call} failed with error {code}: {text}");
-    Err(Failure::new(nvshmemrs_wire::status::NETWORK, why))
+    Failure::new(nvshmemrs_wire::status::NETWORK, why)
 }

@@ -116,7 +116,7 @@ impl Messages {
         let message = Message {
             from: status.MPI_SOURCE,
             bytes: slot.bytes(),
-            len: count(&status)?,
+            len: length(&status)?,
         };
         self.given.push(slot);
         Ok(Some(message))
@@ -151,29 +151,36 @@ impl Messages {
             )
         };
         check(sent, "MPI_Isend")?;
-        self.sends.push_back(Sent { to, slot, request });
+        // MPI has taken most of them by now.
+        let sent = Sent { to, slot, request };
+        if let Some(sent) = self.try_settle(sent) {
+            self.sends.push_back(sent);
+        }
         Ok(())
     }
 
-    /// Frees the slots of messages that MPI has taken. One that MPI could not send says that its receiver is lost, and nothing of others.
-    pub(crate) fn reap(&mut self) {
-        while let Some(sent) = self.sends.front_mut() {
-            let tested = test(&mut sent.request);
-            if let Ok(None) = tested {
-                break;
+    /// Takes back the slot of a message that MPI has taken; gives the message if MPI has not. One that MPI could not send says that its
+    /// receiver is lost, and nothing of others.
+    fn try_settle(&mut self, mut sent: Sent) -> Option<Sent> {
+        match test(&mut sent.request) {
+            Ok(None) => return Some(sent),
+            Ok(Some(_)) if self.free.len() < KEPT => self.free.push(sent.slot),
+            Ok(Some(_)) => {}
+            Err(_) => {
+                // MPI may still read it.
+                std::mem::forget(sent.slot);
+                self.lose(sent.to);
             }
-            let Some(Sent { to, slot, .. }) = self.sends.pop_front() else {
-                break;
-            };
-            match tested {
-                Ok(_) => self
-                    .free
-                    .extend(Some(slot).filter(|_| self.free.len() < KEPT)),
-                Err(_) => {
-                    // MPI may still read it.
-                    std::mem::forget(slot);
-                    self.lose(to);
-                }
+        }
+        None
+    }
+
+    /// Takes back the slots of messages that MPI has taken meanwhile.
+    pub(crate) fn reap(&mut self) {
+        while let Some(sent) = self.sends.pop_front() {
+            if let Some(sent) = self.try_settle(sent) {
+                self.sends.push_front(sent);
+                return;
             }
         }
     }
@@ -243,18 +250,21 @@ pub(crate) fn test(request: &mut ffi::MPI_Request) -> Result<Option<ffi::MPI_Sta
 
 /// How many bytes came; 0 for a receive that was cancelled.
 pub(crate) fn count(status: &ffi::MPI_Status) -> Result<usize> {
-    let (mut cancelled, mut count): (c_int, c_int) = (0, 0);
+    let mut cancelled: c_int = 0;
     // SAFETY: the status is that of a request that is over.
-    unsafe {
-        check(
-            ffi::MPI_Test_cancelled(status, &mut cancelled),
-            "MPI_Test_cancelled",
-        )?;
-        if cancelled != 0 {
-            return Ok(0);
-        }
-        let counted = ffi::MPI_Get_count(status, ffi::RSMPI_UINT8_T, &mut count);
-        check(counted, "MPI_Get_count")?;
+    let tested = unsafe { ffi::MPI_Test_cancelled(status, &mut cancelled) };
+    check(tested, "MPI_Test_cancelled")?;
+    match cancelled {
+        0 => length(status),
+        _ => Ok(0),
     }
+}
+
+/// How many bytes came with a receive that was not cancelled.
+fn length(status: &ffi::MPI_Status) -> Result<usize> {
+    let mut count: c_int = 0;
+    // SAFETY: the status is that of a request that is over.
+    let counted = unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT8_T, &mut count) };
+    check(counted, "MPI_Get_count")?;
     Ok(usize::try_from(count).unwrap_or(0))
 }

@@ -86,12 +86,11 @@ pub(crate) const PIECES: &[Piece] = &[
         name: "sending",
         file: "transport/remote/net/out.rs",
         items: &[
-            "struct PeSet",
-            "impl PeSet",
             "struct Pending",
             "impl Pending",
             "fn bits",
             "Net::kick",
+            "Net::kick_rest",
             "Net::send_pending",
         ],
         mutants: &[
@@ -99,6 +98,11 @@ pub(crate) const PIECES: &[Piece] = &[
                 "Net::send_pending",
                 "if self.pending.is_still_empty()",
                 "if weak(\"sending: no look after the lock\") || self.pending.is_still_empty()",
+            ),
+            mutant(
+                "impl Pending",
+                "self.bits.fetch_or(0, AcqRel) == 0",
+                "(weak(\"sending: a plain look after the lock\") && self.is_empty()) || self.bits.fetch_or(0, AcqRel) == 0",
             ),
         ],
     },

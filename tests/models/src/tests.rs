@@ -379,23 +379,35 @@ mod streams {
 
 mod sending {
     use super::*;
+    use loomed::scenarios::sending::Send::{Added, Now};
     use loomed::scenarios::sending::nothing_stays_behind as model;
+    use shuttled::scenarios::sending::Send::{Added as DrawnAdded, Now as DrawnNow};
     use shuttled::scenarios::sending::nothing_stays_behind as drawn;
 
     #[test]
     fn nothing_stays_behind() {
-        loom(None, || model(&[&[0], &[1]]));
-        loom(None, || model(&[&[0], &[0]]));
-        loom(Some(3), || model(&[&[0, 1], &[1]]));
-        shuttle(2000, || drawn(&[&[0, 1, 0], &[1, 1], &[0]]));
+        loom(None, || model(&[&[Added(0)], &[Added(1)]]));
+        loom(None, || model(&[&[Added(0)], &[Added(0)]]));
+        loom(None, || model(&[&[Now(0)], &[Now(1)]]));
+        loom(None, || model(&[&[Now(0)], &[Added(0)]]));
+        // These PEs share a bit.
+        loom(None, || model(&[&[Now(0)], &[Added(64)]]));
+        loom(Some(3), || model(&[&[Added(0), Now(1)], &[Now(1)]]));
+        shuttle(2000, || {
+            let first = &[DrawnAdded(0), DrawnNow(1), DrawnAdded(64)];
+            drawn(&[first, &[DrawnAdded(1), DrawnNow(1)], &[DrawnNow(0)]]);
+        });
     }
 
     #[test]
     fn the_model_can_fail() {
-        // A plain look after the lock passes, too: loom's locks order more than those of the standard library.
-        let place = "sending: no look after the lock";
-        must_fail(place, &["a PE is to be sent something"], || {
-            loom(None, || model(&[&[0], &[1]]));
-        });
+        for place in [
+            "sending: no look after the lock",
+            "sending: a plain look after the lock",
+        ] {
+            must_fail(place, &["a PE is to be sent something"], || {
+                loom(None, || model(&[&[Added(0)], &[Added(1)]]));
+            });
+        }
     }
 }

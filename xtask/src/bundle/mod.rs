@@ -1,4 +1,4 @@
-//! `cargo xtask bundle`: a folder `dist/` that runs on GPU nodes without Rust: library, programs, wheel, kernel images, tests. No path
+//! `cargo xtask bundle`: a folder `dist/` that runs on GPU nodes without Rust: library, programs, Python's package, kernel images, tests. No path
 //! leads out of it, so it can be copied anywhere. Its programs are for this machine's processor, and a glibc that is not older.
 
 pub(crate) mod content;
@@ -73,10 +73,13 @@ pub(crate) fn bundle(tree: &Tree, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Makes the wheel from what is bundled, and unpacks it, so that `PYTHONPATH=dist/python` does without pip.
+/// Makes the wheel from what is bundled, and unpacks it, so that `PYTHONPATH=dist/python` does without pip. The wheel itself would hold
+/// the library a second time: `cargo xtask wheel` makes one.
 fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
     python::packages(tree, Purpose::Bench)?;
-    let wheel = wheel::make(tree, &tree.release(), dist)?;
+    let out = tree.scratch("bundle")?.join("wheel");
+    empty(&out)?;
+    let wheel = wheel::make(tree, &tree.release(), &out)?;
     let mut unpack = tree.command(tree.python());
     let python = dist.join("python");
     unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&python);

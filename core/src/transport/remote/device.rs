@@ -195,7 +195,10 @@ impl Transport for DeviceTransport {
             return self.cuda.put(call, pe, dest, source, nbi);
         }
         self.put_far(call, pe, dest, source, nbi)?;
-        self.way.sent(call, pe, nbi == Nbi::No)
+        if nbi == Nbi::No {
+            self.way.net.kick();
+        }
+        self.way.sent(call, pe)
     }
 
     fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
@@ -245,7 +248,7 @@ impl Transport for DeviceTransport {
         for (to, from) in transfer.blocks() {
             let block = source.part(from as usize, block as usize);
             self.put_far(call, pe, dest + to, block, A_PART)?;
-            self.way.sent(call, pe, false)?;
+            self.way.sent(call, pe)?;
         }
         self.way.net.kick();
         Ok(())
@@ -361,7 +364,8 @@ impl Transport for DeviceTransport {
                     let part = LocalSource::from(&*part);
                     self.way.put_far(call, to, dest + start, part, A_PART)
                 })?;
-                self.way.sent(call, to, true)
+                self.way.net.kick();
+                self.way.sent(call, to)
             }
         }
     }

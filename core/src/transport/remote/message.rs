@@ -1,7 +1,8 @@
 //! What PEs of different hosts say to each other, as words. A message is a few records, one after the other.
 //!
-//! A record begins with a word that says what it is and how many bytes of data it has. The words that its kind has follow, then the data,
-//! filled up to whole words. All of it may be anything when it arrives: reading gives what is there, or nothing.
+//! A record begins with a word whose lowest byte says what it is. The rest of this word says how many bytes of data it has. If its kind
+//! has no data, the rest is the first word of the record. The words that its kind has follow, then the data, filled up to whole words. So
+//! what is sent most often is short. All of it may be anything when it arrives: reading gives what is there, or nothing.
 
 use crate::buffer::LocalSource;
 use crate::op::SignalOp;
@@ -36,18 +37,19 @@ pub(super) enum Kind {
     Refused = 11,
 }
 
-const KINDS: [(Kind, usize); 11] = [
-    (Kind::Put, 1),
-    (Kind::PutLarge, 4),
-    (Kind::Get, 3),
-    (Kind::GetLarge, 3),
-    (Kind::Atomic, 5),
-    (Kind::Signal, 3),
-    (Kind::Letter, 0),
-    (Kind::Flush, 0),
-    (Kind::Done, 1),
-    (Kind::Answer, 1),
-    (Kind::Refused, 0),
+/// In the order of their numbers, how many words each has, and whether it has data.
+const KINDS: [(Kind, usize, bool); 11] = [
+    (Kind::Put, 1, true),
+    (Kind::PutLarge, 4, false),
+    (Kind::Get, 3, false),
+    (Kind::GetLarge, 3, false),
+    (Kind::Atomic, 5, false),
+    (Kind::Signal, 3, false),
+    (Kind::Letter, 0, true),
+    (Kind::Flush, 0, false),
+    (Kind::Done, 1, false),
+    (Kind::Answer, 1, true),
+    (Kind::Refused, 0, true),
 ];
 
 /// What PEs that have given up in init begin a message with, which is no record.
@@ -93,9 +95,22 @@ pub(super) fn room(bytes: usize) -> usize {
 
 /// Adds a record.
 pub(super) fn write(message: &mut Vec<u64>, kind: Kind, words: &[u64], data: LocalSource<'_>) {
-    debug_assert!(KINDS.contains(&(kind, words.len())), "{kind:?}");
-    message.push(kind as u64 | (data.bytes() as u64) << 8);
-    message.extend_from_slice(words);
+    let (_, count, has_data) = KINDS[kind as usize - 1];
+    debug_assert!(
+        words.len() == count && (has_data || data.bytes() == 0),
+        "{kind:?}"
+    );
+    let (first, rest) = match (has_data, words) {
+        (false, [first, rest @ ..]) => (*first, rest),
+        _ => (data.bytes() as u64, words),
+    };
+    debug_assert!(first < 1 << 56, "{kind:?} {first}");
+    let mut said = [kind as u64 | first << 8; 1 + MOST];
+    said[1..=rest.len()].copy_from_slice(rest);
+    message.extend_from_slice(&said[..=rest.len()]);
+    if data.bytes() == 0 {
+        return;
+    }
     let start = message.len();
     message.resize(start + data.bytes().div_ceil(8), 0);
     // SAFETY: the source is valid by the rules of `buffer`, and may lie in the heap; the message has room for it.
@@ -108,12 +123,18 @@ pub(super) fn write(message: &mut Vec<u64>, kind: Kind, words: &[u64], data: Loc
 /// Takes the first record of a message; none if it makes no sense.
 pub(super) fn read<'a>(message: &mut &'a [u64]) -> Option<Record<'a>> {
     let (head, rest) = message.split_first()?;
-    let bytes = usize::try_from(head >> 8).ok()?;
-    let (kind, count) = *KINDS.iter().find(|(kind, _)| *kind as u64 == head & 0xff)?;
-    let (said, rest) = rest.split_at_checked(count)?;
-    let (data, rest) = rest.split_at_checked(bytes.div_ceil(8))?;
+    let index = (head & 0xff).checked_sub(1)?;
+    let (kind, count, has_data) = *KINDS.get(index as usize)?;
+    let number = head >> 8;
     let mut words = [0; MOST];
-    words[..count].copy_from_slice(said);
+    let (bytes, first) = match has_data {
+        true => (usize::try_from(number).ok()?, 0),
+        false => (0, count.min(1)),
+    };
+    words[..first].fill(number);
+    let (said, rest) = rest.split_at_checked(count - first)?;
+    words[first..count].copy_from_slice(said);
+    let (data, rest) = rest.split_at_checked(bytes.div_ceil(8))?;
     *message = rest;
     Some(Record {
         kind,

@@ -185,11 +185,8 @@ impl Way {
         self.net.wait(operation, pe, done)
     }
 
-    /// Sends what a PE is to be sent, unless it may wait. Holds the caller back while the PE is far behind.
-    fn sent(&self, call: Call, pe: Pe, now: bool) -> Result<()> {
-        if now {
-            self.net.kick();
-        }
+    /// Holds the caller back while a PE is far behind.
+    fn sent(&self, call: Call, pe: Pe) -> Result<()> {
         if self.net.behind(pe) <= MOST_BEHIND {
             return Ok(());
         }
@@ -208,8 +205,11 @@ impl Way {
     }
 
     fn post(&self, call: Call, pe: Pe, kind: Kind, words: &[u64], now: bool) -> Result<()> {
-        self.net.post_with(pe, kind, words, nothing(), now, None);
-        self.sent(call, pe, now)
+        match now {
+            true => self.net.post_now(pe, kind, words, nothing()),
+            false => self.net.post(pe, kind, words, nothing()),
+        }
+        self.sent(call, pe)
     }
 
     /// An atomic operation by a PE of another host.
@@ -221,8 +221,7 @@ impl Way {
         }
         let (ticket, answer) = self.net.desk.ticket(pe, Form::Word, false);
         let words = [at, how, value, cond, ticket];
-        self.net.post(pe, Kind::Atomic, &words, nothing());
-        self.net.kick();
+        self.net.post_now(pe, Kind::Atomic, &words, nothing());
         let asked = Asked { pe, ticket, answer };
         self.answer(call.called, &asked)
     }
@@ -238,12 +237,17 @@ impl Way {
         if self.is_idle() {
             return Ok(());
         }
-        let last = self.net.desk.last();
+        self.net.ask_all();
         let mut result = Ok(());
-        for (pe, goal) in self.net.ask_all() {
+        for pe in self.net.unfinished() {
+            let goal = self.net.asked(pe);
             result =
                 result.and_then(|()| self.wait(operation, pe, &|| self.net.has_done(pe, goal)));
         }
+        if self.net.desk.is_clear() {
+            return result;
+        }
+        let last = self.net.desk.last();
         while let Some((ticket, pe)) = self.net.desk.missing(last) {
             self.net.kick();
             let there = || self.net.desk.missing(ticket).is_none();
@@ -282,7 +286,7 @@ impl Transport for RemoteTransport {
             return Ok(());
         }
         self.put_far(call, pe, dest, source, nbi)?;
-        self.sent(call, pe, nbi == Nbi::No)
+        self.sent(call, pe)
     }
 
     fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
@@ -312,7 +316,7 @@ impl Transport for RemoteTransport {
         for (to, from) in transfer.blocks() {
             let block = source.part(from as usize, block as usize);
             self.put_far(call, pe, dest + to, block, A_PART)?;
-            self.sent(call, pe, false)?;
+            self.sent(call, pe)?;
         }
         self.net.kick();
         Ok(())

@@ -35,9 +35,10 @@ impl Way {
     ) -> Result<()> {
         let (bytes, asks) = (source.bytes(), nbi == Nbi::No);
         if bytes <= self.net.eager {
-            if bytes > 0 {
-                self.net
-                    .post_with(pe, Kind::Put, &[dest], source, asks, None);
+            match (bytes, asks) {
+                (0, _) => {}
+                (_, true) => self.net.post_now(pe, Kind::Put, &[dest], source),
+                (_, false) => self.net.post(pe, Kind::Put, &[dest], source),
             }
             return Ok(());
         }
@@ -58,8 +59,7 @@ impl Way {
             },
         };
         let words = [dest, bytes as u64, u64::from(tag)];
-        self.net
-            .post_with(pe, Kind::PutLarge, &words, nothing(), asks, Some(post));
+        self.net.post_large(pe, Kind::PutLarge, &words, asks, post);
         self.net.kick();
         match lasts {
             true => Ok(()),
@@ -82,7 +82,8 @@ impl Way {
             let asks = asks && start + part.bytes() == bytes;
             let (dest, bytes) = (dest + start as u64, part.bytes());
             if bytes <= self.net.eager {
-                self.net.post_with(pe, Kind::Put, &[dest], part, asks, None);
+                let nbi = if asks { Nbi::No } else { A_PART };
+                self.put_far(call, pe, dest, part, nbi)?;
                 continue;
             }
             self.wait(call.called, pe, &|| self.net.has_room(pe, bytes))?;
@@ -96,8 +97,7 @@ impl Way {
                 then: Then::Over(piece),
             };
             let words = [dest, bytes as u64, u64::from(tag)];
-            self.net
-                .post_with(pe, Kind::PutLarge, &words, nothing(), asks, Some(post));
+            self.net.post_large(pe, Kind::PutLarge, &words, asks, post);
             self.net.kick();
         }
         Ok(())
@@ -131,8 +131,7 @@ impl Way {
             then,
         };
         let words = [source, bytes as u64, u64::from(tag)];
-        self.net
-            .post_with(pe, Kind::GetLarge, &words, nothing(), false, Some(post));
+        self.net.post_large(pe, Kind::GetLarge, &words, false, post);
         Asked { pe, ticket, answer }
     }
 

@@ -100,15 +100,21 @@ impl Table {
     }
 
     /// The error that a status stands for.
+    #[inline]
     fn check(&self, what: &'static str, status: i32) -> Result<()> {
-        if status == status::OK {
-            return Ok(());
+        match status {
+            status::OK => Ok(()),
+            _ => Err(self.error(what, status)),
         }
+    }
+
+    #[cold]
+    fn error(&self, what: &'static str, status: i32) -> Error {
         let table = self.table();
         // SAFETY: rule 1: a text that ends with a NUL, valid until the next call.
         let why = unsafe { CStr::from_ptr((table.last_error)(table.ctx)) };
         let why = why.to_string_lossy();
-        Err(match status {
+        match status {
             status::ENDED => Error::NotInitialized(
                 "the program has called MPI_Finalize, which ends the way to other hosts: finalize nvshmemrs first",
             ),
@@ -120,7 +126,7 @@ impl Table {
                 what,
                 format!("the wire to other hosts says: {why} (status {status})"),
             ),
-        })
+        }
     }
 
     /// This process's rank, and how many there are.

@@ -23,8 +23,7 @@ struct Out {
     posts: Vec<Post>,
     /// The number of the last large put among all of this PE's.
     large: u64,
-    /// Whether it is among those that are to be sent something, and among those that may be behind.
-    pending: bool,
+    /// Whether it is among those that may be behind.
     unfinished: bool,
 }
 
@@ -32,6 +31,8 @@ struct Out {
 #[derive(Default)]
 pub(super) struct Link {
     out: Mutex<Out>,
+    /// Whether it is among those that are to be sent something. It changes under the lock.
+    pending: AtomicBool,
     /// How many counted records it was sent, and how many when it was last asked. They change under the lock.
     sent: AtomicU64,
     asked: AtomicU64,
@@ -60,11 +61,9 @@ impl PeSet {
         PeSet((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Adds a PE; gives the number of its word.
-    fn add(&self, pe: Pe) -> usize {
+    fn add(&self, pe: Pe) {
         let (word, bit) = (pe as usize / 64, pe as usize % 64);
         self.0[word].fetch_or(1 << bit, AcqRel);
-        word
     }
 
     fn remove(&self, pe: Pe) {
@@ -72,61 +71,49 @@ impl PeSet {
         self.0[word].fetch_and(!(1 << bit), AcqRel);
     }
 
-    fn of_word(word: usize, pes: u64) -> impl Iterator<Item = Pe> {
-        bits(pes).map(move |bit| (word * 64 + bit) as Pe)
-    }
-
     /// All of them, as they are when their turn comes.
     fn iter(&self) -> impl Iterator<Item = Pe> + '_ {
         let words = self.0.iter().enumerate();
-        words.flat_map(|(word, pes)| PeSet::of_word(word, pes.load(Acquire)))
-    }
-
-    /// Those of a word, which are taken out.
-    fn take(&self, word: usize) -> impl Iterator<Item = Pe> {
-        PeSet::of_word(word, self.0[word].swap(0, AcqRel))
+        words
+            .flat_map(|(word, pes)| bits(pes.load(Acquire)).map(move |bit| (word * 64 + bit) as Pe))
     }
 }
 
-/// The PEs that are to be sent something, and a bit for each word of these that has some. If there are more than 64 words, several share
-/// a bit.
+/// The PEs that are to be sent something, as bits. If there are more than 64 PEs, several share a bit.
 pub(super) struct Pending {
-    pes: PeSet,
-    words: AtomicU64,
+    bits: AtomicU64,
+    n_pes: usize,
 }
 
 impl Pending {
     pub(super) fn new(n_pes: usize) -> Pending {
         Pending {
-            pes: PeSet::new(n_pes),
-            words: AtomicU64::new(0),
+            bits: AtomicU64::new(0),
+            n_pes,
         }
     }
 
     fn add(&self, pe: Pe) {
-        let word = self.pes.add(pe);
-        self.words.fetch_or(1 << (word % 64), AcqRel);
+        self.bits.fetch_or(1 << (pe % 64), AcqRel);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.words.load(Acquire) == 0
+        self.bits.load(Acquire) == 0
     }
 
     /// As [`is_empty`](Pending::is_empty), for a thread that has just let the engine go. If another thread has added a PE before this, it is
     /// seen here, because these writes of one word have an order. A thread that adds a PE after this finds the engine free.
     fn is_still_empty(&self) -> bool {
-        self.words.fetch_or(0, AcqRel) == 0
+        self.bits.fetch_or(0, AcqRel) == 0
     }
 
-    /// Takes all out.
+    /// Takes all out, and others that share their bits.
     fn take(&self, mut each: impl FnMut(Pe)) {
         if self.is_empty() {
             return;
         }
-        for word in bits(self.words.swap(0, AcqRel)) {
-            for word in (word..self.pes.0.len()).step_by(64) {
-                self.pes.take(word).for_each(&mut each);
-            }
+        for bit in bits(self.bits.swap(0, AcqRel)) {
+            (bit..self.n_pes).step_by(64).for_each(|pe| each(pe as Pe));
         }
     }
 }
@@ -149,23 +136,78 @@ impl Net {
         words: &[u64],
         data: LocalSource<'_>,
     ) {
-        self.post_with(pe, kind, words, data, false, None);
+        let link = &self.links[pe as usize];
+        let mut out = lock(&link.out);
+        self.add(link, &mut out, pe, kind, words, data, false);
+        self.mark(link, pe);
     }
 
-    /// As [`post`](Net::post). `asks`: if quiet has followed a single record before, the PE is asked with this one to say when it has done
-    /// it. `post`: a large body that begins once the message has left.
-    pub(in crate::transport::remote) fn post_with(
+    /// As [`post`](Net::post), with a large body that begins once the message has left.
+    pub(in crate::transport::remote) fn post_large(
+        &self,
+        pe: Pe,
+        kind: Kind,
+        words: &[u64],
+        asks: bool,
+        post: Post,
+    ) {
+        let link = &self.links[pe as usize];
+        let mut out = lock(&link.out);
+        self.add(link, &mut out, pe, kind, words, nothing(), asks);
+        out.posts.push(post);
+        self.mark(link, pe);
+    }
+
+    /// As [`post`](Net::post), and sends what is to be sent, unless another thread is about to. If quiet has followed a single record
+    /// before, the PE is asked with this one to say when it has done it.
+    pub(in crate::transport::remote) fn post_now(
         &self,
         pe: Pe,
         kind: Kind,
         words: &[u64],
         data: LocalSource<'_>,
-        asks: bool,
-        post: Option<Post>,
     ) {
         let link = &self.links[pe as usize];
         let mut out = lock(&link.out);
-        let out = &mut *out;
+        self.add(link, &mut out, pe, kind, words, data, true);
+        let alone = out.full.is_empty() && out.posts.is_empty();
+        match alone.then(|| self.try_engine()).flatten() {
+            Some(mut engine) => {
+                std::mem::swap(&mut out.open, &mut engine.leaving);
+                drop(out);
+                self.send_leaving(&mut engine, pe);
+                drop(engine);
+                self.kick_rest();
+            }
+            None => {
+                self.mark(link, pe);
+                drop(out);
+                self.kick();
+            }
+        }
+    }
+
+    /// A PE is to be sent something. Its lock is held.
+    fn mark(&self, link: &Link, pe: Pe) {
+        if !link.pending.load(Relaxed) {
+            link.pending.store(true, Relaxed);
+            self.pending.add(pe);
+        }
+    }
+
+    /// Adds a record to the messages of a PE.
+    #[allow(clippy::too_many_arguments, reason = "it is a part of the three above")]
+    #[inline]
+    fn add(
+        &self,
+        link: &Link,
+        out: &mut Out,
+        pe: Pe,
+        kind: Kind,
+        words: &[u64],
+        data: LocalSource<'_>,
+        asks: bool,
+    ) {
         let most = (LONG / 8).min(self.longest);
         // With room for the question.
         let room = message::room(data.bytes()) + 1;
@@ -203,10 +245,6 @@ impl Net {
         if asked {
             link.asked.store(sent, Relaxed);
         }
-        out.posts.extend(post);
-        if !std::mem::replace(&mut out.pending, true) {
-            self.pending.add(pe);
-        }
     }
 
     /// How many counted records a PE was sent.
@@ -224,12 +262,20 @@ impl Net {
         self.links[pe as usize].behind()
     }
 
-    /// Asks all that have not done what they were sent to say when they have; gives them, and how much each was sent. What stays behind
-    /// leaves.
-    pub(in crate::transport::remote) fn ask_all(&self) -> Vec<(Pe, u64)> {
-        let mut goals = Vec::new();
+    /// How much a PE had been sent when it was last asked to say when it has done that.
+    pub(in crate::transport::remote) fn asked(&self, pe: Pe) -> u64 {
+        self.links[pe as usize].asked.load(Relaxed)
+    }
+
+    /// The PEs that may be behind.
+    pub(in crate::transport::remote) fn unfinished(&self) -> impl Iterator<Item = Pe> + '_ {
+        self.unfinished.iter()
+    }
+
+    /// Asks all that have not done what they were sent to say when they have. What stays behind leaves.
+    pub(in crate::transport::remote) fn ask_all(&self) {
         if self.behind.load(Acquire) == 0 {
-            return goals;
+            return;
         }
         for pe in self.unfinished.iter() {
             let link = &self.links[pe as usize];
@@ -244,13 +290,11 @@ impl Net {
             }
             let sent = link.sent.load(Relaxed);
             link.alone.store(link.behind() <= 1, Relaxed);
-            goals.push((pe, sent));
             if link.asked.load(Relaxed) < sent {
                 self.post(pe, Kind::Flush, &[], nothing());
             }
         }
         self.kick();
-        goals
     }
 
     /// Sends what is to be sent, unless another thread is about to.
@@ -283,33 +327,49 @@ impl Net {
     }
 
     fn send(&self, engine: &mut Engine, pe: Pe) {
+        let link = &self.links[pe as usize];
+        if !link.pending.load(Relaxed) {
+            return;
+        }
         let (full, posts) = {
-            let mut out = lock(&self.links[pe as usize].out);
-            out.pending = false;
-            // The room of messages that have left is used again.
+            let mut out = lock(&link.out);
+            link.pending.store(false, Relaxed);
             std::mem::swap(&mut out.open, &mut engine.leaving);
             (
                 std::mem::take(&mut out.full),
                 std::mem::take(&mut out.posts),
             )
         };
+        for message in &full {
+            self.send_message(engine, pe, message);
+        }
+        self.send_leaving(engine, pe);
         if !engine.closed {
-            let Engine { wire, leaving, .. } = engine;
-            let messages = full.iter().chain([&*leaving]);
-            for message in messages.filter(|message| !message.is_empty()) {
-                match wire.send(pe, bytemuck::cast_slice(message)) {
-                    Ok(()) => {}
-                    // The network cannot reach it.
-                    Err(Error::System { .. }) => self.lost(pe),
-                    Err(error) => self.keep(error),
-                }
-            }
             for post in posts {
                 self.begin(engine, pe, post);
             }
         }
-        engine.leaving.clear();
-        engine.leaving.shrink_to(LONG / 8);
+    }
+
+    /// Sends the message that is about to leave. Its room is used again.
+    fn send_leaving(&self, engine: &mut Engine, pe: Pe) {
+        let mut leaving = std::mem::take(&mut engine.leaving);
+        self.send_message(engine, pe, &leaving);
+        leaving.clear();
+        leaving.shrink_to(LONG / 8);
+        engine.leaving = leaving;
+    }
+
+    fn send_message(&self, engine: &mut Engine, pe: Pe, message: &[u64]) {
+        if engine.closed || message.is_empty() {
+            return;
+        }
+        match engine.wire.send(pe, bytemuck::cast_slice(message)) {
+            Ok(()) => {}
+            // The network cannot reach it.
+            Err(Error::System { .. }) => self.lost(pe),
+            Err(error) => self.keep(error),
+        }
     }
 }
 
@@ -321,7 +381,7 @@ mod tests {
     fn all_that_are_added_come_out_once() {
         for n_pes in [1, 64, 65, 5000] {
             let pending = Pending::new(n_pes);
-            // With 5000, the words of 3 and 4099 share a bit.
+            // With 5000, 3 and 4099 share a bit.
             let some = [0, 3, 63, 64, 4099, 4999].into_iter();
             let some: Vec<Pe> = some.filter(|&pe| (pe as usize) < n_pes).collect();
             for &pe in some.iter().chain(&some) {
@@ -331,7 +391,9 @@ mod tests {
             let mut taken = Vec::new();
             pending.take(|pe| taken.push(pe));
             taken.sort_unstable();
-            assert_eq!(taken, some);
+            let shares = |pe: &Pe| some.iter().any(|one| one % 64 == pe % 64);
+            let wanted: Vec<Pe> = (0..n_pes as Pe).filter(shares).collect();
+            assert_eq!(taken, wanted);
             assert!(pending.is_empty() && pending.is_still_empty());
             pending.take(|pe| panic!("{pe} again"));
         }
