@@ -105,9 +105,10 @@ pub(super) fn write(message: &mut Vec<u64>, kind: Kind, words: &[u64], data: Loc
         _ => (data.bytes() as u64, words),
     };
     debug_assert!(first < 1 << 56, "{kind:?} {first}");
-    let mut said = [kind as u64 | first << 8; 1 + MOST];
-    said[1..=rest.len()].copy_from_slice(rest);
-    message.extend_from_slice(&said[..=rest.len()]);
+    message.reserve(room(data.bytes()));
+    message.push(kind as u64 | first << 8);
+    // They are few: a call that copies them would cost more.
+    rest.iter().for_each(|word| message.push(*word));
     if data.bytes() == 0 {
         return;
     }
@@ -131,9 +132,13 @@ pub(super) fn read<'a>(message: &mut &'a [u64]) -> Option<Record<'a>> {
         true => (usize::try_from(number).ok()?, 0),
         false => (0, count.min(1)),
     };
-    words[..first].fill(number);
+    if first > 0 {
+        words[0] = number;
+    }
     let (said, rest) = rest.split_at_checked(count - first)?;
-    words[first..count].copy_from_slice(said);
+    for (word, said) in words[first..].iter_mut().zip(said) {
+        *word = *said;
+    }
     let (data, rest) = rest.split_at_checked(bytes.div_ceil(8))?;
     *message = rest;
     Some(Record {

@@ -239,11 +239,12 @@ impl Way {
         }
         self.net.ask_all();
         let mut result = Ok(());
-        for pe in self.net.unfinished() {
+        self.net.unfinished(|pe| {
             let goal = self.net.asked(pe);
-            result =
-                result.and_then(|()| self.wait(operation, pe, &|| self.net.has_done(pe, goal)));
-        }
+            if result.is_ok() && !self.net.has_done(pe, goal) {
+                result = self.wait(operation, pe, &|| self.net.has_done(pe, goal));
+            }
+        });
         if self.net.desk.is_clear() {
             return result;
         }

@@ -38,7 +38,7 @@ pub(super) use pieces::{PIECE, Piece};
 use pieces::{Pool, has_room};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::thread::JoinHandle;
@@ -112,7 +112,9 @@ pub(super) struct Net {
     pending: Apart<Pending>,
     engine: Apart<Mutex<Engine>>,
     pub(super) desk: Desk,
+    /// What has gone wrong, and whether there is any.
     kept: Mutex<Option<Error>>,
+    keeps: AtomicBool,
     pub(super) owner: OnceLock<Box<dyn Owner>>,
     /// The most data of a record, in words the longest message, and the largest tag.
     pub(super) eager: usize,
@@ -223,6 +225,7 @@ impl Net {
             })),
             desk: Desk::default(),
             kept: Mutex::default(),
+            keeps: AtomicBool::new(false),
             owner: OnceLock::new(),
             eager,
             longest,
@@ -290,15 +293,26 @@ impl Net {
     }
 
     pub(super) fn keep(&self, error: Error) {
-        lock(&self.kept).get_or_insert(error);
+        let mut kept = lock(&self.kept);
+        kept.get_or_insert(error);
+        self.keeps.store(true, Release);
     }
 
     /// What has gone wrong. An error that says of one wait only that it was over early is said once.
+    #[inline]
     pub(super) fn failure(&self) -> Result<()> {
+        match self.keeps.load(Acquire) {
+            false => Ok(()),
+            true => self.said(),
+        }
+    }
+
+    #[cold]
+    fn said(&self) -> Result<()> {
         let mut kept = lock(&self.kept);
         let error = match &*kept {
-            None => return Ok(()),
             Some(Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. }) => {
+                self.keeps.store(false, Release);
                 kept.take()
             }
             error => error.clone(),

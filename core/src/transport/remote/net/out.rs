@@ -72,10 +72,10 @@ impl PeSet {
     }
 
     /// All of them, as they are when their turn comes.
-    fn iter(&self) -> impl Iterator<Item = Pe> + '_ {
-        let words = self.0.iter().enumerate();
-        words
-            .flat_map(|(word, pes)| bits(pes.load(Acquire)).map(move |bit| (word * 64 + bit) as Pe))
+    fn each(&self, mut each: impl FnMut(Pe)) {
+        for (word, pes) in self.0.iter().enumerate() {
+            bits(pes.load(Acquire)).for_each(|bit| each((word * 64 + bit) as Pe));
+        }
     }
 }
 
@@ -268,8 +268,8 @@ impl Net {
     }
 
     /// The PEs that may be behind.
-    pub(in crate::transport::remote) fn unfinished(&self) -> impl Iterator<Item = Pe> + '_ {
-        self.unfinished.iter()
+    pub(in crate::transport::remote) fn unfinished(&self, each: impl FnMut(Pe)) {
+        self.unfinished.each(each);
     }
 
     /// Asks all that have not done what they were sent to say when they have. What stays behind leaves.
@@ -277,7 +277,7 @@ impl Net {
         if self.behind.load(Acquire) == 0 {
             return;
         }
-        for pe in self.unfinished.iter() {
+        self.unfinished.each(|pe| {
             let link = &self.links[pe as usize];
             if link.behind() == 0 {
                 // Under the lock, so that what is sent meanwhile is seen here, or adds it again.
@@ -285,7 +285,7 @@ impl Net {
                 if link.behind() == 0 {
                     out.unfinished = false;
                     self.unfinished.remove(pe);
-                    continue;
+                    return;
                 }
             }
             let sent = link.sent.load(Relaxed);
@@ -293,7 +293,7 @@ impl Net {
             if link.asked.load(Relaxed) < sent {
                 self.post(pe, Kind::Flush, &[], nothing());
             }
-        }
+        });
         self.kick();
     }
 
@@ -407,6 +407,8 @@ mod tests {
         }
         set.remove(64);
         set.remove(1);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 129]);
+        let mut all = Vec::new();
+        set.each(|pe| all.push(pe));
+        assert_eq!(all, [0, 63, 129]);
     }
 }
