@@ -20,10 +20,11 @@ from rows import row
 
 THEIRS = os.environ.get("BENCH_SIDE") == "nvshmem-numba"
 if THEIRS:
+    from nvshmem4py_job import begin  # before NVSHMEM4Py: it keeps torch away
+
     import nvshmem.core as nvshmem
     import nvshmem.core.device.numba as shmem
     from nvshmem.bindings.device.numba import quiet
-    from nvshmem4py_job import begin
 else:
     import nvshmemrs.core as nvshmem
     import nvshmemrs.core.device.numba as shmem
@@ -196,6 +197,8 @@ if __name__ == "__main__":
         ping_pongs(other)
     rates(other)
     meet()
+    if THEIRS:
+        cuda.current_context().reset()  # unloads the kernels, for which NVSHMEM must still be there
     for made in arrays:
         nvshmem.free_array(made)
     nvshmem.finalize()

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
+
+# NVSHMEM4Py takes torch if it can be imported. torch then loads the NVSHMEM that it was built with, and NVSHMEM4Py would take that one,
+# which need not be of the version of its headers.
+sys.modules["torch"] = None  # type: ignore[assignment]
 
 
 def begin(me: int, n: int):
@@ -14,9 +19,9 @@ def begin(me: int, n: int):
     import nvshmem.core as nvshmem
 
     try:
-        from cuda.core.experimental import Device
-    except ImportError:  # its name in later versions
         from cuda.core import Device
+    except ImportError:  # its name in earlier versions
+        from cuda.core.experimental import Device
 
     device = Device(me % cupy.cuda.runtime.getDeviceCount())
     device.set_current()

@@ -7,6 +7,7 @@ bench has in its own process is measured there, NCCL's send and recv by torch_pe
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import re
 import subprocess
@@ -32,6 +33,10 @@ PROGRAMS = {
     "ours-attention": ([f"{EXAMPLES}/triton_attention.py"], TRITON),
     "ours-cute": (["examples/cute/ring_launch.py", "share/nvshmemrs/cute"], ("cuda.core",)),
 }
+# All that --sides can name.
+SIDES = ("imports", "nccl-pairs", *PROGRAMS)
+# Seconds that a side may take: its kernels are compiled first.
+LIMIT = 300
 # What one GPU leaves out, in words.
 LEFT_OUT = "signals, barriers, puts to another PE and all-reduces, and the peers' sides of these: they take 2 GPUs"
 # What an example says of its time.
@@ -110,9 +115,11 @@ def imports(python: str, env: dict[str, str]) -> list[dict]:
     return rows
 
 
+@functools.cache
 def lacks(python: str, *modules: str) -> str:
     """Why modules cannot be imported; nothing if they can."""
-    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    shim = "import numpy; numpy.row_stack = getattr(numpy, 'row_stack', numpy.vstack)"  # as the programs have it
+    code = f"import importlib, sys\nif 'numba_cuda' in sys.argv:\n {shim}\nfor name in sys.argv[1:]: importlib.import_module(name)"
     done = subprocess.run([python, "-c", code, *modules], capture_output=True, text=True)
     return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1] if done.returncode else ""
 
@@ -124,13 +131,23 @@ def python_kernels(
     n = min(2, gpus)
     if n == 1:
         print(f"1 GPU: left out are {LEFT_OUT}")
-    rows, nccl, theirs, broken = imports(args.python, env), {}, {}, []
-    args.limit = max(args.limit, 300)  # kernels are compiled first
+    sides = [side for side in args.sides.split(",") if side != "nccl-pairs" or n > 1]
+    rows: list[dict] = imports(args.python, env) if "imports" in sides else []
+    nccl: dict[str, float] = {}
+    theirs: dict[str, float] = {}
+    broken: list[str] = []
+    file = out / "gpu-bench-python.json"
+
+    def keep() -> None:
+        document = {"machine": machine, "n": n, "left out": LEFT_OUT if n == 1 else "", "nccl": nccl, "failed": broken, "rows": rows, "NVSHMEM4Py": theirs}
+        file.write_text(json.dumps(document, indent=1) + "\n")
+
     with tempfile.TemporaryDirectory() as work:
-        for side in ["nccl-pairs"] * (n > 1) + list(PROGRAMS):
+        # Peers come before what is told beside them.
+        for side in (side for side in SIDES[1:] if side in sides):
             why = lacks(args.python, *(PROGRAMS[side][1] if side in PROGRAMS else ("torch",)))
             if why:
-                print(f"{side}: not measured: {args.python}: {why}")
+                print(f"{side}: not measured: {args.python}: {why}", flush=True)
                 continue
             start = time.monotonic()
             words: list[str] = []
@@ -144,19 +161,22 @@ def python_kernels(
                 nccl = {f"{op} {size}": case["median"] for (_, op, size), case in figures(lines).items()}
             if why:
                 broken.append(side)
+                said = out / f"gpu-bench-python-{side}.txt"
+                said.write_text("\n".join([*words, why]) + "\n")
             print(f"{n} PEs, {side}: {time.monotonic() - start:.1f} s{'; FAILED: ' + why if why else ''}", flush=True)
+            keep()  # what is measured stays, should this process be ended
     told = [cells(line, nccl) for line in rows]
     head = ["work", "nvshmemrs", "peer", "which", "ratio", "wanted", ""]
     table(f"kernels in Python, {n} PE{'s' if n > 1 else ''}", head, [row for row, _ in told])
     print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row, _ in told:
         print("| " + " | ".join(row) + " |")
+    for row in theirs.keys() - {line["row"] for line in rows}:
+        print(f"{row}: {theirs[row]:.2f} by NVSHMEM4Py's kernel, and none by ours")
     for line in rows:
         if line.get("note"):
             print(f"{line['row']}: {line['note']}")
-    file = out / "gpu-bench-python.json"
-    document = {"machine": machine, "n": n, "left out": LEFT_OUT if n == 1 else "", "nccl": nccl, "failed": broken, "rows": rows}
-    file.write_text(json.dumps(document, indent=1) + "\n")
+    keep()
     drawn = picture([(row[0], row[3], share) for row, share in told if share], out / "gpu-bench-python.png")
     print(f"\nthe figures are {file}; {drawn}")
     return 1 if any(side.startswith("ours") for side in broken) else 0

@@ -23,7 +23,7 @@ from pathlib import Path
 
 DIST = Path(__file__).resolve().parent
 sys.path.insert(0, str(DIST / "share/nvshmemrs/bench"))
-from python_kernels import PROGRAMS, python_kernels  # noqa: E402
+import python_kernels  # noqa: E402
 
 LAUNCHER, BENCH = str(DIST / "bin/nvshmemrs-run"), str(DIST / "bin/gpu-bench")
 TORCH = str(DIST / "share/nvshmemrs/bench/torch_peer.py")
@@ -80,8 +80,8 @@ def free_port() -> int:
 
 
 def command_of(side: str, python: str, most: int) -> list[str]:
-    if side in PROGRAMS:
-        return [python, *(str(DIST / part) for part in PROGRAMS[side][0])]
+    if side in python_kernels.PROGRAMS:
+        return [python, *(str(DIST / part) for part in python_kernels.PROGRAMS[side][0])]
     if side.endswith("-python"):
         return [python, COST, side.split("-")[0]]
     if side.split("-")[0] in ("ours", "nvshmem"):
@@ -141,7 +141,7 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
             elif words is not None:
                 words.append(text)
         if why:
-            last = err.read().decode(errors="replace").strip().splitlines()[-12:]
+            last = err.read().decode(errors="replace").strip().splitlines()[-30:]
             why += "".join(f"\n    {word}" for word in last)
     return lines, why
 
@@ -277,19 +277,22 @@ def picture(all_results: dict[int, dict[str, dict]], file: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (2, 4, ... as far as they go; 1 where there is one)")
-    parser.add_argument("--sides", default=",".join(NAMES), help="which, separated by commas (%(default)s)")
+    parser.add_argument("--sides", help=f"which, separated by commas ({','.join(NAMES)}; with --python-kernels {','.join(python_kernels.SIDES)})")
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest buffer (64 MiB)")
     parser.add_argument("--turns", type=int, default=1, help="how often all sides take their turn (1)")
-    parser.add_argument("--limit", type=float, default=90, metavar="S", help="seconds that one side may take (90)")
+    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds that one side may take (90; with --python-kernels {python_kernels.LIMIT})")
     parser.add_argument("--out", type=Path, help="folder of the figures and the picture ($OUT, else bench-out)")
     parser.add_argument("--device", action="store_true", help="measure the functions that kernels call instead; it needs nvcc and 2 GPUs")
     parser.add_argument("--python-kernels", action="store_true", help="measure kernels of Numba, Triton and CuTe, and the examples with them, instead")
     parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device: a checkout of NVSHMEM's source, whose perftests are built and run beside; or a folder with these programs")
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python that has torch (python3)")
     args = parser.parse_args()
-    unknown = set(args.sides.split(",")) - set(NAMES)
+    names = python_kernels.SIDES if args.python_kernels else tuple(NAMES)
+    args.sides = args.sides or ",".join(names)
+    args.limit = args.limit or (python_kernels.LIMIT if args.python_kernels else 90)
+    unknown = set(args.sides.split(",")) - set(names)
     if unknown:
-        parser.error(f"no side is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+        parser.error(f"no side is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     out = args.out or Path(os.environ.get("OUT") or "bench-out")
     out.mkdir(parents=True, exist_ok=True)
 
@@ -311,7 +314,7 @@ def main() -> int:
     print(f"{gpus} GPUs: {gpu[0] if gpu else 'nvidia-smi is missing'}; {machine['date']}", flush=True)
     if args.python_kernels:
         env = {**os.environ, **OFF, "PYTHONPATH": with_package()}
-        return python_kernels(args, gpus, machine, out, env, run, figures, table)
+        return python_kernels.python_kernels(args, gpus, machine, out, env, run, figures, table)
     numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]
     sides = args.sides.split(",")
     library = nvshmem_library(args.python)

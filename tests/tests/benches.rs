@@ -61,15 +61,15 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     for module in ["torch", "triton"] {
         write(&format!("python/{module}.py"), "");
     }
-    let bench = "share/nvshmemrs/bench";
+    let programs = "share/nvshmemrs/bench";
     write(
-        &format!("{bench}/torch_peer.py"),
+        &format!("{programs}/torch_peer.py"),
         "import json\n\
          for op, size, us in (('ping', 8, 20.0), ('send', 64 << 20, 300.0)):\n    \
          print(json.dumps({'op': op, 'bytes': size, 'how': 'stream', 'us': [us, us]}))\n",
     );
     write(
-        &format!("{bench}/triton_bench.py"),
+        &format!("{programs}/triton_bench.py"),
         "import os\nfrom rows import row\n\
          if os.environ['NVSHMEMRS_PE'] == '0':\n    \
          row('Triton: ping', 3.0, 'us', most=3.9, against='ping 8')\n    \
@@ -83,19 +83,22 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     );
     write("examples/python/triton_moe.py", "raise SystemExit(3)\n");
     write("examples/python/triton_attention.py", "");
-    let mut script = Command::new(interpreter(
-        "NVSHMEMRS_PYTHON",
-        ".venv/bin/python",
-        "Python",
-    ));
-    script.arg(at("run-gpu-bench")).arg("--python-kernels");
-    script
-        .arg("--out")
-        .arg(at("out"))
-        .env("PYTHONPATH", at("python"));
-    script.args(["--python", "python3", "--limit", "60"]);
-    script.env("LD_LIBRARY_PATH", fakes());
-    let output = run(&mut script, 4 * HANG);
+    let bench = |sides: &str| {
+        let mut script = Command::new(interpreter(
+            "NVSHMEMRS_PYTHON",
+            ".venv/bin/python",
+            "Python",
+        ));
+        script.arg(at("run-gpu-bench")).arg("--python-kernels");
+        script
+            .arg("--out")
+            .arg(at("out"))
+            .env("PYTHONPATH", at("python"));
+        script.args(["--python", "python3", "--limit", "60", "--sides", sides]);
+        script.env("LD_LIBRARY_PATH", fakes());
+        script
+    };
+    let output = run(&mut bench(""), 4 * HANG);
     output.assert_code(1); // one of ours failed
     for words in [
         "ours-numba: not measured: python3: ",
@@ -111,4 +114,17 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     }
     let figures = fs::read_to_string(at("out/gpu-bench-python.json")).expect("figures");
     assert!(figures.contains("\"ours-moe\""), "{figures}");
+    let said = fs::read_to_string(at("out/gpu-bench-python-ours-moe.txt")).expect("what it said");
+    assert!(said.contains("status 3"), "{said}");
+    // Some sides only.
+    let mut some = bench("ours-gemm,nccl-pairs");
+    let output = run(&mut some, 4 * HANG);
+    output.assert_success();
+    output.assert_stdout("| 4096^3, us | 95.00 |");
+    for other in ["import of", "Triton: ", "ours-moe", "not measured"] {
+        assert!(!output.stdout.contains(other), "{}", output.stdout);
+    }
+    let output = run(&mut bench("ours-graph"), HANG);
+    output.assert_code(2);
+    output.assert_stderr("no side is called ours-graph; there are imports, nccl-pairs, ");
 }
