@@ -302,15 +302,29 @@ def on_host() -> list[Check]:
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
 
-def hosts(*command: str, options: tuple[str, ...] = ()) -> list[str]:
+def hosts(*command: str, options: tuple[str, ...] = (), pes: str = "abb") -> list[str]:
     """A PE on one host and two on another; this machine plays both."""
     words = [*MPIRUN, *options]
-    for at, name in enumerate("abb"):
+    for at, name in enumerate(pes):
         words += [":"] * (at > 0) + ["-n", "1", "-x", f"NVSHMEMRS_HOST_ID={name}", *command]
     return words
 
 
-def many_hosts() -> list[Check]:
+# The first PE of every host takes the first GPU that it sees. Processes that share a GPU take turns of about 0.3 ms there.
+OWN_GPU = """
+case $NVSHMEMRS_HOST_ID in a) at=1;; *) at=2;; esac
+gpu=$(echo "$GPUS" | cut -d, -f$at)
+export CUDA_VISIBLE_DEVICES="${gpu:-$GPUS}"
+exec "$@"
+"""
+
+
+def hosts_with_a_gpu(*command: str) -> list[str]:
+    """A PE on each of two hosts, with a GPU of its own where there are two."""
+    return hosts("sh", "-c", OWN_GPU, "sh", *command, pes="ab")
+
+
+def many_hosts(visible: list[str]) -> list[Check]:
     """The heap on GPUs of several hosts."""
     if not shutil.which("mpirun") or not (DIST / "lib/libnvshmemrs_mpi.so").is_file():
         print("not run: PEs of other hosts: mpirun is not on PATH, or the bundle was made without the plugin for MPI")
@@ -320,6 +334,9 @@ def many_hosts() -> list[Check]:
     for scenario in ("ring", "model", "misuse"):
         says = rf"{scenario} ok PE \d+ of 3 \(Rust\)"
         checks.append(Check(f"3 processes, 2 hosts: {scenario}, Rust", hosts(program("conformance"), scenario), says, 3, gpus=3, limit=180))
+    suite = hosts_with_a_gpu(program("suite"), "few")
+    env = {"GPUS": ",".join(visible[:2])}
+    checks.append(Check("2 processes, 2 hosts: suite", suite, r"suite ok PE \d+ of 2", 2, gpus=2, env=env, limit=2 * SUITE))
     for part in ("buffers", "streams", "registered", "far"):
         command = hosts(program("device_hosts-c"), part)
         checks.append(Check(f"3 processes, 2 hosts: {part}, C", command, f"device hosts ok: {part}$", 3, gpus=3, limit=120))
@@ -725,7 +742,7 @@ def main() -> int:
                 print(f"not run: kernels of CuTe: {no_cubins}")
             else:
                 checks += cute(min(numbers[-1], 8), args.python)
-        checks += many_hosts() + shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
+        checks += many_hosts(visible) + shared(2) + killed(max(2, numbers[-1])) + bad_input(gpus) + on_host()
     if args.only:
         checks = [
             check for check in checks if any(word in check.name or fnmatch.fnmatch(check.name, word) for word in args.only)

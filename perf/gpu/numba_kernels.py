@@ -65,7 +65,11 @@ def barriers(rounds):
         shmem.barrier_all_block()
 
 
-@cuda.jit
+# With more registers a thread, no block of 1024 threads can start.
+FEW_REGISTERS = 64
+
+
+@cuda.jit(max_registers=FEW_REGISTERS)
 def block_puts(dst, src, rounds, pe):
     """Each block puts a part of its own."""
     part = src.size // cuda.gridDim.x
@@ -75,7 +79,7 @@ def block_puts(dst, src, rounds, pe):
     quiet()
 
 
-@cuda.jit
+@cuda.jit(max_registers=FEW_REGISTERS)
 def warp_puts(dst, src, rounds, pe):
     """Each warp puts parts of its own."""
     warps = cuda.gridDim.x * (cuda.blockDim.x // 32)

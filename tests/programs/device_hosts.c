@@ -32,6 +32,13 @@ static void compare(const uint64_t *words, int32_t of, const char *what)
 
 static void all(void) { CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD)); }
 
+/* Copies words of the host's. The driver may have the last of pageable memory still under way when cuMemcpy returns. */
+static void to_there(uint64_t *memory, const uint64_t *words)
+{
+    CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)memory, (uint64_t)words, BYTES);
+    CUDA(cuStreamSynchronize, (cuda_stream_t), NULL);
+}
+
 /* Long puts and gets between the heap and memory of every kind, to and from every PE. */
 static void buffers(void)
 {
@@ -49,7 +56,7 @@ static void buffers(void)
                 int32_t to = (pe + step) % n, from = (pe + n - step) % n;
                 uint64_t *memory = kinds[kind];
                 fill_with(check, pe);
-                CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)memory, (uint64_t)check, BYTES);
+                to_there(memory, check);
                 if (later) {
                     CHECK(nvshmemrs_put_nbi(rt, target, memory, BYTES, to));
                     CHECK(nvshmemrs_quiet(rt));
@@ -61,7 +68,7 @@ static void buffers(void)
                 compare(check, from, names[kind]);
                 /* It goes back where it came from. */
                 memset(check, 0, BYTES);
-                CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)memory, (uint64_t)check, BYTES);
+                to_there(memory, check);
                 if (later) {
                     CHECK(nvshmemrs_get_nbi(rt, memory, target, BYTES, to));
                     CHECK(nvshmemrs_quiet(rt));

@@ -76,7 +76,8 @@ class Mapping:
         self._handle = handle.value
 
     def __del__(self, drop: Callable[[int], int] = lib.nvshmemrs_heap_drop) -> None:
-        if not job.is_forked():
+        # An interpreter that ends has taken `job` away before some objects.
+        if job is not None and not job.is_forked():
             drop(self._handle)
 
 
