@@ -119,18 +119,17 @@ fn shuffled(n: Pe) -> Vec<Pe> {
     order
 }
 
-/// Where a PE is: its host, as a number, and its GPU there.
+/// Where a PE is: its host and its GPU, as numbers.
 #[derive(Clone, Copy, Default)]
 struct Place {
     host: u64,
-    gpu: Option<i32>,
+    gpu: Option<u64>,
 }
 
-/// The teams of the shape in a job of PEs at these places, each as its members in order. All PEs of a host see the same GPUs.
+/// The teams of the shape in a job of PEs at these places, each as its members in order.
 fn members(shape: Shape, places: &[Place]) -> Vec<Vec<Pe>> {
     let n = places.len() as Pe;
     let sharers = |pe: Pe| -> Vec<Pe> {
-        // A machine that plays several hosts has the same GPUs on all of them.
         let gpu = places[pe as usize].gpu;
         let shares =
             |&other: &Pe| other == pe || (gpu.is_some() && places[other as usize].gpu == gpu);
@@ -293,6 +292,17 @@ pub fn make(rt: &Runtime, shape: Shape) -> Result<Option<Made>> {
     Ok(None)
 }
 
+/// A number for the card that is GPU `number` of this process, not 0. A machine that plays several hosts may give each other cards.
+fn card(number: i32) -> u64 {
+    let list = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_default();
+    let listed = list.split(',').nth(number as usize);
+    let name = listed.filter(|name| !name.is_empty());
+    let mut hash = DefaultHasher::new();
+    name.map_or_else(|| number.to_string(), str::to_string)
+        .hash(&mut hash);
+    hash.finish() | 1
+}
+
 /// Where each PE is. One machine plays several hosts where `NVSHMEMRS_HOST_ID` says so.
 fn places(rt: &Runtime) -> Result<Vec<Place>> {
     let (mine, all) = (
@@ -301,8 +311,7 @@ fn places(rt: &Runtime) -> Result<Vec<Place>> {
     );
     let mut host = DefaultHasher::new();
     std::env::var("NVSHMEMRS_HOST_ID").ok().hash(&mut host);
-    // Counted from 1 on.
-    let gpu = rt.device().map_or(0, |gpu| gpu as u64 + 1);
+    let gpu = rt.device().map_or(0, card);
     mine.write(0, &[host.finish(), gpu])?;
     rt.fcollect_array(Team::WORLD, &all.all(), &mine.all())?;
     let words = all.to_vec()?;
@@ -313,7 +322,7 @@ fn places(rt: &Runtime) -> Result<Vec<Place>> {
     };
     let place = |&[host, gpu]: &[u64; 2]| Place {
         host,
-        gpu: gpu.checked_sub(1).map(|gpu| gpu as i32),
+        gpu: (gpu != 0).then_some(gpu),
     };
     Ok(pairs.iter().map(place).collect())
 }
