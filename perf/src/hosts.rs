@@ -39,6 +39,12 @@ const JOBS: &[Job] = &[
         mpi: 2,
     },
     Job {
+        name: "MPI, 2, with threads",
+        what: "threads",
+        hosts: &[],
+        mpi: 2,
+    },
+    Job {
         name: "1 + 1",
         what: "pair",
         hosts: &[("a", 1), ("b", 1)],
@@ -80,6 +86,8 @@ struct Row {
 }
 
 const ROUND_TRIP: (&str, &str) = ("MPI, 2", "round_trip");
+/// The same where MPI lets several threads call it, one at a time, as the plugin does.
+const WITH_THREADS: (&str, &str) = ("MPI, 2, with threads", "round_trip");
 const ROWS: &[Row] = &[
     Row {
         what: "put 8 B, quiet",
@@ -252,6 +260,13 @@ fn table(figures: &Figures, machine: &Machine, rounds: u32, command: &str) -> Re
             row.limit
         )?;
     }
+    let (alone, threads) = (us(ROUND_TRIP)?, us(WITH_THREADS)?);
+    writeln!(
+        page,
+        "\nnvshmemrs initialises MPI with MPI_THREAD_SERIALIZED. MPI's own round trip takes {threads:.2} us then, {:.2} times as long as \
+         without threads.",
+        threads / alone
+    )?;
     // A network thread for each PE, and a core for each process of MPI.
     if machine.cores < 16 {
         page += "\nThe limits are for machines with 16 cores or more. With fewer, PEs and network threads share cores, and a wait is as \
@@ -267,7 +282,7 @@ mod tests {
     #[test]
     fn every_row_is_measured() {
         let both = ROWS.iter().flat_map(|row| [row.ours, row.beside]);
-        for (job, name) in both {
+        for (job, name) in both.chain([WITH_THREADS]) {
             assert!(JOBS.iter().any(|one| one.name == job), "{job}");
             assert!(SOURCE.contains(&format!("measure(\"{name}\"")), "{name}");
         }

@@ -151,11 +151,14 @@ int main(int argc, char **argv)
     int calls = argc > 1 ? atoi(argv[1]) : 1000;
     const char *what = argc > 2 ? argv[2] : "";
 #ifdef WITH_MPI
-    MPI_Init(&argc, &argv);
+    int threads = strcmp(what, "threads") == 0, level;
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     large = calloc(1, LARGE);
-    if (strcmp(what, "pair") == 0) {
+    if (threads) {
+        measure("round_trip", round_trip, calls);
+    } else if (strcmp(what, "pair") == 0) {
         measure("round_trip", round_trip, calls);
         measure("large", large_send, calls / 50 + 2);
     } else {
