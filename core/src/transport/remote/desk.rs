@@ -4,7 +4,7 @@ use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::lock::lock;
 use crate::transport::copy::copy;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
@@ -72,10 +72,88 @@ struct Ticket {
     nbi: bool,
 }
 
+/// How far back tickets are found by their distance from the last one.
+const RECENT: usize = 4096;
+
+/// Things that are numbered as they come, from 1. Most are taken out soon, which costs no search and no allocation.
+struct Numbered<T> {
+    last: u64,
+    /// Those that came last; none where one was taken out. The first one has not been.
+    recent: VecDeque<Option<T>>,
+    /// Those before them.
+    old: BTreeMap<u64, T>,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Numbered<T> {
+        Numbered {
+            last: 0,
+            recent: VecDeque::new(),
+            old: BTreeMap::new(),
+        }
+    }
+}
+
+impl<T> Numbered<T> {
+    /// The number of the first recent one, or that of the next one.
+    fn first(&self) -> u64 {
+        self.last + 1 - self.recent.len() as u64
+    }
+
+    /// The place of a recent one.
+    fn at(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.first())?).ok()
+    }
+
+    fn add(&mut self, one: T) -> u64 {
+        if self.recent.len() == RECENT {
+            let number = self.first();
+            let first = self.recent.pop_front().flatten();
+            self.old.extend(first.map(|first| (number, first)));
+            self.skip();
+        }
+        self.recent.push_back(Some(one));
+        self.last += 1;
+        self.last
+    }
+
+    fn get(&self, number: u64) -> Option<&T> {
+        match self.at(number) {
+            Some(at) => self.recent.get(at)?.as_ref(),
+            None => self.old.get(&number),
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<T> {
+        match self.at(number) {
+            Some(at) => {
+                let one = self.recent.get_mut(at)?.take();
+                self.skip();
+                one
+            }
+            None => self.old.remove(&number),
+        }
+    }
+
+    fn skip(&mut self) {
+        while let Some(None) = self.recent.front() {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Those up to a number, in order.
+    fn upto(&self, number: u64) -> impl Iterator<Item = (u64, &T)> {
+        let recent = (self.first()..).zip(&self.recent);
+        let recent = recent.filter_map(|(number, one)| Some((number, one.as_ref()?)));
+        let old = self.old.iter().map(|(number, one)| (*number, one));
+        old.chain(recent).take_while(move |(one, _)| *one <= number)
+    }
+}
+
 /// The tickets of a PE. Their numbers grow.
 #[derive(Default)]
 pub(super) struct Desk {
-    tickets: Mutex<(u64, BTreeMap<u64, Ticket>)>,
+    tickets: Mutex<Numbered<Ticket>>,
     /// How many of them only quiet waits for.
     for_quiet: AtomicU64,
 }
@@ -92,17 +170,17 @@ impl Desk {
     /// A ticket for an answer of `pe`.
     pub(super) fn ticket(&self, pe: Pe, form: Form, nbi: bool) -> (u64, Arc<Answer>) {
         let answer = Arc::new(Answer::default());
-        let mut tickets = lock(&self.tickets);
-        tickets.0 += 1;
-        let number = tickets.0;
         let ticket = Ticket {
             pe,
             form,
             answer: Arc::clone(&answer),
             nbi,
         };
-        tickets.1.insert(number, ticket);
-        self.for_quiet.fetch_add(u64::from(nbi), Relaxed);
+        let mut tickets = lock(&self.tickets);
+        let number = tickets.add(ticket);
+        if nbi {
+            self.for_quiet.fetch_add(1, Relaxed);
+        }
         (number, answer)
     }
 
@@ -113,19 +191,21 @@ impl Desk {
     }
 
     /// Takes a ticket out. What came for it is in its place.
-    fn remove(&self, tickets: &mut BTreeMap<u64, Ticket>, number: u64) -> Option<Ticket> {
-        let ticket = tickets.remove(&number)?;
-        self.for_quiet.fetch_sub(u64::from(ticket.nbi), Release);
+    fn remove(&self, tickets: &mut Numbered<Ticket>, number: u64) -> Option<Ticket> {
+        let ticket = tickets.remove(number)?;
+        if ticket.nbi {
+            self.for_quiet.fetch_sub(1, Release);
+        }
         Some(ticket)
     }
 
     /// Takes an answer of `pe`. None: it makes no sense. Who has given up does not want it.
     pub(super) fn answered(&self, pe: Pe, number: u64, data: &[u8]) -> Option<()> {
         let mut tickets = lock(&self.tickets);
-        if number > tickets.0 {
+        if number > tickets.last {
             return None;
         }
-        let Some(ticket) = tickets.1.get(&number) else {
+        let Some(ticket) = tickets.get(number) else {
             return Some(());
         };
         if ticket.pe != pe {
@@ -143,14 +223,14 @@ impl Desk {
             }
             Form::Body(_) => return None,
         }
-        self.remove(&mut tickets.1, number);
+        self.remove(&mut tickets, number);
         Some(())
     }
 
     /// What a ticket stands for has come by itself: to its place, or here.
     pub(super) fn came(&self, number: u64, data: &[u8]) {
         let mut tickets = lock(&self.tickets);
-        if let Some(ticket) = self.remove(&mut tickets.1, number) {
+        if let Some(ticket) = self.remove(&mut tickets, number) {
             if let Form::Body(Some(place)) = ticket.form {
                 deliver(place, data);
             }
@@ -160,7 +240,7 @@ impl Desk {
 
     /// Takes a ticket back: from here on nothing is written for it, unless it comes to its place by itself.
     pub(super) fn forget(&self, number: u64) {
-        self.remove(&mut lock(&self.tickets).1, number);
+        self.remove(&mut lock(&self.tickets), number);
     }
 
     /// How many answers only quiet waits for.
@@ -170,29 +250,60 @@ impl Desk {
 
     /// The number of the last ticket.
     pub(super) fn last(&self) -> u64 {
-        lock(&self.tickets).0
+        lock(&self.tickets).last
     }
 
     /// The tickets up to this one whose answers only quiet waits for, and their PEs.
     pub(super) fn all_missing(&self, upto: u64) -> Vec<(u64, Pe)> {
         let tickets = lock(&self.tickets);
-        let missing = tickets.1.range(..=upto).filter(|(_, ticket)| ticket.nbi);
+        let missing = tickets.upto(upto).filter(|(_, ticket)| ticket.nbi);
         missing
-            .map(|(number, ticket)| (*number, ticket.pe))
+            .map(|(number, ticket)| (number, ticket.pe))
             .collect()
     }
 
     /// The PE of the first ticket up to this one whose answer only quiet waits for, if one is missing, and its number.
     pub(super) fn missing(&self, upto: u64) -> Option<(u64, Pe)> {
         let tickets = lock(&self.tickets);
-        let mut missing = tickets.1.range(..=upto).filter(|(_, ticket)| ticket.nbi);
-        missing.next().map(|(number, ticket)| (*number, ticket.pe))
+        let mut missing = tickets.upto(upto).filter(|(_, ticket)| ticket.nbi);
+        missing.next().map(|(number, ticket)| (number, ticket.pe))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Adds and removes as drawn by lot, beside a map. Some stay so long that they are no longer recent.
+        #[test]
+        fn what_is_numbered_is_found_until_it_is_removed(
+            steps in prop::collection::vec((0..3 * RECENT / 2, any::<bool>(), 0..3 * RECENT as u64), 1..20)
+        ) {
+            let (mut found, mut model, mut last) = (Numbered::default(), BTreeMap::new(), 0);
+            for (adds, most_go, far) in steps {
+                for one in 0..adds {
+                    last += 1;
+                    prop_assert_eq!(found.add(one), last);
+                    model.insert(last, one);
+                    if most_go && one % 7 > 0 {
+                        prop_assert_eq!(found.remove(last), model.remove(&last));
+                    }
+                }
+                for number in [0, 1, last.saturating_sub(far), last / 2, last, last + 1] {
+                    prop_assert_eq!(found.get(number), model.get(&number));
+                    let there: Vec<_> = found.upto(number).collect();
+                    let wanted: Vec<_> = model.range(..=number).map(|(at, one)| (*at, one)).collect();
+                    prop_assert_eq!(there, wanted);
+                    prop_assert_eq!(found.remove(number), model.remove(&number));
+                }
+                prop_assert_eq!(found.last, last);
+            }
+        }
+    }
 
     #[test]
     fn answers_go_where_they_are_wanted_and_nowhere_else() {

@@ -5,7 +5,7 @@
 
 use super::desk::{Answer, Form, Place};
 use super::message::{Kind, nothing};
-use super::net::{PIECE, Post, Then};
+use super::net::{Net, PIECE, Post, Then};
 use super::{CATCH_UP, Way};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
@@ -106,15 +106,11 @@ impl Way {
     /// Asks a PE of another host for data. What is large goes to its place in the heap at once, all else passes through a piece.
     fn ask(&self, pe: Pe, source: u64, dest: &LocalDest<'_>, nbi: bool) -> Asked {
         let bytes = dest.bytes();
-        let place = Place::of(dest);
         if bytes <= self.net.eager {
-            let (ticket, answer) = self.net.desk.ticket(pe, Form::Data(place), nbi);
-            let words = [source, bytes as u64, ticket];
-            self.net.post(pe, Kind::Get, &words, nothing());
-            return Asked { pe, ticket, answer };
+            return self.ask_small(pe, source, dest, nbi, Net::post);
         }
         let in_heap = self.is_in_heap(dest);
-        let form = Form::Body((!in_heap).then_some(place));
+        let form = Form::Body((!in_heap).then_some(Place::of(dest)));
         let (ticket, answer) = self.net.desk.ticket(pe, form, nbi);
         let (address, then) = match in_heap {
             true => (dest.address(), Then::Came(ticket)),
@@ -132,6 +128,21 @@ impl Way {
         };
         let words = [source, bytes as u64, u64::from(tag)];
         self.net.post_large(pe, Kind::GetLarge, &words, false, post);
+        Asked { pe, ticket, answer }
+    }
+
+    /// As [`ask`](Way::ask), for data that travels in a record. `post` adds the question to what the PE is sent.
+    fn ask_small(
+        &self,
+        pe: Pe,
+        source: u64,
+        dest: &LocalDest<'_>,
+        nbi: bool,
+        post: impl FnOnce(&Net, Pe, Kind, &[u64], LocalSource<'_>),
+    ) -> Asked {
+        let (ticket, answer) = self.net.desk.ticket(pe, Form::Data(Place::of(dest)), nbi);
+        let words = [source, dest.bytes() as u64, ticket];
+        post(&self.net, pe, Kind::Get, &words, nothing());
         Asked { pe, ticket, answer }
     }
 
@@ -220,6 +231,10 @@ impl Way {
         source: u64,
         dest: LocalDest<'_>,
     ) -> Result<()> {
+        if (1..=self.net.eager).contains(&dest.bytes()) {
+            let asked = self.ask_small(pe, source, &dest, false, Net::post_now);
+            return self.answer(operation, &asked).map(|_| ());
+        }
         let wanted = Wanted { pe, source, dest };
         self.get_all(operation, &mut std::iter::once(wanted))
     }

@@ -87,6 +87,8 @@ struct Taking {
     tokens: HashMap<u64, Lent>,
     begin: Vec<(Pe, Post)>,
     lost: Vec<Pe>,
+    /// Answers to the message that is taken, and the PE that has sent it.
+    answers: (Pe, Vec<u64>),
 }
 
 /// What every look writes. It has cache lines of its own, so that calls to PEs of this host need not wait for what they read beside it.
@@ -219,6 +221,7 @@ impl Net {
                     tokens: HashMap::new(),
                     begin: Vec::new(),
                     lost: Vec::new(),
+                    answers: (0, Vec::new()),
                 },
                 leaving: Vec::new(),
                 closed: false,
@@ -386,6 +389,10 @@ impl Net {
         });
         if let Err(error) = polled {
             self.keep(error);
+        }
+        if !engine.state.answers.1.is_empty() {
+            std::mem::swap(&mut engine.state.answers.1, &mut engine.leaving);
+            self.send_leaving(engine, engine.state.answers.0);
         }
         found |= self.near.go_on(self, &mut engine.state);
         for (pe, post) in std::mem::take(&mut engine.state.begin) {

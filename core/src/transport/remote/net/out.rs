@@ -1,6 +1,6 @@
 //! What is to be sent to each PE, and how it leaves.
 
-use super::{Engine, Net, Post};
+use super::{Engine, Net, Post, Taking};
 use crate::buffer::LocalSource;
 use crate::lock::lock;
 use crate::transport::remote::message::{self, Kind, nothing};
@@ -142,6 +142,32 @@ impl Net {
         self.mark(link, pe);
     }
 
+    /// As [`post`](Net::post), with an answer to a message that is being taken. It leaves as soon as that is done.
+    pub(super) fn answer(
+        &self,
+        state: &mut Taking,
+        pe: Pe,
+        kind: Kind,
+        words: &[u64],
+        data: LocalSource<'_>,
+    ) {
+        let (to, answers) = &mut state.answers;
+        let fits = answers.len() + message::room(data.bytes()) <= self.most();
+        // It follows what is to be sent to the PE already.
+        let follows = self.links[pe as usize].pending.load(Relaxed);
+        if follows || !(answers.is_empty() || *to == pe && fits) {
+            self.post(pe, kind, words, data);
+            return;
+        }
+        *to = pe;
+        message::write(answers, kind, words, data);
+    }
+
+    /// How many words records are put together to.
+    fn most(&self) -> usize {
+        (LONG / 8).min(self.longest)
+    }
+
     /// As [`post`](Net::post), with a large body that begins once the message has left.
     pub(in crate::transport::remote) fn post_large(
         &self,
@@ -208,7 +234,7 @@ impl Net {
         data: LocalSource<'_>,
         asks: bool,
     ) {
-        let most = (LONG / 8).min(self.longest);
+        let most = self.most();
         // With room for the question.
         let room = message::room(data.bytes()) + 1;
         if !out.open.is_empty() && out.open.len() + room > most {
@@ -352,7 +378,7 @@ impl Net {
     }
 
     /// Sends the message that is about to leave. Its room is used again.
-    fn send_leaving(&self, engine: &mut Engine, pe: Pe) {
+    pub(super) fn send_leaving(&self, engine: &mut Engine, pe: Pe) {
         let mut leaving = std::mem::take(&mut engine.leaving);
         self.send_message(engine, pe, &leaving);
         leaving.clear();

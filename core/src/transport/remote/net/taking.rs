@@ -6,7 +6,7 @@ use crate::job::{bell, far};
 use crate::transport::Transport;
 use crate::transport::remote::message::{self, Kind, Record};
 use crate::{Error, Pe};
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 impl Net {
     pub(super) fn message(&self, state: &mut Taking, from: Pe, bytes: &[u8]) {
@@ -135,7 +135,7 @@ impl Net {
                 let address = self.address(offset)?;
                 // SAFETY: the range lies within this PE's part, which is mapped.
                 let source = unsafe { LocalSource::from_raw(address, second as usize) };
-                self.post(from, Kind::Answer, &[third], source);
+                self.answer(state, from, Kind::Answer, &[third], source);
             }
             Kind::GetLarge => {
                 self.range(offset, second).filter(|_| second > 0)?;
@@ -153,7 +153,13 @@ impl Net {
                 let old = near?.atomic(self.me, offset, width, operation);
                 bell::ring_words(&self.control, self.me, range);
                 if let ticket @ 1.. = words[4] {
-                    self.post(from, Kind::Answer, &[ticket], LocalSource::from(&[old]));
+                    self.answer(
+                        state,
+                        from,
+                        Kind::Answer,
+                        &[ticket],
+                        LocalSource::from(&[old]),
+                    );
                 }
             }
             Kind::Signal => {
@@ -169,13 +175,17 @@ impl Net {
             Kind::Flush => {
                 let done = state.sources[from as usize].done;
                 near?.quiet();
-                self.post(from, Kind::Done, &[done], message::nothing());
+                self.answer(state, from, Kind::Done, &[done], message::nothing());
             }
             Kind::Done => {
                 (offset <= self.count(from)).then_some(())?;
-                let before = self.links[from as usize].done.fetch_max(offset, Release);
-                let more = offset.saturating_sub(before);
-                self.behind.fetch_sub(more, Release);
+                // Nobody else writes it.
+                let known = &self.links[from as usize].done;
+                let before = known.load(Relaxed);
+                if offset > before {
+                    known.store(offset, Release);
+                    self.behind.fetch_sub(offset - before, Release);
+                }
                 bell::ring_pe(&self.control, self.me);
             }
             Kind::Answer => {

@@ -18,7 +18,7 @@ const APART: Duration = Duration::from_micros(30);
 const PAUSES: u32 = 20;
 
 /// After how many looks that find nothing a thread that has a core yields it all the same.
-const YIELD_EVERY: u32 = 16;
+const YIELD_EVERY: u32 = 64;
 
 impl Net {
     /// Starts the thread.
