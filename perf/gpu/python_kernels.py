@@ -96,8 +96,8 @@ def picture(shares: list[tuple[str, str, float]], file: Path) -> str:
     axis.invert_yaxis()
     axis.tick_params(labelsize=7)
     axis.set(xscale="log", xlabel="our time as a share of the peer's; for rates, the peer's rate as a share of ours")
-    figure.tight_layout()
-    figure.savefig(file, dpi=110)
+    axis.margins(y=0.01)
+    figure.savefig(file, dpi=90, bbox_inches="tight")
     return f"the picture is {file}"
 
 
