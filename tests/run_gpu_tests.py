@@ -303,7 +303,7 @@ MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
 
 def hosts(*command: str, options: tuple[str, ...] = (), pes: str = "abb") -> list[str]:
-    """A PE on one host and two on another; this machine plays both."""
+    """A PE for each letter, which names its host; this machine plays all hosts."""
     words = [*MPIRUN, *options]
     for at, name in enumerate(pes):
         words += [":"] * (at > 0) + ["-n", "1", "-x", f"NVSHMEMRS_HOST_ID={name}", *command]
@@ -313,14 +313,14 @@ def hosts(*command: str, options: tuple[str, ...] = (), pes: str = "abb") -> lis
 # The first PE of every host takes the first GPU that it sees. Processes that share a GPU take turns of about 0.3 ms there.
 OWN_GPU = """
 case $NVSHMEMRS_HOST_ID in a) at=1;; *) at=2;; esac
-gpu=$(echo "$GPUS" | cut -d, -f$at)
-export CUDA_VISIBLE_DEVICES="${gpu:-$GPUS}"
+gpus="${CUDA_VISIBLE_DEVICES:-$GPUS}"
+export CUDA_VISIBLE_DEVICES="$(echo "$gpus" | cut -d, -f$at)"
 exec "$@"
 """
 
 
 def hosts_with_a_gpu(*command: str) -> list[str]:
-    """A PE on each of two hosts, with a GPU of its own where there are two."""
+    """A PE on each of two hosts, with a GPU of its own."""
     return hosts("sh", "-c", OWN_GPU, "sh", *command, pes="ab")
 
 
@@ -334,9 +334,12 @@ def many_hosts(visible: list[str]) -> list[Check]:
     for scenario in ("ring", "model", "misuse"):
         says = rf"{scenario} ok PE \d+ of 3 \(Rust\)"
         checks.append(Check(f"3 processes, 2 hosts: {scenario}, Rust", hosts(program("conformance"), scenario), says, 3, gpus=3, limit=180))
-    suite = hosts_with_a_gpu(program("suite"), "few")
-    env = {"GPUS": ",".join(visible[:2])}
-    checks.append(Check("2 processes, 2 hosts: suite", suite, r"suite ok PE \d+ of 2", 2, gpus=2, env=env, limit=2 * SUITE))
+    if len(visible) < 2:
+        print("not run: the suite on 2 hosts: it takes 2 GPUs")
+    else:
+        suite = hosts_with_a_gpu(program("suite"), "few")
+        env = {"GPUS": ",".join(visible[:2])}
+        checks.append(Check("2 processes, 2 hosts: suite", suite, r"suite ok PE \d+ of 2", 2, gpus=2, env=env, limit=SUITE))
     for part in ("buffers", "streams", "registered", "far"):
         command = hosts(program("device_hosts-c"), part)
         checks.append(Check(f"3 processes, 2 hosts: {part}, C", command, f"device hosts ok: {part}$", 3, gpus=3, limit=120))

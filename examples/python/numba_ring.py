@@ -1,5 +1,5 @@
-"""The ring of NVSHMEM4Py's documentation in a kernel of Numba: each PE puts a block to the PE on
-its right with a signal, until every block has come round to where it began.
+"""The ring of NVSHMEM4Py's documentation in a kernel of Numba: each PE puts a row to the PE on
+its right with a signal, until every row has come round to where it began.
 
     nvshmemrs-run -n 4 -- python examples/python/numba_ring.py [--plot FILE]
 
@@ -116,7 +116,7 @@ def main() -> None:
     took = time.perf_counter() - start
     got: Any = rows[n % 2]
     got = np.array(got) if SIMULATED else got.get()
-    # After n steps each block is back where it began.
+    # After n steps each row is back where it began.
     assert np.array_equal(got, expected), f"PE {me}: {got} and not {expected}"
     rate = n * options.elements * 4 / took / 1e9
     print(f"numba_ring ok PE {me}: {n} steps, {took * 1e6:.0f} us, {rate:.3f} GB/s", flush=True)

@@ -141,7 +141,7 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
             elif words is not None:
                 words.append(text)
         if why:
-            last = err.read().decode(errors="replace").strip().splitlines()[-300:]
+            last = err.read().decode(errors="replace").strip().splitlines()[-30:]
             why += "".join(f"\n    {word}" for word in last)
     return lines, why
 

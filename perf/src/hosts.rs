@@ -240,8 +240,8 @@ fn table(figures: &Figures, machine: &Machine, rounds: u32, command: &str) -> Re
         median.with_context(|| format!("the job \"{job}\" has not measured {name}"))
     };
     let mut page = format!(
-        "# PEs of other hosts\n\nThis machine plays the hosts; the PEs reach each other over MPI as on others. Each figure is the median of \
-         {rounds} rounds, in microseconds.\n\n* machine: {}, {} cores, Linux {}\n* {}\n* date: {}\n* command: `{command}`\n\n",
+        "# PEs of other hosts\n\nThis machine plays the hosts. The PEs reach each other over MPI, as on others. Each figure is the\n\
+         median of {rounds} rounds, in microseconds.\n\n* machine: {}, {} cores, Linux {}\n* {}\n* date: {}\n* command: `{command}`\n\n",
         machine.processor,
         machine.cores,
         machine.kernel,
@@ -263,8 +263,8 @@ fn table(figures: &Figures, machine: &Machine, rounds: u32, command: &str) -> Re
     let (alone, threads) = (us(ROUND_TRIP)?, us(WITH_THREADS)?);
     writeln!(
         page,
-        "\nnvshmemrs initialises MPI with MPI_THREAD_SERIALIZED. MPI's own round trip takes {threads:.2} us then, {:.2} times as long as \
-         without threads.",
+        "\nnvshmemrs initialises MPI with MPI_THREAD_SERIALIZED. MPI's own round trip takes {threads:.2} us\n\
+         then, {:.2} times as long as without threads.",
         threads / alone
     )?;
     // A network thread for each PE, and a core for each process of MPI.

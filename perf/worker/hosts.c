@@ -153,6 +153,10 @@ int main(int argc, char **argv)
 #ifdef WITH_MPI
     int threads = strcmp(what, "threads") == 0, level;
     MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE, &level);
+    if (threads && level < MPI_THREAD_SERIALIZED) {
+        fprintf(stderr, "MPI gives no MPI_THREAD_SERIALIZED\n");
+        return 1;
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     large = calloc(1, LARGE);

@@ -75,10 +75,10 @@ struct Ticket {
 /// How far back tickets are found by their distance from the last one.
 const RECENT: usize = 4096;
 
-/// Things that are numbered as they come, from 1. Most are taken out soon, which costs no search and no allocation.
+/// Things that are numbered as they come, from 1. Most are taken out soon: that takes no search.
 struct Numbered<T> {
     last: u64,
-    /// Those that came last; none where one was taken out. The first one has not been.
+    /// Those that came last; none where one was taken out. The first place is never empty.
     recent: VecDeque<Option<T>>,
     /// Those before them.
     old: BTreeMap<u64, T>,
@@ -143,10 +143,10 @@ impl<T> Numbered<T> {
 
     /// Those up to a number, in order.
     fn upto(&self, number: u64) -> impl Iterator<Item = (u64, &T)> {
-        let recent = (self.first()..).zip(&self.recent);
+        let recent = (self.first()..=number).zip(&self.recent);
         let recent = recent.filter_map(|(number, one)| Some((number, one.as_ref()?)));
-        let old = self.old.iter().map(|(number, one)| (*number, one));
-        old.chain(recent).take_while(move |(one, _)| *one <= number)
+        let old = self.old.range(..=number);
+        old.map(|(number, one)| (*number, one)).chain(recent)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! What is to be sent to a PE is a record at the end of that PE's message ([`Link`]). Messages leave under the lock of the [`Engine`], so
 //! that they leave in order. Whoever adds a record tries that lock; who holds it looks again after letting it go, so that nothing stays
-//! behind. Puts that nobody waits for stay until there is something else to send, or the thread comes by.
+//! behind. Puts that nobody waits for stay until there is something else to send, or the thread comes by. Answers of who holds the engine
+//! leave before that, unless something for the same PE waits already.
 //!
 //! Records of one PE are done in the order in which it sent them, by whichever thread holds the engine, with the stores and atomic
 //! instructions of the host transport. While a large put is coming by itself, what its sender has sent after it is held back, but for other
@@ -87,7 +88,7 @@ struct Taking {
     tokens: HashMap<u64, Lent>,
     begin: Vec<(Pe, Post)>,
     lost: Vec<Pe>,
-    /// Answers to the message that is taken, and the PE that has sent it.
+    /// Answers that leave when this look at the wire is over, and the PE that they go to.
     answers: (Pe, Vec<u64>),
 }
 

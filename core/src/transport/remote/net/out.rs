@@ -142,7 +142,7 @@ impl Net {
         self.mark(link, pe);
     }
 
-    /// As [`post`](Net::post), with an answer to a message that is being taken. It leaves as soon as that is done.
+    /// As [`post`](Net::post), with an answer of who looks at the wire. It leaves when that look is over.
     pub(super) fn answer(
         &self,
         state: &mut Taking,
@@ -222,7 +222,10 @@ impl Net {
     }
 
     /// Adds a record to the messages of a PE.
-    #[allow(clippy::too_many_arguments, reason = "it is a part of the three above")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "it is a part of post, post_large and post_now"
+    )]
     #[inline]
     fn add(
         &self,

@@ -17,7 +17,8 @@ const APART: Duration = Duration::from_micros(30);
 /// Pauses between two looks at the clock.
 const PAUSES: u32 = 20;
 
-/// After how many looks that find nothing a thread that has a core yields it all the same.
+/// After how many looks that find nothing, some 10 us, a thread that has a core yields it all the same. What comes while it is in the
+/// kernel waits.
 const YIELD_EVERY: u32 = 64;
 
 impl Net {

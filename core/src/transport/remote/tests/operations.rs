@@ -1,8 +1,10 @@
 //! What only PEs of several hosts have.
 
 use super::{Pretended, run};
+use crate::buffer::{LocalDest, NbiDest};
 use crate::local::Job;
 use crate::{Cmp, Error, InitAttr, Op, Pe, Request, Result, Runtime, SignalOp, Team, local};
+use std::sync::atomic::Ordering::Release;
 
 const HOSTS: [&[usize]; 3] = [&[0, 1], &[0, 0, 1, 1], &[0, 1, 2, 0, 1]];
 
@@ -112,6 +114,65 @@ fn many_small_puts_travel_together_and_quiet_completes_them() {
             assert!((0..MANY).all(|index| seen[index] == index as u64 + 1));
         }
         rt.barrier_all()?;
+        rt.finalize()
+    });
+}
+
+/// PE 0 takes what two others have asked for in one look, after some time. Its answers are more than one message holds, and it has puts
+/// of its own for both.
+#[test]
+fn answers_come_to_each_pe_that_has_asked() {
+    const MANY: usize = 400;
+    let pretended = Pretended::on(vec![0, 1, 2], false);
+    let (hub, met) = (pretended.hub.clone(), std::sync::Barrier::new(3));
+    run(pretended, &InitAttr::default(), |rt| {
+        let (me, n) = (rt.my_pe() as usize, 3);
+        let value = |pe: usize, index: usize| (pe * 10_000 + index) as u64;
+        let mine: Vec<u64> = (0..MANY + 3).map(|index| value(me, index)).collect();
+        let (source, dest) = (rt.array::<u64>(MANY + 3)?, rt.array::<u64>(4 * MANY)?);
+        let (counts, put) = (rt.array::<u64>(n)?, rt.array::<u64>(n * MANY)?);
+        source.write(0, &mine)?;
+        rt.barrier_all()?;
+        if me == 0 {
+            hub.faults.stopped.store(1, Release);
+        }
+        met.wait();
+        let (others, first) = if me == 0 {
+            (1..3, 0)
+        } else {
+            (0..1, me * MANY)
+        };
+        for index in 0..MANY {
+            for to in others.clone() {
+                let place = put.slice(first + index..first + index + 1)?;
+                rt.put_nbi(place, &mine[index..index + 1], to)?;
+                rt.atomic_add(counts.at(me)?, 1, to)?;
+            }
+            if me > 0 {
+                let place = dest.as_ptr().wrapping_add(4 * index);
+                // SAFETY: the four words are in the heap, and nobody else uses them before quiet.
+                let place = unsafe { NbiDest::until_quiet(LocalDest::from_raw(place.cast(), 32)) };
+                rt.get_nbi(place, source.slice(index..index + 4)?, 0)?;
+            }
+        }
+        met.wait();
+        hub.faults.stopped.store(0, Release);
+        if me > 0 {
+            let old = rt.atomic_fetch_add(counts.at(me)?, 1000, 0)?;
+            assert_eq!(old, MANY as u64);
+        }
+        rt.quiet()?;
+        if me > 0 {
+            let wanted = (0..MANY).flat_map(|index| (index..index + 4).map(|at| value(0, at)));
+            assert!(dest.to_vec()?.into_iter().eq(wanted));
+        }
+        rt.barrier_all()?;
+        let (counts, put) = (counts.to_vec()?, put.to_vec()?);
+        for from in if me == 0 { 1..3 } else { 0..1 } {
+            assert_eq!(counts[from] % 1000, MANY as u64);
+            let came = &put[from * MANY..(from + 1) * MANY];
+            assert!((0..MANY).all(|index| came[index] == value(from, index)));
+        }
         rt.finalize()
     });
 }
