@@ -3,8 +3,7 @@
     python perf/import_time.py [cute] [numba] [triton]
 
 Each figure is the least of 5 processes, in seconds of the processor, which other programs on the machine
-change less than those of a clock. `over its own` includes nvshmemrs.core. NumPy, which that needs,
-counts as the language's: its threads take seconds of the processor on machines with many cores.
+change less than those of a clock. `over its own` includes nvshmemrs.core.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ LANGUAGES = {
     "cute": "import nvidia_cutlass_dsl, sys, os\n"
     "sys.path.append(os.path.join(list(nvidia_cutlass_dsl.__path__)[0], 'dsl_packages'))\n"
     "import cutlass, cutlass.cute",
-    "numba": "numpy.row_stack = getattr(numpy, 'row_stack', numpy.vstack)\nfrom numba import cuda",
+    "numba": "import numpy\nnumpy.row_stack = getattr(numpy, 'row_stack', numpy.vstack)\nfrom numba import cuda",
     "triton": "import triton, triton.language",
 }
 MOST = 0.2
@@ -26,7 +25,6 @@ MOST = 0.2
 PROGRAM = """
 import time
 start = time.process_time()
-import numpy
 {own}
 middle = time.process_time()
 import nvshmemrs.core.device.{name}

@@ -310,7 +310,7 @@ def hosts(*command: str, options: tuple[str, ...] = (), pes: str = "abb") -> lis
     return words
 
 
-# The first PE of every host takes the first GPU that it sees. Processes that share a GPU take turns of about 0.3 ms there.
+# The first PE of every host takes the first GPU that it sees. Processes that share a GPU take turns there.
 OWN_GPU = """
 case $NVSHMEMRS_HOST_ID in a) at=1;; *) at=2;; esac
 gpus="${CUDA_VISIBLE_DEVICES:-$GPUS}"

@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=2 if SIMULATED else 64)
     parser.add_argument("--threads", type=int, default=4 if SIMULATED else 512)
     options = parser.parse_args()
-    if options.elements % options.blocks:
+    if options.blocks < 1 or options.elements % options.blocks:
         parser.error(f"{options.elements} elements cannot be divided among {options.blocks} blocks")
     gpu = int(os.environ.get("NVSHMEMRS_PE", "0"))
     nvshmem.init(device="host" if SIMULATED else gpu % len(cuda.gpus))

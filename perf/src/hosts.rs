@@ -263,8 +263,8 @@ fn table(figures: &Figures, machine: &Machine, rounds: u32, command: &str) -> Re
     let (alone, threads) = (us(ROUND_TRIP)?, us(WITH_THREADS)?);
     writeln!(
         page,
-        "\nnvshmemrs initialises MPI with MPI_THREAD_SERIALIZED. MPI's own round trip takes {threads:.2} us\n\
-         then, {:.2} times as long as without threads.",
+        "\nnvshmemrs initialises MPI with MPI_THREAD_SERIALIZED. With that, MPI's own round trip takes\n\
+         {threads:.2} us, {:.2} times as long as without threads.",
         threads / alone
     )?;
     // A network thread for each PE, and a core for each process of MPI.

@@ -160,9 +160,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     large = calloc(1, LARGE);
-    if (threads) {
-        measure("round_trip", round_trip, calls);
-    } else if (strcmp(what, "pair") == 0) {
+    if (threads || strcmp(what, "pair") == 0) {
         measure("round_trip", round_trip, calls);
         measure("large", large_send, calls / 50 + 2);
     } else {

@@ -153,7 +153,7 @@ impl Net {
     ) {
         let (to, answers) = &mut state.answers;
         let fits = answers.len() + message::room(data.bytes()) <= self.most();
-        // It follows what is to be sent to the PE already.
+        // It follows what is to be sent to the PE already. What another thread adds at the same time has no order with it.
         let follows = self.links[pe as usize].pending.load(Relaxed);
         if follows || !(answers.is_empty() || *to == pe && fits) {
             self.post(pe, kind, words, data);
