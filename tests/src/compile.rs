@@ -3,13 +3,13 @@
 //!
 //! Results lie in `nvshmemrs-tests` beside the built programs; a later run replaces them.
 
-use crate::{HANG, bin_dir, library, lock, run, workspace};
+use crate::{HANG, bin, bin_dir, library, lock, run, workspace};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, Once};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -177,6 +177,17 @@ fn is_fortran(source: &Path) -> bool {
     matches!(extension, Some("f90" | "F90"))
 }
 
+/// The folder with the sources of the Fortran modules, into which the generator has written those that are not committed.
+#[track_caller]
+pub fn fortran_sources() -> PathBuf {
+    static WRITTEN: Once = Once::new();
+    WRITTEN.call_once(|| {
+        let mut generator = Command::new(bin("nvshmemrs-generator"));
+        run(generator.arg("fortran"), HANG).assert_success();
+    });
+    workspace().join("bindings/fortran/src")
+}
+
 /// The folder with the compiled Fortran modules: the archive and the .mod files.
 #[track_caller]
 pub fn fortran_modules() -> PathBuf {
@@ -190,6 +201,10 @@ pub fn fortran_modules() -> PathBuf {
         let mut make = Command::new("make");
         make.arg("-C").arg(workspace().join("bindings/fortran"));
         make.arg(format!("BUILD={}", folder.display()));
+        make.arg(format!(
+            "GENERATOR={}",
+            bin("nvshmemrs-generator").display()
+        ));
         make.arg("FFLAGS=-O1 -g -Wall -Wextra -Werror");
         run(&mut make, BUILD).assert_success();
         *built = true;

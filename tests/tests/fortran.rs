@@ -1,6 +1,6 @@
 //! The typed layer of Fortran: every kind, rank and operation; arrays; misuse; the program of its README; its versions.
 
-use nvshmemrs_tests::compile::{compile_as, fortran_modules};
+use nvshmemrs_tests::compile::{compile_as, fortran_modules, fortran_sources};
 use nvshmemrs_tests::{Output, compile_fortran, interpreter, launcher, library, run, workspace};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -261,7 +261,7 @@ fn ford_finds_no_fault() {
             .collect()
     };
     let pages = names("module");
-    for file in fs::read_dir(workspace().join("bindings/fortran/src")).expect("the modules") {
+    for file in fs::read_dir(fortran_sources()).expect("the modules") {
         let file = file.expect("a module").path().with_extension("html");
         let name = file.file_name().expect("a name").to_string_lossy();
         assert!(pages.contains(&name.to_string()), "{name}: {pages:?}");
@@ -296,7 +296,7 @@ fn the_manifests_are_those_of_this_version() {
         .collect();
     built.push("nvshmemrs.f90".into());
     built.sort();
-    let mut files: Vec<String> = fs::read_dir(folder.join("src"))
+    let mut files: Vec<String> = fs::read_dir(fortran_sources())
         .expect("the modules")
         .map(|entry| {
             entry

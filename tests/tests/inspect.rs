@@ -1,5 +1,5 @@
 //! A look into a running job: from Rust, Python, C++ and Ruby, at a job that goes on and at one that hangs; and what is
-//! refused. `inspect/generator/tests/drift.rs` compares the generated bindings.
+//! refused. `inspect/generator/tests/drift.rs` compares the committed bindings.
 
 use nvshmemrs_inspect::{InspectError, Snapshot, Stage, State, attach};
 use nvshmemrs_tests::nobody::Nobody;
@@ -199,18 +199,21 @@ fn cpp(source: &Path, folder: &Path) -> PathBuf {
 /// The programs that print what they see, by language.
 fn programs(folder: &Path) -> Vec<(&'static str, Command)> {
     let source = |name: &str| workspace().join("tests/inspect").join(name);
-    let (mut python, mut ruby) = (python(), ruby());
+    let (mut python, mut ruby) = (python(), ruby(folder));
     python.arg(source("text.py"));
     ruby.arg(source("text.rb"));
     let cpp = cpp(&source("text.cpp"), folder);
     vec![("Python", python), ("Ruby", ruby), ("C++", job::clean(cpp))]
 }
 
-fn ruby() -> Command {
+/// Ruby, with bindings that the generator has made in `folder`.
+#[track_caller]
+fn ruby(folder: &Path) -> Command {
+    let mut generator = job::clean(bin("nvshmemrs-inspect-generator"));
+    generator.env("NVSHMEMRS_BIN_DIR", bin_dir());
+    run(generator.arg("ruby").arg(folder), HANG).assert_success();
     let mut ruby = job::clean("ruby");
-    ruby.arg("-I")
-        .arg(workspace().join("inspect/bindings/ruby"))
-        .env("LD_LIBRARY_PATH", bin_dir());
+    ruby.arg("-I").arg(folder).env("LD_LIBRARY_PATH", bin_dir());
     ruby
 }
 
@@ -368,7 +371,7 @@ fn the_page_is_right(pid: u32, folder: &Path) {
         text.to_string()
     };
     let here = |language: &str| snippet(language).replace("4711", &pid.to_string());
-    let (mut python, mut ruby) = (python(), ruby());
+    let (mut python, mut ruby) = (python(), ruby(folder));
     python.args(["-c", &here("python")]);
     ruby.args(["-e", &here("ruby")]);
     let text = here("cpp");

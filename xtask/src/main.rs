@@ -8,6 +8,7 @@
 
 mod bench;
 mod bundle;
+mod count;
 mod demo;
 mod fuzz;
 mod images;
@@ -50,6 +51,16 @@ enum Command {
         /// Only compare; fail if a file differs
         #[arg(long)]
         check: bool,
+    },
+    /// Count lines of code: hand-written, tests, generated
+    Count,
+    /// Write the bindings of nvshmemrs-inspect for Ruby, Kotlin or Swift
+    InspectBindings {
+        /// ruby, kotlin or swift
+        language: String,
+        /// The folder to write to; `target/xtask/inspect-bindings/LANGUAGE` if left out
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Run the conformance programs of all languages, and write what ran into docs/languages.md
     Languages,
@@ -124,6 +135,10 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Setup { purpose } => setup::all(&tree, purpose)?,
         Command::Build => build(&tree)?,
         Command::Generate { check } => run::run(&mut generate(&tree, check))?,
+        Command::Count => count::count(&tree)?,
+        Command::InspectBindings { language, out } => {
+            inspect_bindings(&tree, &language, out)?;
+        }
         Command::Languages => languages(&tree)?,
         Command::Images => images::images(&tree)?,
         Command::Plugins => plugins::plugins(&tree)?,
@@ -160,6 +175,19 @@ fn build_only(tree: &Tree, targets: &[&str]) -> Result<()> {
             .args(["build", "--release", "--workspace"])
             .args(targets),
     )
+}
+
+/// Writes the bindings of nvshmemrs-inspect for a language whose bindings are not committed.
+fn inspect_bindings(tree: &Tree, language: &str, out: Option<PathBuf>) -> Result<()> {
+    build(tree)?;
+    let out = match out {
+        Some(out) => out,
+        None => tree.scratch("inspect-bindings")?.join(language),
+    };
+    let generator = tree.release().join("nvshmemrs-inspect-generator");
+    let mut command = tree.command(generator);
+    command.env("NVSHMEMRS_BIN_DIR", tree.release());
+    run::run(command.arg(language).arg(out))
 }
 
 /// Runs the conformance programs, which write their table.

@@ -10,7 +10,8 @@
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
 //! turns the model into one output; it maps types and leaves the text to the template of the same name.
-//! The output depends on the sources alone, so a test can regenerate and compare bytes.
+//! The output depends on the sources alone, so a test can regenerate and compare bytes. Fortran's modules are not committed: builds of
+//! Fortran programs need them, and nobody reads them.
 
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -31,10 +32,10 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     table::families().into_iter().map(file).collect()
 }
 
-/// Every generated file of the repository at `root`: its path (below `root`) and its contents.
+/// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 11] = [
+    let emitted: [(&str, anyhow::Result<String>); 10] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -52,10 +53,6 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         ),
         ("bindings/julia/src/ffi.jl", emit::julia::emit(&api)),
         (
-            "bindings/fortran/src/nvshmemrs_ffi.f90",
-            emit::fortran::emit(&api),
-        ),
-        (
             "tests/programs/device/lists.hpp",
             emit::device_lists::emit(),
         ),
@@ -69,15 +66,21 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         ),
     ];
     let mut outputs = families(root)?;
-    for (name, text) in emit::fortran_typed::emit(&api)? {
-        let path = format!("bindings/fortran/src/{name}.f90");
-        outputs.push((root.join(path), text));
-    }
     for (path, text) in emitted {
         let text = text.with_context(|| format!("cannot generate {path}"))?;
         outputs.push((root.join(path), text));
     }
     Ok(outputs)
+}
+
+/// The modules of Fortran that are made by builds, as [`outputs`] gives the committed files.
+pub fn fortran(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let api = model::Api::read(&root.join("capi/src"))?;
+    let mut modules = emit::fortran_typed::emit(&api)?;
+    modules.push(("nvshmemrs_ffi", emit::fortran::emit(&api)?));
+    let place = |name| root.join(format!("bindings/fortran/src/{name}.f90"));
+    let modules = modules.into_iter();
+    Ok(modules.map(|(name, text)| (place(name), text)).collect())
 }
 
 /// The root of the repository that this generator was built from.

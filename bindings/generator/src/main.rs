@@ -1,4 +1,5 @@
-//! `nvshmemrs-generator [--check]`: writes the generated files, or says which one differs.
+//! `nvshmemrs-generator [--check | fortran]`: writes the generated files. With `--check` it compares those that are committed, and says
+//! which one differs; with `fortran` it writes Fortran's modules only.
 
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -15,21 +16,22 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<()> {
+    let root = nvshmemrs_generator::repository_root();
     let arguments: Vec<String> = env::args().skip(1).collect();
     let check = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => false,
         ["--check"] => true,
+        ["fortran"] => return update(&root, &nvshmemrs_generator::fortran(&root)?, false),
         _ => bail!(
-            "unknown arguments {arguments:?}; give none to write the files, or `--check` to compare"
+            "unknown arguments {arguments:?}; give none to write the files, `--check` to compare, or `fortran`"
         ),
     };
-    let root = nvshmemrs_generator::repository_root();
     // The rest is made from these.
     update(&root, &nvshmemrs_generator::families(&root)?, check)?;
     let outputs = nvshmemrs_generator::outputs(&root)?;
     update(&root, &outputs, check)?;
     println!("{} generated files are up to date", outputs.len());
-    Ok(())
+    update(&root, &nvshmemrs_generator::fortran(&root)?, false)
 }
 
 /// Writes the outputs that differ, or says which one does.
@@ -72,4 +74,24 @@ fn difference(found: Option<&str>, wanted: &str) -> String {
         "differs from what its source gives, first in line {}",
         same + 1
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_cut_or_missing_file_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = [(folder.path().join("a/b.h"), "one\ntwo\n".to_string())];
+        let check = || update(folder.path(), &output, true).map_err(|error| error.to_string());
+        assert!(check().unwrap_err().contains("a/b.h is missing"));
+        update(folder.path(), &output, false).unwrap();
+        assert_eq!(check(), Ok(()));
+        for changed in ["one\ntwo", "one\nTwo\n", "one\ntwo\n\n"] {
+            fs::write(&output[0].0, changed).unwrap();
+            let error = check().unwrap_err();
+            assert!(error.contains("differs"), "{changed:?}: {error}");
+        }
+    }
 }

@@ -1,43 +1,30 @@
 //! Writes the bindings of nvshmemrs-inspect: uniffi those for Python, Kotlin, Swift and Ruby, from the built library; cxx those for C++,
-//! from `inspect/cpp/src/lib.rs`. The output is committed; a test compares.
+//! from `inspect/cpp/src/lib.rs`. Those for Python and C++ are committed, and a test compares them; the others are made on request.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use camino::{Utf8Path, Utf8PathBuf};
 use std::fs;
 use std::path::{Path, PathBuf};
 use uniffi_bindgen::bindings::{GenerateOptions, TargetLanguage, generate_with_bindgen_paths};
 use uniffi_bindgen::{BindgenPaths, BindgenPathsLayer};
 
-/// What uniffi writes: the language, its file, where that goes, and how its comments begin.
-const FILES: [(&str, &str, &str); 6] = [
+/// The languages whose bindings are made on request: the name, uniffi's word for it, the files, and how comments begin.
+const ON_REQUEST: [(&str, TargetLanguage, &[&str], &str); 3] = [
+    ("ruby", TargetLanguage::Ruby, &["nvshmemrs_inspect.rb"], "#"),
     (
-        "nvshmemrs_inspect.py",
-        "bindings/python/src/nvshmemrs/inspect/_generated.py",
-        "#",
-    ),
-    (
-        "nvshmemrs_inspect.rb",
-        "inspect/bindings/ruby/nvshmemrs_inspect.rb",
-        "#",
-    ),
-    (
-        "nvshmemrs/inspect/nvshmemrs_inspect.kt",
-        "inspect/bindings/kotlin/nvshmemrs/inspect/nvshmemrs_inspect.kt",
+        "kotlin",
+        TargetLanguage::Kotlin,
+        &["nvshmemrs/inspect/nvshmemrs_inspect.kt"],
         "//",
     ),
     (
-        "NvshmemrsInspect.swift",
-        "inspect/bindings/swift/NvshmemrsInspect.swift",
-        "//",
-    ),
-    (
-        "NvshmemrsInspectFFI.h",
-        "inspect/bindings/swift/NvshmemrsInspectFFI.h",
-        "//",
-    ),
-    (
-        "NvshmemrsInspectFFI.modulemap",
-        "inspect/bindings/swift/NvshmemrsInspectFFI.modulemap",
+        "swift",
+        TargetLanguage::Swift,
+        &[
+            "NvshmemrsInspect.swift",
+            "NvshmemrsInspectFFI.h",
+            "NvshmemrsInspectFFI.modulemap",
+        ],
         "//",
     ),
 ];
@@ -88,8 +75,42 @@ fn replaced(text: &str, (old, new): (&str, &str)) -> Result<String> {
     Ok(text.replacen(old, new, 1))
 }
 
-/// All files, by their places in the checkout at `root`; `library` is the built libnvshmemrs_inspect.so.
+/// The files that are committed, by their places in the checkout at `root`; `library` is the built libnvshmemrs_inspect.so.
 pub fn outputs(root: &Path, library: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let name = "nvshmemrs_inspect.py";
+    let written = by_uniffi(root, library, TargetLanguage::Python, &[name])?;
+    let (_, text) = written.first().context("uniffi writes one file")?;
+    let text = replaced(&replaced(text, PYTHON)?, PYTHON_IMPORT)?;
+    let place = root.join("bindings/python/src/nvshmemrs/inspect/_generated.py");
+    let python = marked("#", "inspect/src", &format!("{UNCHECKED}\n{text}"));
+    Ok(vec![(place, python), cpp(root)?])
+}
+
+/// The files of a language whose bindings are not committed, by their names below a folder of their own.
+pub fn on_request(
+    root: &Path,
+    library: &Path,
+    language: &str,
+) -> Result<Vec<(&'static str, String)>> {
+    let row = ON_REQUEST.into_iter().find(|row| row.0 == language);
+    let Some((_, language, names, comment)) = row else {
+        let known = ON_REQUEST.map(|row| row.0).join(", ");
+        bail!("there are bindings for {known} on request, and not for `{language}`");
+    };
+    let written = by_uniffi(root, library, language, names)?;
+    Ok(written
+        .into_iter()
+        .map(|(name, text)| (name, marked(comment, "inspect/src", &text)))
+        .collect())
+}
+
+/// The files that uniffi writes for a language.
+fn by_uniffi(
+    root: &Path,
+    library: &Path,
+    language: TargetLanguage,
+    names: &[&'static str],
+) -> Result<Vec<(&'static str, String)>> {
     ensure!(
         library.is_file(),
         "{} is missing: `cargo build --release -p nvshmemrs-inspect` makes it",
@@ -102,32 +123,20 @@ pub fn outputs(root: &Path, library: &Path) -> Result<Vec<(PathBuf, String)>> {
     let inspect = root.join("inspect");
     paths.add_layer(Root(utf8(&inspect).context("a name is not UTF-8")?));
     let options = GenerateOptions {
-        languages: vec![
-            TargetLanguage::Python,
-            TargetLanguage::Ruby,
-            TargetLanguage::Kotlin,
-            TargetLanguage::Swift,
-        ],
+        languages: vec![language],
         source: utf8(library).context("the library's name is not UTF-8")?,
         out_dir: out.clone(),
         ..GenerateOptions::default()
     };
     generate_with_bindgen_paths(options, paths)?;
-    let mut files = Vec::new();
-    for (name, place, comment) in FILES {
-        let text = fs::read_to_string(out.join(name))
-            .with_context(|| format!("uniffi has written no {name}"))?;
-        let text = match place.ends_with(".py") {
-            true => {
-                let text = replaced(&replaced(&text, PYTHON)?, PYTHON_IMPORT)?;
-                format!("{UNCHECKED}\n{text}")
-            }
-            false => text,
-        };
-        files.push((root.join(place), marked(comment, "inspect/src", &text)));
-    }
-    files.push(cpp(root)?);
-    Ok(files)
+    let read = |name: &'static str| {
+        let text = fs::read_to_string(out.join(name));
+        Ok((
+            name,
+            text.with_context(|| format!("uniffi has written no {name}"))?,
+        ))
+    };
+    names.iter().copied().map(read).collect()
 }
 
 /// The header that declares what cxx gives to C++.

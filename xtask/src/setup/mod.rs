@@ -72,6 +72,6 @@ fn done(stamp: &Path, fingerprint: &str) -> Result<()> {
 }
 
 /// Tells the user about a step that takes a while.
-fn say(what: &str) {
+pub(crate) fn say(what: &str) {
     eprintln!("setup: {what}");
 }
