@@ -76,7 +76,7 @@ pub(super) fn julia(tree: &Tree, expected: Option<&str>) -> Result<()> {
 
 /// `examples/c/landscape.c`, which must come to `expected`.
 pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
-    made(tree, "examples/c", expected)
+    landscape(tree, "examples/c", expected)
 }
 
 /// `examples/c/landscape.c`, which [`c`] has built, on two hosts that this machine plays; it must come to `expected`.
@@ -97,25 +97,29 @@ pub(super) fn two_hosts(tree: &Tree, expected: Option<&str>) -> Result<()> {
 
 /// `examples/cpp/landscape.cpp`, which must come to `expected`.
 pub(super) fn cxx(tree: &Tree, expected: Option<&str>) -> Result<()> {
-    made(tree, "examples/cpp", expected)
+    landscape(tree, "examples/cpp", expected)
 }
 
 /// `examples/fortran/landscape.f90`, which must come to `expected`.
 pub(super) fn fortran(tree: &Tree, expected: Option<&str>) -> Result<()> {
-    made(tree, "examples/fortran", expected)
+    landscape(tree, "examples/fortran", expected)
 }
 
 /// The landscape in a folder with a Makefile.
-fn made(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
+fn landscape(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
+    native(tree, made(tree, folder, "landscape")?, expected)
+}
+
+/// Makes a program in a folder with a Makefile.
+pub(super) fn made(tree: &Tree, folder: &str, program: &str) -> Result<PathBuf> {
     let folder = tree.root.join(folder);
     let library = format!("LIBDIR={}", tree.release().display());
-    run::run(
-        tree.command("make")
-            .arg("-C")
-            .arg(&folder)
-            .args(["--always-make", &library]),
-    )?;
-    native(tree, folder.join("landscape"), expected)
+    run::run(tree.command("make").arg("-C").arg(&folder).args([
+        "--always-make",
+        &library,
+        program,
+    ]))?;
+    Ok(folder.join(program))
 }
 
 fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {

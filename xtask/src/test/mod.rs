@@ -339,45 +339,46 @@ fn fuzzed(tree: &Tree) -> Result<(Count, Result<()>)> {
     Ok((count, fuzz::sum(fuzzed)))
 }
 
-/// The first Python program of the README, as a reader would run it, on two PEs.
+/// The programs of the README, as a reader would build and run them, on two PEs.
 fn readme(tree: &Tree) -> Result<()> {
-    let readme =
-        std::fs::read_to_string(tree.root.join("README.md")).context("cannot read README.md")?;
-    let program = first_python(&readme).context("README.md has no ```python block")?;
-    let hello = tree.root.join("examples/python/hello.py");
-    let shipped =
-        std::fs::read_to_string(&hello).context("cannot read examples/python/hello.py")?;
-    ensure!(
-        program == shipped,
-        "the first program of README.md is not examples/python/hello.py"
-    );
-    let shown = run::tee(tree.launch(2).arg(tree.python()).arg(&hello), run::LIMIT)?;
-    shown.outcome?;
-    for (pe, sent) in [(0, 2), (1, 1)] {
-        let line = format!("PE {pe} of 2: my neighbour sent {sent}, the sum over all PEs is 3");
+    let text = |name: &str| {
+        let read = std::fs::read_to_string(tree.root.join(name));
+        read.with_context(|| format!("cannot read {name}"))
+    };
+    let readme = text("README.md")?;
+    let programs = [
+        ("python", "examples/python/hello.py"),
+        ("c", "examples/c/hello.c"),
+    ];
+    for (language, name) in programs {
+        let program = first_block(&readme, language);
         ensure!(
-            shown.text.contains(&line),
-            "the first program of README.md did not print \"{line}\""
+            program.as_ref() == Some(&text(name)?),
+            "the first program of README.md in `{language}` is not {name}"
         );
+        let mut launch = tree.launch(2);
+        match language {
+            "python" => launch.arg(tree.python()).arg(tree.root.join(name)),
+            _ => launch.arg(examples::made(tree, "examples/c", "hello")?),
+        };
+        let shown = run::tee(&mut launch, run::LIMIT)?;
+        shown.outcome?;
+        for (pe, sent) in [(0, 2), (1, 1)] {
+            let line = format!("PE {pe} of 2: my neighbour sent {sent}, the sum over all PEs is 3");
+            ensure!(
+                shown.text.contains(&line),
+                "{name} did not print \"{line}\""
+            );
+        }
     }
     Ok(())
 }
 
-/// The contents of the first fenced block of Python in `markdown`.
-fn first_python(markdown: &str) -> Option<String> {
-    let mut lines = markdown
-        .lines()
-        .skip_while(|line| line.trim_end() != "```python");
-    lines.next()?;
-    let mut program = String::new();
-    for line in lines {
-        if line.trim_end() == "```" {
-            return Some(program);
-        }
-        program.push_str(line);
-        program.push('\n');
-    }
-    None
+/// The contents of the first fenced block of a language in `markdown`.
+fn first_block(markdown: &str, language: &str) -> Option<String> {
+    let (_, after) = markdown.split_once(&format!("```{language}\n"))?;
+    let (block, _) = after.split_once("```\n")?;
+    Some(block.into())
 }
 
 #[cfg(test)]
@@ -385,11 +386,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_python_is_the_first_block_of_python_only() {
+    fn the_first_block_of_a_language_is_found() {
         let markdown = "# x\n```sh\nls\n```\n```python\na = 1\n\nb = 2\n```\n```python\nc\n```\n";
-        assert_eq!(first_python(markdown).as_deref(), Some("a = 1\n\nb = 2\n"));
-        assert_eq!(first_python("```sh\nls\n```\n"), None);
-        assert_eq!(first_python("```python\nnever closed\n"), None);
+        let found = first_block(markdown, "python");
+        assert_eq!(found.as_deref(), Some("a = 1\n\nb = 2\n"));
+        assert_eq!(first_block(markdown, "c"), None);
+        assert_eq!(first_block("```python\nnever closed\n", "python"), None);
     }
 
     #[test]
