@@ -398,7 +398,7 @@ fn fold_over(
         let count = most.min(elements.end - first);
         let words = (count * size).div_ceil(8);
         let source = from + (first * size) as u64;
-        let mut wanted = fetched
+        let wanted = fetched
             .chunks_mut(words)
             .zip(&far)
             .map(|(memory, &member)| Wanted {
@@ -406,7 +406,7 @@ fn fold_over(
                 source,
                 dest: LocalDest::from(bytes_of_mut(memory, count * size)),
             });
-        inner.transport.own().get_all(&mut wanted);
+        inner.transport.own().get_all(wanted.collect());
         pieces(first..first + count, kernel, |work, at, count| {
             let skip = (at as usize - first) * size / 8;
             let mut fetched = fetched.chunks(words);

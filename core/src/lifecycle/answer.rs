@@ -172,7 +172,7 @@ fn heap(inner: &Arc<Inner>) -> Heap {
         released,
     } = Runtime::view(inner).heap_stats();
     Heap {
-        memory: inner.transport.any().kind().to_string(),
+        memory: inner.transport.properties().kind.to_string(),
         bytes: heap_bytes,
         used_bytes,
         free_bytes,

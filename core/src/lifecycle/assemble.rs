@@ -143,7 +143,7 @@ impl Runtime {
             *crate::lock::lock(&inner.watchdog) = Some(watchdog);
         }
         let owner = TransportOwner(Arc::downgrade(inner));
-        inner.transport.any().owned_by(Box::new(owner));
+        inner.transport.any().owned_by(Arc::new(owner));
         let wait = Wait {
             operation: Operation::Init,
             target: Target::Job,
@@ -167,7 +167,7 @@ impl Runtime {
             format!(
                 "joined; PEs in the job: {}; symmetric heap of each: {heap_bytes} bytes of {} memory",
                 inner.n_pes,
-                inner.transport.any().kind()
+                inner.transport.properties().kind
             )
         });
         if me == 0 {

@@ -164,12 +164,12 @@ impl<T: Pod> SymArray<T> {
     }
 
     fn on_host(&self) -> Result<()> {
-        let transport = self.runtime.transport.any();
-        match transport.may_load() {
+        let properties = self.runtime.transport.properties();
+        match properties.may_load {
             true => Ok(()),
             false => Err(Error::NotSupported(format!(
                 "the array is in {} memory, which the CPU cannot use as a slice; copy with `read()`, `write()` or `to_vec()`",
-                transport.kind()
+                properties.kind
             ))),
         }
     }

@@ -61,7 +61,7 @@ impl Inner {
             block.ok_or_else(|| state.full(request.bytes))?
         };
         let range = SymRange::new(block.offset, block.taken);
-        let committed = self.transport.any().commit(range);
+        let committed = self.transport.memory().commit(range);
         if committed.is_ok() && request.zero {
             self.transport.own().zero(range);
         }
@@ -111,7 +111,7 @@ impl Inner {
         let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
         let checked = request.and_then(|request| {
             let leads_host = leader || self.control.near().first() == Some(&self.my_pe);
-            if leads_host && self.transport.any().takes_machine_memory() {
+            if leads_host && self.transport.properties().takes_machine_memory {
                 let mut state = self.heap.lock();
                 let released = self.released_bytes(&state);
                 let near = self.control.near().len() as Pe;
@@ -165,7 +165,7 @@ impl Inner {
             state.released.remove(&block.id);
             self.heap.lookup.forget();
             self.transport
-                .any()
+                .memory()
                 .decommit(SymRange::new(block.offset, block.taken));
         }
     }

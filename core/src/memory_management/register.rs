@@ -16,9 +16,8 @@ use crate::{Error, Result, Runtime, Team};
 
 impl Inner {
     fn check_registration(&self, registration: &Registration) -> Result<()> {
-        let transport = self.transport.any();
-        let page = transport.page_bytes();
-        let makers = transport.makers_of_memory();
+        let properties = self.transport.properties();
+        let (page, makers) = (properties.page_bytes, properties.makers_of_memory);
         let aligned = |argument, value: u64| match value.is_multiple_of(page) && value > 0 {
             true => Ok(()),
             false => Err(Error::invalid(
@@ -32,11 +31,11 @@ impl Inner {
         if registration.preferred != 0 {
             aligned("preferred", registration.preferred)?;
         }
-        if self.my_pe == 0 && transport.takes_machine_memory() {
+        if self.my_pe == 0 && properties.takes_machine_memory {
             let mut state = self.heap.lock();
             state.check_machine(registration.bytes, 0, self.n_pes)?;
         }
-        transport.check_adopt(
+        self.transport.memory().check_adopt(
             registration.buffer,
             registration.bytes,
             registration.preferred,
@@ -64,7 +63,7 @@ impl Inner {
         // Every PE comes to the same answer.
         let place = {
             let mut state = self.heap.lock();
-            let page = self.transport.any().page_bytes();
+            let page = self.transport.properties().page_bytes;
             let window = &mut state.registered.window;
             let largest = window.largest();
             window.allocate(bytes, page).ok_or_else(|| {
@@ -81,7 +80,7 @@ impl Inner {
         let range = SymRange::new(self.layout.heap_bytes + place.offset, bytes);
         let adopted = self
             .transport
-            .any()
+            .memory()
             .adopt(range, registration.buffer, preferred);
         let mine = adopted.is_ok();
         let args = [bytes, preferred, place.offset, 0, 0];
@@ -95,7 +94,7 @@ impl Inner {
             if mine {
                 let _ = self
                     .transport
-                    .any()
+                    .memory()
                     .give_back(range, registration.buffer, preferred);
             }
             return Err(error);
@@ -135,7 +134,7 @@ impl Inner {
             Err(error) => return turn.fail(operation, [0; ARGS], error),
         };
         let args = [buffer.block.offset, 0, 0, 0, 0];
-        if let Err(error) = self.transport.any().check_give_back() {
+        if let Err(error) = self.transport.memory().check_give_back() {
             return turn.fail(operation, args, error);
         }
         let completed = self
@@ -170,7 +169,7 @@ impl Inner {
         let range = SymRange::new(offset, buffer.block.bytes);
         let preferred = buffer.preferred.unwrap_or(0);
         self.transport
-            .any()
+            .memory()
             .give_back(range, buffer.address, preferred)
     }
 

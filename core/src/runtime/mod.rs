@@ -253,7 +253,7 @@ impl Runtime {
 
     /// The GPU that this PE uses, as this process counts them; `None` if the heap is in host memory. Local.
     pub fn device(&self) -> Option<i32> {
-        self.inner.transport.any().device()
+        self.inner.transport.properties().device
     }
 
     /// This process's mapping of the heap, which stays valid as long as the value lives. Local.

@@ -283,8 +283,8 @@ impl Runtime {
         self.inner.ready()?;
         let registered = || self.inner.registered_offset(address);
         match self.inner.layout.locate(address) {
-            Some(_) => Ok(self.inner.transport.any().kind()),
-            None if registered().is_some() => Ok(self.inner.transport.any().kind()),
+            Some(_) => Ok(self.inner.transport.properties().kind),
+            None if registered().is_some() => Ok(self.inner.transport.properties().kind),
             None => Err(self.inner.layout.not_symmetric("ptr", address)),
         }
     }

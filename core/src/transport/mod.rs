@@ -6,6 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`request`] | an operation as a value |
 //! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
 //! | [`hooks`] | what a transport may do by itself: collectives, waits on streams, streams; what it may ask of its PE |
 //! | [`origin`] | a kind of memory before there is a job on it; how a PE joins |
@@ -14,7 +15,6 @@
 //! | [`remote`] | PEs of several hosts, which wraps either |
 //! | [`check`] | the checker, which wraps another transport |
 //! | [`traffic`] | counts what the program moves, as a wrapper, too |
-//! | [`pass_on`] | methods of those that wrap a transport |
 //! | [`copy`] | the one copy primitive |
 //! | [`device_state`] | what kernels of the program's get |
 //!
@@ -24,12 +24,14 @@ pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;
 pub(crate) mod device_state;
+#[cfg(test)]
+mod forwarding;
 mod hooks;
 pub(crate) mod host;
 pub(crate) mod notes;
 mod origin;
-mod pass_on;
 pub(crate) mod remote;
+mod request;
 mod route;
 pub(crate) mod traffic;
 
@@ -45,13 +47,15 @@ pub(crate) use hooks::{
 };
 pub(crate) use notes::{Notes, Watch};
 pub(crate) use origin::{Company, Joined, Origin, of_process, of_threads};
+pub(crate) use request::{
+    Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, wanted_blocks,
+};
 pub(crate) use route::{Own, Route};
 
-use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, SymRange};
 use crate::job::liveness::Chore;
 use crate::op::SignalOp;
 use crate::operation::Operation;
-use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
 use std::panic::Location;
@@ -165,263 +169,155 @@ pub(crate) struct Wanted<'a> {
     pub(crate) dest: LocalDest<'a>,
 }
 
-/// The blocks of a transfer from `source` of a PE; `dest` covers their span.
-fn wanted_blocks<'a>(
-    pe: Pe,
-    source: u64,
-    dest: LocalDest<'a>,
-    transfer: &'a Transfer,
-) -> impl Iterator<Item = Wanted<'a>> {
-    let (_, block, _) = transfer.dest().parts();
-    transfer.blocks().map(move |(to, from)| Wanted {
-        pe,
-        source: source + from,
-        dest: dest.part(to as usize, block as usize),
-    })
+/// What the layers above know of a kind of memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Properties {
+    /// Where the heap lives.
+    pub(crate) kind: MemoryKind,
+    /// Memory of the program's becomes symmetric in multiples of this.
+    pub(crate) page_bytes: u64,
+    /// Whether this process can load and store its part of the heap.
+    pub(crate) may_load: bool,
+    /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
+    pub(crate) takes_machine_memory: bool,
+    /// Whether a look at a word takes long, and a write to it rings no doorbell.
+    pub(crate) looks_are_slow: bool,
+    /// The calls that give the program memory that can become symmetric.
+    pub(crate) makers_of_memory: &'static str,
+    /// The GPU that this PE uses, as this process counts them.
+    pub(crate) device: Option<i32>,
 }
 
-/// What a kind of memory does, and whatever wraps one. See the module for what it may take for granted.
-///
-/// A lane that is [`Lane::Blocking`] means that the operation is done, as its description says, when the call returns.
-pub(crate) trait Transport: Any + Send + Sync {
-    /// Where the heap lives.
-    fn kind(&self) -> MemoryKind;
-
-    /// Memory of the program's becomes symmetric in multiples of this.
-    fn page_bytes(&self) -> u64;
-
-    /// Whether this process can load and store its part of the heap.
-    fn may_load(&self) -> bool {
-        true
-    }
-
-    /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
-    fn takes_machine_memory(&self) -> bool {
-        true
-    }
-
-    /// Whether a look at a word takes long, and who writes it rings no bell.
-    fn looks_are_slow(&self) -> bool {
-        false
-    }
-
-    /// What gives the program memory that can become symmetric.
-    fn makers_of_memory(&self) -> &'static str {
-        "mmap and posix_memalign give such memory"
-    }
-
-    /// What went wrong in an operation that could not say so itself; it stays.
-    fn failure(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Keeps an error for [`failure`](Transport::failure), unless there is one.
-    fn keep(&self, error: Error);
-
-    /// Backs this PE's copy of `range` with memory, so that later accesses cannot fail.
+/// The memory behind this PE's part of the heap.
+pub(crate) trait Memory {
+    /// Backs `range` with memory, so that later accesses cannot fail.
     fn commit(&self, range: SymRange) -> Result<()>;
 
-    /// Gives back memory that backs this PE's copy of `range`, where whole pages allow.
+    /// Gives back memory that backs `range`, where whole pages allow.
     fn decommit(&self, range: SymRange);
 
-    /// Sets this PE's copy of `range` to 0.
+    /// Sets `range` to 0.
     fn zero(&self, range: SymRange) -> Result<()>;
 
     /// Checks that `bytes` bytes of the program's memory at `buffer` can become symmetric, and appear at `preferred` (0 for nowhere
     /// else), too.
     fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()>;
 
-    /// Checks that what `adopt` took can be given back now.
+    /// Checks that memory which `adopt` took can be given back now.
     fn check_give_back(&self) -> Result<()>;
 
     /// Makes memory of the program's, which was checked, this PE's copy of `range`, with its contents.
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
 
-    /// Makes what `adopt` took the program's own memory again, with its contents.
+    /// Makes memory which `adopt` took the program's own memory again, with its contents.
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
+}
+
+/// A kind of memory with its operations, or a wrapper around one. See the module for what it may take for granted.
+///
+/// A wrapper names the transport that it wraps in [`inner`](Transport::inner) and overrides what it is for, most often
+/// [`execute`](Transport::execute): every method with a default forwards to `inner`.
+pub(crate) trait Transport: Any + Send + Sync {
+    /// The transport to which the defaults of this trait forward. `None`: this is no wrapper.
+    fn inner(&self) -> Option<&dyn Transport> {
+        None
+    }
+
+    /// What the layers above know of it.
+    fn properties(&self) -> Properties;
+
+    /// The memory behind this PE's part of the heap.
+    fn memory(&self) -> &dyn Memory;
 
     /// The address at which this process can load and store `offset` of `pe`, if it can.
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64>;
 
-    /// Copies `source` to `dest` bytes of `pe`. Returns when `source` may be reused; with [`Nbi::Yes`] it may be in use until
-    /// [`quiet`](Transport::quiet) if it lasts.
-    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()>;
+    /// Executes a request. On [`Lane::Blocking`] it completes, as its [kind](Body) says, before the call returns.
+    fn execute(&self, request: Request<'_>) -> Result<Reply>;
 
-    /// Copies from `source` of `pe` to `dest`. Returns when the data is there; with [`Nbi::Yes`] it may be incomplete until
-    /// [`quiet`](Transport::quiet) if `dest` lasts.
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()>;
+    /// Keeps an error for [`failure`](Transport::failure), unless there is one.
+    fn keep(&self, error: Error);
 
-    /// As [`get`](Transport::get), of all that is wanted.
-    fn get_all(&self, call: Call, wanted: &mut dyn Iterator<Item = Wanted<'_>>) -> Result<()> {
-        for Wanted { pe, source, dest } in wanted {
-            self.get(call, pe, source, dest, Nbi::No)?;
-        }
-        Ok(())
+    /// The error of an operation that could not return it; it stays.
+    fn failure(&self) -> Result<()> {
+        self.inner().map_or(Ok(()), Transport::failure)
     }
 
-    /// As [`put`](Transport::put), of a value of the library's own, of at most 16 bytes.
-    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
-        self.put(call, pe, dest, LocalSource::from(value), Nbi::No)
-    }
-
-    /// As [`get`](Transport::get), of a value of `bytes` bytes, at most 16.
-    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
-        let mut words = [0; 2];
-        let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
-        self.get(call, pe, source, LocalDest::from(value), Nbi::No)?;
-        Ok(words)
-    }
-
-    /// As [`put`](Transport::put), of the blocks of a transfer; `source` covers their span.
-    fn put_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        let (_, block, _) = transfer.dest().parts();
-        transfer.blocks().try_for_each(|(to, from)| {
-            let block = source.part(from as usize, block as usize);
-            self.put(call, pe, dest + to, block, Nbi::No)
-        })
-    }
-
-    /// As [`get`](Transport::get), of the blocks of a transfer; `dest` covers their span.
-    fn get_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        self.get_all(call, &mut wanted_blocks(pe, source, dest, transfer))
-    }
-
-    /// A put, then an update of a signal that is seen after the put's data.
-    fn put_signal(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        nbi: Nbi,
-    ) -> Result<()>;
-
-    /// Does `operation` at `offset` of `pe` and returns the old value; 0 for `Set`, and if nobody `fetches` it.
-    fn atomic(
-        &self,
-        call: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    ) -> Result<u64>;
-
-    /// Updates the signal at `update.offset` of `pe`, after all earlier puts of this PE to `pe`.
-    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()>;
-
-    /// Copies from this PE's own memory for the program.
-    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
-        self.get(call, me, source.offset(), dest, Nbi::No)
-    }
-
-    /// Copies to this PE's own memory for the program.
-    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
-        self.put(call, me, dest.offset(), source, Nbi::No)
-    }
-
-    /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
-    fn fence(&self, lane: Lane) -> Result<()>;
-
-    /// Completes this PE's earlier operations, visibly for all PEs.
-    fn quiet(&self, call: Call) -> Result<()>;
-
-    /// Completes this PE's earlier operations, visibly for whoever sees a later release of this PE: all that a meeting needs.
-    fn quiet_before_release(&self, call: Call) -> Result<()> {
-        self.quiet(call)
-    }
-
-    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: the data of a collective. It is there
-    /// when [`quiet_before_release`](Transport::quiet_before_release) has returned.
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()>;
-
-    /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's copy at `offset`, zero-extended; what was put before them is
-    /// visible afterwards: a word that is waited for.
-    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64>;
-
-    /// The transport that this one wraps: what the library does for its own ends goes there.
-    fn wrapped(&self) -> Option<&dyn Transport> {
+    /// The transport whose operations the library uses for its own ends, if this one is only for the program's.
+    fn unwatched(&self) -> Option<&dyn Transport> {
         None
     }
 
     /// What is to be told of the program, if this transport watches it.
     fn notes(&self) -> Option<&dyn Notes> {
-        None
+        self.inner()?.notes()
     }
 
-    /// A wait goes on; what is held back may be delivered meanwhile.
-    fn progress(&self) {}
+    /// A wait goes on; operations that are held back may be delivered meanwhile.
+    fn progress(&self) {
+        if let Some(inner) = self.inner() {
+            inner.progress();
+        }
+    }
 
     /// The PE that this transport belongs to, which can wait from now on.
-    fn owned_by(&self, _owner: Box<dyn Owner>) {}
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
+        if let Some(inner) = self.inner() {
+            inner.owned_by(owner);
+        }
+    }
 
     /// Collectives that it does by itself.
     fn collectives(&self) -> Option<&dyn Collectives> {
-        None
+        self.inner()?.collectives()
     }
 
-    /// What it keeps for kernels of the program's, if those can address the heap.
+    /// The tables for kernels of the program's, if those can address the heap.
     fn device_tables(&self) -> Option<&dyn DeviceTables> {
-        None
+        self.inner()?.device_tables()
     }
 
     /// Puts a wait or a test on a lane that is a stream of its own; `None`: it has none.
-    fn search(&self, _lane: Lane, _search: &Search<'_>) -> Option<Result<Found>> {
-        None
+    fn search(&self, lane: Lane, search: &Search<'_>) -> Option<Result<Found>> {
+        self.inner()?.search(lane, search)
     }
 
     /// Streams of its own.
     fn streams(&self) -> Option<&dyn Streams> {
-        None
+        self.inner()?.streams()
     }
 
     /// The PE is in finalize: waits for what the program has left running, and tells the members of its teams, where that is not seen,
     /// that it comes to no further collective.
     fn drain(&self) -> Result<()> {
-        Ok(())
+        self.inner().map_or(Ok(()), Transport::drain)
     }
 
     /// The PE leaves the job: what it has left running ends. So does what others have running that waits for it, if it has
     /// `gone` without a word. Gives what the user may want to know.
-    fn leave(&self, _gone: bool) -> Option<String> {
-        None
+    fn leave(&self, gone: bool) -> Option<String> {
+        self.inner()?.leave(gone)
     }
 
     /// The PE has left the job, and has told so: nothing more is told. `finalized`: with all others.
-    fn hang_up(&self, _finalized: bool) {}
+    fn hang_up(&self, finalized: bool) {
+        if let Some(inner) = self.inner() {
+            inner.hang_up(finalized);
+        }
+    }
 
     /// What the watchdog is to do with each of its looks.
     fn chore(&self) -> Option<Chore> {
-        None
+        self.inner()?.chore()
     }
 
-    /// The GPU that this PE uses, as this process counts them.
-    fn device(&self) -> Option<i32> {
-        None
-    }
-
-    /// What it works with, for a message.
+    /// A description for a message.
     fn about(&self) -> Option<String> {
-        None
+        self.inner()?.about()
     }
 
-    /// What keeps the heap's memory mapped, where the job's segment does not.
+    /// Keeps the heap's memory mapped, where the job's segment does not.
     fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        None
+        self.inner()?.mapping()
     }
 }

@@ -8,8 +8,8 @@
 use super::host::HostTransport;
 use super::remote::RemoteTransport;
 use super::{
-    Atomic, Call, Collectives, Found, Lane, Nbi, Notes, Search, SignalUpdate, Streams, Transport,
-    Wanted, Width,
+    Atomic, Body, Call, Collectives, Found, Lane, Memory, Nbi, Notes, Properties, Reply, Request,
+    Search, SignalUpdate, Streams, Transport, Wanted, Width,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
@@ -45,6 +45,16 @@ impl Route {
         }
     }
 
+    /// See [`Transport::properties`].
+    pub(crate) fn properties(&self) -> Properties {
+        self.any().properties()
+    }
+
+    /// See [`Transport::memory`].
+    pub(crate) fn memory(&self) -> &dyn Memory {
+        self.any().memory()
+    }
+
     /// The same, to wrap.
     pub(crate) fn boxed(self) -> Box<dyn Transport> {
         match self {
@@ -62,7 +72,7 @@ impl Route {
             Route::Hosts(hosts) => Own::Hosts(hosts),
             Route::Other(other) => {
                 rarely();
-                Own::Other(other.wrapped().unwrap_or(&**other))
+                Own::Other(other.unwatched().unwrap_or(&**other))
             }
         }
     }
@@ -215,15 +225,40 @@ pub(super) fn here(lane: Lane, called: Operation) -> Call {
 #[cold]
 #[inline(never)]
 fn put_value<T: Pod>(other: &dyn Transport, call: Call, pe: Pe, dest: u64, value: T) -> Result<()> {
-    other.put_value(call, pe, dest, bytemuck::bytes_of(&value))
+    let bytes = size_of::<T>();
+    let mut words = [0; 2];
+    bytemuck::bytes_of_mut(&mut words)[..bytes].copy_from_slice(bytemuck::bytes_of(&value));
+    let body = Body::PutValue {
+        pe,
+        dest,
+        value: words,
+        bytes,
+    };
+    other.execute(Request { call, body }).map(drop)
 }
 
 #[cold]
 #[inline(never)]
 fn get_value<T: Pod>(other: &dyn Transport, call: Call, pe: Pe, source: u64) -> Result<T> {
-    let words = other.get_value(call, pe, source, size_of::<T>())?;
-    let bytes = &bytemuck::bytes_of(&words)[..size_of::<T>()];
-    Ok(bytemuck::pod_read_unaligned(bytes))
+    let bytes = size_of::<T>();
+    let body = Body::GetValue { pe, source, bytes };
+    let words = other.execute(Request { call, body })?;
+    Ok(bytemuck::pod_read_unaligned(super::bytes_of(&words, bytes)))
+}
+
+/// The value that an operation returns, from the reply to its request.
+trait FromReply {
+    fn from_reply(reply: Reply) -> Self;
+}
+
+impl FromReply for () {
+    fn from_reply(_: Reply) {}
+}
+
+impl FromReply for u64 {
+    fn from_reply(reply: Reply) -> u64 {
+        reply[0]
+    }
 }
 
 /// Writes the program's operations, each in two: on host memory it is inlined; all else stands out of line, so that nothing of it
@@ -234,15 +269,15 @@ macro_rules! operations {
         fn $name:ident / $rarely:ident($($argument:ident: $kind:ty),*) -> $out:ty {
             near: |$hosts:ident| $near:expr,
             host: |$host:ident| $on_host:expr,
-            other: |$other:ident, $call:ident| $elsewhere:expr $(,)?
+            body: $body:expr $(,)?
         }
     )*) => { $(
         #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
         #[allow(unused_variables, reason = "what has no argument for it needs no name")]
         #[cold]
         #[inline(never)]
-        fn $rarely($other: &dyn Transport, $call: Call, $($argument: $kind),*) -> Result<$out> {
-            $elsewhere
+        fn $rarely(other: &dyn Transport, call: Call, $($argument: $kind),*) -> Result<$out> {
+            other.execute(Request { call, body: $body }).map(FromReply::from_reply)
         }
 
         impl Route {
@@ -265,53 +300,53 @@ macro_rules! operations {
 
 // Each on a lane. Those of host memory are done when they return; a lane that is a stream takes them in order.
 operations! {
-    /// See [`Transport::put`].
+    /// See [`Body::Put`].
     fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.put(pe, dest, source),
-        other: |other, call| other.put(call, pe, dest, source, Nbi::No),
+        body: Body::Put { pe, dest, source, nbi: Nbi::No },
     }
 
-    /// See [`Transport::get`].
+    /// See [`Body::Get`].
     fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.get(pe, source, dest),
-        other: |other, call| other.get(call, pe, source, dest, Nbi::No),
+        body: Body::Get { pe, source, dest, nbi: Nbi::No },
     }
 
-    /// See [`Transport::put`]. `lasts`: the source may be read until quiet.
+    /// See [`Body::Put`]. `lasts`: the source may be read until quiet.
     fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.put(pe, dest, source),
-        other: |other, call| other.put(call, pe, dest, source, Nbi::Yes { lasts }),
+        body: Body::Put { pe, dest, source, nbi: Nbi::Yes { lasts } },
     }
 
-    /// See [`Transport::get`]. `lasts`: `dest` may be written until quiet.
+    /// See [`Body::Get`]. `lasts`: `dest` may be written until quiet.
     fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.get(pe, source, dest),
-        other: |other, call| other.get(call, pe, source, dest, Nbi::Yes { lasts }),
+        body: Body::Get { pe, source, dest, nbi: Nbi::Yes { lasts } },
     }
 
-    /// See [`Transport::put_blocks`].
+    /// See [`Body::PutBlocks`].
     fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.put_blocks(pe, dest, source, transfer),
-        other: |other, call| other.put_blocks(call, pe, dest, source, transfer),
+        body: Body::PutBlocks { pe, dest, source, transfer },
     }
 
-    /// See [`Transport::get_blocks`].
+    /// See [`Body::GetBlocks`].
     fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.get_blocks(pe, source, dest, transfer),
-        other: |other, call| other.get_blocks(call, pe, source, dest, transfer),
+        body: Body::GetBlocks { pe, source, dest, transfer },
     }
 
-    /// See [`Transport::atomic`].
+    /// See [`Body::Atomic`].
     fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.atomic(pe, offset, width, operation),
-        other: |other, call| other.atomic(call, pe, offset, width, operation, true),
+        body: Body::Atomic { pe, offset, width, operation, fetches: true },
     }
 
     /// As [`atomic`](Route::atomic), for who does not want the old value.
@@ -320,17 +355,17 @@ operations! {
         host: |host| {
             host.atomic(pe, offset, width, operation);
         },
-        other: |other, call| other.atomic(call, pe, offset, width, operation, false).map(drop),
+        body: Body::Atomic { pe, offset, width, operation, fetches: false },
     }
 
-    /// See [`Transport::signal`].
+    /// See [`Body::Signal`].
     fn signal / signal_elsewhere(pe: Pe, update: SignalUpdate) -> () {
         near: |hosts| hosts.is_near(pe),
         host: |host| host.signal(pe, update.offset, update.value, update.op),
-        other: |other, call| other.signal(call, pe, update),
+        body: Body::Signal { pe, update },
     }
 
-    /// See [`Transport::put_signal`].
+    /// See [`Body::PutSignal`].
     fn put_signal / put_signal_elsewhere(
         pe: Pe, dest: u64, source: LocalSource<'_>, update: SignalUpdate, nbi: Nbi
     ) -> () {
@@ -339,43 +374,43 @@ operations! {
             host.put(pe, dest, source);
             host.signal(pe, update.offset, update.value, update.op);
         },
-        other: |other, call| other.put_signal(call, pe, dest, source, update, nbi),
+        body: Body::PutSignal { pe, dest, source, update, nbi },
     }
 
-    /// See [`Transport::read`].
+    /// See [`Body::Read`].
     fn read / read_elsewhere(me: Pe, source: SymRange, dest: LocalDest<'_>) -> () {
         near: |hosts| hosts.is_near(me),
         host: |host| host.get(me, source.offset(), dest),
-        other: |other, call| other.read(call, me, source, dest),
+        body: Body::Read { me, source, dest },
     }
 
-    /// See [`Transport::write`].
+    /// See [`Body::Write`].
     fn write / write_elsewhere(me: Pe, dest: SymRange, source: LocalSource<'_>) -> () {
         near: |hosts| hosts.is_near(me),
         host: |host| host.put(me, dest.offset(), source),
-        other: |other, call| other.write(call, me, dest, source),
+        body: Body::Write { me, dest, source },
     }
 
-    /// See [`Transport::fence`].
+    /// See [`Body::Fence`].
     fn fence / fence_elsewhere() -> () {
         near: |hosts| hosts.is_idle(),
         host: |host| host.fence(),
-        other: |other, call| other.fence(call.lane),
+        body: Body::Fence,
     }
 
-    /// See [`Transport::quiet`].
+    /// See [`Body::Quiet`].
     fn quiet / quiet_elsewhere() -> () {
         near: |hosts| hosts.is_idle(),
         host: |host| host.quiet(),
-        other: |other, call| other.quiet(call),
+        body: Body::Quiet,
     }
 
-    /// See [`Transport::quiet_before_release`].
+    /// See [`Body::QuietBeforeRelease`].
     fn quiet_before_release / quiet_before_release_elsewhere() -> () {
         near: |hosts| hosts.is_idle(),
         // The release itself orders the stores that came before it.
         host: |_host| (),
-        other: |other, call| other.quiet_before_release(call),
+        body: Body::QuietBeforeRelease,
     }
 }
 
@@ -397,20 +432,25 @@ fn own_call(called: Operation) -> Call {
 /// Keeps the error of what cannot return one.
 #[cold]
 #[inline(never)]
-fn kept<T: Default>(
-    other: &dyn Transport,
-    operation: impl FnOnce(&dyn Transport) -> Result<T>,
-) -> T {
-    operation(other).unwrap_or_else(|error| {
+fn kept<T: Default>(other: &dyn Transport, result: Result<T>) -> T {
+    result.unwrap_or_else(|error| {
         other.keep(error);
         T::default()
     })
 }
 
+/// Executes a request of the library's own.
+#[cold]
+#[inline(never)]
+fn executed<T: Default + FromReply>(other: &dyn Transport, call: Call, body: Body<'_>) -> T {
+    let reply = other.execute(Request { call, body });
+    kept(other, reply.map(T::from_reply))
+}
+
 /// Writes what the library does for its own ends.
 macro_rules! own {
     ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),*) -> $out:ty
-        = |$hosts:ident| $near:expr, |$host:ident| $on_host:expr, |$other:ident| $elsewhere:expr;)*) => {
+        = |$hosts:ident| $near:expr, |$host:ident| $on_host:expr, $called:expr => $body:expr;)*) => {
         impl Own<'_> { $(
             $(#[$about])*
             #[inline(always)]
@@ -419,7 +459,7 @@ macro_rules! own {
                     Own::Host($host) => $on_host,
                     elsewhere => match elsewhere.here(|$hosts| $near) {
                         Ok($host) => $on_host,
-                        Err(other) => kept(other, |$other| $elsewhere),
+                        Err(other) => executed(other, own_call($called), $body),
                     },
                 }
             }
@@ -428,40 +468,46 @@ macro_rules! own {
 }
 
 own! {
-    /// See [`Transport::put`].
+    /// See [`Body::Put`].
     fn put(pe: Pe, dest: u64, source: LocalSource<'_>) -> ()
-        = |hosts| hosts.is_near(pe), |host| host.put(pe, dest, source), |other| other.put(own_call(Operation::Put), pe, dest, source, Nbi::No);
-    /// See [`Transport::get`].
+        = |hosts| hosts.is_near(pe), |host| host.put(pe, dest, source), Operation::Put => Body::Put { pe, dest, source, nbi: Nbi::No };
+    /// See [`Body::Get`].
     fn get(pe: Pe, source: u64, dest: LocalDest<'_>) -> ()
-        = |hosts| hosts.is_near(pe), |host| host.get(pe, source, dest), |other| other.get(own_call(Operation::Get), pe, source, dest, Nbi::No);
-    /// See [`Transport::copy`].
+        = |hosts| hosts.is_near(pe), |host| host.get(pe, source, dest), Operation::Get => Body::Get { pe, source, dest, nbi: Nbi::No };
+    /// See [`Body::Copy`].
     fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
-        = |hosts| hosts.is_near(to) && hosts.is_near(from), |host| host.copy(to, dest, from, source, bytes), |other| other.copy(to, dest, from, source, bytes);
-    /// See [`Transport::atomic`].
+        = |hosts| hosts.is_near(to) && hosts.is_near(from), |host| host.copy(to, dest, from, source, bytes), Operation::Get => Body::Copy { to, dest, from, source, bytes };
+    /// See [`Body::Atomic`].
     fn atomic(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64
         = |hosts| hosts.is_near(pe), |host| host.atomic(pe, offset, width, operation),
-        |other| other.atomic(own_call(operation.fetching()), pe, offset, width, operation, true);
-    /// See [`Transport::load`].
+        operation.fetching() => Body::Atomic { pe, offset, width, operation, fetches: true };
+    /// See [`Body::Load`].
     fn load(called: Operation, offset: u64, bytes: usize) -> u64
-        = |_hosts| true, |host| host.load(offset, bytes), |other| other.load(called, offset, bytes);
-    /// See [`Transport::signal`].
+        = |_hosts| true, |host| host.load(offset, bytes), called => Body::Load { offset, bytes };
+    /// See [`Body::Signal`].
     fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
         = |hosts| hosts.is_near(pe), |host| host.signal(pe, offset, value, op),
-        |other| other.signal(own_call(Operation::SignalOp), pe, SignalUpdate { offset, value, op });
+        Operation::SignalOp => Body::Signal { pe, update: SignalUpdate { offset, value, op } };
     /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
     fn signal_fetch(called: Operation, offset: u64) -> u64
-        = |_hosts| true, |host| host.load(offset, size_of::<u64>()), |other| other.load(called, offset, size_of::<u64>());
-    /// See [`Transport::fence`].
-    fn fence() -> () = |hosts| hosts.is_idle(), |host| host.fence(), |other| other.fence(Lane::Blocking);
-    /// See [`Transport::quiet`].
-    fn quiet() -> () = |hosts| hosts.is_idle(), |host| host.quiet(), |other| other.quiet(own_call(Operation::Quiet));
-    /// See [`Transport::quiet_before_release`].
-    fn quiet_before_release() -> () = |hosts| hosts.is_idle(), |_host| (), |other| other.quiet_before_release(own_call(Operation::Quiet));
-    /// See [`Transport::zero`].
-    fn zero(range: SymRange) -> () = |_hosts| true, |host| host.zero(range), |other| other.zero(range);
+        = |_hosts| true, |host| host.load(offset, size_of::<u64>()), called => Body::Load { offset, bytes: size_of::<u64>() };
+    /// See [`Body::Fence`].
+    fn fence() -> () = |hosts| hosts.is_idle(), |host| host.fence(), Operation::Fence => Body::Fence;
+    /// See [`Body::Quiet`].
+    fn quiet() -> () = |hosts| hosts.is_idle(), |host| host.quiet(), Operation::Quiet => Body::Quiet;
+    /// See [`Body::QuietBeforeRelease`].
+    fn quiet_before_release() -> () = |hosts| hosts.is_idle(), |_host| (), Operation::Quiet => Body::QuietBeforeRelease;
 }
 
 impl<'a> Own<'a> {
+    /// See [`Memory::zero`](super::Memory::zero).
+    pub(crate) fn zero(self, range: SymRange) {
+        match self.here(|_| true) {
+            Ok(host) => host.zero(range),
+            Err(other) => kept(other, other.memory().zero(range)),
+        }
+    }
+
     /// As [`Route::here`].
     #[inline(always)]
     fn here(
@@ -479,13 +525,12 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// See [`Transport::get_all`].
-    pub(crate) fn get_all(self, wanted: &mut dyn Iterator<Item = Wanted<'_>>) {
+    /// See [`Body::GetAll`].
+    pub(crate) fn get_all(self, wanted: Vec<Wanted<'_>>) {
         match self.here(|_| false) {
-            Ok(host) => wanted.for_each(|Wanted { pe, source, dest }| host.get(pe, source, dest)),
-            Err(other) => kept(other, |other| {
-                other.get_all(own_call(Operation::Get), wanted)
-            }),
+            Ok(host) => (wanted.into_iter())
+                .for_each(|Wanted { pe, source, dest }| host.get(pe, source, dest)),
+            Err(other) => executed(other, own_call(Operation::Get), Body::GetAll(wanted)),
         }
     }
 
@@ -499,12 +544,12 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// See [`Transport::looks_are_slow`].
+    /// Whether a look at a word takes long: see [`Properties`](super::Properties).
     #[inline(always)]
     pub(crate) fn looks_are_slow(self) -> bool {
         match self {
             Own::Host(_) | Own::Hosts(_) => false,
-            Own::Other(other) => other.looks_are_slow(),
+            Own::Other(other) => other.properties().looks_are_slow,
         }
     }
 }

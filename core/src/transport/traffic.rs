@@ -3,11 +3,9 @@
 //!
 //! What the library does for its own ends, as the data of a collective, goes past it and is not counted.
 
-use super::pass_on::pass_on;
-use super::{Atomic, Call, Nbi, SignalUpdate, Transport, Width};
-use crate::buffer::{LocalDest, LocalSource};
+use super::{Body, Memory, Properties, Reply, Request, Transport};
 use crate::strides::Transfer;
-use crate::{Pe, Result};
+use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -91,95 +89,63 @@ fn moved(transfer: &Transfer) -> u64 {
     block * count
 }
 
+impl Counted {
+    fn count(&self, body: &Body<'_>) {
+        let with = |pe: Pe| self.traffic.with(pe);
+        match body {
+            Body::Put { pe, source, .. } => with(*pe).puts.add(source.bytes() as u64),
+            Body::Get { pe, dest, .. } => with(*pe).gets.add(dest.bytes() as u64),
+            Body::PutValue { pe, bytes, .. } => with(*pe).puts.add(*bytes as u64),
+            Body::GetValue { pe, bytes, .. } => with(*pe).gets.add(*bytes as u64),
+            Body::PutBlocks { pe, transfer, .. } => with(*pe).puts.add(moved(transfer)),
+            Body::GetBlocks { pe, transfer, .. } => with(*pe).gets.add(moved(transfer)),
+            Body::PutSignal { pe, source, .. } => {
+                with(*pe).puts.add(source.bytes() as u64);
+                with(*pe).signals.fetch_add(1, Relaxed);
+            }
+            Body::Atomic { pe, .. } => drop(with(*pe).atomics.fetch_add(1, Relaxed)),
+            Body::Signal { pe, .. } => drop(with(*pe).signals.fetch_add(1, Relaxed)),
+            // Memory of this PE's own, the data of collectives, and requests that move nothing.
+            Body::GetAll(_)
+            | Body::Read { .. }
+            | Body::Write { .. }
+            | Body::Copy { .. }
+            | Body::Load { .. }
+            | Body::Fence
+            | Body::Quiet
+            | Body::QuietBeforeRelease => {}
+        }
+    }
+}
+
 impl Transport for Counted {
-    pass_on!(self => &*self.below;
-        kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory,
-        failure, keep, commit, decommit, zero, check_adopt, check_give_back, adopt, give_back,
-        local_ptr, read, get_all, write, fence, quiet, quiet_before_release, copy, load, notes,
-        progress, owned_by, collectives, device_tables, search, streams, drain, leave, hang_up,
-        chore, device, about, mapping
-    );
-
-    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
-        self.traffic.with(pe).puts.add(source.bytes() as u64);
-        self.below.put(call, pe, dest, source, nbi)
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&*self.below)
     }
 
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
-        self.traffic.with(pe).gets.add(dest.bytes() as u64);
-        self.below.get(call, pe, source, dest, nbi)
+    fn unwatched(&self) -> Option<&dyn Transport> {
+        Some(self.below.unwatched().unwrap_or(&*self.below))
     }
 
-    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
-        self.traffic.with(pe).puts.add(value.len() as u64);
-        self.below.put_value(call, pe, dest, value)
+    fn properties(&self) -> Properties {
+        self.below.properties()
     }
 
-    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
-        self.traffic.with(pe).gets.add(bytes as u64);
-        self.below.get_value(call, pe, source, bytes)
+    fn memory(&self) -> &dyn Memory {
+        self.below.memory()
     }
 
-    fn put_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        self.traffic.with(pe).puts.add(moved(transfer));
-        self.below.put_blocks(call, pe, dest, source, transfer)
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        self.below.local_ptr(pe, offset)
     }
 
-    fn get_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        self.traffic.with(pe).gets.add(moved(transfer));
-        self.below.get_blocks(call, pe, source, dest, transfer)
+    fn execute(&self, request: Request<'_>) -> Result<Reply> {
+        self.count(&request.body);
+        self.below.execute(request)
     }
 
-    fn put_signal(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        nbi: Nbi,
-    ) -> Result<()> {
-        let pair = self.traffic.with(pe);
-        pair.puts.add(source.bytes() as u64);
-        pair.signals.fetch_add(1, Relaxed);
-        self.below.put_signal(call, pe, dest, source, update, nbi)
-    }
-
-    fn atomic(
-        &self,
-        call: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    ) -> Result<u64> {
-        self.traffic.with(pe).atomics.fetch_add(1, Relaxed);
-        self.below
-            .atomic(call, pe, offset, width, operation, fetches)
-    }
-
-    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
-        self.traffic.with(pe).signals.fetch_add(1, Relaxed);
-        self.below.signal(call, pe, update)
-    }
-
-    fn wrapped(&self) -> Option<&dyn Transport> {
-        Some(self.below.wrapped().unwrap_or(&*self.below))
+    fn keep(&self, error: Error) {
+        self.below.keep(error);
     }
 }
 

@@ -3,132 +3,164 @@
 use super::report::Names as _;
 use super::tracker::Tracker;
 use super::{Checker, Watch};
-use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::buffer::{LocalDest, SymRange};
 use crate::operation::Operation;
 use crate::sites::Access;
-use crate::transport::pass_on::pass_on;
-use crate::transport::{Atomic, Call, Lane, Nbi, Notes, SignalUpdate, Transport, Width};
-use crate::{Pe, Result};
+use crate::transport::{
+    Body, Collectives, DeviceTables, Found, Lane, Memory, NOTHING, Nbi, Notes, Properties, Reply,
+    Request, Search, SignalUpdate, Streams, Transport, execute_in_parts,
+};
+use crate::{Error, Pe, Result};
 use std::panic::Location;
 use std::sync::Arc;
 
 /// The checker of a PE, around the transport that it delivers to.
 pub(crate) struct Checked(pub(crate) Arc<Checker>);
 
-impl Transport for Checked {
-    pass_on!(self => &*self.0.below;
-        kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory,
-        failure, keep, zero, check_adopt, check_give_back, local_ptr, copy, load, owned_by,
-        drain, leave, hang_up, chore, device, about, mapping
-    );
-
+impl Memory for Checked {
     fn commit(&self, range: SymRange) -> Result<()> {
-        self.0.below.commit(range)?;
+        let below = self.0.below.memory();
+        below.commit(range)?;
         self.0
             .track(|tracker| tracker.commit(range))
-            .inspect_err(|_| self.0.below.decommit(range))
+            .inspect_err(|_| below.decommit(range))
     }
 
     fn decommit(&self, range: SymRange) {
         self.0.track(|tracker| tracker.decommit(range));
-        self.0.below.decommit(range);
+        self.0.below.memory().decommit(range);
+    }
+
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.0.below.memory().zero(range)
+    }
+
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+        (self.0.below.memory()).check_adopt(buffer, bytes, preferred)
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        self.0.below.memory().check_give_back()
     }
 
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.0.below.adopt(range, buffer, preferred)?;
+        let below = self.0.below.memory();
+        below.adopt(range, buffer, preferred)?;
         match self.0.track(|tracker| tracker.commit(range)) {
             Ok(()) => {
                 self.0.adopt(range, [buffer, preferred]);
                 Ok(())
             }
-            Err(error) => self
-                .0
-                .below
-                .give_back(range, buffer, preferred)
-                .and(Err(error)),
+            Err(error) => below.give_back(range, buffer, preferred).and(Err(error)),
         }
     }
 
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
         self.0.give_back(range);
         self.0.track(|tracker| tracker.decommit(range));
-        self.0.below.give_back(range, buffer, preferred)
+        (self.0.below.memory()).give_back(range, buffer, preferred)
     }
+}
 
-    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
-        match nbi {
-            Nbi::No => self.0.put(pe, dest, source, call),
-            Nbi::Yes { lasts } => self.0.put_nbi(pe, dest, source, lasts, call),
-        }
-        Ok(())
-    }
-
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
-        match nbi {
-            Nbi::No => self.0.get(pe, source, dest, call),
-            Nbi::Yes { lasts } => self.0.get_nbi(pe, source, dest, lasts, call),
-        }
-        Ok(())
-    }
-
-    fn put_signal(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        nbi: Nbi,
-    ) -> Result<()> {
-        let signal = (update.offset, update.value, update.op);
-        self.0.put_signal(pe, dest, source, signal, nbi, call);
-        Ok(())
-    }
-
-    fn atomic(
-        &self,
-        call: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    ) -> Result<u64> {
-        if fetches {
-            return Ok(self.0.atomic(pe, offset, width, operation, call));
-        }
-        self.0.atomic_update(pe, offset, width, operation, call);
-        Ok(0)
-    }
-
-    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
-        let SignalUpdate { offset, value, op } = update;
-        self.0.signal(pe, offset, value, op, call);
-        Ok(())
-    }
-
-    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
-        self.0.own(false, source, self.0.site_of(call));
-        self.0.below.read(call, me, source, dest)
-    }
-
-    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
-        self.0.own(true, dest, self.0.site_of(call));
-        self.0.below.write(call, me, dest, source)
-    }
-
-    fn fence(&self, _: Lane) -> Result<()> {
-        self.0.fence();
-        Ok(())
-    }
-
-    fn quiet(&self, call: Call) -> Result<()> {
-        self.0.quiet(call);
-        Ok(())
-    }
-
-    fn wrapped(&self) -> Option<&dyn Transport> {
+impl Transport for Checked {
+    fn inner(&self) -> Option<&dyn Transport> {
         Some(&*self.0.below)
+    }
+
+    fn unwatched(&self) -> Option<&dyn Transport> {
+        Some(&*self.0.below)
+    }
+
+    fn properties(&self) -> Properties {
+        self.0.below.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        self.0.below.local_ptr(pe, offset)
+    }
+
+    fn execute(&self, request: Request<'_>) -> Result<Reply> {
+        let (checker, call) = (&*self.0, request.call);
+        match request.body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => match nbi {
+                Nbi::No => checker.put(pe, dest, source, call),
+                Nbi::Yes { lasts } => checker.put_nbi(pe, dest, source, lasts, call),
+            },
+            Body::Get {
+                pe,
+                source,
+                dest,
+                nbi,
+            } => match nbi {
+                Nbi::No => checker.get(pe, source, dest, call),
+                Nbi::Yes { lasts } => checker.get_nbi(pe, source, dest, lasts, call),
+            },
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                nbi,
+            } => {
+                let signal = (update.offset, update.value, update.op);
+                checker.put_signal(pe, dest, source, signal, nbi, call);
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches: true,
+            } => {
+                return Ok([checker.atomic(pe, offset, width, operation, call), 0]);
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches: false,
+            } => {
+                checker.atomic_update(pe, offset, width, operation, call);
+            }
+            Body::Signal {
+                pe,
+                update: SignalUpdate { offset, value, op },
+            } => {
+                checker.signal(pe, offset, value, op, call);
+            }
+            Body::Read { source, .. } => {
+                checker.own(false, source, checker.site_of(call));
+                return checker.below.execute(request);
+            }
+            Body::Write { dest, .. } => {
+                checker.own(true, dest, checker.site_of(call));
+                return checker.below.execute(request);
+            }
+            Body::Fence => checker.fence(),
+            Body::Quiet => checker.quiet(call),
+            Body::Copy { .. } | Body::Load { .. } => return checker.below.execute(request),
+            Body::PutValue { .. }
+            | Body::GetValue { .. }
+            | Body::PutBlocks { .. }
+            | Body::GetBlocks { .. }
+            | Body::GetAll(_)
+            | Body::QuietBeforeRelease => return execute_in_parts(self, request),
+        }
+        Ok(NOTHING)
+    }
+
+    fn keep(&self, error: Error) {
+        self.0.below.keep(error);
     }
 
     fn notes(&self) -> Option<&dyn Notes> {
@@ -140,8 +172,23 @@ impl Transport for Checked {
         self.0.below.progress();
     }
 
-    // Collectives and streams that the transport below has by itself are left out, because nobody would see what they do: the
-    // library does without them.
+    // Nobody would see the effects of these in a checked job: the library does without them.
+
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        None
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        None
+    }
+
+    fn search(&self, _: Lane, _: &Search<'_>) -> Option<Result<Found>> {
+        None
+    }
+
+    fn streams(&self) -> Option<&dyn Streams> {
+        None
+    }
 }
 
 impl Notes for Checker {

@@ -100,7 +100,7 @@ pub(crate) struct CudaTransport {
     /// What went wrong where it could not be returned.
     failed: Mutex<Failed>,
     /// The PE that it belongs to, once there is a runtime.
-    owner: OnceLock<Box<dyn Owner>>,
+    owner: OnceLock<Arc<dyn Owner>>,
     /// What the kernels of this PE's teams get.
     teams: TeamTable,
     /// Whether kernels of the program's check their arguments.

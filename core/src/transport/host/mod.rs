@@ -11,13 +11,15 @@ mod origin;
 pub(crate) use origin::HostOrigin;
 
 use super::device_state::DeviceTables;
-use super::{Atomic, Call, Lane, Nbi, SignalUpdate, Transport, Width, copy::copy};
+use super::{
+    Atomic, Body, Memory, NOTHING, Properties, Reply, Request, SignalUpdate, Transport, Width,
+    copy::copy, execute_in_parts,
+};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::segment::Segment;
 use crate::op::SignalOp;
-use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Error, MemoryKind, Pe, Result};
 use device_tables::Tables;
@@ -217,23 +219,7 @@ impl HostTransport {
     }
 }
 
-impl Transport for HostTransport {
-    fn kind(&self) -> MemoryKind {
-        MemoryKind::Host
-    }
-
-    fn page_bytes(&self) -> u64 {
-        rustix::param::page_size() as u64
-    }
-
-    fn device_tables(&self) -> Option<&dyn DeviceTables> {
-        Some(self)
-    }
-
-    fn keep(&self, _: Error) {
-        // Loads and stores do not fail.
-    }
-
+impl Memory for HostTransport {
     fn commit(&self, range: SymRange) -> Result<()> {
         self.segment
             .commit(self.layout.address(self.me, range.offset()), range.bytes())
@@ -266,73 +252,102 @@ impl Transport for HostTransport {
         let offset = self.layout.address(self.me, range.offset()) - self.segment.base();
         adopt::give_back(&self.segment, offset, range.bytes(), buffer, preferred)
     }
+}
+
+impl Transport for HostTransport {
+    fn properties(&self) -> Properties {
+        Properties {
+            kind: MemoryKind::Host,
+            page_bytes: rustix::param::page_size() as u64,
+            may_load: true,
+            takes_machine_memory: true,
+            looks_are_slow: false,
+            makers_of_memory: "mmap and posix_memalign give such memory",
+            device: None,
+        }
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self
+    }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
         Some(self.layout.address(pe, offset))
     }
 
-    fn put(&self, _: Call, pe: Pe, dest: u64, source: LocalSource<'_>, _: Nbi) -> Result<()> {
-        HostTransport::put(self, pe, dest, source);
-        Ok(())
+    fn execute(&self, request: Request<'_>) -> Result<Reply> {
+        let signal = |pe, SignalUpdate { offset, value, op }| self.signal(pe, offset, value, op);
+        match request.body {
+            Body::Put {
+                pe, dest, source, ..
+            } => self.put(pe, dest, source),
+            Body::Get {
+                pe, source, dest, ..
+            } => self.get(pe, source, dest),
+            Body::PutBlocks {
+                pe,
+                dest,
+                source,
+                transfer,
+            } => {
+                self.put_blocks(pe, dest, source, transfer);
+            }
+            Body::GetBlocks {
+                pe,
+                source,
+                dest,
+                transfer,
+            } => {
+                self.get_blocks(pe, source, dest, transfer);
+            }
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                ..
+            } => {
+                self.put(pe, dest, source);
+                signal(pe, update);
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                ..
+            } => {
+                return Ok([self.atomic(pe, offset, width, operation), 0]);
+            }
+            Body::Signal { pe, update } => signal(pe, update),
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } => {
+                self.copy(to, dest, from, source, bytes);
+            }
+            Body::Load { offset, bytes } => return Ok([self.load(offset, bytes), 0]),
+            Body::Fence => self.fence(),
+            Body::Quiet => self.quiet(),
+            // The release itself orders the stores that came before it.
+            Body::QuietBeforeRelease => {}
+            Body::PutValue { .. }
+            | Body::GetValue { .. }
+            | Body::GetAll(_)
+            | Body::Read { .. }
+            | Body::Write { .. } => return execute_in_parts(self, request),
+        }
+        Ok(NOTHING)
     }
 
-    fn get(&self, _: Call, pe: Pe, source: u64, dest: LocalDest<'_>, _: Nbi) -> Result<()> {
-        HostTransport::get(self, pe, source, dest);
-        Ok(())
+    fn keep(&self, _: Error) {
+        // Loads and stores do not fail.
     }
 
-    fn put_signal(
-        &self,
-        _: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        _: Nbi,
-    ) -> Result<()> {
-        HostTransport::put(self, pe, dest, source);
-        HostTransport::signal(self, pe, update.offset, update.value, update.op);
-        Ok(())
-    }
-
-    fn atomic(
-        &self,
-        _: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        _: bool,
-    ) -> Result<u64> {
-        Ok(HostTransport::atomic(self, pe, offset, width, operation))
-    }
-
-    fn signal(&self, _: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
-        HostTransport::signal(self, pe, update.offset, update.value, update.op);
-        Ok(())
-    }
-
-    fn fence(&self, _: Lane) -> Result<()> {
-        HostTransport::fence(self);
-        Ok(())
-    }
-
-    fn quiet(&self, _: Call) -> Result<()> {
-        HostTransport::quiet(self);
-        Ok(())
-    }
-
-    fn quiet_before_release(&self, _: Call) -> Result<()> {
-        // The release itself orders the stores that came before it.
-        Ok(())
-    }
-
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
-        HostTransport::copy(self, to, dest, from, source, bytes);
-        Ok(())
-    }
-
-    fn load(&self, _: Operation, offset: u64, bytes: usize) -> Result<u64> {
-        Ok(HostTransport::load(self, offset, bytes))
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        Some(self)
     }
 }

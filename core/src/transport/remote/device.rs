@@ -5,19 +5,16 @@
 //! Collectives are those of any memory, because kernels reach no PE of another host.
 
 use super::Way;
-use super::message::of_atomic;
 use super::net::{Near, Service};
 use super::transfers::A_PART;
 use crate::buffer::{LocalDest, LocalSource};
-use crate::job::published::Wait;
 use crate::operation::Operation;
-use crate::strides::Transfer;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::served::{Served, StreamGate};
-use crate::transport::pass_on::pass_on;
 use crate::transport::{
-    Atomic, Call, DeviceTables, Gate, Lane, Nbi, Owner, Route, SignalUpdate, Streams, Transport,
-    TransportEvent, TransportStream, Wanted, Width, route, wanted_blocks,
+    Body, Call, Collectives, DeviceTables, Found, Gate, Lane, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, Route, Search, Streams, Transport, TransportEvent, TransportStream,
+    Wanted, wanted_blocks,
 };
 use crate::{Error, Pe, Result};
 use std::any::Any;
@@ -51,27 +48,6 @@ pub(super) struct DeviceTransport {
     served: Arc<Served>,
     cuda: Arc<CudaTransport>,
     about: String,
-}
-
-/// The PE, for both ways.
-struct Shared(Arc<dyn Owner>);
-
-impl Owner for Shared {
-    fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
-        self.0.wait(wait, done)
-    }
-
-    fn check(&self, operation: Operation) -> Result<()> {
-        self.0.check(operation)
-    }
-
-    fn check_team(&self, operation: Operation, team: u32) -> Result<()> {
-        self.0.check_team(operation, team)
-    }
-
-    fn break_team(&self, team: u32) {
-        self.0.break_team(team);
-    }
 }
 
 impl DeviceTransport {
@@ -171,16 +147,129 @@ impl Streams for DeviceTransport {
     }
 }
 
-impl Transport for DeviceTransport {
-    pass_on!(self => &*self.cuda;
-        kind, page_bytes, may_load, takes_machine_memory, looks_are_slow, makers_of_memory, keep,
-        commit, decommit, zero, check_adopt, check_give_back, adopt, give_back, read, write,
-        load, device_tables, drain, leave, chore, device, mapping
-    );
+impl DeviceTransport {
+    /// The data of a collective, of which one PE at least is on another host.
+    fn copy(
+        &self,
+        call: Call,
+        (to, dest): (Pe, u64),
+        (from, source): (Pe, u64),
+        bytes: usize,
+    ) -> Result<()> {
+        let operation = call.called;
+        if self.is_near(to) {
+            let to = self.cuda.address_of(to, dest);
+            return self.get_far(operation, from, source, to, bytes);
+        }
+        in_parts(bytes, |start, part| {
+            let start = start as u64;
+            let between = LocalDest::from(&mut *part);
+            match self.is_near(from) {
+                true => {
+                    let from = self.cuda.address_of(from, source + start);
+                    self.cuda.take_out(operation, from, between)?;
+                }
+                false => self.way.get_far(operation, from, source + start, between)?,
+            }
+            let part = LocalSource::from(&*part);
+            self.way.put_far(call, to, dest + start, part, A_PART)
+        })?;
+        self.way.net.kick();
+        self.way.sent(call, to)
+    }
 
-    fn failure(&self) -> Result<()> {
-        self.cuda.failure()?;
-        self.way.net.failure()
+    fn get_all<'a>(&self, call: Call, wanted: impl Iterator<Item = Wanted<'a>>) -> Result<()> {
+        let mut far = Vec::new();
+        for one in wanted {
+            let Wanted { pe, source, dest } = one;
+            if self.is_near(pe) || self.is_of_gpu(dest.address(), dest.is_borrowed())? {
+                let nbi = Nbi::No;
+                self.execute(Request {
+                    call,
+                    body: Body::Get {
+                        pe,
+                        source,
+                        dest,
+                        nbi,
+                    },
+                })?;
+            } else {
+                far.push(Wanted { pe, source, dest });
+            }
+        }
+        self.way.get_all(call.called, &mut far.into_iter())
+    }
+
+    /// Executes a request for a PE of another host, where its local memory may be a GPU's.
+    fn execute_far(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => {
+                self.put_far(call, pe, dest, source, nbi)?;
+                if nbi == Nbi::No {
+                    self.way.net.kick();
+                }
+                self.way.sent(call, pe)?;
+            }
+            Body::Get {
+                pe, source, dest, ..
+            } if self.is_of_gpu(dest.address(), dest.is_borrowed())? => {
+                let (to, bytes) = (dest.address() as u64, dest.bytes());
+                self.get_far(call.called, pe, source, to, bytes)?;
+            }
+            Body::PutBlocks {
+                pe,
+                dest,
+                source,
+                transfer,
+            } => {
+                let (_, block, _) = transfer.dest().parts();
+                for (to, from) in transfer.blocks() {
+                    let block = source.part(from as usize, block as usize);
+                    self.put_far(call, pe, dest + to, block, A_PART)?;
+                    self.way.sent(call, pe)?;
+                }
+                self.way.net.kick();
+            }
+            Body::GetBlocks {
+                pe,
+                source,
+                dest,
+                transfer,
+            } => {
+                self.get_all(call, wanted_blocks(pe, source, dest, transfer))?;
+            }
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                ..
+            } => {
+                self.put_far(call, pe, dest, source, A_PART)?;
+                self.way.signal_far(call, pe, update)?;
+            }
+            body => return self.way.execute(Request { call, body }),
+        }
+        Ok(NOTHING)
+    }
+}
+
+impl Transport for DeviceTransport {
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&*self.cuda)
+    }
+
+    fn properties(&self) -> Properties {
+        self.cuda.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self.cuda.memory()
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
@@ -190,195 +279,65 @@ impl Transport for DeviceTransport {
         }
     }
 
-    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
-        if self.is_near(pe) {
-            return self.cuda.put(call, pe, dest, source, nbi);
-        }
-        self.put_far(call, pe, dest, source, nbi)?;
-        if nbi == Nbi::No {
-            self.way.net.kick();
-        }
-        self.way.sent(call, pe)
-    }
-
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
-        if self.is_near(pe) {
-            return self.cuda.get(call, pe, source, dest, nbi);
-        }
-        if self.is_of_gpu(dest.address(), dest.is_borrowed())? {
-            let (to, bytes) = (dest.address() as u64, dest.bytes());
-            return self.get_far(call.called, pe, source, to, bytes);
-        }
-        match nbi {
-            Nbi::Yes { lasts: true } => self.way.get_later(call, pe, source, dest),
-            _ => self.way.get_far(call.called, pe, source, dest),
-        }
-    }
-
-    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
-        match self.is_near(pe) {
-            true => self.cuda.put_value(call, pe, dest, value),
-            false => self.put(call, pe, dest, LocalSource::from(value), Nbi::No),
-        }
-    }
-
-    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
-        if self.is_near(pe) {
-            return self.cuda.get_value(call, pe, source, bytes);
-        }
-        let mut words = [0; 2];
-        let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
-        self.way
-            .get_far(call.called, pe, source, LocalDest::from(value))?;
-        Ok(words)
-    }
-
-    fn put_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        if self.is_near(pe) {
-            return self.cuda.put_blocks(call, pe, dest, source, transfer);
-        }
-        let (_, block, _) = transfer.dest().parts();
-        for (to, from) in transfer.blocks() {
-            let block = source.part(from as usize, block as usize);
-            self.put_far(call, pe, dest + to, block, A_PART)?;
-            self.way.sent(call, pe)?;
-        }
-        self.way.net.kick();
-        Ok(())
-    }
-
-    fn get_all(&self, call: Call, wanted: &mut dyn Iterator<Item = Wanted<'_>>) -> Result<()> {
-        let mut far = Vec::new();
-        for one in wanted {
-            let Wanted { pe, source, dest } = one;
-            if self.is_near(pe) || self.is_of_gpu(dest.address(), dest.is_borrowed())? {
-                self.get(call, pe, source, dest, Nbi::No)?;
-            } else {
-                far.push(Wanted { pe, source, dest });
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Fence => {
+                self.way.net.fence();
+                self.cuda.execute(Request { call, body })
             }
-        }
-        self.way.get_all(call.called, &mut far.into_iter())
-    }
-
-    fn get_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        source: u64,
-        dest: LocalDest<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        match self.is_near(pe) {
-            true => self.cuda.get_blocks(call, pe, source, dest, transfer),
-            false => self.get_all(call, &mut wanted_blocks(pe, source, dest, transfer)),
-        }
-    }
-
-    fn put_signal(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        nbi: Nbi,
-    ) -> Result<()> {
-        if self.is_near(pe) {
-            return self.cuda.put_signal(call, pe, dest, source, update, nbi);
-        }
-        self.put_far(call, pe, dest, source, A_PART)?;
-        self.way.signal_far(call, pe, update)
-    }
-
-    fn atomic(
-        &self,
-        call: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    ) -> Result<u64> {
-        match self.is_near(pe) {
-            true => self
-                .cuda
-                .atomic(call, pe, offset, width, operation, fetches),
-            false => self
-                .way
-                .atomic_far(call, pe, of_atomic(offset, width, operation), fetches),
-        }
-    }
-
-    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
-        match self.is_near(pe) {
-            true => self.cuda.signal(call, pe, update),
-            false => self.way.signal_far(call, pe, update),
-        }
-    }
-
-    fn fence(&self, lane: Lane) -> Result<()> {
-        self.way.net.fence();
-        self.cuda.fence(lane)
-    }
-
-    fn quiet(&self, call: Call) -> Result<()> {
-        self.cuda.quiet(call)?;
-        self.way.complete(call.called)
-    }
-
-    fn quiet_before_release(&self, call: Call) -> Result<()> {
-        self.cuda.quiet_before_release(call)?;
-        self.way.complete(call.called)
-    }
-
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
-        let operation = Operation::Get;
-        let call = route::here(Lane::Blocking, operation);
-        let bytes_here = bytes as usize;
-        match (self.is_near(to), self.is_near(from)) {
-            (true, true) => self.cuda.copy(to, dest, from, source, bytes),
-            (true, false) => {
-                let to = self.cuda.address_of(to, dest);
-                self.get_far(operation, from, source, to, bytes_here)
+            Body::Quiet | Body::QuietBeforeRelease => {
+                self.cuda.execute(Request { call, body })?;
+                self.way.complete(call.called)?;
+                Ok(NOTHING)
             }
-            (false, near) => {
-                in_parts(bytes_here, |start, part| {
-                    let start = start as u64;
-                    let between = LocalDest::from(&mut *part);
-                    match near {
-                        true => {
-                            let from = self.cuda.address_of(from, source + start);
-                            self.cuda.take_out(operation, from, between)?;
-                        }
-                        false => {
-                            self.way.get_far(operation, from, source + start, between)?;
-                        }
-                    }
-                    let part = LocalSource::from(&*part);
-                    self.way.put_far(call, to, dest + start, part, A_PART)
-                })?;
-                self.way.net.kick();
-                self.way.sent(call, to)
+            Body::GetAll(wanted) => {
+                self.get_all(call, wanted.into_iter())?;
+                Ok(NOTHING)
             }
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } if !(self.is_near(to) && self.is_near(from)) => {
+                self.copy(call, (to, dest), (from, source), bytes as usize)?;
+                Ok(NOTHING)
+            }
+            body if body.target().is_none_or(|pe| self.is_near(pe)) => {
+                self.cuda.execute(Request { call, body })
+            }
+            body => self.execute_far(Request { call, body }),
         }
+    }
+
+    fn failure(&self) -> Result<()> {
+        self.cuda.failure()?;
+        self.way.net.failure()
+    }
+
+    fn keep(&self, error: Error) {
+        self.cuda.keep(error);
     }
 
     fn progress(&self) {
         self.way.net.progress();
     }
 
-    fn owned_by(&self, owner: Box<dyn Owner>) {
-        let owner: Arc<dyn Owner> = Arc::from(owner);
-        self.cuda.owned_by(Box::new(Shared(Arc::clone(&owner))));
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
+        self.cuda.owned_by(Arc::clone(&owner));
         // Once, by the runtime that it is made for.
-        let _ = self.way.net.owner.set(Box::new(Shared(owner)));
+        let _ = self.way.net.owner.set(owner);
+    }
+
+    // Kernels reach no PE of another host, so the library does these itself.
+
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        None
+    }
+
+    fn search(&self, _: Lane, _: &Search<'_>) -> Option<Result<Found>> {
+        None
     }
 
     fn streams(&self) -> Option<&dyn Streams> {

@@ -39,15 +39,14 @@ mod wire;
 
 use super::device_state::DeviceTables;
 use super::host::HostTransport;
-use super::pass_on::pass_on;
 use super::{
-    Atomic, Call, Joined, Lane, Nbi, Owner, Route, SignalUpdate, Transport, Wanted, Width,
+    Body, Call, Joined, Memory, NOTHING, Nbi, Owner, Properties, Reply, Request, Route,
+    SignalUpdate, Transport, Wanted, bytes_of, wanted_blocks,
 };
 use crate::buffer::{LocalDest, LocalSource};
 use crate::job::block::Control;
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
-use crate::strides::Transfer;
 use crate::{Error, Pe, Result};
 use desk::Form;
 use device::DeviceTransport;
@@ -261,17 +260,152 @@ impl Way {
     }
 }
 
-impl Transport for RemoteTransport {
-    pass_on!(self => &self.near;
-        kind, page_bytes, commit, decommit, zero, check_adopt, check_give_back, adopt, give_back
-    );
-
-    fn failure(&self) -> Result<()> {
-        self.net.failure()
+impl RemoteTransport {
+    /// The data of a collective, of which one PE at least is on another host.
+    fn copy(
+        &self,
+        call: Call,
+        (to, dest): (Pe, u64),
+        (from, source): (Pe, u64),
+        bytes: u64,
+    ) -> Result<()> {
+        match (self.is_near(to), self.is_near(from)) {
+            (true, _) => {
+                let (address, len) = self.here(to, dest, bytes);
+                // SAFETY: the range lies within a part of this host, which is mapped.
+                let dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
+                self.get_later(call, from, source, dest)
+            }
+            (false, true) => {
+                let (address, len) = self.here(from, source, bytes);
+                // SAFETY: as above.
+                let source = unsafe { LocalSource::from_raw(address as *const u8, len) };
+                self.put_far(call, to, dest, source, Nbi::Yes { lasts: true })?;
+                self.sent(call, to)
+            }
+            (false, false) => {
+                let mut data = vec![0_u64; bytes.div_ceil(8) as usize];
+                let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes as usize];
+                self.get_far(call.called, from, source, LocalDest::from(&mut *data))?;
+                self.put_far(call, to, dest, LocalSource::from(&*data), Nbi::No)?;
+                self.sent(call, to)
+            }
+        }
     }
 
-    fn keep(&self, error: Error) {
-        self.net.keep(error);
+    fn get_all(&self, call: Call, wanted: Vec<Wanted<'_>>) -> Result<()> {
+        let mut far = wanted.into_iter().filter_map(|one| {
+            if self.is_near(one.pe) {
+                self.near().get(one.pe, one.source, one.dest);
+                return None;
+            }
+            Some(one)
+        });
+        self.way.get_all(call.called, &mut far)
+    }
+}
+
+impl Way {
+    /// Executes a request for a PE of another host. Its local memory is memory of the host.
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => {
+                self.put_far(call, pe, dest, source, nbi)?;
+                self.sent(call, pe)?;
+            }
+            Body::PutValue {
+                pe,
+                dest,
+                value,
+                bytes,
+            } => {
+                let source = LocalSource::from(bytes_of(&value, bytes));
+                self.put_far(call, pe, dest, source, Nbi::No)?;
+                self.sent(call, pe)?;
+            }
+            Body::Get {
+                pe,
+                source,
+                dest,
+                nbi,
+            } => match nbi {
+                Nbi::Yes { lasts: true } => self.get_later(call, pe, source, dest)?,
+                _ => self.get_far(call.called, pe, source, dest)?,
+            },
+            Body::GetValue { pe, source, bytes } => {
+                let mut words = NOTHING;
+                let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
+                self.get_far(call.called, pe, source, LocalDest::from(value))?;
+                return Ok(words);
+            }
+            Body::PutBlocks {
+                pe,
+                dest,
+                source,
+                transfer,
+            } => {
+                let (_, block, _) = transfer.dest().parts();
+                for (to, from) in transfer.blocks() {
+                    let block = source.part(from as usize, block as usize);
+                    self.put_far(call, pe, dest + to, block, A_PART)?;
+                    self.sent(call, pe)?;
+                }
+                self.net.kick();
+            }
+            Body::GetBlocks {
+                pe,
+                source,
+                dest,
+                transfer,
+            } => {
+                let mut wanted = wanted_blocks(pe, source, dest, transfer);
+                self.get_all(call.called, &mut wanted)?;
+            }
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                nbi,
+            } => {
+                let lasts = matches!(nbi, Nbi::Yes { lasts: true });
+                self.put_far(call, pe, dest, source, Nbi::Yes { lasts })?;
+                self.signal_far(call, pe, update)?;
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches,
+            } => {
+                let old =
+                    self.atomic_far(call, pe, of_atomic(offset, width, operation), fetches)?;
+                return Ok([old, 0]);
+            }
+            Body::Signal { pe, update } => self.signal_far(call, pe, update)?,
+            other => return Err(Error::Internal(format!("{other:?} is for no other host"))),
+        }
+        Ok(NOTHING)
+    }
+}
+
+impl Transport for RemoteTransport {
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&self.near)
+    }
+
+    fn properties(&self) -> Properties {
+        self.near.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        &self.near
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
@@ -281,149 +415,41 @@ impl Transport for RemoteTransport {
         }
     }
 
-    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
-        if self.is_near(pe) {
-            self.near().put(pe, dest, source);
-            return Ok(());
-        }
-        self.put_far(call, pe, dest, source, nbi)?;
-        self.sent(call, pe)
-    }
-
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
-        if self.is_near(pe) {
-            self.near().get(pe, source, dest);
-            return Ok(());
-        }
-        match nbi {
-            Nbi::Yes { lasts: true } => self.get_later(call, pe, source, dest),
-            _ => self.get_far(call.called, pe, source, dest),
-        }
-    }
-
-    fn put_blocks(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        transfer: &Transfer,
-    ) -> Result<()> {
-        if self.is_near(pe) {
-            self.near().put_blocks(pe, dest, source, transfer);
-            return Ok(());
-        }
-        let (_, block, _) = transfer.dest().parts();
-        for (to, from) in transfer.blocks() {
-            let block = source.part(from as usize, block as usize);
-            self.put_far(call, pe, dest + to, block, A_PART)?;
-            self.sent(call, pe)?;
-        }
-        self.net.kick();
-        Ok(())
-    }
-
-    fn get_all(&self, call: Call, wanted: &mut dyn Iterator<Item = Wanted<'_>>) -> Result<()> {
-        let mut far = wanted.filter_map(|one| {
-            if self.is_near(one.pe) {
-                self.near().get(one.pe, one.source, one.dest);
-                return None;
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Fence => {
+                self.near().fence();
+                self.net.fence();
             }
-            Some(one)
-        });
-        self.way.get_all(call.called, &mut far)
-    }
-
-    fn put_signal(
-        &self,
-        call: Call,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        update: SignalUpdate,
-        nbi: Nbi,
-    ) -> Result<()> {
-        if !self.is_near(pe) {
-            let lasts = matches!(nbi, Nbi::Yes { lasts: true });
-            self.put_far(call, pe, dest, source, Nbi::Yes { lasts })?;
-            return self.signal(call, pe, update);
-        }
-        self.near().put(pe, dest, source);
-        self.signal(call, pe, update)
-    }
-
-    fn atomic(
-        &self,
-        call: Call,
-        pe: Pe,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        fetches: bool,
-    ) -> Result<u64> {
-        if self.is_near(pe) {
-            return Ok(self.near().atomic(pe, offset, width, operation));
-        }
-        self.atomic_far(call, pe, of_atomic(offset, width, operation), fetches)
-    }
-
-    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
-        let SignalUpdate { offset, value, op } = update;
-        if self.is_near(pe) {
-            self.near().signal(pe, offset, value, op);
-            return Ok(());
-        }
-        self.signal_far(call, pe, update)
-    }
-
-    fn fence(&self, _: Lane) -> Result<()> {
-        self.near().fence();
-        self.net.fence();
-        Ok(())
-    }
-
-    fn quiet(&self, call: Call) -> Result<()> {
-        self.near().quiet();
-        self.complete(call.called)
-    }
-
-    fn quiet_before_release(&self, call: Call) -> Result<()> {
-        self.complete(call.called)
-    }
-
-    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
-        let operation = Operation::Get;
-        let call = super::route::here(Lane::Blocking, operation);
-        match (self.is_near(to), self.is_near(from)) {
-            (true, true) => self.near().copy(to, dest, from, source, bytes),
-            (true, false) => {
-                let (address, len) = self.here(to, dest, bytes);
-                // SAFETY: the range lies within a part of this host, which is mapped.
-                let dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
-                self.get_later(call, from, source, dest)?;
+            Body::Quiet => {
+                self.near().quiet();
+                self.complete(call.called)?;
             }
-            (false, true) => {
-                let (address, len) = self.here(from, source, bytes);
-                // SAFETY: as above.
-                let source = unsafe { LocalSource::from_raw(address as *const u8, len) };
-                self.put(call, to, dest, source, Nbi::Yes { lasts: true })?;
+            Body::QuietBeforeRelease => self.complete(call.called)?,
+            Body::GetAll(wanted) => self.get_all(call, wanted)?,
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } if !(self.is_near(to) && self.is_near(from)) => {
+                self.copy(call, (to, dest), (from, source), bytes)?;
             }
-            (false, false) => {
-                let mut data = vec![0_u64; bytes.div_ceil(8) as usize];
-                let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes as usize];
-                self.get_far(operation, from, source, LocalDest::from(&mut *data))?;
-                self.put(call, to, dest, LocalSource::from(&*data), Nbi::No)?;
+            body if body.target().is_none_or(|pe| self.is_near(pe)) => {
+                return self.near.execute(Request { call, body });
             }
+            body => return self.way.execute(Request { call, body }),
         }
-        Ok(())
+        Ok(NOTHING)
     }
 
-    fn load(&self, _: Operation, offset: u64, bytes: usize) -> Result<u64> {
-        Ok(self.near().load(offset, bytes))
+    fn failure(&self) -> Result<()> {
+        self.net.failure()
     }
 
-    fn device_tables(&self) -> Option<&dyn DeviceTables> {
-        Some(self.near())
+    fn keep(&self, error: Error) {
+        self.net.keep(error);
     }
 
     fn progress(&self) {
@@ -434,7 +460,7 @@ impl Transport for RemoteTransport {
         Some(self.about.clone())
     }
 
-    fn owned_by(&self, owner: Box<dyn Owner>) {
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
         // Once, by the runtime that it is made for.
         let _ = self.net.owner.set(owner);
     }

@@ -32,8 +32,9 @@ use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::SignalWay;
 use crate::transport::cuda::memory::mailbox::ResultWord;
 use crate::transport::{
-    Atomic, Call, Collectives, DeviceTables, Found, Lane, Nbi, Owner, Search, SignalUpdate,
-    Streams, Transport, Width,
+    Atomic, Body, Call, Collectives, DeviceTables, Found, Lane, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, Search, SignalUpdate, Streams, Transport, Width, bytes_of,
+    execute_in_parts,
 };
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
@@ -49,128 +50,12 @@ impl Call {
     }
 }
 
-impl Transport for CudaTransport {
-    fn kind(&self) -> MemoryKind {
-        MemoryKind::Device
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.device.facts().granularity
-    }
-
-    fn may_load(&self) -> bool {
-        false
-    }
-
-    fn takes_machine_memory(&self) -> bool {
-        false
-    }
-
-    fn looks_are_slow(&self) -> bool {
-        true
-    }
-
-    fn makers_of_memory(&self) -> &'static str {
-        "cuMemAddressReserve and cuMemCreate give such memory"
-    }
-
-    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
-    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
-    fn failure(&self) -> Result<()> {
-        let mut failed = self.failed();
-        let mut gave_up = None;
-        if !failed.passing.is_empty() {
-            let me = thread::current().id();
-            let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
-            gave_up = own.next();
-            own.for_each(drop);
-        }
-        let lasting = failed.lasting.clone().or_else(|| self.reported());
-        let lasting = lasting.or_else(|| self.device_report());
-        match lasting.or(gave_up.map(|(_, error)| error)) {
-            None => Ok(()),
-            Some(error) => Err(error),
-        }
-    }
-
-    fn keep(&self, error: Error) {
-        self.note::<()>(Err(error));
-    }
-
-    fn commit(&self, range: SymRange) -> Result<()> {
-        let missing = self.chunks().missing(range);
-        if missing.is_empty() {
-            // Every PE comes to the same answer.
-            return Ok(());
-        }
-        let own = self.make(&missing);
-        self.share_out(Operation::Malloc, &missing, own, None)?;
-        let mut chunks = self.chunks();
-        for chunk in missing {
-            chunks.add(chunk);
-        }
-        Ok(())
-    }
-
-    fn decommit(&self, _: SymRange) {
-        // Chunks stay, for the next allocation.
-    }
-
-    fn zero(&self, range: SymRange) -> Result<()> {
-        self.set_zero(range, Operation::Malloc)
-    }
-
-    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
-        self.pieces(buffer, bytes)?;
-        self.reserve_preferred(preferred, bytes).map(|_| ())
-    }
-
-    fn check_give_back(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
-        self.take_buffer(range, buffer, preferred)
-    }
-
-    fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
-        // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
-        // registration has failed nobody knows.
-        lock(&self.registered).retain(|one| *one != range);
-        self.unmap(&self.mapped_by_me(), &[range]);
-        let mut places = lock(&self.preferred);
-        places.retain(|place| preferred == 0 || place.base() != preferred);
-        Ok(())
-    }
-
-    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        // For this PE's GPU; the CPU can use no address of the heap.
-        Some(self.layout.address(pe, offset))
-    }
-
-    fn put(&self, call: Call, pe: Pe, dest: u64, source: LocalSource<'_>, nbi: Nbi) -> Result<()> {
-        match nbi {
-            Nbi::No => self.put_bytes(call.way(), pe, dest, source),
-            Nbi::Yes { lasts } => self.put_nbi(call.way(), pe, dest, source, lasts),
-        }
-    }
-
-    fn get(&self, call: Call, pe: Pe, source: u64, dest: LocalDest<'_>, nbi: Nbi) -> Result<()> {
-        match nbi {
-            Nbi::No => self.get_bytes(call.way(), pe, source, dest),
-            Nbi::Yes { lasts } => self.get_nbi(call.way(), pe, source, dest, lasts),
-        }
-    }
-
+impl CudaTransport {
     fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
         let at = self.layout.address(pe, dest);
         let stream = self.begin(call.lane, call.called)?;
         self.kernels.put_value(stream, at, value)?;
         self.finish(call.lane, call.called)
-    }
-
-    fn get_value(&self, call: Call, pe: Pe, source: u64, bytes: usize) -> Result<[u64; 2]> {
-        self.get_words(call.way(), pe, source, bytes)
     }
 
     fn put_blocks(
@@ -231,7 +116,6 @@ impl Transport for CudaTransport {
         dest: u64,
         source: LocalSource<'_>,
         update: SignalUpdate,
-        _: Nbi,
     ) -> Result<()> {
         let lane = call.lane;
         let to = self.layout.address(pe, dest);
@@ -290,14 +174,6 @@ impl Transport for CudaTransport {
         self.finish(call.lane, call.called)
     }
 
-    fn read(&self, call: Call, me: Pe, source: SymRange, dest: LocalDest<'_>) -> Result<()> {
-        self.get_bytes((Lane::Blocking, call.called), me, source.offset(), dest)
-    }
-
-    fn write(&self, call: Call, me: Pe, dest: SymRange, source: LocalSource<'_>) -> Result<()> {
-        self.put_bytes((Lane::Blocking, call.called), me, dest.offset(), source)
-    }
-
     fn fence(&self, lane: Lane) -> Result<()> {
         self.failure()?;
         match lane {
@@ -339,8 +215,197 @@ impl Transport for CudaTransport {
         }
         Ok(self.get_words((Lane::Blocking, called), self.me, offset, bytes)?[0])
     }
+}
 
-    fn owned_by(&self, owner: Box<dyn Owner>) {
+impl Memory for CudaTransport {
+    fn commit(&self, range: SymRange) -> Result<()> {
+        let missing = self.chunks().missing(range);
+        if missing.is_empty() {
+            // Every PE comes to the same answer.
+            return Ok(());
+        }
+        let own = self.make(&missing);
+        self.share_out(Operation::Malloc, &missing, own, None)?;
+        let mut chunks = self.chunks();
+        for chunk in missing {
+            chunks.add(chunk);
+        }
+        Ok(())
+    }
+
+    fn decommit(&self, _: SymRange) {
+        // Chunks stay, for the next allocation.
+    }
+
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.set_zero(range, Operation::Malloc)
+    }
+
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+        self.pieces(buffer, bytes)?;
+        self.reserve_preferred(preferred, bytes).map(|_| ())
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        self.take_buffer(range, buffer, preferred)
+    }
+
+    fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
+        // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
+        // registration has failed nobody knows.
+        lock(&self.registered).retain(|one| *one != range);
+        self.unmap(&self.mapped_by_me(), &[range]);
+        let mut places = lock(&self.preferred);
+        places.retain(|place| preferred == 0 || place.base() != preferred);
+        Ok(())
+    }
+}
+
+impl Transport for CudaTransport {
+    fn properties(&self) -> Properties {
+        Properties {
+            kind: MemoryKind::Device,
+            page_bytes: self.device.facts().granularity,
+            may_load: false,
+            takes_machine_memory: false,
+            looks_are_slow: true,
+            makers_of_memory: "cuMemAddressReserve and cuMemCreate give such memory",
+            device: Some(self.device.ordinal()),
+        }
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        // For this PE's GPU; the CPU can use no address of the heap.
+        Some(self.layout.address(pe, offset))
+    }
+
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        let way = call.way();
+        match body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => match nbi {
+                Nbi::No => self.put_bytes(way, pe, dest, source)?,
+                Nbi::Yes { lasts } => self.put_nbi(way, pe, dest, source, lasts)?,
+            },
+            Body::Get {
+                pe,
+                source,
+                dest,
+                nbi,
+            } => match nbi {
+                Nbi::No => self.get_bytes(way, pe, source, dest)?,
+                Nbi::Yes { lasts } => self.get_nbi(way, pe, source, dest, lasts)?,
+            },
+            Body::PutValue {
+                pe,
+                dest,
+                value,
+                bytes,
+            } => {
+                self.put_value(call, pe, dest, bytes_of(&value, bytes))?;
+            }
+            Body::GetValue { pe, source, bytes } => {
+                return self.get_words(way, pe, source, bytes);
+            }
+            Body::PutBlocks {
+                pe,
+                dest,
+                source,
+                transfer,
+            } => {
+                self.put_blocks(call, pe, dest, source, transfer)?;
+            }
+            Body::GetBlocks {
+                pe,
+                source,
+                dest,
+                transfer,
+            } => {
+                self.get_blocks(call, pe, source, dest, transfer)?;
+            }
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                ..
+            } => {
+                self.put_signal(call, pe, dest, source, update)?;
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches,
+            } => {
+                let old = self.atomic(call, pe, offset, width, operation, fetches)?;
+                return Ok([old, 0]);
+            }
+            Body::Signal { pe, update } => self.signal(call, pe, update)?,
+            // The program looks at its own memory, or changes it, at once.
+            Body::Read { me, source, dest } => {
+                self.get_bytes((Lane::Blocking, call.called), me, source.offset(), dest)?;
+            }
+            Body::Write { me, dest, source } => {
+                self.put_bytes((Lane::Blocking, call.called), me, dest.offset(), source)?;
+            }
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } => {
+                self.copy(to, dest, from, source, bytes)?;
+            }
+            Body::Load { offset, bytes } => {
+                return Ok([self.load(call.called, offset, bytes)?, 0]);
+            }
+            Body::Fence => self.fence(call.lane)?,
+            Body::Quiet => self.quiet(call)?,
+            Body::QuietBeforeRelease => self.quiet_before_release(call)?,
+            Body::GetAll(_) => return execute_in_parts(self, Request { call, body }),
+        }
+        Ok(NOTHING)
+    }
+
+    fn keep(&self, error: Error) {
+        self.note::<()>(Err(error));
+    }
+
+    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
+    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
+    fn failure(&self) -> Result<()> {
+        let mut failed = self.failed();
+        let mut gave_up = None;
+        if !failed.passing.is_empty() {
+            let me = thread::current().id();
+            let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
+            gave_up = own.next();
+            own.for_each(drop);
+        }
+        let lasting = failed.lasting.clone().or_else(|| self.reported());
+        let lasting = lasting.or_else(|| self.device_report());
+        match lasting.or(gave_up.map(|(_, error)| error)) {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
         // It is said once, when the runtime is made.
         let _ = self.owner.set(owner);
     }
@@ -378,10 +443,6 @@ impl Transport for CudaTransport {
 
     fn device_tables(&self) -> Option<&dyn DeviceTables> {
         Some(self)
-    }
-
-    fn device(&self) -> Option<i32> {
-        Some(self.device.ordinal())
     }
 
     fn about(&self) -> Option<String> {

@@ -118,7 +118,7 @@ pub(super) struct Net {
     /// What has gone wrong, and whether there is any.
     kept: Mutex<Option<Error>>,
     keeps: AtomicBool,
-    pub(super) owner: OnceLock<Box<dyn Owner>>,
+    pub(super) owner: OnceLock<Arc<dyn Owner>>,
     /// The most data of a record, in words the longest message, and the largest tag.
     pub(super) eager: usize,
     longest: usize,
