@@ -2923,6 +2923,19 @@ end
 
   class Job
 
+  # A copy is the same object: a second one with its handle would free it twice.
+  def dup
+    self
+  end
+
+  def clone(freeze: nil)
+    self
+  end
+
+  def marshal_dump
+    raise TypeError, 'no marshal_dump for a Job, which belongs to this process: attach again'
+  end
+
   # A private helper for initializing instances of the class from a raw handle,
   # bypassing any initialization logic and ensuring they are GC'd properly.
   def self.uniffi_allocate(handle)

@@ -49,7 +49,23 @@ const PYTHON: (&str, &str) = (
 );
 const PYTHON_IMPORT: (&str, &str) = (
     "import ctypes\n",
-    "import ctypes\nfrom ._library import library_path as _library_path\n",
+    "import ctypes\nfrom .._handle import Handle as _Handle\n\
+     from ._library import library_path as _library_path\n",
+);
+
+/// A copy of the object must be the object: a second one with its handle would free it twice.
+const PYTHON_HANDLE: (&str, &str) = (
+    "class Job(JobProtocol):\n",
+    "class Job(_Handle, JobProtocol):\n",
+);
+const RUBY_HANDLE: (&str, &str) = (
+    "  # A private helper for initializing instances of the class from a raw handle,\n",
+    "  # A copy is the same object: a second one with its handle would free it twice.\n\
+     \x20 def dup\n    self\n  end\n\n\
+     \x20 def clone(freeze: nil)\n    self\n  end\n\n\
+     \x20 def marshal_dump\n\
+     \x20   raise TypeError, 'no marshal_dump for a Job, which belongs to this process: attach again'\n  end\n\n\
+     \x20 # A private helper for initializing instances of the class from a raw handle,\n",
 );
 
 /// Whoever checks the types of a program need not check what is written for Python.
@@ -120,8 +136,10 @@ pub fn outputs(root: &Path, library: &Path) -> Result<Vec<(PathBuf, String)>> {
         let text = match place.ends_with(".py") {
             true => {
                 let text = replaced(&replaced(&text, PYTHON)?, PYTHON_IMPORT)?;
+                let text = replaced(&text, PYTHON_HANDLE)?;
                 format!("{UNCHECKED}\n{text}")
             }
+            false if place.ends_with(".rb") => replaced(&text, RUBY_HANDLE)?,
             false => text,
         };
         files.push((root.join(place), marked(comment, "inspect/src", &text)));
