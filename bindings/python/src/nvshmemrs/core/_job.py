@@ -30,6 +30,7 @@ from typing import (
 )
 
 from .. import _ffi
+from .._handle import Handle
 from . import _sites
 from .nvshmem_types import (
     NotSupportedError,
@@ -62,7 +63,7 @@ def bare(name: str) -> Callable[..., int]:
     return function
 
 
-class Mapping:
+class Mapping(Handle):
     """Keeps the heap's memory in this process: the job and every Buffer refer to it, so an array
     that outlives finalize reads and writes memory that is nobody's, and does not crash.
     """

@@ -67,7 +67,7 @@ class UniqueID:
     @property
     def ptr(self) -> int:
         """The address of the bytes."""
-        return self._data.ctypes.data
+        return int(self._data.ctypes.data)
 
     @property
     def version(self) -> int:
@@ -75,7 +75,10 @@ class UniqueID:
         return int(self._data.version[0])
 
     def __bytes__(self) -> bytes:
-        return self._data.tobytes()
+        return bytes(self._data.tobytes())
+
+    def __copy__(self) -> "UniqueID":
+        return self.from_bytes(bytes(self))  # which another PE's may be received into
 
     def __len__(self) -> int:
         return 1
@@ -234,7 +237,7 @@ def _address(comm: Any) -> int:
     """Where the MPI_Comm of a communicator of mpi4py is."""
     from mpi4py import MPI
 
-    return MPI._addressof(comm)
+    return int(MPI._addressof(comm))
 
 
 def _join(

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, U
 import numpy as np
 
 from .. import _ffi
+from .._handle import Handle
 from . import _foreign, _job
 from ._arguments import integer, pe_of, switch
 from ._export import exporting
@@ -38,7 +39,7 @@ _OF_A_GPU = "this Buffer is memory of a GPU: use CuPy or torch, or get() it into
 
 
 @exporting
-class Buffer:
+class Buffer(Handle):
     """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
 
     It speaks DLPack, NumPy's array interface and the buffer protocol as bytes, or the interface of
@@ -59,6 +60,7 @@ class Buffer:
         "_finalizer",
         "__weakref__",
     )
+    _instead = "pickle its contents, as in bytes(buffer.memoryview)"
 
     def __init__(
         self,

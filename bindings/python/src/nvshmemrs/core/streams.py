@@ -23,6 +23,7 @@ import threading
 from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from .. import _ffi
+from .._handle import Handle
 from . import _device, _job
 from ._arguments import a_kind
 from ._job import abandoned, adopted, check, job, lent, lib
@@ -37,7 +38,7 @@ _BATCH = 256
 _unfinished: List[Any] = []
 
 
-class Event:
+class Event(Handle):
     """A mark in a stream, to wait for and to measure time with. All methods are local."""
 
     __slots__ = ("_handle", "_runtime")
@@ -104,7 +105,7 @@ class Event:
             free(self._handle)
 
 
-class Stream:
+class Stream(Handle):
     """An ordered queue of operations of this PE, with a thread of its own; with the heap on a GPU,
     a stream of CUDA.
 

@@ -93,6 +93,12 @@ class SymmetricArray(np.ndarray[_Shape, _Dtype]):
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
 
+    def __copy__(self) -> Any:
+        return self.copy("K")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.view(np.ndarray).__deepcopy__(memo)
+
 
 _made: Type[Any] = SymmetricArray
 """The class of arrays on the symmetric heap."""
