@@ -1510,8 +1510,8 @@ int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
 int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
-/// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing. On
-/// several hosts, a barrier or quiet of this PE completes it, and allocations after that free it.
+/// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
+/// NULL does nothing.
 ///
 /// Local; never waits.
 ///

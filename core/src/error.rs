@@ -76,7 +76,7 @@ pub enum Error {
     /// The symmetric heap has no block of that size.
     #[error(
         "the symmetric heap cannot hold {requested} more bytes per PE: {free} of {heap} bytes are free, the largest \
-         block is {largest}; NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init) must be more than {}", heap.max(requested)
+         block is {largest}{pending}; NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init) must be more than {}", heap.max(requested)
     )]
     HeapFull {
         /// Bytes asked for.
@@ -87,6 +87,8 @@ pub enum Error {
         largest: u64,
         /// Size of the heap.
         heap: u64,
+        /// What some PEs have released and others not yet, in words, after "; "; empty if there is nothing.
+        pending: String,
     },
     /// The machine has not enough memory for what the heap would need.
     #[error(

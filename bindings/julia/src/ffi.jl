@@ -2559,9 +2559,8 @@ const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_release(runtime, ptr)
 
 Says that this PE no longer uses an allocation. The next collective allocation frees what
-all PEs have released. Finalizers and garbage collectors call this instead of
-`nvshmemrs_free`. NULL does nothing. On several hosts, a barrier or quiet of this PE
-completes it, and allocations after that free it.
+all PEs have released before they call it. Finalizers and garbage collectors call this
+instead of `nvshmemrs_free`. NULL does nothing.
 
 Local; never waits.
 

@@ -111,6 +111,8 @@ def test_without_the_setting_there_is_no_list(job: None) -> None:
         ("in_an_exception", 2),
         ("streams", 3),
         ("in_the_hook_of_a_wait", 2),
+        ("in_the_next_allocation", 2),
+        ("in_the_next_allocation", 4),
         ("after_finalize", 2),
         ("at_exit", 1),
         ("at_exit", 2),

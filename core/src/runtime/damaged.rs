@@ -45,25 +45,6 @@ fn a_pe_that_is_none_is_gone() {
 }
 
 #[test]
-fn a_list_of_freed_allocations_that_is_none() {
-    let rt = alone();
-    let kept = rt.malloc(Ok(Request::bytes(64))).unwrap();
-    let header = rt.inner.control.header();
-    for list in &header.freed {
-        list.count.store(u32::MAX, Relaxed);
-        for id in &list.ids {
-            id.store(u32::MAX, Relaxed);
-        }
-    }
-    // A round that fails is undone; one that succeeds goes by what this PE has posted.
-    assert!(rt.malloc(Request::aligned(3, 64)).is_err());
-    rt.malloc(Ok(Request::bytes(64))).unwrap();
-    assert_eq!(rt.heap_stats().allocations, 2);
-    rt.free(kept.unwrap()).unwrap();
-    rt.finalize().unwrap();
-}
-
-#[test]
 fn a_header_that_changes_after_it_was_checked() {
     let rt = alone();
     let header = rt.inner.control.header();

@@ -2037,9 +2037,8 @@ _FUNCTIONS = (
         """(runtime, ptr)
 
     Says that this PE no longer uses an allocation. The next collective allocation frees what all
-    PEs have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL
-    does nothing. On several hosts, a barrier or quiet of this PE completes it, and allocations
-    after that free it.
+    PEs have released before they call it. Finalizers and garbage collectors call this instead of
+    `nvshmemrs_free`. NULL does nothing.
 
     Local; never waits.
 

@@ -87,10 +87,11 @@ class Job:
 
     `device` is the number of the GPU whose memory holds the heap, -1 on host memory. `handle` is
     `runtime` as `bare` functions take it. `direct` is what an operation without a stream is called
-    with, None where `streams.handle_of` has to be asked.
+    with, None where `streams.handle_of` has to be asked. `in_flight` is what non-blocking operations
+    use until ``quiet``, by id.
     """
 
-    __slots__ = ("runtime", "handle", "direct", "device", "pid", "mapping", "my_pe")
+    __slots__ = ("runtime", "handle", "direct", "device", "pid", "mapping", "my_pe", "in_flight")
 
     def __init__(self) -> None:
         self.runtime = 0
@@ -100,6 +101,7 @@ class Job:
         self.pid = 0
         self.my_pe = -1
         self.mapping: Optional[Mapping] = None
+        self.in_flight: Dict[int, Any] = {}
 
     def is_forked(self) -> bool:
         """Whether this process is a child of the one that joined, hence no PE."""
@@ -145,6 +147,7 @@ class _JobOfThread(Job):
     device = _of_thread("device")
     mapping = _of_thread("mapping")
     my_pe = _of_thread("my_pe")
+    in_flight = _of_thread("in_flight")
 
 
 class Sizes(Dict[int, int]):
@@ -210,9 +213,8 @@ team_sizes = Sizes()
 # Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
 buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
-# By runtime the addresses of allocations whose last reference went away. A finaliser may run
-# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the
-# next allocation.
+# By runtime the addresses of allocations whose last reference went away, and which streams of CUDA
+# may use; `release_dropped` tells the library of those that no stream uses any more.
 dropped: Dict[int, Deque[int]] = {}
 
 
@@ -223,10 +225,25 @@ hand_out: Optional[Callable[[int, int], None]] = None
 unused: Callable[[List[int]], List[int]] = list
 
 
-def release_dropped() -> None:
-    """Releases what the garbage collector has dropped. Local; the next collective allocation frees
-    it.
+def drop(runtime: int, address: int, device: int) -> None:
+    """Releases an allocation whose last reference went away. It may be called anywhere, by a
+    finaliser inside a wait too: the library's function never waits, and calls nobody back.
     """
+    if runtime not in live:
+        return
+    if device >= 0:
+        dropped[runtime].append(address)
+        return
+    known = buffers.get((runtime, address))
+    if known is not None and known() is None:
+        buffers.pop((runtime, address), None)
+    lib.nvshmemrs_release(runtime, address)  # nobody is there to be told of an error
+
+
+def release_dropped() -> None:
+    """Releases what the garbage collector has dropped of a GPU's memory, once no stream uses it."""
+    if job.device < 0:
+        return
     waiting = dropped.get(job.runtime)
     addresses = []
     while waiting:
@@ -236,7 +253,7 @@ def release_dropped() -> None:
             break
     for address in addresses:
         buffers.pop((job.runtime, address), None)
-    for address in addresses if job.device < 0 else unused(addresses):
+    for address in unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))
 
 
@@ -404,6 +421,7 @@ def left() -> None:
     job.device = -1
     job.mapping = None
     job.my_pe = -1
+    job.in_flight = {}
     if not is_thread():  # which uses no streams of CUDA; the process may be a PE on a GPU, too
         while adopted:
             lib.nvshmemrs_stream_release(adopted.popitem()[1])

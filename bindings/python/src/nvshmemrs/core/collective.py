@@ -29,7 +29,7 @@ from ._operand import (
 )
 from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
-from .streams import Event, Stream, handle_of, hold
+from .streams import Event, Stream, completed, handle_of, hold
 
 __all__ = [
     "Op",
@@ -464,7 +464,10 @@ def _meet(function: Callable[..., int], team: int, stream: Optional[Stream]) -> 
         except NvshmemInvalid:
             check(function(job.runtime, team))  # the other members must not be left waiting
             raise
-    status = function(runtime, team)
+    if function is _barrier and (stream is not None or job.in_flight):
+        status = completed(stream, function, runtime, team)
+    else:
+        status = function(runtime, team)
     if status:
         raise_status(status)
 

@@ -22,7 +22,7 @@ from .nvshmem_types import (
     NvshmemInvalid,
     Version,
 )
-from .streams import Stream, adopt_current, handle_of
+from .streams import Stream, adopt_current, handle_of, release_all
 
 __all__ = [
     "UniqueID",
@@ -346,7 +346,7 @@ def end_together() -> None:
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
     try:
-        _job.release_dropped()  # what was collected is no leak
+        release_all()  # what was collected is no leak
         adopt_current()
         job.mapping = None  # the heap stays for the arrays that are left, if there are any
         check(lib.nvshmemrs_finalize(runtime))

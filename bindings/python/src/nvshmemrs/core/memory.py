@@ -17,7 +17,7 @@ from ._arguments import integer, pe_of, switch
 from ._export import exporting
 from ._job import NO_ADDRESS, NO_SIZE, check, fail_together, job, lib, unsupported
 from .nvshmem_types import BufferTypes, NvshmemInvalid
-from .streams import handle_of, queue, synchronize
+from .streams import handle_of, queue, release_all, synchronize
 
 __all__ = [
     "Buffer",
@@ -167,8 +167,8 @@ class Buffer(Handle):
             _job.buffers[place] = weakref.ref(self)
 
     def _release_when_collected(self) -> None:
-        forgotten = _job.dropped[self._runtime]
-        self._finalizer = weakref.finalize(self, forgotten.append, self._address)
+        place = (self._runtime, self._address, self._device)
+        self._finalizer = weakref.finalize(self, _job.drop, *place)
         self._finalizer.atexit = False
 
     def forget_for(self, function: Callable[..., int], *arguments: Any) -> None:
@@ -327,7 +327,7 @@ def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
             old = buffer.live_address()
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_realloc, NO_ADDRESS, 1, moved)
-    _job.release_dropped()
+    release_all()
     if buffer is None:
         check(lib.nvshmemrs_realloc(job.runtime, old, nbytes, moved))
     else:
@@ -456,7 +456,7 @@ def unfreed() -> str:
 
 def allocate(function: Any, *sizes: int) -> Buffer:
     """Calls an allocation function of the library. Collective."""
-    _job.release_dropped()
+    release_all()
     address = ctypes.c_void_p()
     check(function(job.runtime, *sizes, ctypes.byref(address)))
     nbytes = 1
@@ -556,7 +556,7 @@ def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
     elif buffer._exporter is None:
         address = buffer._address
         buffer._forget()
-        _job.dropped[job.runtime].append(address)
+        _job.drop(job.runtime, address, buffer._device)
 
 
 def peer_address(address: int, pe: int) -> int:

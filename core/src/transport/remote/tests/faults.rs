@@ -4,7 +4,6 @@ use super::{Pretended, run};
 use crate::job::block::Control;
 use crate::job::far::{self, Courier, Far};
 use crate::job::hosts::Hosts;
-use crate::operation::Operation;
 use crate::transport::remote::message;
 use crate::{Error, InitAttr, MemoryKind, Op, Pe, Result, Runtime, SymArray, Team, deadline};
 use std::sync::Arc;
@@ -261,10 +260,6 @@ struct Nobody;
 
 impl Courier for Nobody {
     fn carry(&self, _: Pe, _: &[u64]) {}
-    fn carry_for_quiet(&self, _: Pe, _: &[u64]) {}
-    fn settle(&self, _: Operation) -> crate::Result<()> {
-        Ok(())
-    }
     fn see_off(&self) {}
     fn progress(&self) {}
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Type, TypeVar, 
 
 import numpy as np
 
-from .._arguments import check_shape, integer
+from .._arguments import check_shape, integer, is_masked
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from .._operand import address_of
@@ -233,7 +233,10 @@ def register_external_array(
     ``register_external_buffer``. NVSHMEM `nvshmemx_buffer_register_symmetric`.
     """
     pages: Any = array
-    if isinstance(array, np.ndarray) and (array.flags.c_contiguous or array.flags.f_contiguous):
+    contiguous = isinstance(array, np.ndarray) and (
+        array.flags.c_contiguous or array.flags.f_contiguous
+    )
+    if contiguous and not is_masked(array):
         pages = _pages_of(array)
     memory = register_external_buffer(pages)
     order: Order = "C" if array.flags.c_contiguous else "F"
