@@ -349,6 +349,10 @@ def by_op(name: str, doc: str, table: Dict[str, Callable[[], Any]]) -> Any:
     return public(function)
 
 
+def tell_compiler() -> None:
+    """There is none."""
+
+
 # --- numbers, threads, state ----------------------------------------------------------------------
 
 
