@@ -429,6 +429,11 @@ static int32_t special_interrupt_hook(void)
     return nvshmemrs_interrupt_hook(pick_runtime(), percent(50) ? never : NULL, NULL);
 }
 
+static int32_t special_interrupt_hook_on(void)
+{
+    return nvshmemrs_interrupt_hook_on(pick_runtime(), percent(50) ? 0 : -1, percent(50) ? never : NULL, NULL);
+}
+
 static int32_t special_init_interrupt_hook(void)
 {
     return nvshmemrs_init_interrupt_hook(percent(50) ? never : NULL, NULL);

@@ -47,6 +47,7 @@ const SPECIAL: &[&str] = &[
     "init_mpi_fortran",
     "interrupt",
     "interrupt_hook",
+    "interrupt_hook_on",
     "init_interrupt_hook",
     "site_hook",
     "check_access",

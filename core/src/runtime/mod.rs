@@ -19,7 +19,7 @@ use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::interrupt::InterruptHook;
+use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
 use crate::job::process::pid_of;
@@ -308,5 +308,11 @@ impl Runtime {
     /// Sets, or removes, the function that long waits of this PE call when a signal arrives and at least every 50 ms. Local.
     pub fn set_interrupt_hook(&self, hook: Option<InterruptHook>) {
         *crate::lock::lock(&self.inner.hook) = hook;
+    }
+
+    /// As [`set_interrupt_hook`](Runtime::set_interrupt_hook), but only waits of one thread call the function: the one with the number
+    /// `thread` in the kernel (`gettid`). Local.
+    pub fn set_interrupt_hook_on(&self, thread: i32, hook: Option<InterruptHook>) {
+        self.set_interrupt_hook(hook.map(|hook| on_thread(thread, hook)));
     }
 }

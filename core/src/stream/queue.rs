@@ -293,8 +293,7 @@ impl QueueStream {
 
     /// A stream's own thread cannot wait for the stream.
     fn check_caller(&self) -> Result<()> {
-        let own = self.thread.as_ref().map(|thread| thread.thread().id());
-        if own == Some(std::thread::current().id()) {
+        if wait::runs(&self.queue.stop) {
             return Err(Error::OnStream("something that waits for a stream"));
         }
         Ok(())

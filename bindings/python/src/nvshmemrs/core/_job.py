@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import collections
+import concurrent.futures.thread  # noqa: F401  (see _end_waits)
 import ctypes
 import operator
 import os
@@ -291,6 +292,8 @@ def raise_status(status: int) -> NoReturn:
     if status == _INTERRUPTED:
         message = last_error()
         caught = _watcher.caught
+        if _ending and not caught:
+            raise SystemExit(message)  # ends the thread, and prints nothing
         error = caught.pop() if caught else KeyboardInterrupt()
         if _watcher.handed_over:
             _watcher.handed_over = False
@@ -343,7 +346,8 @@ def unsupported(what: str, instead: str = "") -> NotSupportedError:
 # them at the first instruction of a function, before any `try` in it. So the hook resumes a
 # generator that is inside its `try` already: what a handler raises is kept, the wait ends with
 # INTERRUPTED, and `raise_status` raises it. Each thread has a generator of its own; only the main
-# thread's ever runs a handler.
+# thread's ever runs a handler. Waits of other threads do not call `_hook`: Python ends a daemon
+# thread that comes back to it after the interpreter's end, in the middle of the library's wait.
 
 
 def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
@@ -351,7 +355,7 @@ def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
     while True:
         try:
             yield answer
-            answer = 0
+            answer = 1 if _ending else 0
         except GeneratorExit:
             return
         except BaseException as error:  # raised by a signal handler
@@ -385,7 +389,7 @@ _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller
 def interruptible() -> None:
     """Lets Ctrl-C end the init of this thread, and the waits of the runtime that it gives."""
     _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
-    hook = ctypes.cast(_hook, _ffi.InterruptHook)
+    hook = ctypes.cast(None if threading.current_thread().daemon else _hook, _ffi.InterruptHook)
     check(lib.nvshmemrs_init_interrupt_hook(hook, id(_watcher)))
 
 
@@ -401,6 +405,9 @@ def joined(runtime: int) -> None:
     job.direct = job.handle if job.device < 0 else None
     job.pid = os.getpid()
     check(lib.nvshmemrs_site_hook(runtime, _sites.hook, None))
+    hook = ctypes.cast(_hook, _ffi.InterruptHook)
+    main = threading.main_thread().native_id
+    check(lib.nvshmemrs_interrupt_hook_on(runtime, main, hook, id(_watcher)))
     job.mapping = Mapping(runtime)
     number = ctypes.c_int32()
     check(lib.nvshmemrs_my_pe(runtime, number))
@@ -452,6 +459,33 @@ def leave() -> None:
 
 # A program that ends without finalize must not hang in a collective.
 atexit.register(leave)
+
+# Whether the interpreter ends, and waits for threads that are not daemons.
+_ending = False
+
+
+def _end_waits() -> None:
+    """Ends the waits of all threads, now and later: the interpreter would wait for the threads."""
+    global _ending
+    if job.is_forked():
+        return
+    _ending = True
+    atexit.register(_let_wait)  # called first of all that are registered
+    for runtime in list(live):
+        lib.nvshmemrs_interrupt(runtime)
+
+
+def _let_wait() -> None:
+    """Lets the main thread wait again, for functions that the program has given to `atexit`."""
+    global _ending
+    _ending = False
+    for runtime in list(live):
+        lib.nvshmemrs_interrupt_clear(runtime)
+
+
+# `concurrent.futures` waits for the threads of its pools there. What is registered last is called
+# first, so that import comes before.
+threading._register_atexit(_end_waits)  # type: ignore[attr-defined]
 
 # What handled exceptions before ours.
 _excepthooks: List[Callable[..., object]] = []
