@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { SIGNALS = 50, LOOKS = 10000 };
+enum { SIGNALS = 50, LOOKS = 2000 };
 
 /* Looks at a thread. False: it has only been started, when the C library still blocks signals of faults as well. */
 static int show(const char *thread, int last)
