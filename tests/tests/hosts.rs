@@ -517,6 +517,30 @@ impl Drop for Cable {
 
 /// Over TCP, without a name for the hosts; then the cable is cut in the middle of large puts.
 #[test]
+fn the_programs_signals_are_not_taken_by_threads_of_the_network() {
+    let words = [compile_c(&program("signals.c")).into()];
+    let output = runs(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words));
+    output.assert_success();
+    let taken = output.stdout.matches("took 50 signals").count();
+    assert_eq!(taken, 2, "{}", output.describe());
+    output.assert_stdout("thread nvshmemrs-net blocks");
+    let threads = output
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("thread "));
+    for line in threads {
+        let blocked = line.rsplit(' ').next().expect("a set");
+        let blocked = u64::from_str_radix(blocked, 16).expect("a set of signals");
+        // SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM and SIGCHLD.
+        let signals = [1, 2, 10, 12, 14, 15, 17];
+        let open = signals
+            .iter()
+            .find(|signal| blocked & (1 << (*signal - 1)) == 0);
+        assert_eq!(open, None, "{line}\n{}", output.describe());
+    }
+}
+
+#[test]
 fn a_host_that_is_cut_off_is_named_on_both_sides() {
     let Some(cable) = Cable::new() else {
         return left_out("network namespaces take root and the program `ip`");

@@ -4,6 +4,7 @@
 //! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request
 //! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
 
+use super::signals;
 use crate::say;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::env::ArgsOs;
@@ -37,6 +38,7 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     let Some(command) = args.next() else {
         anyhow::bail!("{FLAG} needs a command");
     };
+    signals::for_pe()?;
 
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The launcher may have died before the request: then nobody waits for this PE.

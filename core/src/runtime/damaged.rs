@@ -24,7 +24,7 @@ fn attach(change: impl FnOnce(&Control)) -> crate::Result<Control> {
 }
 
 fn attach_to(job: &Control) -> crate::Result<Control> {
-    let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd(), 0).unwrap();
+    let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd().unwrap(), 0).unwrap();
     let len = job.segment().len();
     Control::attach(Segment::open(fd, len).unwrap())
 }

@@ -173,6 +173,12 @@ impl Inner {
             Ok(lost) => lost,
             Err(error) => return error,
         };
+        // Its own watchdog has said so, or another PE that has found its lock free.
+        if pe == self.my_pe
+            && let Err(error) = self.control.segment().fd()
+        {
+            return error;
+        }
         self.blame(pe);
         Error::PeDied {
             pe,
