@@ -468,6 +468,49 @@ fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
     }
 }
 
+/// Runs two PEs under our launcher, of which PE 1 starts by the command of `namespace`; none where the kernel refuses that.
+fn apart(namespace: &str) -> Option<Output> {
+    let start = format!("unshare {namespace}");
+    let tried = run(
+        Command::new("sh").args(["-c", &format!("{start} true")]),
+        HANG,
+    );
+    if !tried.status.success() {
+        left_out(&format!(
+            "`{start}` is refused here: {}",
+            tried.stderr.trim()
+        ));
+        return None;
+    }
+    let mut command = launcher(2, &[]);
+    let text = format!(
+        "if [ $NVSHMEMRS_PE = 1 ]; then NVSHMEMRS_INIT_TIMEOUT=2 exec {start} \"$0\" env; fi; exec \"$0\" env"
+    );
+    command.args(["sh", "-c", &text]).arg(joiner());
+    Some(run(&mut command, HANG))
+}
+
+#[test]
+fn a_pe_of_another_network_namespace_is_told_so() {
+    if let Some(output) = apart("--net") {
+        assert!(!output.status.success(), "{}", output.describe());
+        output.assert_stderr("in another network namespace than nvshmemrs-run");
+    }
+}
+
+#[test]
+fn a_pe_without_proc_is_told_so() {
+    if let Some(output) = apart("--mount sh -c 'umount -l /proc; exec \"$@\"' sh") {
+        assert!(!output.status.success(), "{}", output.describe());
+        output.assert_stderr("/proc/sys/kernel/random/boot_id");
+        assert!(
+            !output.stderr.contains("NVSHMEMRS_HOST_ID"),
+            "{}",
+            output.describe()
+        );
+    }
+}
+
 #[test]
 fn several_hosts_take_mpi() {
     let launchers: [(&str, &[(&str, &str)]); 4] = [

@@ -15,6 +15,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The setting with the launcher's process, the descriptor there, and what to recognise the file by: "12:7:1:4711" (device, inode).
@@ -217,6 +218,14 @@ impl Word {
             me,
             n_pes,
         }))
+    }
+
+    /// Whether the launcher is in the network namespace of this process; none if the kernel does not say.
+    pub(crate) fn shares_network(&self) -> Option<bool> {
+        let process = Path::new(&self.path).ancestors().nth(2)?;
+        let number = |process: &Path| std::fs::metadata(process.join("ns/net")).ok();
+        let (theirs, ours) = (number(process)?, number(Path::new("/proc/self"))?);
+        Some((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino()))
     }
 
     /// The roll, if it can be seen from here: not from another pid namespace.
