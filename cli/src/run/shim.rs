@@ -105,7 +105,8 @@ mod tests {
     #[test]
     fn the_first_folder_that_may_not_be_entered_is_named() {
         let closed = |name: &'static str| move |folder: &Path| !folder.ends_with(name);
-        let find = |file, name| closed_folder(Path::new(file), closed(name));
+        let find =
+            |file: &'static str, name: &'static str| closed_folder(Path::new(file), closed(name));
         assert_eq!(find("/a/b/c/program", "b"), Some(Path::new("/a/b")));
         assert_eq!(find("b/c/program", "b"), Some(Path::new("b")));
         assert_eq!(find("/a/b/c/program", "program"), None);
