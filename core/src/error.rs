@@ -272,9 +272,10 @@ pub enum Error {
         /// What is there.
         why: &'static str,
     },
-    /// Another thread of this PE is inside a collective on this team.
+    /// This PE is inside a collective on this team: another thread, or the caller itself in a handler or a hook.
     #[error(
-        "`{operation}` cannot begin: another thread of PE {me} is inside a collective on team {team}, and a PE must call them one at a time"
+        "`{operation}` cannot begin: PE {me} is inside a collective on team {team} already, and a PE must call them one at a time: another \
+         thread has called it, or this call comes from a signal handler or an interrupt hook inside it"
     )]
     Busy {
         /// The call that was refused.

@@ -147,6 +147,38 @@ fn a_look_from_outside_shows_all_hosts() {
     }
 }
 
+/// The host of PE 0 does not know which PEs of the other host have arrived, as they tell it together. Only the late one is blamed.
+#[test]
+fn a_look_from_another_host_blames_only_the_late_pe() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("come");
+    let words = [
+        compile_c(&program("late.c")).into(),
+        file.clone().into_os_string(),
+    ];
+    let hosts = [host("alpha", 2), host("beta", 2)];
+    let mut running = spawn(&mut mpirun(&[], &hosts, &words));
+    let pid: String = running.until("a pid", |running| {
+        let mut lines = running.stdout().lines();
+        lines.find_map(|line| Some(line.strip_prefix("PE 0 of 4 is pid ")?.to_string()))
+    });
+    let start = Instant::now();
+    loop {
+        let mut info = Command::new(nvshmemrs_tests::bin("nvshmemrs-info"));
+        let seen = run(info.args(["--job", &pid]), HANG).stdout;
+        for wrong in ["deadlock", "PE 3 waits for PE 3"] {
+            assert!(!seen.contains(wrong), "{seen}");
+        }
+        if seen.contains("PEs 0, 1 and 3 wait in barrier on WORLD for PE 2, which ") {
+            break;
+        }
+        assert!(start.elapsed() < HANG, "{seen}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    fs::write(file, "").expect("a file");
+    running.wait(HANG).assert_success();
+}
+
 /// On one host MPI is not touched: the job needs no plugin.
 #[test]
 fn one_host_needs_no_plugin() {

@@ -12,6 +12,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::iter::Skip;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// First argument of a process that is to become a PE; then follow the launcher's pid, the number of the
@@ -58,9 +59,17 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
 /// Says why a command could not be executed.
 pub fn explain(command: &str, errno: i32) -> String {
     let error = io::Error::from_raw_os_error(errno);
+    if let (io::ErrorKind::PermissionDenied, Some(folder)) =
+        (error.kind(), closed_folder(Path::new(command), may_enter))
+    {
+        let folder = folder.display();
+        return format!(
+            "cannot start '{command}': this user may not enter the folder '{folder}', which takes the right to execute it (`chmod +x` of the folder, by its owner)"
+        );
+    }
     let remedy = match error.kind() {
         io::ErrorKind::NotFound if !command.contains('/') => "no such program in PATH",
-        io::ErrorKind::NotFound if std::path::Path::new(command).exists() => {
+        io::ErrorKind::NotFound if Path::new(command).exists() => {
             "the file is there, but the interpreter or loader that it names is not"
         }
         io::ErrorKind::NotFound => "no such file",
@@ -70,10 +79,40 @@ pub fn explain(command: &str, errno: i32) -> String {
     format!("cannot start '{command}': {remedy}")
 }
 
+/// The folder on the way to a file that this user may not enter.
+fn closed_folder(file: &Path, may_enter: impl Fn(&Path) -> bool) -> Option<&Path> {
+    let folders: Vec<&Path> = file.ancestors().skip(1).collect();
+    let mut named = folders.into_iter().rev();
+    named.find(|folder| !folder.as_os_str().is_empty() && !may_enter(folder))
+}
+
+/// Whether this user may look something up in a folder.
+fn may_enter(folder: &Path) -> bool {
+    let looked_up = folder.join(".").metadata();
+    !looked_up.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// The exit status that shells give for this failure.
 pub fn exit_status(errno: i32) -> u8 {
     match io::Error::from_raw_os_error(errno).kind() {
         io::ErrorKind::NotFound => 127,
         _ => 126,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_folder_that_may_not_be_entered_is_named() {
+        let closed = |name: &'static str| move |folder: &Path| !folder.ends_with(name);
+        let find =
+            |file: &'static str, name: &'static str| closed_folder(Path::new(file), closed(name));
+        assert_eq!(find("/a/b/c/program", "b"), Some(Path::new("/a/b")));
+        assert_eq!(find("b/c/program", "b"), Some(Path::new("b")));
+        assert_eq!(find("/a/b/c/program", "program"), None);
+        assert_eq!(find("program", "b"), None);
+        assert!(may_enter(&std::env::temp_dir()));
     }
 }

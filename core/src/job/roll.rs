@@ -17,6 +17,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, OnceLock};
@@ -240,6 +241,14 @@ impl Word {
         // At once, before the program becomes another user.
         let _ = word.roll();
         Ok(Some(word))
+    }
+
+    /// Whether the launcher is in the network namespace of this process; none if the kernel does not say.
+    pub(crate) fn shares_network(&self) -> Option<bool> {
+        let process = Path::new(&self.path).ancestors().nth(2)?;
+        let number = |process: &Path| std::fs::metadata(process.join("ns/net")).ok();
+        let (theirs, ours) = (number(process)?, number(Path::new("/proc/self"))?);
+        Some((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino()))
     }
 
     fn roll(&self) -> Option<&Segment> {

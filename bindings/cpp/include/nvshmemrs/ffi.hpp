@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_FFI_HPP
 #define NVSHMEMRS_FFI_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -2767,4 +2771,5 @@ inline void check_library() {
 
 } // namespace nvshmemrs::ffi
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_FFI_HPP

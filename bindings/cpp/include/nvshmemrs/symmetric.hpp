@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_SYMMETRIC_HPP
 #define NVSHMEMRS_SYMMETRIC_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -398,4 +402,5 @@ template <typename T> result<void> unregister_buffer(const symmetric_span<T> &bu
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_SYMMETRIC_HPP

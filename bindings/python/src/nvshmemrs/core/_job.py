@@ -308,7 +308,7 @@ def raise_status(status: int) -> NoReturn:
             raise error_of(status, message)
         if job.pid:
             message = (
-                "this process is not a PE any more, after finalize; call init to join a job again"
+                "this process is not a PE any more, after finalize or leave; call init to join a job again"
             )
     else:
         message = last_error()
