@@ -110,17 +110,17 @@ pub fn on_request(
     language: &str,
 ) -> Result<Vec<(&'static str, String)>> {
     let row = ON_REQUEST.into_iter().find(|row| row.0 == language);
-    let Some((_, language, names, comment)) = row else {
+    let Some((name, language, names, comment)) = row else {
         let known = ON_REQUEST.map(|row| row.0).join(", ");
         bail!("there are bindings for {known} on request, and not for `{language}`");
     };
     let written = by_uniffi(root, library, language, names)?.into_iter();
-    let finish = |(name, text): (&'static str, String)| {
-        let text = match language {
-            TargetLanguage::Ruby => replaced(&text, RUBY_HANDLE)?,
+    let finish = |(file, text): (&'static str, String)| {
+        let text = match name {
+            "ruby" => replaced(&text, RUBY_HANDLE)?,
             _ => text,
         };
-        Ok((name, marked(comment, "inspect/src", &text)))
+        Ok((file, marked(comment, "inspect/src", &text)))
     };
     written.map(finish).collect()
 }
