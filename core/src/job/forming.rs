@@ -244,7 +244,11 @@ mod tests {
 
     fn contents(page: &Page) -> Vec<u8> {
         let mut bytes = vec![0; BYTES];
-        page.file.read_exact_at(&mut bytes, 0).unwrap();
+        page.file
+            .get()
+            .unwrap()
+            .read_exact_at(&mut bytes, 0)
+            .unwrap();
         bytes
     }
 
