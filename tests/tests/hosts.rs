@@ -159,7 +159,8 @@ fn a_look_from_another_host_blames_only_the_late_pe() {
     let hosts = [host("alpha", 2), host("beta", 2)];
     let mut running = spawn(&mut mpirun(&[], &hosts, &words));
     let pid: String = running.until("a pid", |running| {
-        let mut lines = running.stdout().lines();
+        let printed = running.stdout();
+        let mut lines = printed.lines();
         lines.find_map(|line| Some(line.strip_prefix("PE 0 of 4 is pid ")?.to_string()))
     });
     let start = Instant::now();

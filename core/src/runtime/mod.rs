@@ -182,7 +182,7 @@ impl Inner {
         };
         // Its own watchdog has said so, or another PE that has found its lock free.
         if pe == self.my_pe
-            && let Err(error) = self.control.segment().fd()
+            && let Err(error) = self.control.check_descriptor()
         {
             return error;
         }

@@ -343,6 +343,11 @@ impl Turn<'_> {
 }
 
 impl Control {
+    /// A model has no descriptors.
+    fn check_descriptor(&self) -> Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn far(&self) -> Option<&Far> {
         None
     }

@@ -451,6 +451,11 @@ impl Control {
         &self.segment
     }
 
+    /// An error if the program has closed the descriptor of the job's memory.
+    pub(crate) fn check_descriptor(&self) -> Result<()> {
+        self.segment.fd().map(drop)
+    }
+
     pub(crate) fn n_pes(&self) -> Pe {
         self.n_pes as Pe
     }
