@@ -6,6 +6,7 @@
 
 use super::signals;
 use crate::say;
+use anyhow::Context;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::env::ArgsOs;
 use std::fs::OpenOptions;
@@ -49,11 +50,24 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     // Opened by name and not inherited, so that `exec` closes it and the command never sees it.
     let mut report = OpenOptions::new()
         .write(true)
-        .open(format!("/proc/{launcher}/fd/{pipe}"))?;
+        .open(format!("/proc/{launcher}/fd/{pipe}"))
+        .with_context(|| proc_trouble(std::fs::read_link("/proc/self").ok().as_deref()))?;
 
     let error = Command::new(command).args(args).exec();
     writeln!(report, "{}", error.raw_os_error().unwrap_or(0))?;
     Ok(())
+}
+
+/// Why a process cannot look at its launcher in /proc, where its own link there leads to `own`.
+fn proc_trouble(own: Option<&Path>) -> &'static str {
+    let pid = std::process::id().to_string();
+    match own {
+        None => "nvshmemrs-run needs /proc, which is not mounted here",
+        Some(own) if own != Path::new(&pid) => {
+            "/proc is of another pid namespace than nvshmemrs-run: mount it anew, as `unshare --mount-proc` does"
+        }
+        Some(_) => "the launcher cannot be seen in /proc",
+    }
 }
 
 /// Says why a command could not be executed.
@@ -103,6 +117,14 @@ pub fn exit_status(errno: i32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proc_of_another_namespace_is_named() {
+        let own = std::process::id().to_string();
+        assert!(proc_trouble(None).contains("not mounted"));
+        assert!(proc_trouble(Some(Path::new("0"))).contains("another pid namespace"));
+        assert!(proc_trouble(Some(Path::new(&own))).contains("cannot be seen"));
+    }
 
     #[test]
     fn the_first_folder_that_may_not_be_entered_is_named() {

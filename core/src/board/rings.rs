@@ -186,13 +186,13 @@ mod tests {
             let team = control.team(1, pe);
             team.n_pes.store(u32::MAX, Relaxed);
             team.next.store((pe as u32 + 1) % MAX_PES as u32, Relaxed);
-            // Each waits in an epoch of its own, for everybody.
+            // Each waits in an epoch of its own, for all who wait in an earlier one.
             control.pe(pe).state.store(State::Active as u32, Relaxed);
             let slot = &control.pe(pe).waits[0];
             slot.operation.store(Operation::Barrier as u32, Relaxed);
             slot.kind.store(kind::TEAM, Relaxed);
             slot.team.store(1, Relaxed);
-            slot.epoch.store(1 + pe as u64, Relaxed);
+            slot.epoch.store((MAX_PES - pe) as u64, Relaxed);
             slot.id.store(1 + pe as u64, Relaxed);
         }
         let board = Board::of_job(&control);
@@ -203,7 +203,7 @@ mod tests {
             .iter()
             .map(|entry| rings.needs(&board, entry))
             .collect();
-        assert_eq!(needs[0].pes().len(), MAX_PES as usize);
+        assert_eq!(needs[0].pes().len(), MAX_PES as usize - 1);
         let listed: usize = needs.iter().map(|needs| needs.pes().len()).sum();
         assert!(listed <= MOST_LISTED, "{listed}");
         let last = needs.last().unwrap();
