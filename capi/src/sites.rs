@@ -5,6 +5,7 @@
 use crate::guard;
 use crate::handle;
 use crate::types::*;
+use crate::words;
 use nvshmem_core::per_thread::{self, PerThread};
 use nvshmem_core::{Access, Accesses, Place};
 use std::cell::Cell;
@@ -26,7 +27,25 @@ pub extern "C" fn nvshmemrs_site_hook(
     user: *mut c_void,
 ) -> i32 {
     guard::local_live(runtime, |rt| {
-        rt.set_site_hook(handle::site_hook(hook, user));
+        rt.set_site_hook(handle::site_hook(hook, user), None);
+        Ok(())
+    })
+}
+
+/// As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of `nvshmemrs_language`.
+///
+/// Local; `user` is passed through and must stay valid. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_site_hook_in(
+    runtime: nvshmemrs_runtime_t,
+    hook: nvshmemrs_site_hook_t,
+    user: *mut c_void,
+    language: i32,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        let words = words::operations(language)?;
+        rt.set_site_hook(handle::site_hook(hook, user), Some(words));
         Ok(())
     })
 }

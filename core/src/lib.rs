@@ -113,7 +113,7 @@ pub use operation::Operation;
 pub use pe::Pe;
 pub use point_to_point::WaitElement;
 pub use runtime::{InitAttr, Mapping, Runtime};
-pub use sites::{Access, Place, SiteHook};
+pub use sites::{Access, Place, SiteHook, SiteWords};
 pub use stream::{Event, Stream};
 pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};

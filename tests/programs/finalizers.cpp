@@ -89,6 +89,14 @@ void asymmetric(runtime &rt) {
     // And it is whole again.
     last.free();
     CHECK(stats(rt).largest_free_bytes == stats(rt).heap_bytes);
+    // A view that is assigned through the base class leaves each array the memory that it owns.
+    {
+        symmetric_array<int> first(rt, 10), second(rt, 20);
+        static_cast<nvshmemrs::symmetric_span<int> &>(first) = second.view();
+        CHECK(first.data() == second.data());
+    }
+    symmetric_array<char>(rt, 1).free();
+    CHECK(stats(rt).allocations == 0);
 }
 
 struct Thrown {};

@@ -451,6 +451,11 @@ static int32_t special_site_hook(void)
     return nvshmemrs_site_hook(pick_runtime(), percent(50) ? no_place : NULL, NULL);
 }
 
+static int32_t special_site_hook_in(void)
+{
+    return nvshmemrs_site_hook_in(pick_runtime(), percent(50) ? no_place : NULL, NULL, (int32_t)below(8) - 1);
+}
+
 static int32_t special_check_access(void)
 {
     static const int32_t wrong[4] = {5, -1, INT32_MAX, INT32_MIN};

@@ -50,6 +50,7 @@ const SPECIAL: &[&str] = &[
     "interrupt_hook_on",
     "init_interrupt_hook",
     "site_hook",
+    "site_hook_in",
     "check_access",
     "deadline_begin",
     "deadline_end",

@@ -404,7 +404,7 @@ def joined(runtime: int) -> None:
     job.device = device.value
     job.direct = job.handle if job.device < 0 else None
     job.pid = os.getpid()
-    check(lib.nvshmemrs_site_hook(runtime, _sites.hook, None))
+    check(lib.nvshmemrs_site_hook_in(runtime, _sites.hook, None, _ffi.Language.PYTHON))
     hook = ctypes.cast(_hook, _ffi.InterruptHook)
     main = threading.main_thread().native_id
     check(lib.nvshmemrs_interrupt_hook_on(runtime, main, hook, id(_watcher)))

@@ -398,12 +398,15 @@ def unregister_external_buffer(buffer: Any) -> None:
 
     Collective over all PEs with the same memory; a barrier comes first.
     """
+    unregister(buffer, "unregister_external_buffer")
+
+
+def unregister(buffer: Any, function: str) -> None:
+    """As ``unregister_external_buffer``; errors name `function`, which the program called."""
     try:
         found = buffer if isinstance(buffer, Buffer) else registered_at(buffer)
         if found is None or found._exporter is None:
-            raise NvshmemInvalid(
-                f"unregister_external_buffer: this {type(buffer).__name__} is not registered"
-            )
+            raise NvshmemInvalid(f"{function}: this {type(buffer).__name__} is not registered")
         address = found.live_address()
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_buffer_unregister, NO_ADDRESS)

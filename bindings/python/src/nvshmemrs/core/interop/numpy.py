@@ -23,7 +23,7 @@ from ..memory import (
     owner_of,
     register_external_buffer,
     registered_at,
-    unregister_external_buffer,
+    unregister,
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
@@ -250,7 +250,7 @@ def unregister_external_array(array: np.ndarray) -> None:
     Collective over all PEs with the same array; a barrier comes first.
     """
     owner = owner_of(array) if isinstance(array, np.ndarray) else None
-    unregister_external_buffer(owner or registered_at(array) or array)
+    unregister(owner or registered_at(array) or array, "unregister_external_array")
 
 
 def _in(
