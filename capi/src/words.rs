@@ -79,7 +79,9 @@ const WORDS: &[(&str, [&str; LANGUAGES])] = &[
 
 /// The names of operations in the language in column `language`.
 pub(crate) fn operations(language: i32) -> Result<SiteWords> {
-    let column = usize::try_from(language).ok().filter(|&column| column < LANGUAGES);
+    let column = usize::try_from(language)
+        .ok()
+        .filter(|&column| column < LANGUAGES);
     let column = column.ok_or_else(|| {
         Error::invalid("language", language, "a constant of `nvshmemrs_language`")
     })?;

@@ -43,6 +43,7 @@ def _is_laid_out_so() -> bool:
 _LAID_OUT = _is_laid_out_so()
 # Arrays that are remembered at most.
 _MOST = 1024
+_ndarray = np.ndarray
 
 # One object for equal dtypes, so that operands can be compared by identity.
 _LAYOUTS: Dict[np.dtype, np.dtype] = {}
@@ -139,11 +140,11 @@ def operand(value: Any, name: str) -> Operand:
     known: Optional[Operand] = operands.get(id(value))
     if known is not None:
         # NumPy lets data, size, shape, dtype and strides of an array change in place. An array that
-        # has died leaves its number to another object; of that so many bytes can be read, too.
+        # has died may leave its number to an object of another type, whose memory is not looked at.
         if known.header is None:
             if known.is_same is None or known.is_same(value):
                 return known
-        elif known.header.raw == known.seen:
+        elif isinstance(value, _ndarray) and known.header.raw == known.seen:
             if (known.nbytes == value.nbytes) if known.flat else (known.shape == value.shape):
                 return known
     return _resolve(value, name)
