@@ -83,7 +83,12 @@ pub(crate) fn operations(language: i32) -> Result<SiteWords> {
         .ok()
         .filter(|&column| column < LANGUAGES);
     let column = column.ok_or_else(|| {
-        Error::invalid("language", language, "a constant of `nvshmemrs_language`")
+        let expected = "a constant of `nvshmemrs_language`".into();
+        Error::InvalidValue {
+            argument: "language",
+            value: language.to_string(),
+            expected,
+        }
     })?;
     Ok(Arc::new(move |operation: &str| name(operation, column)))
 }
