@@ -14,7 +14,7 @@ module nvshmemrs_ffi
   integer(c_int32_t), parameter :: NVSHMEMRS_ABI_VERSION_EXPECTED = 2_c_int32_t
 
   !> The API hash that this file was generated with.
-  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'6bbe211bb2975fad', c_int64_t)
+  integer(c_int64_t), parameter :: NVSHMEMRS_API_HASH_EXPECTED = int(z'f2cb2b59e15131e9', c_int64_t)
 
   !> A PE's membership in a job. 0 is the null handle.
   integer, parameter :: nvshmemrs_runtime_t = c_int64_t
@@ -223,7 +223,7 @@ module nvshmemrs_ffi
   abstract interface
 
     !> Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error
-    !> (`NVSHMEMRS_ERROR_SYSTEM`).
+    !> (`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
     function nvshmemrs_host_function_t(user) result(answer) bind(C)
       import
       type(c_ptr), value :: user
@@ -232,7 +232,7 @@ module nvshmemrs_ffi
     end function nvshmemrs_host_function_t
 
     !> Called while a wait of this PE is long; a value other than 0 ends the wait with `NVSHMEMRS_ERROR_INTERRUPTED`.
-    !> It runs on the waiting thread.
+    !> It runs on the waiting thread. It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
     function nvshmemrs_interrupt_hook_t(user) result(answer) bind(C)
       import
       type(c_ptr), value :: user
@@ -243,7 +243,7 @@ module nvshmemrs_ffi
     !> Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at
     !> `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the
     !> call returns, NULL if that is not known. Another value means that it does not know the place. It must not call
-    !> nvshmemrs.
+    !> nvshmemrs. It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
     function nvshmemrs_site_hook_t(user, address, text, bytes) result(answer) bind(C)
       import
       type(c_ptr), value :: user
@@ -2843,6 +2843,24 @@ module nvshmemrs_ffi
       !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
       integer(c_int32_t) :: answer
     end function nvshmemrs_interrupt_hook
+
+    !> As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose number in the
+    !> kernel (`gettid`) is `thread`. For languages that handle signals on one thread only, and whose other threads
+    !> must not be called while they end (Python).
+    !>
+    !> Local; `user` is passed through and must stay valid.
+    !>
+    !> @note OpenSHMEM does not have it.
+    function nvshmemrs_interrupt_hook_on(runtime, thread, hook, user) result(answer) bind(C, &
+        name="nvshmemrs_interrupt_hook_on")
+      import
+      integer(c_int64_t), value :: runtime ! unsigned in C
+      integer(c_int32_t), value :: thread
+      type(c_funptr), value :: hook
+      type(c_ptr), value :: user
+      !> `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+      integer(c_int32_t) :: answer
+    end function nvshmemrs_interrupt_hook_on
 
     !> Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then updates
     !> the signal at the symmetric address `signal` there: who sees the signal sees the data.

@@ -9,17 +9,20 @@ garbage meanwhile must not be inside another function of Julia's.
 
 `HostFunction`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an
-error (`NVSHMEMRS_ERROR_SYSTEM`).
+error (`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit`
+must not leave it.
 
 `InterruptHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Called while a wait of this PE is long; a value other than 0 ends the wait with
-`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
+`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread. It must return: an exception,
+`longjmp` or `pthread_exit` must not leave it.
 
 `SiteHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Cstring, Csize_t,))`, or `C_NULL`.
 Names the place in the program that is calling, on the thread that calls: writes it to the
 `bytes` bytes at `text`, a NUL behind it, such as \"ring.py:12 (main)\", and returns 0.
 `address` is the instruction to which the call returns, NULL if that is not known. Another
-value means that it does not know the place. It must not call nvshmemrs.
+value means that it does not know the place. It must not call nvshmemrs. It must return: an
+exception, `longjmp` or `pthread_exit` must not leave it.
 """
 module FFI
 
@@ -29,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x6bbe211bb2975fad
+const API_HASH = 0xf2cb2b59e15131e9
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -4182,6 +4185,32 @@ OpenSHMEM does not have it.
         user)
 end
 
+const pointer_interrupt_hook_on = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_interrupt_hook_on(nvshmemrs_runtime_t runtime, int32_t thread,
+#     nvshmemrs_interrupt_hook_t hook, void *user)
+"""
+    nvshmemrs_interrupt_hook_on(runtime, thread, hook, user)
+
+As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose
+number in the kernel (`gettid`) is `thread`. For languages that handle signals on one thread
+only, and whose other threads must not be called while they end (Python).
+
+Local; `user` is passed through and must stay valid.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_interrupt_hook_on(runtime, thread, hook, user)
+    ccall(pointer_interrupt_hook_on[], Int32, (UInt64, Int32, Ptr{Cvoid}, Ptr{Cvoid}), runtime,
+        thread, hook, user)
+end
+
 const pointer_put_signal = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_put_signal(nvshmemrs_runtime_t runtime, void *dest, const void *source,
@@ -5286,6 +5315,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_interrupt_clear => pointer_interrupt_clear,
     :nvshmemrs_init_interrupt_hook => pointer_init_interrupt_hook,
     :nvshmemrs_interrupt_hook => pointer_interrupt_hook,
+    :nvshmemrs_interrupt_hook_on => pointer_interrupt_hook_on,
     :nvshmemrs_put_signal => pointer_put_signal,
     :nvshmemrs_put_signal_nbi => pointer_put_signal_nbi,
     :nvshmemrs_signal_op => pointer_signal_op,

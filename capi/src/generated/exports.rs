@@ -153,6 +153,7 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::runtime::nvshmemrs_interrupt_clear as *const () as u64,
         crate::runtime::nvshmemrs_init_interrupt_hook as *const () as u64,
         crate::runtime::nvshmemrs_interrupt_hook as *const () as u64,
+        crate::runtime::nvshmemrs_interrupt_hook_on as *const () as u64,
         crate::signal::nvshmemrs_put_signal as *const () as u64,
         crate::signal::nvshmemrs_put_signal_nbi as *const () as u64,
         crate::signal::nvshmemrs_signal_op as *const () as u64,

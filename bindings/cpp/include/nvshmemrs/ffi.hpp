@@ -21,7 +21,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x6bbe211bb2975fad;
+inline constexpr std::uint64_t expected_api_hash = 0xf2cb2b59e15131e9;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -2256,6 +2256,19 @@ enum class Access : int32_t {
 [[nodiscard]] inline Status interrupt_hook(nvshmemrs_runtime_t runtime, nvshmemrs_interrupt_hook_t hook,
     void *user) noexcept {
     return static_cast<Status>(nvshmemrs_interrupt_hook(runtime, hook, user));
+}
+
+/// As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose number in
+/// the kernel (`gettid`) is `thread`. For languages that handle signals on one thread only, and whose other
+/// threads must not be called while they end (Python).
+///
+/// Local; `user` is passed through and must stay valid.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status interrupt_hook_on(nvshmemrs_runtime_t runtime, int32_t thread,
+    nvshmemrs_interrupt_hook_t hook, void *user) noexcept {
+    return static_cast<Status>(nvshmemrs_interrupt_hook_on(runtime, thread, hook, user));
 }
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x6bbe211bb2975fad
+API_HASH = 0xf2cb2b59e15131e9
 """The API hash that this file was generated with."""
 
 
@@ -363,19 +363,22 @@ class DeviceState(Structure):
 
 HostFunction = CFUNCTYPE(c_int32, c_void_p)
 """Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error
-(`NVSHMEMRS_ERROR_SYSTEM`)."""
+(`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit` must not
+leave it."""
 
 
 InterruptHook = CFUNCTYPE(c_int32, c_void_p)
 """Called while a wait of this PE is long; a value other than 0 ends the wait with
-`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread."""
+`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread. It must return: an exception,
+`longjmp` or `pthread_exit` must not leave it."""
 
 
 SiteHook = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_size_t)
 """Names the place in the program that is calling, on the thread that calls: writes it to the
 `bytes` bytes at `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address`
 is the instruction to which the call returns, NULL if that is not known. Another value means
-that it does not know the place. It must not call nvshmemrs."""
+that it does not know the place. It must not call nvshmemrs. It must return: an exception,
+`longjmp` or `pthread_exit` must not leave it."""
 
 # name, result, arguments, documentation
 _FUNCTIONS = (
@@ -3244,6 +3247,25 @@ _FUNCTIONS = (
     Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms;
     if it returns a value other than 0, the wait ends with INTERRUPTED. NULL removes it. Languages
     with their own signal handling (Python) use it.
+
+    Local; `user` is passed through and must stay valid.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
+        "nvshmemrs_interrupt_hook_on",
+        c_int32,
+        (c_uint64, c_int32, InterruptHook, c_void_p),
+        """(runtime, thread, hook, user)
+
+    As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose
+    number in the kernel (`gettid`) is `thread`. For languages that handle signals on one thread
+    only, and whose other threads must not be called while they end (Python).
 
     Local; `user` is passed through and must stay valid.
 
