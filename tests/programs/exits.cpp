@@ -39,12 +39,12 @@ void work()
     SURE(nvshmemrs_deadline_end(before));
     for (size_t i = 0; i < COUNT; i++)
         source[i] = (int64_t)i + pe;
-    SURE(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, dest, source, COUNT, NVSHMEMRS_INT64, NVSHMEMRS_SUM));
+    SURE(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, dest, source, COUNT, NVSHMEMRS_DTYPE_INT64, NVSHMEMRS_OP_SUM));
     for (size_t i = 0; i < COUNT; i++)
         sure(dest[i] == (int64_t)i * n_pes + n_pes * (n_pes - 1) / 2, "another sum");
     uint64_t one = 1;
     size_t index = 9;
-    SURE(nvshmemrs_wait_until_any(runtime, flags, 2, nullptr, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_UINT64, &index));
+    SURE(nvshmemrs_wait_until_any(runtime, flags, 2, nullptr, NVSHMEMRS_CMP_EQ, &one, NVSHMEMRS_DTYPE_UINT64, &index));
     sure(index == 1, "another index");
     sure(nvshmemrs_put(runtime, dest, source, 8, n_pes) == NVSHMEMRS_ERROR_PE_RANGE, "no such PE");
     sure(std::strstr(nvshmemrs_last_error(), std::to_string(n_pes).c_str()) != nullptr, "another text");

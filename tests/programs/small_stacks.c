@@ -20,12 +20,12 @@ static void *calls(void *unused)
     CHECK(nvshmemrs_calloc(runtime, COUNT, 8, &source));
     CHECK(nvshmemrs_calloc(runtime, COUNT, 8, &dest));
     CHECK(nvshmemrs_calloc(runtime, 2, 8, &flags));
-    CHECK(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, dest, source, COUNT, NVSHMEMRS_INT64, NVSHMEMRS_SUM));
+    CHECK(nvshmemrs_reduce(runtime, NVSHMEMRS_TEAM_WORLD, dest, source, COUNT, NVSHMEMRS_DTYPE_INT64, NVSHMEMRS_OP_SUM));
     CHECK(nvshmemrs_alltoall(runtime, NVSHMEMRS_TEAM_WORLD, dest, source, 800));
     CHECK(nvshmemrs_put(runtime, dest, source, 8, 0));
     uint64_t zero = 0;
     size_t index;
-    CHECK(nvshmemrs_wait_until_any(runtime, flags, 2, NULL, NVSHMEMRS_CMP_EQ, &zero, NVSHMEMRS_UINT64, &index));
+    CHECK(nvshmemrs_wait_until_any(runtime, flags, 2, NULL, NVSHMEMRS_CMP_EQ, &zero, NVSHMEMRS_DTYPE_UINT64, &index));
     if (pe == 0)
         usleep(60000);
     CHECK(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
