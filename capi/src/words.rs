@@ -83,7 +83,7 @@ pub(crate) fn operations(language: i32) -> Result<SiteWords> {
         .ok()
         .filter(|&column| column < LANGUAGES);
     let column = column.ok_or_else(|| {
-        let expected = "a constant of `nvshmemrs_language`".into();
+        let expected = "the number of a language: 0 to 4".into();
         Error::InvalidValue {
             argument: "language",
             value: language.to_string(),

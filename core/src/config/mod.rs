@@ -57,7 +57,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_SYMMETRIC_SIZE",
         default: "usable memory / PEs on the host; device memory: 80 % of what the GPU has free / PEs that share it",
-        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), fractions allowed; rounded up to 2 MiB; the same on all PEs",
+        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), with letters after them as in `64MiB`, fractions allowed; rounded up to 2 MiB; the same on all PEs",
     },
     Setting {
         name: "NVSHMEMRS_MEMORY",

@@ -311,7 +311,7 @@ fn letters_change_only_what_mirrors_their_sender() {
     let offset = |word: *const u8| word as u64 - control.segment().base();
     let phase = |pe: Pe| &control.pe(pe).joins[0].phase;
     let seat = |pe: Pe, span: u64, at: *const u8| {
-        let letter = [13, pe as u64, span, 1 << 40 | offset(at), 7];
+        let letter = [12, pe as u64, span, 1 << 40 | offset(at), 7];
         far::open(&control, &far, 1, &letter)
     };
     let at = |pe: Pe| std::ptr::from_ref(phase(pe)).cast::<u8>();
