@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x6bbe211bb2975fad)
+#define NVSHMEMRS_API_HASH UINT64_C(0x40d7e02268428b95)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -354,11 +354,13 @@ typedef uint64_t nvshmemrs_local_job_t;
 
 /// Called while a wait of this PE is long; a value other than 0 ends the wait with
 /// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
+/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
 typedef int32_t (*nvshmemrs_interrupt_hook_t)(void *user);
 
 /// Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at `text`, a NUL behind
 /// it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the call returns, NULL if that is not
 /// known. Another value means that it does not know the place. It must not call nvshmemrs.
+/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
 typedef int32_t (*nvshmemrs_site_hook_t)(void *user, const void *address, char *text, size_t bytes);
 
 /// An ordered queue of operations. It may be passed wherever a function takes a runtime and says that it can be queued.
@@ -366,6 +368,7 @@ typedef int32_t (*nvshmemrs_site_hook_t)(void *user, const void *address, char *
 typedef uint64_t nvshmemrs_stream_t;
 
 /// Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error (`NVSHMEMRS_ERROR_SYSTEM`).
+/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
 typedef int32_t (*nvshmemrs_host_function_t)(void *user);
 
 /// A mark in a stream. 0 is the null handle.
@@ -1510,8 +1513,8 @@ int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
 int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
-/// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing. On
-/// several hosts, a barrier or quiet of this PE completes it, and allocations after that free it.
+/// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
+/// NULL does nothing.
 ///
 /// Local; never waits.
 ///
@@ -2263,6 +2266,19 @@ int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *use
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_interrupt_hook(nvshmemrs_runtime_t runtime, nvshmemrs_interrupt_hook_t hook, void *user);
 
+/// As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose number in
+/// the kernel (`gettid`) is `thread`. For languages that handle signals on one thread only, and whose other
+/// threads must not be called while they end (Python).
+///
+/// Local; `user` is passed through and must stay valid.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_interrupt_hook_on(nvshmemrs_runtime_t runtime,
+                                    int32_t thread,
+                                    nvshmemrs_interrupt_hook_t hook,
+                                    void *user);
+
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then
 /// updates the signal at the symmetric address `signal` there: who sees the signal sees the data.
 ///
@@ -2344,6 +2360,18 @@ int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *sign
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook, void *user);
+
+/// As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of
+/// `nvshmemrs_language`.
+///
+/// Local; `user` is passed through and must stay valid.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_site_hook_in(nvshmemrs_runtime_t runtime,
+                               nvshmemrs_site_hook_t hook,
+                               void *user,
+                               int32_t language);
 
 /// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
 /// written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the

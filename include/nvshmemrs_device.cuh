@@ -361,7 +361,8 @@ NVSHMEMRS_I_DEVICE bool any_of_warpgroup(u32 barrier, bool vote) {
                  : "memory");
     return result != 0;
 }
-NVSHMEMRS_I_DEVICE void stop() { __trap(); }
+// Ends the kernel. The argument, whether the host has a report, is for the host's shim.
+NVSHMEMRS_I_DEVICE void stop(bool) { __trap(); }
 
 // What the copy engines of a multiprocessor do. `shared`: addresses in shared memory.
 NVSHMEMRS_I_DEVICE bool is_global(u64 at) { return __isGlobal((const void *)at); }
@@ -470,7 +471,7 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
         for (u32 i = 0; caller && caller[i] && i + 1 < sizeof report->caller; i++) report->caller[i] = caller[i];
         store_release(&report->state, 2u);
     }
-    stop();
+    stop(report != nullptr);
 }
 
 // The texts have no numbers in them, because these would take a stack frame in every kernel. A state of another version has its job where this
@@ -478,7 +479,7 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic != STATE_MAGIC) {
         printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
-        stop();
+        stop(false);
     }
     printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");
     report(job, caller, WRONG_VERSION, 0, STATE_VERSION, version, 0);

@@ -109,6 +109,8 @@ struct Meeting {
 struct Block {
     dim3 index{0, 0, 0}, dim, grid;
     Options options;
+    // Whether a thread of any block has ended the kernel.
+    std::atomic<bool> *stopped;
     std::vector<std::unique_ptr<Fiber>> fibers;
     Meeting all;
     std::vector<Meeting> warps, warpgroups;
@@ -235,11 +237,13 @@ inline void run_block(Block &block) {
         }
         block.fibers.push_back(std::move(fiber));
     }
-    for (size_t left = count, polls = 0; left > 0;) {
+    for (size_t left = count, polls = 0; left > 0 && !*block.stopped;) {
         std::shuffle(block.fibers.begin(), block.fibers.end(), block.random);
         for (auto &fiber : block.fibers) {
             if (fiber->done) continue;
             resume(fiber.get());
+            // The other threads stay where they are: what they wait for may never come.
+            if (*block.stopped) break;
             if (!fiber->done) continue;
             left--;
             for (Meeting *meeting : {&block.all, &block.warps[fiber->number / 32], &block.warpgroups[fiber->number / 128]}) {
@@ -255,13 +259,16 @@ inline void run_block(Block &block) {
         for (auto &store : fiber->stores) store->settle();
 }
 
-// Runs a kernel, and returns when it is over.
+// Runs a kernel, and returns when it is over. A wrong call, which NVSHMEMRS_DEVICE_CHECK finds, ends it for all threads of all blocks, as a
+// trap does on a GPU; nvshmemrs_runtime_check and finalize then return the finding. Objects of the threads are not destroyed.
 inline void launch(dim3 grid, dim3 threads, const std::function<void()> &body, Options options = {}) {
     std::vector<std::thread> blocks;
+    std::atomic<bool> stopped{false};
     unsigned count = grid.x * grid.y * grid.z;
     for (unsigned number = 0; number < count; number++)
-        blocks.emplace_back([=, &body] {
+        blocks.emplace_back([=, &body, &stopped] {
             Block block;
+            block.stopped = &stopped;
             block.index = {number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y};
             block.dim = threads;
             block.grid = grid;
@@ -395,9 +402,15 @@ inline bool any_of_warpgroup(unsigned, bool vote) {
     for (uint64_t one : host::meet_warpgroup(vote)) any = any || one != 0;
     return any;
 }
-[[noreturn]] inline void stop() {
-    fflush(nullptr);
-    abort();
+// Ends the kernel. If the host will not hear of the cause, the process ends, too.
+[[noreturn]] inline void stop(bool told) {
+    if (!told) {
+        fflush(nullptr);
+        fprintf(stderr, "nvshmemrs: a kernel was ended by a wrong call, and the process with it, because no report of the call is kept\n");
+        abort();
+    }
+    *host::here->block->stopped = true;
+    for (;;) host::yield();
 }
 
 } // namespace device

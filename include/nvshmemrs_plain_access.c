@@ -22,6 +22,11 @@
 #include <stdint.h>
 #include <string.h>
 
+/* g++ and clang++ compile this file as C++, and the names are those of C. */
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
 #define VISIBLE __attribute__((visibility("default")))
 /* The place of an access is where the function that the compiler has called returns to. */
 #define SHOW(address, bytes, kind) \
@@ -174,3 +179,7 @@ VISIBLE void __tsan_atomic_signal_fence(int order) {
     (void)order;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
+
+#if defined(__cplusplus)
+}
+#endif

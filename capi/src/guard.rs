@@ -4,17 +4,18 @@ use crate::handle::{self, Call};
 use crate::text;
 use crate::types::nvshmemrs_runtime_t;
 use crate::words::{self, LANGUAGES};
+use nvshmem_core::per_thread::{self, PerThread};
 use nvshmem_core::{Error, Result, Runtime};
-use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 thread_local! {
-    static LAST: RefCell<Last> = const { RefCell::new(Last { text: String::new(), said: [const { None }; LANGUAGES] }) };
+    static LAST: PerThread<Last> = const { PerThread::new() };
 }
 
 /// The last error of a thread.
+#[derive(Default)]
 struct Last {
     text: String,
     /// In the languages that somebody has asked for.
@@ -37,16 +38,14 @@ pub(crate) mod status {
 
 fn remember(text: String) {
     let said = [const { None }; LANGUAGES];
-    // At thread exit the place may be gone; then nobody can ask either.
-    let _ = LAST.try_with(|last| last.replace(Last { text, said }));
+    per_thread::keep(&LAST, Last { text, said });
 }
 
 /// The calling thread's last error, with the names of a language.
 pub(crate) fn last_error(language: i32) -> *const c_char {
     let language = usize::try_from(language).unwrap_or(0);
     let language = if language < LANGUAGES { language } else { 0 };
-    let say = |last: &RefCell<Last>| {
-        let last = &mut *last.borrow_mut();
+    per_thread::with(&LAST, |last| {
         let said = last.said[language].get_or_insert_with(|| {
             let text = words::translate(&last.text, language);
             // A NUL inside cannot happen in our own texts; if it did, the text would end there.
@@ -54,8 +53,7 @@ pub(crate) fn last_error(language: i32) -> *const c_char {
             CString::new(&text[..end]).unwrap_or_default()
         });
         said.as_ptr()
-    };
-    LAST.try_with(say).unwrap_or(text::EMPTY.as_ptr())
+    })
 }
 
 #[cold]
@@ -176,7 +174,7 @@ mod tests {
     use super::*;
 
     fn last() -> String {
-        LAST.with(|last| last.borrow().text.clone())
+        per_thread::with(&LAST, |last| last.text.clone())
     }
 
     #[test]

@@ -146,8 +146,8 @@ pub extern "C" fn nvshmemrs_buffer_unregister(
 }
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
-/// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing. On
-/// several hosts, a barrier or quiet of this PE completes it, and allocations after that free it.
+/// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
+/// NULL does nothing.
 ///
 /// Local; never waits. OpenSHMEM does not have it.
 /// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.

@@ -281,7 +281,11 @@ pub extern "C" fn nvshmemrs_init_interrupt_hook(
     user: *mut c_void,
 ) -> i32 {
     guard::status(|| {
-        nvshmem_core::set_init_interrupt_hook(handle::hook(hook, user));
+        nvshmem_core::set_init_interrupt_hook(handle::hook(
+            "nvshmemrs_init_interrupt_hook",
+            hook,
+            user,
+        ));
         Ok(())
     })
 }
@@ -299,7 +303,27 @@ pub extern "C" fn nvshmemrs_interrupt_hook(
     user: *mut c_void,
 ) -> i32 {
     guard::local_live(runtime, |rt| {
-        rt.set_interrupt_hook(handle::hook(hook, user));
+        rt.set_interrupt_hook(handle::hook("nvshmemrs_interrupt_hook", hook, user));
+        Ok::<(), Error>(())
+    })
+}
+
+/// As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose number in
+/// the kernel (`gettid`) is `thread`. For languages that handle signals on one thread only, and whose other
+/// threads must not be called while they end (Python).
+///
+/// Local; `user` is passed through and must stay valid. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_interrupt_hook_on(
+    runtime: nvshmemrs_runtime_t,
+    thread: i32,
+    hook: nvshmemrs_interrupt_hook_t,
+    user: *mut c_void,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        let hook = handle::hook("nvshmemrs_interrupt_hook_on", hook, user);
+        rt.set_interrupt_hook_on(thread, hook);
         Ok::<(), Error>(())
     })
 }

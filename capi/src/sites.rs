@@ -5,12 +5,13 @@
 use crate::guard;
 use crate::handle;
 use crate::types::*;
+use crate::words;
+use nvshmem_core::per_thread::{self, PerThread};
 use nvshmem_core::{Access, Accesses, Place};
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};
-use std::thread::ThreadId;
 
 /// Sets a function that names the place in the program of each call with this runtime, for reports of the
 /// checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose
@@ -26,7 +27,25 @@ pub extern "C" fn nvshmemrs_site_hook(
     user: *mut c_void,
 ) -> i32 {
     guard::local_live(runtime, |rt| {
-        rt.set_site_hook(handle::site_hook(hook, user));
+        rt.set_site_hook(handle::site_hook(hook, user), None);
+        Ok(())
+    })
+}
+
+/// As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of `nvshmemrs_language`.
+///
+/// Local; `user` is passed through and must stay valid. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_site_hook_in(
+    runtime: nvshmemrs_runtime_t,
+    hook: nvshmemrs_site_hook_t,
+    user: *mut c_void,
+    language: i32,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        let words = words::operations(language)?;
+        rt.set_site_hook(handle::site_hook(hook, user), Some(words));
         Ok(())
     })
 }
@@ -62,8 +81,8 @@ pub extern "C" fn nvshmemrs_check_access(
 /// A runtime of this process whose checker is on.
 struct Checked {
     runtime: nvshmemrs_runtime_t,
-    /// The thread that has joined.
-    thread: ThreadId,
+    /// The number of the thread that has joined.
+    thread: u64,
     accesses: Accesses,
 }
 
@@ -74,7 +93,9 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     /// What takes this thread's accesses, as of so many changes.
-    static MINE: RefCell<(u64, Option<Accesses>)> = const { RefCell::new((0, None)) };
+    static MINE: PerThread<(u64, Option<Accesses>)> = const { PerThread::new() };
+    /// Whether this thread announces an access.
+    static ANNOUNCING: Cell<bool> = const { Cell::new(false) };
 }
 
 fn change(change: impl FnOnce(&mut Vec<Checked>)) {
@@ -86,7 +107,7 @@ fn change(change: impl FnOnce(&mut Vec<Checked>)) {
 /// Takes note of a runtime that the calling thread has joined.
 pub(crate) fn joined(runtime: nvshmemrs_runtime_t, accesses: Option<Accesses>) {
     if let Some(accesses) = accesses {
-        let thread = std::thread::current().id();
+        let thread = per_thread::number();
         change(|checked| {
             checked.push(Checked {
                 runtime,
@@ -106,7 +127,7 @@ pub(crate) fn left(runtime: nvshmemrs_runtime_t) {
 
 fn mine() -> Option<Accesses> {
     let checked = guard::lock(&CHECKED);
-    let own = std::thread::current().id();
+    let own = per_thread::number();
     match &checked[..] {
         [only] => Some(only),
         all => all.iter().rev().find(|one| one.thread == own),
@@ -119,15 +140,17 @@ fn announce(access: Access, address: u64, bytes: usize, place: Option<Place>) {
     if changes == 0 {
         return;
     }
-    // At the thread's end there may be no place any more; and a site hook may itself be instrumented.
-    let _ = MINE.try_with(|mine| {
-        if let Ok(mut mine) = mine.try_borrow_mut() {
-            if mine.0 != changes {
-                *mine = (changes, self::mine());
-            }
-            if let Some(accesses) = &mine.1 {
-                accesses.announce(access, address, bytes, place);
-            }
+    // A site hook may itself be instrumented.
+    if ANNOUNCING.replace(true) {
+        return;
+    }
+    per_thread::with(&MINE, |mine| {
+        if mine.0 != changes {
+            *mine = (changes, self::mine());
+        }
+        if let Some(accesses) = &mine.1 {
+            accesses.announce(access, address, bytes, place);
         }
     });
+    ANNOUNCING.set(false);
 }

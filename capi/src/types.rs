@@ -22,17 +22,20 @@ pub type nvshmemrs_stream_t = u64;
 pub type nvshmemrs_event_t = u64;
 
 /// Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error (`NVSHMEMRS_ERROR_SYSTEM`).
-pub type nvshmemrs_host_function_t = Option<extern "C" fn(user: *mut c_void) -> i32>;
+/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
+pub type nvshmemrs_host_function_t = Option<extern "C-unwind" fn(user: *mut c_void) -> i32>;
 
 /// Called while a wait of this PE is long; a value other than 0 ends the wait with
 /// `NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
-pub type nvshmemrs_interrupt_hook_t = Option<extern "C" fn(user: *mut c_void) -> i32>;
+/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
+pub type nvshmemrs_interrupt_hook_t = Option<extern "C-unwind" fn(user: *mut c_void) -> i32>;
 
 /// Names the place in the program that is calling, on the thread that calls: writes it to the `bytes` bytes at `text`, a NUL behind
 /// it, such as "ring.py:12 (main)", and returns 0. `address` is the instruction to which the call returns, NULL if that is not
 /// known. Another value means that it does not know the place. It must not call nvshmemrs.
+/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
 pub type nvshmemrs_site_hook_t = Option<
-    extern "C" fn(
+    extern "C-unwind" fn(
         user: *mut c_void,
         address: *const c_void,
         text: *mut c_char,

@@ -3,6 +3,9 @@
 //! The core writes the names of its Rust functions and arguments. A binding asks for a text in its language when it makes an error of
 //! its own, so nothing here costs a call that succeeds anything.
 
+use nvshmem_core::{Error, Result, SiteWords};
+use std::sync::Arc;
+
 /// The languages of the columns below, in the order of `nvshmemrs_language`.
 pub(crate) const LANGUAGES: usize = 5;
 
@@ -55,6 +58,7 @@ const WORDS: &[(&str, [&str; LANGUAGES])] = &[
     ("malloc", ["malloc", "malloc", "array", "malloc", "malloc"]),
     ("calloc", ["calloc", "calloc", "array", "calloc", "calloc"]),
     ("align", ["align", "align", "array", "align", "align"]),
+    ("heap_keep", ["heap_keep", "heap_keep", "init", "heap_keep", "heap_keep"]),
     ("buffer_register", ["buffer_register", "buffer_register", "register_external_buffer", "buffer_register",
         "buffer_register"]),
     ("buffer_unregister", ["buffer_unregister", "buffer_unregister", "unregister_external_buffer", "buffer_unregister",
@@ -72,6 +76,22 @@ const WORDS: &[(&str, [&str; LANGUAGES])] = &[
     ("team_config_default",
         ["team_config_default", "team_config_default", "TeamConfig", "team_config_default", "team_config_default"]),
 ];
+
+/// The names of operations in the language in column `language`.
+pub(crate) fn operations(language: i32) -> Result<SiteWords> {
+    let column = usize::try_from(language)
+        .ok()
+        .filter(|&column| column < LANGUAGES);
+    let column = column.ok_or_else(|| {
+        let expected = "the number of a language: 0 to 4".into();
+        Error::InvalidValue {
+            argument: "language",
+            value: language.to_string(),
+            expected,
+        }
+    })?;
+    Ok(Arc::new(move |operation: &str| name(operation, column)))
+}
 
 /// `text` with the names of the language in column `language`.
 #[cold]

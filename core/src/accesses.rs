@@ -3,7 +3,7 @@
 
 use crate::runtime::Inner;
 use crate::sites::inside::Inside;
-use crate::sites::{Access, Place, SiteHook};
+use crate::sites::{Access, Place, SiteHook, SiteWords};
 use crate::{Result, Runtime};
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -103,10 +103,11 @@ impl Runtime {
         Some(sites.calling())
     }
 
-    /// Sets, or removes, the function that is asked for the place of each call through the C ABI. Local.
-    pub fn set_site_hook(&self, hook: Option<SiteHook>) {
+    /// Sets, or removes, the function that is asked for the place of each call through the C ABI, and the one that gives operations the
+    /// names of the program's language. Local.
+    pub fn set_site_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
         if let Some(sites) = &self.inner.sites {
-            sites.set_hook(hook);
+            sites.set_hook(hook, words);
         }
     }
 }

@@ -13,6 +13,13 @@ pub(crate) fn tell(text: &str) {
     });
 }
 
+/// Ends the process, and says why: only for what would otherwise end it without a word.
+#[doc(hidden)]
+pub fn abort(why: &str) -> ! {
+    tell(&format!("nvshmemrs: {why}\n"));
+    std::process::abort()
+}
+
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {

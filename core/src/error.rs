@@ -76,7 +76,7 @@ pub enum Error {
     /// The symmetric heap has no block of that size.
     #[error(
         "the symmetric heap cannot hold {requested} more bytes per PE: {free} of {heap} bytes are free, the largest \
-         block is {largest}; NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init) must be more than {}", heap.max(requested)
+         block is {largest}{pending}; NVSHMEM_SYMMETRIC_SIZE (or `heap_bytes` at init) must be more than {}", heap.max(requested)
     )]
     HeapFull {
         /// Bytes asked for.
@@ -87,6 +87,8 @@ pub enum Error {
         largest: u64,
         /// Size of the heap.
         heap: u64,
+        /// What some PEs have released and others not yet, in words, after "; "; empty if there is nothing.
+        pending: String,
     },
     /// The machine has not enough memory for what the heap would need.
     #[error(
@@ -270,9 +272,10 @@ pub enum Error {
         /// What is there.
         why: &'static str,
     },
-    /// Another thread of this PE is inside a collective on this team.
+    /// This PE is inside a collective on this team: another thread, or the caller itself in a handler or a hook.
     #[error(
-        "`{operation}` cannot begin: another thread of PE {me} is inside a collective on team {team}, and a PE must call them one at a time"
+        "`{operation}` cannot begin: PE {me} is inside a collective on team {team} already, and a PE must call them one at a time: another \
+         thread has called it, or this call comes from a signal handler or an interrupt hook inside it"
     )]
     Busy {
         /// The call that was refused.

@@ -72,6 +72,8 @@ mod op;
 mod operation;
 mod order;
 mod pe;
+#[doc(hidden)]
+pub mod per_thread;
 mod point_to_point;
 mod rma;
 mod runtime;
@@ -94,6 +96,8 @@ pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
 pub use deadline::deadline;
+#[doc(hidden)]
+pub use debug::abort;
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::{HeapStats, Request};
@@ -109,7 +113,7 @@ pub use operation::Operation;
 pub use pe::Pe;
 pub use point_to_point::WaitElement;
 pub use runtime::{InitAttr, Mapping, Runtime};
-pub use sites::{Access, Place, SiteHook};
+pub use sites::{Access, Place, SiteHook, SiteWords};
 pub use stream::{Event, Stream};
 pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};

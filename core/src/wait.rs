@@ -18,11 +18,12 @@ use crate::job::published::{Limit, Published, Seen, Target, Wait};
 use crate::job::state::State;
 use crate::job::{stops, tell};
 use crate::operation::Operation;
+use crate::per_thread::{self, PerThread};
 use crate::runtime::Inner;
 use crate::team::TeamState;
 use crate::{Error, Result, board};
 use rustix::io::Errno;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -56,7 +57,7 @@ pub(crate) fn spins(control: &Control) -> u32 {
 
 thread_local! {
     /// What ends the waits of this thread, if it runs a stream.
-    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    static STOP: PerThread<Option<Arc<AtomicBool>>> = const { PerThread::new() };
     /// When the long wait that this thread is in gives up, and why: what it looks at may be waited for, too.
     static OUTER: Cell<Option<(u64, Limit)>> = const { Cell::new(None) };
 }
@@ -78,16 +79,25 @@ impl Drop for Outer {
 
 /// Makes this thread one that runs a stream; `stop` ends its waits.
 pub(crate) fn run_stream(stop: Arc<AtomicBool>) {
-    STOP.set(Some(stop));
+    per_thread::keep(&STOP, Some(stop));
 }
 
 /// Whether this thread runs a stream.
 pub fn on_stream() -> bool {
-    STOP.with_borrow(Option::is_some)
+    per_thread::with(&STOP, |stop| stop.is_some())
 }
 
 fn stopped() -> bool {
-    STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Acquire)))
+    per_thread::with(&STOP, |own| {
+        own.as_ref().is_some_and(|stop| stop.load(Acquire))
+    })
+}
+
+/// Whether this thread runs the stream whose waits `stop` ends.
+pub(crate) fn runs(stop: &Arc<AtomicBool>) -> bool {
+    per_thread::with(&STOP, |own| {
+        own.as_ref().is_some_and(|own| Arc::ptr_eq(own, stop))
+    })
 }
 
 /// How long to sleep after a sleep of `before`, in a wait that has taken `waited`. `rung`: who makes it ready rings a bell.

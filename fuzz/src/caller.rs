@@ -57,21 +57,21 @@ pub struct Caller {
 }
 
 /// An interrupt hook, or work for a stream, that is content.
-extern "C" fn never(_: *mut c_void) -> i32 {
+extern "C-unwind" fn never(_: *mut c_void) -> i32 {
     0
 }
 
 /// One that is not.
-extern "C" fn always(_: *mut c_void) -> i32 {
+extern "C-unwind" fn always(_: *mut c_void) -> i32 {
     1
 }
 
 /// One that calls the library itself.
-extern "C" fn again(_: *mut c_void) -> i32 {
+extern "C-unwind" fn again(_: *mut c_void) -> i32 {
     nvshmemrs_abi::order::nvshmemrs_quiet(1) & 1
 }
 
-extern "C" fn no_site(_: *mut c_void, _: *const c_void, _: *mut c_char, _: usize) -> i32 {
+extern "C-unwind" fn no_site(_: *mut c_void, _: *const c_void, _: *mut c_char, _: usize) -> i32 {
     1
 }
 

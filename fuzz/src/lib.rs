@@ -61,8 +61,7 @@ pub fn place(u: &mut Unstructured<'_>) -> Result<(Place, u64)> {
     let place = match u.arbitrary::<u8>()? {
         0..=39 => Place::Header(small(u)?),
         40..=127 => Place::Pe(small(u)?, small(u)?),
-        128..=247 => Place::Team(small(u)?, small(u)?, small(u)?),
-        248..=251 => Place::Releases(small(u)?),
+        128..=251 => Place::Team(small(u)?, small(u)?, small(u)?),
         _ => Place::Area(u.arbitrary()?),
     };
     Ok((place, number(u)?))

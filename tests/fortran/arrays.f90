@@ -5,6 +5,10 @@ program arrays
   use, intrinsic :: iso_fortran_env, only: error_unit
   use nvshmemrs
   implicit none
+  type :: holder
+    integer :: number = 0
+    type(nvshmemrs_int32_array1) :: array
+  end type holder
   integer :: me, n, left, right
   call shmem_init()
   me = shmem_my_pe()
@@ -81,11 +85,30 @@ contains
     third = [first, first]
     call check(third(1)%values(1) == 8, 'so does a copy of several')
     call count_live(1, 0, 'it is there as long as it has a name')
+    call by_bytes(first)
+    call check(first%allocated() .and. first%values(1) == 8, 'nor does a copy that is no assignment end it')
+    call count_live(1, 0, 'and it is not released')
     call nvshmemrs_barrier()
     call first%deallocate()
     call check(.not. third(1)%allocated(), 'all names know that it is gone')
     call count_live(0, 0, 'and it is free')
   end subroutine copies
+
+  ! `allocate` with `source`, and constructors, copy the bytes of an array's name.
+  subroutine by_bytes(array)
+    type(nvshmemrs_int32_array1), intent(in) :: array
+    type(holder), allocatable :: one, other
+    type(nvshmemrs_int32_array1), allocatable :: several(:)
+    type(nvshmemrs_int32_array1) :: listed(2)
+    class(*), allocatable :: anything
+    one = holder(1, array)
+    allocate (other, source=one)
+    allocate (several(2), source=array)
+    allocate (anything, source=array)
+    listed = [array, array]
+    call check(other%array%values(1) == 8 .and. several(2)%values(1) == 8, 'they name the same elements')
+    call check(listed(2)%values(1) == 8, 'so does a list')
+  end subroutine by_bytes
 
   subroutine more(array)
     type(nvshmemrs_int32_array1), intent(in) :: array

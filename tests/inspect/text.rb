@@ -6,7 +6,16 @@ def name(values, number)
   values.constants.find { |one| values.const_get(one) == number }.to_s.downcase
 end
 
-seen = NvshmemrsInspect.attach(ARGV[0].to_i).snapshot(20.0)
+job = NvshmemrsInspect.attach(ARGV[0].to_i)
+raise 'a copy is the same object' unless job.dup.equal?(job) && job.clone.equal?(job)
+
+begin
+  Marshal.dump(job)
+  raise 'a job is no data'
+rescue TypeError => e
+  raise unless e.message.include?('attach again')
+end
+seen = job.snapshot(20.0)
 puts "#{name(NvshmemrsInspect::Stage, seen.stage)} of #{seen.n_pes}, culprits #{seen.culprits.join(',')}"
 seen.pes.each do |pe|
   details = pe.details

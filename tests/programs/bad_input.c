@@ -421,6 +421,7 @@ static void heap(void)
     BAD(INVALID_VALUE, deadline_begin, seconds, 1e10, &before);
     BAD(INVALID_VALUE, deadline_begin, previous, 1.0, NULL);
     BAD(INVALID_VALUE, check_access, access, dest, 8, 99, NULL);
+    BAD(INVALID_VALUE, site_hook_in, language, rt, NULL, NULL, 99);
     SAYS("", OUT_OF_BOUNDS, unfreed, bytes, rt, dest, 1 << 20, &length);
     BAD(INVALID_VALUE, unfreed, length, rt, local, 8, NULL);
     BAD(INVALID_VALUE, buffer_register, buffer, rt, (void *)1, 4096, NULL, &at);

@@ -12,6 +12,14 @@
 #include <string>
 #include <thread>
 #include <vector>
+#include <type_traits>
+
+// A copy of an owner would end the original, so there is none. What was moved from owns nothing.
+template <typename T> constexpr bool is_owner =
+    !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T> && std::is_nothrow_move_constructible_v<T> &&
+    std::is_nothrow_move_assignable_v<T>;
+static_assert(is_owner<nvshmemrs::runtime> && is_owner<nvshmemrs::local_job> && is_owner<nvshmemrs::stream> &&
+              is_owner<nvshmemrs::event> && is_owner<nvshmemrs::symmetric_array<int>> && is_owner<nvshmemrs::signal>);
 
 using nvshmemrs::event, nvshmemrs::runtime, nvshmemrs::symmetric_array;
 using nvshmemrs::equal_to, nvshmemrs::greater_equal;
@@ -81,6 +89,14 @@ void asymmetric(runtime &rt) {
     // And it is whole again.
     last.free();
     CHECK(stats(rt).largest_free_bytes == stats(rt).heap_bytes);
+    // A view that is assigned through the base class leaves each array the memory that it owns.
+    {
+        symmetric_array<int> first(rt, 10), second(rt, 20);
+        static_cast<nvshmemrs::symmetric_span<int> &>(first) = second.view();
+        CHECK(first.data() == second.data());
+    }
+    symmetric_array<char>(rt, 1).free();
+    CHECK(stats(rt).allocations == 0);
 }
 
 struct Thrown {};

@@ -429,6 +429,11 @@ static int32_t special_interrupt_hook(void)
     return nvshmemrs_interrupt_hook(pick_runtime(), percent(50) ? never : NULL, NULL);
 }
 
+static int32_t special_interrupt_hook_on(void)
+{
+    return nvshmemrs_interrupt_hook_on(pick_runtime(), percent(50) ? 0 : -1, percent(50) ? never : NULL, NULL);
+}
+
 static int32_t special_init_interrupt_hook(void)
 {
     return nvshmemrs_init_interrupt_hook(percent(50) ? never : NULL, NULL);
@@ -444,6 +449,11 @@ static int32_t no_place(void *user, const void *address, char *text, size_t byte
 static int32_t special_site_hook(void)
 {
     return nvshmemrs_site_hook(pick_runtime(), percent(50) ? no_place : NULL, NULL);
+}
+
+static int32_t special_site_hook_in(void)
+{
+    return nvshmemrs_site_hook_in(pick_runtime(), percent(50) ? no_place : NULL, NULL, (int32_t)below(8) - 1);
 }
 
 static int32_t special_check_access(void)

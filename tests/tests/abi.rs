@@ -61,6 +61,19 @@ fn declared() -> BTreeSet<String> {
     once
 }
 
+/// Every thread of the program pays for it, out of its stack.
+#[test]
+fn the_library_takes_at_most_a_kibibyte_of_thread_local_storage() {
+    let text = tool("readelf", &["-lW"]);
+    let line = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("TLS "));
+    let line = line.expect("the library has thread-local storage");
+    let bytes = line.split_whitespace().nth(5).expect("MemSiz");
+    let bytes = u64::from_str_radix(bytes.trim_start_matches("0x"), 16).expect("a number");
+    assert!(bytes <= 1024, "{bytes} bytes: {line}");
+}
+
 #[test]
 fn exported_symbols_are_the_functions_of_the_header() {
     let text = tool("nm", &["-D", "--defined-only"]);

@@ -39,6 +39,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("deadline_end", "previous"),
     ("site_hook", "hook"),
     ("site_hook", "user"),
+    ("site_hook_in", "hook"),
+    ("site_hook_in", "user"),
     ("check_access", "address"),
     ("check_access", "bytes"),
     ("check_access", "place"),

@@ -468,6 +468,49 @@ fn a_pe_of_another_pid_namespace_has_the_number_that_is_right_here() {
     }
 }
 
+/// Runs two PEs under our launcher, of which PE 1 starts by the command of `namespace`; none where the kernel refuses that.
+fn apart(namespace: &str) -> Option<Output> {
+    let start = format!("unshare {namespace}");
+    let tried = run(
+        Command::new("sh").args(["-c", &format!("{start} true")]),
+        HANG,
+    );
+    if !tried.status.success() {
+        left_out(&format!(
+            "`{start}` is refused here: {}",
+            tried.stderr.trim()
+        ));
+        return None;
+    }
+    let mut command = launcher(2, &[]);
+    let text = format!(
+        "if [ $NVSHMEMRS_PE = 1 ]; then NVSHMEMRS_INIT_TIMEOUT=2 exec {start} \"$0\" env; fi; exec \"$0\" env"
+    );
+    command.args(["sh", "-c", &text]).arg(joiner());
+    Some(run(&mut command, HANG))
+}
+
+#[test]
+fn a_pe_of_another_network_namespace_is_told_so() {
+    if let Some(output) = apart("--net") {
+        assert!(!output.status.success(), "{}", output.describe());
+        output.assert_stdout("in another network namespace than nvshmemrs-run");
+    }
+}
+
+#[test]
+fn a_pe_without_proc_is_told_so() {
+    if let Some(output) = apart("--mount sh -c 'umount -l /proc; exec \"$@\"' sh") {
+        assert!(!output.status.success(), "{}", output.describe());
+        output.assert_stdout("/proc/sys/kernel/random/boot_id");
+        assert!(
+            !output.stdout.contains("NVSHMEMRS_HOST_ID"),
+            "{}",
+            output.describe()
+        );
+    }
+}
+
 #[test]
 fn several_hosts_take_mpi() {
     let launchers: [(&str, &[(&str, &str)]); 4] = [
@@ -537,7 +580,7 @@ fn with(variables: &[(&str, &str)]) -> Output {
     run(&mut command, HANG)
 }
 
-const GARBAGE: [&str; 6] = ["-1", "1e3", "99999999999g", "q", "1.5.5", "0x10"];
+const GARBAGE: [&str; 6] = ["-1", "1e99", "99999999999g", "q", "1.5.5", "0x10"];
 
 #[test]
 fn garbage_in_the_heap_size() {
@@ -554,13 +597,13 @@ fn garbage_in_the_heap_size() {
 fn garbage_in_the_launchers_numbers() {
     let id = job::unique_id().to_hex();
     let id = ("NVSHMEMRS_UNIQUE_ID", id.as_str());
-    for value in GARBAGE.into_iter().chain(["", "3"]) {
+    for value in GARBAGE.into_iter().chain(["3"]) {
         let output = with(&[id, ("NVSHMEMRS_PE", value), ("NVSHMEMRS_N_PES", "3")]);
         let number = value.parse::<i32>().is_ok();
         let status = if number { PE_RANGE } else { INVALID_VALUE };
         assert_refused(&output, status, &["`NVSHMEMRS_PE`", value]);
     }
-    for value in GARBAGE.into_iter().chain(["", "0", "1000000"]) {
+    for value in GARBAGE.into_iter().chain(["0", "1000000"]) {
         let output = with(&[id, ("NVSHMEMRS_PE", "0"), ("NVSHMEMRS_N_PES", value)]);
         assert_refused(&output, INVALID_VALUE, &["`NVSHMEMRS_N_PES`", value]);
     }
@@ -578,6 +621,13 @@ fn garbage_in_the_launchers_numbers() {
         };
         let output = with(&[id, (there, "1")]);
         assert_refused(&output, BOOTSTRAP, &["NVSHMEMRS_UNIQUE_ID", missing]);
+        // Empty counts as not set.
+        let output = with(&[id, (there, "1"), (missing, "")]);
+        assert_refused(&output, BOOTSTRAP, &["NVSHMEMRS_UNIQUE_ID", missing]);
+    }
+    for launcher in nvshmemrs::LAUNCHERS {
+        assert_worked(&[with(&[(launcher.rank, ""), (launcher.size, "3")])]);
+        assert_worked(&[with(&[(launcher.rank, "0"), (launcher.size, "")])]);
     }
 }
 

@@ -91,6 +91,25 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
     }
 }
 
+#[test]
+fn an_older_standard_gets_one_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join("old.cpp");
+    let headers = "error ffi nvshmemrs remote runtime signal stream symmetric tags team typed";
+    for header in headers.split(' ') {
+        fs::write(&source, format!("#include <nvshmemrs/{header}.hpp>\n")).expect("a source file");
+        let mut command = compiler("c++", &["-std=c++14", "-fsyntax-only"]);
+        let output = run(command.arg(&source), HANG);
+        let errors = output
+            .stderr
+            .lines()
+            .filter(|line| line.contains("error: "));
+        let errors: Vec<&str> = errors.collect();
+        assert_eq!(errors.len(), 1, "{}", output.describe());
+        assert!(errors[0].contains("need C++17"), "{}", output.describe());
+    }
+}
+
 /// Runs a program on `n_pes` PEs; each must print that `what` is ok, and nothing else must be said.
 #[track_caller]
 fn on_pes(program: &Path, what: &str, n_pes: u32) {

@@ -83,9 +83,10 @@ fn no_forbidden_outcome_is_seen() {
     passes("litmus", &[2, 3]);
 }
 
-/// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, and a report says whose it was; a wrong State does so always.
+/// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, whatever its other threads wait for, and `runtime_check` and `finalize`
+/// return whose it was; a State of another version does so always. What is no State ends the process, because no job is known.
 #[test]
-fn wrong_arguments_stop_a_kernel_with_a_report() {
+fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
     let file = on_the_host("checks");
     let stopped = |case: &str, check: &str| {
         let mut command = launcher(1, &[]);
@@ -98,31 +99,52 @@ fn wrong_arguments_stop_a_kernel_with_a_report() {
         )
     };
     let by = "block 1 thread 2";
-    for (case, report) in [
-        ("tile", format!("kind 2 pe 0 {by} operation 57 bytes 64")),
+    let heap = "an address of this PE's own symmetric heap";
+    for (case, report, words) in [
+        ("tile", "kind 2 pe 0 {} operation 57 bytes 64", heap),
+        ("tile below", "kind 2 pe 0 {} operation 58 bytes 64", heap),
         (
-            "tile below",
-            format!("kind 2 pe 0 {by} operation 58 bytes 64"),
+            "pe",
+            "kind 1 pe 1 {} operation 50 bytes 16",
+            "called `put` for PE 1",
         ),
-        ("pe", format!("kind 1 pe 1 {by} operation 50 bytes 16")),
-        ("address", format!("kind 2 pe 0 {by} operation 51 bytes 16")),
+        ("address", "kind 2 pe 0 {} operation 51 bytes 16", heap),
         (
             "alignment",
-            format!("kind 3 pe 0 {by} operation 76 bytes 8"),
+            "kind 3 pe 0 {} operation 76 bytes 8",
+            "a multiple of 8",
         ),
-        ("team", format!("kind 4 pe 0 {by} operation 5 bytes 0")),
-        ("slot", format!("kind 5 pe 0 {by} operation 6 bytes 0")),
-        ("argument", format!("kind 6 pe 0 {by} operation 40 bytes 0")),
+        ("team", "kind 4 pe 0 {} operation 5 bytes 0", "a live team"),
+        (
+            "slot",
+            "kind 5 pe 0 {} operation 6 bytes 0",
+            "`slot` is 128",
+        ),
+        (
+            "argument",
+            "kind 6 pe 0 {} operation 40 bytes 0",
+            "a comparison",
+        ),
     ] {
-        stopped(case, "1").assert_stdout(&format!("state 2 {report}\n"));
+        let found = stopped(case, "1");
+        found.assert_success();
+        found.assert_stdout(&format!("state 2 {}\n", report.replace("{}", by)));
+        for call in ["check", "finalize"] {
+            let text = &found.stdout;
+            let line = text.lines().find(|line| line.starts_with(call));
+            let line = line.unwrap_or_else(|| panic!("{case}: no {call} in {text}"));
+            let named = line.contains("thread 2 of block 1") && line.contains(words);
+            assert!(named && !line.contains(": 0"), "{case}: {line}");
+        }
     }
     for case in ["none", "clipped tile"] {
-        stopped(case, "1").assert_stdout("nothing was wrong\n");
+        stopped(case, "1").assert_stdout("check: 0 \nfinalize: 0 \n");
     }
     for check in ["0", "1"] {
         let version = stopped("version", check);
         version.assert_stdout("of another version than it was compiled for");
         version.assert_stdout(&format!("state 2 kind 7 pe 4 {by} operation 0 bytes 0\n"));
+        version.assert_stdout("which the kernel was compiled for");
         stopped("magic", check).assert_stdout("something that is no nvshmemrs_device_state_t");
     }
 }

@@ -1,7 +1,7 @@
 //! Every public header by itself, twice in one file, under gcc and under clang: in each language and standard that it is for, with all
 //! warnings as errors. Where there is no clang, its test is left out. `abi.rs` links and runs programs of `nvshmemrs.h`.
 
-use nvshmemrs_tests::{HANG, left_out, run, workspace};
+use nvshmemrs_tests::{HANG, left_out, library, run, workspace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn headers() -> Vec<Header> {
     let runtime = &["-Itests/programs/device/runtime"];
     let mut headers = vec![
         of_c("nvshmemrs.h", "", &[C11, CXX17, CXX20], &[]),
-        of_c("nvshmemrs_plain_access.c", "", &[C11], &[]),
+        of_c("nvshmemrs_plain_access.c", "", &[C11, CXX17, CXX20], &[]),
         of_c(host, "", CXX, KERNELS),
         // The one before includes it.
         of_c("nvshmemrs_device.cuh", host, &[], KERNELS),
@@ -161,4 +161,32 @@ fn clang_accepts_each_header_alone() {
         return;
     }
     accepts_all_headers("clang");
+}
+
+/// `docs/checker.md` shows these two commands; a driver of C++ takes every file for one of C++.
+#[test]
+fn instrumented_programs_link_under_each_driver() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let hooks = workspace().join("include/nvshmemrs_plain_access.c");
+    for driver in ["gcc", "g++", "clang", "clang++"] {
+        if Command::new(driver).arg("--version").output().is_err() {
+            left_out(&format!("there is no {driver}"));
+            continue;
+        }
+        let suffix = if driver.ends_with("++") { "cpp" } else { "c" };
+        let source = folder.path().join(format!("{driver}.{suffix}"));
+        fs::write(
+            &source,
+            "int main(int n, char **words) { return words[n] != 0; }\n",
+        )
+        .expect("a source file");
+        let object = source.with_extension("o");
+        let mut compile = Command::new(driver);
+        compile.args(["-g", "-fsanitize=thread", "-c"]).arg(&source);
+        run(compile.arg("-o").arg(&object), SLOW).assert_success();
+        let mut link = Command::new(driver);
+        link.arg("-I").arg(workspace().join("include"));
+        link.arg(&object).arg(&hooks).arg(library());
+        run(link.arg("-o").arg(source.with_extension("")), SLOW).assert_success();
+    }
 }

@@ -147,6 +147,39 @@ fn a_look_from_outside_shows_all_hosts() {
     }
 }
 
+/// The host of PE 0 does not know which PEs of the other host have arrived, as they tell it together. Only the late one is blamed.
+#[test]
+fn a_look_from_another_host_blames_only_the_late_pe() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("come");
+    let words = [
+        compile_c(&program("late.c")).into(),
+        file.clone().into_os_string(),
+    ];
+    let hosts = [host("alpha", 2), host("beta", 2)];
+    let mut running = spawn(&mut mpirun(&[], &hosts, &words));
+    let pid: String = running.until("a pid", |running| {
+        let printed = running.stdout();
+        let mut lines = printed.lines();
+        lines.find_map(|line| Some(line.strip_prefix("PE 0 of 4 is pid ")?.to_string()))
+    });
+    let start = Instant::now();
+    loop {
+        let mut info = Command::new(nvshmemrs_tests::bin("nvshmemrs-info"));
+        let seen = run(info.args(["--job", &pid]), HANG).stdout;
+        for wrong in ["deadlock", "PE 3 waits for PE 3"] {
+            assert!(!seen.contains(wrong), "{seen}");
+        }
+        if seen.contains("PEs 0, 1 and 3 wait in barrier on WORLD for PE 2, which ") {
+            break;
+        }
+        assert!(start.elapsed() < HANG, "{seen}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    fs::write(file, "").expect("a file");
+    running.wait(HANG).assert_success();
+}
+
 /// On one host MPI is not touched: the job needs no plugin.
 #[test]
 fn one_host_needs_no_plugin() {
@@ -516,6 +549,30 @@ impl Drop for Cable {
 }
 
 /// Over TCP, without a name for the hosts; then the cable is cut in the middle of large puts.
+#[test]
+fn the_programs_signals_are_not_taken_by_threads_of_the_network() {
+    let words = [compile_c(&program("signals.c")).into()];
+    let output = runs(&mut mpirun(&[], &[host("a", 1), host("b", 1)], &words));
+    output.assert_success();
+    let taken = output.stdout.matches("took 50 signals").count();
+    assert_eq!(taken, 2, "{}", output.describe());
+    output.assert_stdout("thread nvshmemrs-net blocks");
+    let threads = output
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("thread "));
+    for line in threads {
+        let blocked = line.rsplit(' ').next().expect("a set");
+        let blocked = u64::from_str_radix(blocked, 16).expect("a set of signals");
+        // SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM and SIGCHLD.
+        let signals = [1, 2, 10, 12, 14, 15, 17];
+        let open = signals
+            .iter()
+            .find(|signal| blocked & (1 << (*signal - 1)) == 0);
+        assert_eq!(open, None, "{line}\n{}", output.describe());
+    }
+}
+
 #[test]
 fn a_host_that_is_cut_off_is_named_on_both_sides() {
     let Some(cable) = Cable::new() else {

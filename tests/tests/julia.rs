@@ -108,7 +108,7 @@ fn a_registry_accepts_the_project_file() {
         assert!(bounded.contains(&name), "{name}");
         assert!(names("extras").contains(&name), "{name}");
     }
-    assert_eq!(names("deps"), ["Libdl"]);
+    assert_eq!(names("deps"), ["Libdl", "Serialization"]);
     for (extension, _) in project["extensions"].as_table().expect("a table") {
         let file = workspace().join(format!("bindings/julia/ext/{extension}.jl"));
         assert!(file.is_file(), "{}", file.display());

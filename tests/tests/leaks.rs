@@ -79,7 +79,7 @@ fn expected() -> Vec<(&'static str, String)> {
         ("1 team, number 6 ", "team"),
         ("1 stream ", "stream"),
         ("1 event ", "event"),
-        ("1 kept heap, no leak before heap_drop ", "kept"),
+        ("1 kept heap, no leak: it outlives finalize ", "kept"),
     ]
     .map(|(start, word)| {
         let function = if word == "malloc" { "allocate" } else { "main" };

@@ -156,7 +156,8 @@ fn another_user_cannot_stop_a_job() {
         assert!(line.contains("Err(Os { code: 1"), "{line}");
     }
     assert!(job.pids.iter().all(|&pid| alive(pid)));
-    // The only socket of a job on host memory is the one that it comes together at; it is gone.
+    // The socket that a job on host memory comes together at is gone. A PE listens on one more, by which its children learn that it has
+    // joined, and takes no connections.
     for pid in &job.pids {
         let fds = fs::read_dir(format!("/proc/{pid}/fd")).expect("root may look");
         let links = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
@@ -167,7 +168,8 @@ fn another_user_cannot_stop_a_job() {
         let listens = |line: &&str| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let own = |inode: &str| sockets.iter().any(|one| one.trim_end_matches(']') == inode);
-            words.get(5) == Some(&"01") && words.get(6).is_some_and(|inode| own(inode))
+            let joined = words.get(7).is_some_and(|name| name.contains("-pe"));
+            words.get(5) == Some(&"01") && words.get(6).is_some_and(|inode| own(inode)) && !joined
         };
         assert_eq!(unix.lines().find(listens), None, "pid {pid} still listens");
     }

@@ -8,9 +8,10 @@ use syn::{Fields, Item, Type};
 
 /// Where types may be that shared memory is seen as: for fuzz targets; the control block; and what kernels of the program's report, which
 /// the host only reads.
-const VIEWS: [&str; 3] = [
+const VIEWS: [&str; 4] = [
     "job/block/corrupt.rs",
     "job/block/mod.rs",
+    "job/roll.rs",
     "transport/device_state/report.rs",
 ];
 

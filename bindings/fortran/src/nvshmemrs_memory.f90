@@ -24,6 +24,9 @@ module nvshmemrs_memory
   type :: allocation
     private
     type(counted), pointer :: shared => null()
+    !> The address of this component while the name is counted. `allocate` with `source` and structure constructors
+    !> copy the bytes and call no assignment: such a copy is at another address, is not counted, and ends nothing.
+    integer(c_intptr_t) :: place = 0
   contains
     procedure :: make
     procedure :: free
@@ -73,7 +76,7 @@ contains
 
   !> Allocates zeroed memory for `count` elements. Collective over all PEs.
   subroutine make(memory, extents, element_bytes, address, stat, errmsg)
-    class(allocation), intent(inout) :: memory
+    class(allocation), intent(inout), target :: memory
     integer, intent(in) :: extents(:)
     integer(c_size_t), intent(in) :: element_bytes
     type(c_ptr), intent(out) :: address
@@ -91,6 +94,7 @@ contains
     if (status == NVSHMEMRS_SUCCESS) then
       allocate (memory%shared)
       memory%shared = counted(address, current_runtime, 1)
+      memory%place = transfer(c_loc(memory%place), memory%place)
     end if
     call conclude(status, stat, errmsg)
   end subroutine make
@@ -157,13 +161,14 @@ contains
 
   !> Makes `memory` another name of `other`.
   impure elemental subroutine share(memory, other)
-    class(allocation), intent(inout) :: memory
+    class(allocation), intent(inout), target :: memory
     type(allocation), intent(in) :: other
     type(counted), pointer :: shared
     shared => other%shared
     if (associated(shared)) shared%names = shared%names + 1
     call drop(memory)
     memory%shared => shared
+    memory%place = transfer(c_loc(memory%place), memory%place)
   end subroutine share
 
   !> Whether there is memory.
@@ -190,13 +195,15 @@ contains
 
   !> Lets a name go. The last one records the release; an error means that finalize has freed the memory.
   impure elemental subroutine drop(memory)
-    type(allocation), intent(inout) :: memory
+    type(allocation), intent(inout), target :: memory
     integer(c_int32_t) :: ignored
     if (.not. associated(memory%shared)) return
-    memory%shared%names = memory%shared%names - 1
-    if (memory%shared%names == 0) then
-      if (c_associated(memory%shared%address)) ignored = c_release(memory%shared%runtime, memory%shared%address)
-      deallocate (memory%shared)
+    if (memory%place == transfer(c_loc(memory%place), memory%place)) then
+      memory%shared%names = memory%shared%names - 1
+      if (memory%shared%names == 0) then
+        if (c_associated(memory%shared%address)) ignored = c_release(memory%shared%runtime, memory%shared%address)
+        deallocate (memory%shared)
+      end if
     end if
     memory%shared => null()
   end subroutine drop

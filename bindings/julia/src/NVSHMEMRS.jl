@@ -27,6 +27,8 @@ package: the file that the environment variable `NVSHMEMRS_LIBRARY` names, else
 """
 module NVSHMEMRS
 
+using Serialization: Serialization, AbstractSerializer, deserialize, serialize
+
 include("ffi.jl")
 using .FFI: Status
 
@@ -43,6 +45,7 @@ include("atomics.jl")
 include("waits.jl")
 include("teams.jl")
 include("collectives.jl")
+include("copies.jl")
 include("sites.jl")
 
 export NVSHMEMError, SymmetricArray, PeerArray, peer_array, free!

@@ -24,8 +24,9 @@ leaves the contents undefined. The form with `source` copies the caller's array,
 every PE has done so.
 
 Collective over the job with the same type and size; includes a barrier. OpenSHMEM 1.5 sections
-9.3.1 (`shmem_malloc`, `shmem_align`) and 9.3.3 (`shmem_calloc`). `similar` and `copy` give a
-plain `Array`, so they need no other PE.
+9.3.1 (`shmem_malloc`, `shmem_align`) and 9.3.3 (`shmem_calloc`). `similar`, `copy` and
+`deepcopy` give a plain `Array`, so they need no other PE. What `deepcopy` of a struct or
+deserializing makes has the same type, in private memory.
 
 [`free!`](@ref) frees it, which is collective. An array that is dropped is only recorded as
 released by the garbage collector; the next collective allocation frees what all PEs have
@@ -82,10 +83,11 @@ Base.pointer(x::Mapped) = x.address
 # Julia asks before it assigns an array to a part of itself, and wants a private copy of the same type then.
 Base.dataids(x::SymmetricArray) = (UInt(x.allocation.address),)
 Base.dataids(x::PeerArray) = (UInt(x.address),)
-function Base.unaliascopy(x::A) where {A <: Mapped}
-    owner = copy(x)
-    return A(pointer(owner), x.dims, true, Allocation(x.allocation.job, pointer(owner), true, owner))
-end
+Base.unaliascopy(x::A) where {A <: Mapped} = in_private(A, copy(x), x.allocation.job)
+
+"An array of a type of this package, in the private memory of `owner`."
+in_private(::Type{A}, owner, job) where {A <: Mapped} =
+    A(pointer(owner), size(owner), true, Allocation(job, pointer(owner), true, owner))
 
 @inline function Base.getindex(x::Mapped, i::Int)
     @boundscheck (checkbounds(x, i); usable(x))

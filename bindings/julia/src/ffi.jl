@@ -9,17 +9,20 @@ garbage meanwhile must not be inside another function of Julia's.
 
 `HostFunction`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an
-error (`NVSHMEMRS_ERROR_SYSTEM`).
+error (`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit`
+must not leave it.
 
 `InterruptHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
 Called while a wait of this PE is long; a value other than 0 ends the wait with
-`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread.
+`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread. It must return: an exception,
+`longjmp` or `pthread_exit` must not leave it.
 
 `SiteHook`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Cstring, Csize_t,))`, or `C_NULL`.
 Names the place in the program that is calling, on the thread that calls: writes it to the
 `bytes` bytes at `text`, a NUL behind it, such as \"ring.py:12 (main)\", and returns 0.
 `address` is the instruction to which the call returns, NULL if that is not known. Another
-value means that it does not know the place. It must not call nvshmemrs.
+value means that it does not know the place. It must not call nvshmemrs. It must return: an
+exception, `longjmp` or `pthread_exit` must not leave it.
 """
 module FFI
 
@@ -29,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x6bbe211bb2975fad
+const API_HASH = 0x40d7e02268428b95
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -2559,9 +2562,8 @@ const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_release(runtime, ptr)
 
 Says that this PE no longer uses an allocation. The next collective allocation frees what
-all PEs have released. Finalizers and garbage collectors call this instead of
-`nvshmemrs_free`. NULL does nothing. On several hosts, a barrier or quiet of this PE
-completes it, and allocations after that free it.
+all PEs have released before they call it. Finalizers and garbage collectors call this
+instead of `nvshmemrs_free`. NULL does nothing.
 
 Local; never waits.
 
@@ -4182,6 +4184,32 @@ OpenSHMEM does not have it.
         user)
 end
 
+const pointer_interrupt_hook_on = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_interrupt_hook_on(nvshmemrs_runtime_t runtime, int32_t thread,
+#     nvshmemrs_interrupt_hook_t hook, void *user)
+"""
+    nvshmemrs_interrupt_hook_on(runtime, thread, hook, user)
+
+As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose
+number in the kernel (`gettid`) is `thread`. For languages that handle signals on one thread
+only, and whose other threads must not be called while they end (Python).
+
+Local; `user` is passed through and must stay valid.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_interrupt_hook_on(runtime, thread, hook, user)
+    ccall(pointer_interrupt_hook_on[], Int32, (UInt64, Int32, Ptr{Cvoid}, Ptr{Cvoid}), runtime,
+        thread, hook, user)
+end
+
 const pointer_put_signal = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_put_signal(nvshmemrs_runtime_t runtime, void *dest, const void *source,
@@ -4339,6 +4367,31 @@ OpenSHMEM does not have it.
 """
 @inline function nvshmemrs_site_hook(runtime, hook, user)
     ccall(pointer_site_hook[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}), runtime, hook, user)
+end
+
+const pointer_site_hook_in = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_site_hook_in(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook,
+#     void *user, int32_t language)
+"""
+    nvshmemrs_site_hook_in(runtime, hook, user, language)
+
+As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of
+`nvshmemrs_language`.
+
+Local; `user` is passed through and must stay valid.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, INVALID\\_VALUE.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_site_hook_in(runtime, hook, user, language)
+    ccall(pointer_site_hook_in[], Int32, (UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Int32), runtime, hook,
+        user, language)
 end
 
 const pointer_check_access = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5286,12 +5339,14 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_interrupt_clear => pointer_interrupt_clear,
     :nvshmemrs_init_interrupt_hook => pointer_init_interrupt_hook,
     :nvshmemrs_interrupt_hook => pointer_interrupt_hook,
+    :nvshmemrs_interrupt_hook_on => pointer_interrupt_hook_on,
     :nvshmemrs_put_signal => pointer_put_signal,
     :nvshmemrs_put_signal_nbi => pointer_put_signal_nbi,
     :nvshmemrs_signal_op => pointer_signal_op,
     :nvshmemrs_signal_wait => pointer_signal_wait,
     :nvshmemrs_signal_fetch => pointer_signal_fetch,
     :nvshmemrs_site_hook => pointer_site_hook,
+    :nvshmemrs_site_hook_in => pointer_site_hook_in,
     :nvshmemrs_check_access => pointer_check_access,
     :nvshmemrs_stream_new => pointer_stream_new,
     :nvshmemrs_stream_from_cuda => pointer_stream_from_cuda,

@@ -54,7 +54,7 @@ Local.
 """
 function name_places(runtime)
     hook = @cfunction(place, Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Ptr{UInt8}, Csize_t))
-    return FFI.nvshmemrs_site_hook(runtime, hook, C_NULL)
+    return FFI.nvshmemrs_site_hook_in(runtime, hook, C_NULL, FFI.Language.JULIA)
 end
 
 """

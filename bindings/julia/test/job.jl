@@ -137,6 +137,42 @@ function queued_arrays(me, n, right)
     release(other, gate)
 end
 
+struct Holder
+    array::SymmetricArray{Int, 1}
+    stream::Stream
+end
+
+"What `copy`, `deepcopy` and Serialization make never ends the original."
+function copies(me)
+    x, s, e = SymmetricArray(fill(me + 1, 4)), Stream(), Event()
+    for handle in (s, e, NVSHMEMRS.CURRENT[])
+        same("a copy of a handle", (copy(handle) === handle, deepcopy([handle])[1] === handle), (true, true))
+        @refused ArgumentError ["cannot be serialized", string(nameof(typeof(handle)))] NVSHMEMRS.serialize(IOBuffer(), handle)
+    end
+    for array in (x, peer_array(x, me)), made in (copy(array), deepcopy(array))
+        same("a copy of an array", (typeof(made), made), (Vector{Int}, fill(me + 1, 4)))
+    end
+    holder = deepcopy(Holder(x, s))
+    same("the stream of a struct", holder.stream === s, true)
+    buffer = IOBuffer()
+    NVSHMEMRS.serialize(buffer, (x, view(x, 2:3)))
+    read, part = NVSHMEMRS.deserialize(seekstart(buffer))
+    x .= 0
+    same("private elements", (holder.array, read, part), (fill(me + 1, 4), fill(me + 1, 4), fill(me + 1, 2)))
+    same("their types", (holder.array isa typeof(x), read isa typeof(x)), (true, true))
+    @refused NVSHMEMError ["NOT_SYMMETRIC"] put!(read, ones(Int, 4), me)
+    holder.array[1], read[1] = 5, 6
+    same("the original", x, zeros(Int, 4))
+    holder = read = part = nothing
+    GC.gc()
+    put!(x, fill(3, 4), me; stream = s)
+    record!(e, s)
+    synchronize(e)
+    same("the original still works", x, fill(3, 4))
+    destroy!(s)
+    release(x)
+end
+
 "What the hook of a long wait does, once."
 const HOOK = Ref{Any}(nothing)
 function hook(::Ptr{Cvoid})::Int32
@@ -294,6 +330,7 @@ views(me, left, right)
 garbage(me, left, right)
 queued_arrays(me, n, right)
 plain_arrays(me)
+copies(me)
 misuse(me, n)
 
 const late = SymmetricArray(fill(1.5 + me, 4))

@@ -52,7 +52,6 @@ def test_barriers(job: None) -> None:
         ("f8", "f4", "sum", "dtype"),
         ("f2", "f2", "xor", "op"),
         ("c8", "c8", "max", "op"),
-        ("?", "?", "sum", "a bool holds no sum"),
         ("M8[s]", "M8[s]", "max", "has dtype datetime64.s.: the element types are int8"),
         (">f8", ">f8", "max", "native byte order"),
         ("f8", "f8", "mean", "op='mean': the operations are sum, min, max"),
@@ -144,6 +143,18 @@ def test_element_types_that_are_said(job: None) -> None:
         nvshmem.reduce(0, nvshmem.buffer(12), nvshmem.buffer(12), "max", dtype="double")
 
 
+def test_bools_that_are_said(job: None) -> None:
+    a, b = nvshmem.array(2, "?"), nvshmem.buffer(2)
+    a[:] = [True, False]
+    for dtype in ("bool", bool, np.bool_, np.dtype("?")):
+        nvshmem.reduce(0, b, a, "sum", dtype=dtype)
+        assert bytes(b.memoryview) == b"\1\0"
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst_array has dtype bool, and dtype='f4'"):
+        nvshmem.reduce(0, a, a, "sum", dtype="f4")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dst has dtype bool and src uint8"):
+        nvshmem.reduce(0, a, nvshmem.array(2, "u1"), "max")
+
+
 def test_bfloat16_of_ml_dtypes(job: None) -> None:
     try:
         import ml_dtypes
@@ -167,6 +178,8 @@ def test_collective_on_buffer_refuses(job: None) -> None:
         (("reduce", 0, a, a), "op=None"),
         (("reduce", 0, a, a, None, "sum"), "pass dtype"),
         (("reduce", 0, a, a, "float", "avg"), "op='avg'"),
+        (("broadcast", 0, a, nvshmem.buffer(8)), "src is 8 bytes: the other Buffer needs 16"),
+        (("fcollect", 0, nvshmem.buffer(8), a), "dest is 8 bytes: the other Buffer needs 16"),
     ):
         with pytest.raises(nvshmem.NvshmemInvalid, match=message):
             nvshmem.collective_on_buffer(*arguments)

@@ -250,6 +250,10 @@ assert nvshmem.core is nvshmemrs.core and by_torch is nvshmemrs.core.interop.tor
 assert numbers is bindings and pickle.dumps(SignalOp.SIGNAL_SET).count(b"nvshmemrs.core.rma")
 assert nvshmem.init is init and nvshmem.__version__ == nvshmem.version
 assert nvshmem.__version_tuple__[0] == int(nvshmem.version.split(".")[0])
+import nvshmem.device.bindings.numba as by_numba, nvshmem.bindings.device.numba as numbas
+import nvshmem.device, nvshmem.device.numba
+assert by_numba is numbas and nvshmem.device is nvshmem.core.device
+assert nvshmem.device.numba is nvshmem.core.device.numba
 print("ok")
 """
 
@@ -268,8 +272,7 @@ for line in sys.stdin:
         print(f"{type(error).__name__}: {error}")
 """
 WORDS = {
-    "import nvshmem.bindings.device.cute": "No module named 'nvshmem.bindings.device.cute': nvshm",
-    "from nvshmem.core._internal_tracking import _mr_references": "see nvshmem.core.unfreed",
+    "import nvshmem.bindings.device.cute": "does not have it; CuTe's kernels call the functions of",
     "from nvshmem.core.utils import _get_device": "ImportError: cannot import name '_get_device' "
     "from 'nvshmemrs.core.utils'",
     "nvshmem.core.device.misspelt": "AttributeError: module 'nvshmemrs.core.device' has no attribute",
@@ -353,6 +356,41 @@ assert nv.heap_stats().allocations == 0
 nv.finalize()
 print("ok\\n", end="")
 """
+
+
+TRACKING = """
+import nvshmem.core as nv
+from nvshmem.core.memory import InternalInitStatus, _is_initialized, _mr_references
+from nvshmem.core._internal_tracking import _mr_references as same
+assert _mr_references is same is nv.interop.torch._mr_references
+assert _is_initialized["status"] == InternalInitStatus.UNINITIALIZED and not _mr_references
+nv.init()
+assert _is_initialized["status"] == InternalInitStatus.INITIALIZED and not _mr_references
+a, b = nv.buffer(64), nv.array(8)
+(resource,) = _mr_references.values()
+held = resource._mem_references
+assert set(held) == {a.handle, b.ctypes.data} and held[a.handle]["buffer"] is a
+assert held[a.handle]["type"] == nv.nvshmem_types.BufferTypes.NORMAL and held[a.handle]["ref_count"]
+for view, key in ((_mr_references, 0), (held, 0), (held[a.handle], "freed"), (_is_initialized, 0)):
+    try:
+        view[key] = 1
+    except TypeError:
+        continue
+    raise AssertionError(view)
+del held
+nv.free(a)
+assert set(_mr_references[next(iter(_mr_references))]._mem_references) == {b.ctypes.data}
+nv.free_array(b)
+assert not _mr_references
+nv.finalize()
+assert _is_initialized["status"] == InternalInitStatus.UNINITIALIZED
+print("ok")
+"""
+
+
+def test_what_is_tracked_can_be_read() -> None:
+    done = run([*OURS, "-c", TRACKING])
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done
 
 
 def test_bindings_by_numbers() -> None:

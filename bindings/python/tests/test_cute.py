@@ -138,15 +138,29 @@ def wrong(words: str, body: Callable[..., None], *arguments: Any) -> None:
     assert words in str(caught.value), caught.value
 
 
-I, F = cutlass.Int32, cutlass.Float32  # noqa: E741
+I, F, U = cutlass.Int32, cutlass.Float32, cutlass.Uint64  # noqa: E741
+ADD, GE = nvshmem.SignalOp.SIGNAL_ADD, nvshmem.ComparisonType.CMP_GE
 CASES: List[Tuple[str, Callable[..., Any], Tuple[Any, ...]]] = [
     ("put: dst must be a cute.Tensor", lambda x: nv.put(1, x, 0), (I,)),
     ("elements of Int32 and src of Float32", lambda x, y: nv.put_block(x, y, 0), (I, F)),
     ("put: pe=-1", lambda x: nv.put(x, x, -1), (I,)),
     ("get_warp: pe must be an integer", lambda x: nv.get_warp(x, x, 1.5), (I,)),
     ("signal_var has elements of Int32", lambda x: nv.put_signal(x, x, x, 1, 9, 0), (I,)),
-    ("signal_op=3: give one of SIGNAL_SET", lambda x: nv.signal_op(x, 1, 3, 0), (cutlass.Uint64,)),
-    ("signal_op=9: give one of CMP_EQ", lambda x: nv.signal_wait(x, 9, 1), (cutlass.Uint64,)),
+    ("signal_op is 3, and it must be a SignalOp", lambda x: nv.signal_op(x, 1, 3, 0), (U,)),
+    ("signal_op is 9, and it must be a ComparisonType", lambda x: nv.signal_wait(x, 9, 1), (U,)),
+    # Members of enums at wrong places, with the right call.
+    (
+        "signal_val is ComparisonType.CMP_GE, and it must be a number. Call signal_wait(signal_var, "
+        "signal_op: ComparisonType, signal_val)",
+        lambda x: nv.signal_wait(x, 1, GE),
+        (U,),
+    ),
+    ("signal_op is SignalOp.SIGNAL_ADD", lambda x: nv.signal_wait(x, ADD, 1), (U,)),
+    ("signal_val is SignalOp.SIGNAL_ADD", lambda x: nv.signal_op(x, ADD, 1, 0), (U,)),
+    ("signal_op is ComparisonType.CMP_GE", lambda x: nv.put_signal(x, x, x, 1, GE, 0), (U,)),
+    ("pe is SignalOp.SIGNAL_ADD", lambda x: nv.put_block(x, x, ADD), (I,)),
+    ("value is ComparisonType.CMP_GE", lambda x: nv.atomic_add(x, GE, 0), (I,)),
+    ("root is ComparisonType.CMP_GE", lambda x: nv.broadcast(0, x, x, GE), (I,)),
     ("atomic_inc: the tensor has elements of Float32", lambda x: nv.atomic_inc(x, 0), (F,)),
     ("atomic_and: the tensor has elements of Float32", lambda x: nv.atomic_and(x, 1, 0), (F,)),
     ("takes Int32, Int64", lambda x: nv.atomic_xor(x, 1, 0), (cutlass.Int8,)),
@@ -221,7 +235,7 @@ def test_host_memory_has_no_interpreter(job: None) -> None:
         lambda: heap.get_peer_tensor(None, 0),
         lambda: heap.register_external_tensor(None),
     ):
-        with pytest.raises(nvshmem.NotSupportedError, match="CuTe has no interpreter"):
+        with pytest.raises(nvshmem.NotSupportedError, match="no interpreter.*NUMBA_ENABLE_CUDASIM=1.*TRITON_INTERPRET=1"):
             call()
     nvshmem.finalize()
     with pytest.raises(nvshmem.NotInitializedError):

@@ -211,3 +211,28 @@ def test_the_text_of_an_interrupt_is_the_handlers_own(spawn: Jobs) -> None:
     pes[0].send_signal(signal.SIGTERM)
     out, err = pes[0].communicate(timeout=30)
     assert out == "RuntimeError: told to end\n" and err == "", out + err
+
+
+@pytest.mark.parametrize(
+    ("threads", "end", "status"),
+    [
+        ("daemons", "exits", 3),
+        ("threads", "exits", 3),
+        ("pool", "exits", 3),
+        ("daemons", "raises", 1),
+        ("pool", "raises", 1),
+        ("threads", "returns", 0),
+        ("threads", "finalizes", 3),
+    ],
+)
+def test_threads_that_wait_do_not_hold_the_end_of_the_program(
+    spawn: Jobs, threads: str, end: str, status: int
+) -> None:
+    """EXITS=200 runs it so often in all."""
+    for _ in range(max(1, int(os.environ.get("EXITS", "7")) // 7)):
+        pes = spawn(2, "ends_waiting.py", threads, end)
+        for pe in pes:
+            out, err = pe.communicate(timeout=120)
+            assert pe.returncode == status, err
+            assert ("finalized" in out) == (end == "finalizes"), err
+            assert "Traceback" not in err or end == "raises", err

@@ -172,6 +172,41 @@ def test_what_is_wrong_is_refused() -> None:
     assert "numba ok: errors" in out, out
 
 
+def test_the_cause_is_told_with_the_checker_too() -> None:
+    code = (
+        "from numba import cuda\n"
+        "import nvshmemrs.core as nvshmem, nvshmemrs.core.device.numba as shmem\n"
+        "@cuda.jit\n"
+        "def puts(x, pe): shmem.put(x, x, pe)\n"
+        "nvshmem.init()\n"
+        "try: puts[1, 1](nvshmem.array(4, 'int32'), 7)\n"
+        "except nvshmem.NvshmemInvalid as error: print(error)\n"
+        "nvshmem.finalize()\n"
+    )
+    out = launched(1, "-c", code, check=True, NVSHMEMRS_MEMORY="host")
+    assert "put: PE 7 is none: the job has 1 PEs" in out, out
+
+
+@pytest.mark.parametrize("frontend", ["numba", "numba_cuda_mlir"])
+def test_without_a_gpu_a_launch_says_what_can_be_done(frontend: str) -> None:
+    code = (
+        "import numpy as np\n"
+        "if not hasattr(np, 'row_stack'): np.row_stack = np.vstack\n"
+        f"from {frontend} import cuda\n"
+        f"import nvshmemrs.core as nvshmem, nvshmemrs.core.device.{frontend} as shmem\n"
+        "@cuda.jit\n"
+        "def puts(x): shmem.put(x, x, 0)\n"
+        "nvshmem.init()\n"
+        "try: puts[1, 1](nvshmem.array(4, 'int32'))\n"
+        "except ImportError as error: print(type(error).__name__, error)\n"  # as Numba has it
+        "nvshmem.finalize()\n"
+    )
+    named = {"NUMBA_ENABLE_CUDASIM": "0", "NUMBA_DISABLE_CUDA": "1", "CUDA_VISIBLE_DEVICES": ""}
+    out = run(sys.executable, "-W", "ignore", "-c", code, NVSHMEMRS_MEMORY="host", **named)
+    assert "CudaSupportError" in out and "Without a GPU, " in out, out
+    assert "NUMBA_ENABLE_CUDASIM=1" in out, out
+
+
 @pytest.mark.parametrize("name", ["numba_ring", "numba_heat"])
 def test_examples(name: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"

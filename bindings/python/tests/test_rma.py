@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import weakref
+from typing import Callable
 
 import numpy as np
 import pytest
+from conftest import program, run_job
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType, SignalOp
@@ -363,3 +367,93 @@ def test_nothing_works_before_init_and_after_finalize() -> None:
     left = nvshmem.array(1, "f8")
     nvshmem.finalize()
     everything(left)
+
+
+def test_an_array_may_change_between_operations(job: None) -> None:
+    a, big = nvshmem.array(4, "f8"), nvshmem.array(400, "f8")
+    mine = np.full(4, 1.0)
+    nvshmem.put(a, mine, 0)
+    mine.resize(400)  # a reference of ours, weak or not, would be an error
+    mine[:] = 2
+    nvshmem.put(big, mine, 0)
+    assert (big == 2).all()
+    mine.resize(4)
+    nvshmem.put(a, mine, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid):
+        nvshmem.put(big, mine, 0)
+    assert a.tolist() == [2.0] * 4
+    mine.__setstate__(np.full(4, 3.0).__reduce__()[2])
+    nvshmem.put(a, mine, 0)
+    assert a.tolist() == [3.0] * 4
+    # Axes of a C-contiguous array may change places, too.
+    wide, square = nvshmem.array((2, 2), "f8"), np.arange(4.0).reshape(1, 4)
+    for shape in ((2, 2), (4, 1), (1, 4)):
+        square.shape = shape
+        wide[:] = -1
+        nvshmem.put(wide[:, ::-1], square, 0)
+        assert wide.tolist() == [[1, 0], [3, 2]]
+    # Another array takes the place of one that has gone.
+    for number in range(200):
+        one = np.full(1 + number % 3, number, "f8")
+        nvshmem.put(big[: one.size], one, 0)
+        assert (big[: one.size] == number).all()
+        del one
+
+
+MASKED = np.ma.array([1.0, 2.0, 3.0, 4.0], mask=[0, 1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: nvshmem.put(a, MASKED, 0),
+        lambda a: nvshmem.put(a[::2], MASKED[::2], 0),
+        lambda a: nvshmem.put_nbi(a, MASKED, 0),
+        lambda a: nvshmem.get(MASKED, a, 0),
+        lambda a: nvshmem.iput(a, MASKED, 1, 1, 2, 0),
+        lambda a: nvshmem.p(a, np.ma.masked, 0),
+        lambda a: nvshmem.p(nvshmem.array(1, "i4"), np.ma.array(3, mask=True), 0),
+        lambda a: nvshmem.atomic_add(nvshmem.array(1, "i8"), np.ma.masked, 0),
+        lambda a: nvshmem.reduce(nvshmem.Teams.TEAM_WORLD, a, MASKED, "sum"),
+        lambda a: nvshmem.broadcast(nvshmem.Teams.TEAM_WORLD, a, MASKED),
+        lambda a: nvshmem.wait_until_all(a, ComparisonType.CMP_EQ, 0.0, MASKED > 1),
+        lambda a: nvshmem.wait_until_all(a, ComparisonType.CMP_EQ, MASKED),
+        lambda a: nvshmem.array_get_buffer(a)[0].copy_from(MASKED),
+        lambda a: nvshmem.register_external_array(MASKED),
+    ],
+)
+def test_a_masked_array_is_refused(job: None, call: Callable[[np.ndarray], None]) -> None:
+    a = nvshmem.array(4, "f8")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="is a masked array, .*operations know no masks"):
+        call(a)
+    assert a.tolist() == [0.0] * 4
+
+
+def test_nbi_keeps_its_arrays_until_quiet() -> None:
+    for n in (1, 2):
+        run_job(n, sys.executable, program("nbi.py"), check=True)
+
+
+def test_nbi_on_a_stream_keeps_its_arrays_until_a_quiet_behind_it(job: None) -> None:
+    a, stream = nvshmem.array(4, "f8"), nvshmem.Stream()
+
+    def begin() -> "weakref.ref[np.ndarray]":
+        dst = np.zeros(4)
+        nvshmem.get_nbi(dst, a, 0, stream=stream)
+        return weakref.ref(dst)
+
+    kept = begin()
+    nvshmem.quiet()
+    stream.synchronize()
+    assert kept() is not None, "no quiet came behind it"
+    nvshmem.quiet()
+    assert kept() is None
+    for complete in (nvshmem.quiet, nvshmem.barrier_all):
+        kept = begin()
+        complete(stream=stream)
+        stream.synchronize()
+        assert kept() is None
+    kept = begin()
+    stream.close()
+    nvshmem.barrier_all()
+    assert kept() is None

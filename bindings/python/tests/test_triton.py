@@ -72,6 +72,18 @@ def test_wrong_arguments_are_told(case: str, words: str) -> None:
     assert "ended: InterpreterError" in done.stdout, done.stdout
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_the_error_of_a_launch_says_what_was_wrong(check: bool) -> None:
+    # With the checker, too, in whose jobs the library gets no report of kernels.
+    for case, words in (
+        ("2 7 0 0", "put: PE 7 is none: the job has 1 PEs"),
+        ("5 0 0 -1", "barrier: slot -1 is none that teams have"),
+    ):
+        words_of_case = (sys.executable, program("triton_faults.py"), "wrong", *case.split())
+        out = run_job(1, *words_of_case, check=check, **INTERPRETED)
+        assert re.search(rf"ended: InterpreterError.*{words}", out), out
+
+
 def test_a_wrong_collective_ends_the_waits_of_the_others() -> None:
     done = launched(2, program("triton_faults.py"), "alone")
     assert re.search(r"triton ok: alone, .*PE 1", done.stdout), done.stdout
@@ -199,9 +211,31 @@ def reductions(state, x, OP: tl.constexpr):
 def atomics(state, x, OP: tl.constexpr):
     nvt.atomic_add(nvt.context(state), x, OP, 0)
 
+@triton.jit
+def updates(state, x, OP: tl.constexpr):
+    nvt.signal_op(nvt.context(state), x, OP, 0)
+
+@triton.jit
+def targets(state, x, OP: tl.constexpr):
+    nvt.put(nvt.context(state), x, x, 2, OP, BLOCK=2)
+
+@triton.jit
+def swapped(state, x, OP: tl.constexpr):
+    nvt.signal_wait_until(nvt.context(state), x, 1, OP)
+
+@triton.jit
+def waits(state, x, OP: tl.constexpr):
+    nvt.wait_until(nvt.context(state), x, OP, 0)
+
 nvshmem.init()
 for kernel, dtype, right, wrong in (
     (signals, "int64", nvt.SIGNAL_ADD, 3),
+    (updates, "int64", 1, nvt.SIGNAL_ADD),
+    (targets, "int64", 0, nvt.SIGNAL_SET),
+    (swapped, "int64", None, nvt.CMP_GE),
+    (waits, "int64", nvt.CMP_GE, nvt.SIGNAL_SET),
+    (waits, "int64", 5, 6),
+    (atomics, "int32", 1, nvt.CMP_LT),
     (reductions, "int32", nvt.XOR, 99),
     (reductions, "float32", nvt.MAX, nvt.XOR),
     (atomics, "int32", 1, None),
@@ -223,7 +257,13 @@ def test_operations_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(WRONG)
     done = launched(1, str(tmp_path / "program.py"))
     for words in (
-        "OP must be SIGNAL_SET or SIGNAL_ADD",
+        "OP is 3: OP must be SIGNAL_SET or SIGNAL_ADD. Call signal_op(ctx, signal, value, pe, OP)",
+        "value is SIGNAL_ADD: value must be a number. Call signal_op(ctx, signal, value, pe, OP)",
+        "pe is SIGNAL_SET: pe must be a number",
+        "value is CMP_GE: value must be a number. Call signal_wait_until(ctx, signal, CMP, value)",
+        "CMP is SIGNAL_SET: CMP must be CMP_EQ,",
+        "CMP is 6: CMP must be CMP_EQ,",
+        "value is CMP_LT: value must be a number",
         "OP must be SUM, MIN, MAX, PROD, AND, OR or XOR",
         "AND, OR and XOR are reductions of integers",
         "atomics act on elements of 32 and 64 bits, not of int16",

@@ -199,7 +199,7 @@ fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
             "the runtime handle is 0: call `init()` first, and check its status",
         ),
         (RUNTIME, RUNTIME) if !live => Error::NotInitialized(
-            "this runtime handle is not live, because it was finalized or never given out: call `init()` again",
+            "this runtime handle is not live, because it was finalized, was left or was never given out: call `init()` again",
         ),
         _ => Error::BadHandle {
             argument,

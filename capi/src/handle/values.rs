@@ -295,7 +295,8 @@ pub(crate) fn host_function(
     let function = function.ok_or_else(|| null("function"))?;
     // The pointer travels as a number: it is the caller's, and only handed back.
     let user = user as usize;
-    Ok(move |_: &Runtime| match function(user as *mut c_void) {
+    let run = move || call_out("nvshmemrs_stream_call", || function(user as *mut c_void));
+    Ok(move |_: &Runtime| match run() {
         SUCCESS => Ok(()),
         result => Err(Error::System {
             call: "a host function on a stream",
@@ -320,15 +321,37 @@ pub(crate) fn access(access: i32) -> Result<Access> {
     }
 }
 
-/// A hook from C.
+/// Calls a function of the program's, which the function `given_to` was given.
+fn call_out<T>(given_to: &'static str, function: impl FnOnce() -> T) -> T {
+    let left = Left(given_to);
+    let result = function();
+    std::mem::forget(left);
+    result
+}
+
+/// Dropped when a function of the program's does not return: what leaves it would go through this library's frames, and leave waits,
+/// locks and counts half done.
+struct Left(&'static str);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        nvshmem_core::abort(&format!(
+            "an exception, or the end of its thread, left a function that {} was given; it must return. The process is aborted",
+            self.0
+        ));
+    }
+}
+
+/// A hook from C, which the function `given_to` was given.
 pub(crate) fn hook(
+    given_to: &'static str,
     hook: nvshmemrs_interrupt_hook_t,
     user: *mut c_void,
 ) -> Option<nvshmem_core::InterruptHook> {
     // The pointer travels as a number: it is the caller's, and only handed back.
     let user = user as usize;
     hook.map(|hook| -> nvshmem_core::InterruptHook {
-        Arc::new(move || hook(user as *mut c_void) != SUCCESS)
+        Arc::new(move || call_out(given_to, || hook(user as *mut c_void)) != SUCCESS)
     })
 }
 
@@ -343,12 +366,10 @@ pub(crate) fn site_hook(hook: nvshmemrs_site_hook_t, user: *mut c_void) -> Optio
         Arc::new(move |address| {
             let mut text = [0_u8; PLACE_BYTES];
             let pointer = text.as_mut_ptr().cast();
-            let answer = hook(
-                user as *mut c_void,
-                address as *const c_void,
-                pointer,
-                PLACE_BYTES,
-            );
+            let answer = call_out("nvshmemrs_site_hook", || {
+                let address = address as *const c_void;
+                hook(user as *mut c_void, address, pointer, PLACE_BYTES)
+            });
             // What a hook writes without a NUL behind it is cut.
             let end = text
                 .iter()

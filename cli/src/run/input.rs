@@ -3,6 +3,7 @@
 //! A file or a pipe is simply inherited. A terminal is not: PE 0 is in a process group of its own, which
 //! the terminal would stop when it reads. There the launcher reads, and passes it on through a pipe.
 
+use super::threads;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
 use rustix::process::getpgrp;
@@ -22,7 +23,7 @@ pub fn for_first_pe() -> Stdio {
 
 /// Passes on what is typed, until its end or until PE 0 no longer reads. The thread ends with the process.
 pub fn pump(mut pipe: ChildStdin) -> io::Result<()> {
-    thread::Builder::new().name("input".into()).spawn(move || {
+    threads::spawn("input", move || {
         let mut buffer = [0; 4096];
         while let Some(count) = next_input(&mut buffer) {
             if pipe.write_all(&buffer[..count]).is_err() {

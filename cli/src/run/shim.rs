@@ -4,13 +4,16 @@
 //! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request
 //! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
 
+use super::signals;
 use crate::say;
+use anyhow::Context;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::env::ArgsOs;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::iter::Skip;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// First argument of a process that is to become a PE; then follow the launcher's pid, the number of the
@@ -37,6 +40,7 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     let Some(command) = args.next() else {
         anyhow::bail!("{FLAG} needs a command");
     };
+    signals::for_pe()?;
 
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The launcher may have died before the request: then nobody waits for this PE.
@@ -46,19 +50,40 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     // Opened by name and not inherited, so that `exec` closes it and the command never sees it.
     let mut report = OpenOptions::new()
         .write(true)
-        .open(format!("/proc/{launcher}/fd/{pipe}"))?;
+        .open(format!("/proc/{launcher}/fd/{pipe}"))
+        .with_context(|| proc_trouble(std::fs::read_link("/proc/self").ok().as_deref()))?;
 
     let error = Command::new(command).args(args).exec();
     writeln!(report, "{}", error.raw_os_error().unwrap_or(0))?;
     Ok(())
 }
 
+/// Why a process cannot look at its launcher in /proc, where its own link there leads to `own`.
+fn proc_trouble(own: Option<&Path>) -> &'static str {
+    let pid = std::process::id().to_string();
+    match own {
+        None => "nvshmemrs-run needs /proc, which is not mounted here",
+        Some(own) if own != Path::new(&pid) => {
+            "/proc is of another pid namespace than nvshmemrs-run: mount it anew, as `unshare --mount-proc` does"
+        }
+        Some(_) => "the launcher cannot be seen in /proc",
+    }
+}
+
 /// Says why a command could not be executed.
 pub fn explain(command: &str, errno: i32) -> String {
     let error = io::Error::from_raw_os_error(errno);
+    if let (io::ErrorKind::PermissionDenied, Some(folder)) =
+        (error.kind(), closed_folder(Path::new(command), may_enter))
+    {
+        let folder = folder.display();
+        return format!(
+            "cannot start '{command}': this user may not enter the folder '{folder}', which takes the right to execute it (`chmod +x` of the folder, by its owner)"
+        );
+    }
     let remedy = match error.kind() {
         io::ErrorKind::NotFound if !command.contains('/') => "no such program in PATH",
-        io::ErrorKind::NotFound if std::path::Path::new(command).exists() => {
+        io::ErrorKind::NotFound if Path::new(command).exists() => {
             "the file is there, but the interpreter or loader that it names is not"
         }
         io::ErrorKind::NotFound => "no such file",
@@ -68,10 +93,48 @@ pub fn explain(command: &str, errno: i32) -> String {
     format!("cannot start '{command}': {remedy}")
 }
 
+/// The folder on the way to a file that this user may not enter.
+fn closed_folder(file: &Path, may_enter: impl Fn(&Path) -> bool) -> Option<&Path> {
+    let folders: Vec<&Path> = file.ancestors().skip(1).collect();
+    let mut named = folders.into_iter().rev();
+    named.find(|folder| !folder.as_os_str().is_empty() && !may_enter(folder))
+}
+
+/// Whether this user may look something up in a folder.
+fn may_enter(folder: &Path) -> bool {
+    let looked_up = folder.join(".").metadata();
+    !looked_up.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// The exit status that shells give for this failure.
 pub fn exit_status(errno: i32) -> u8 {
     match io::Error::from_raw_os_error(errno).kind() {
         io::ErrorKind::NotFound => 127,
         _ => 126,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proc_of_another_namespace_is_named() {
+        let own = std::process::id().to_string();
+        assert!(proc_trouble(None).contains("not mounted"));
+        assert!(proc_trouble(Some(Path::new("0"))).contains("another pid namespace"));
+        assert!(proc_trouble(Some(Path::new(&own))).contains("cannot be seen"));
+    }
+
+    #[test]
+    fn the_first_folder_that_may_not_be_entered_is_named() {
+        let closed = |name: &'static str| move |folder: &Path| !folder.ends_with(name);
+        let find =
+            |file: &'static str, name: &'static str| closed_folder(Path::new(file), closed(name));
+        assert_eq!(find("/a/b/c/program", "b"), Some(Path::new("/a/b")));
+        assert_eq!(find("b/c/program", "b"), Some(Path::new("b")));
+        assert_eq!(find("/a/b/c/program", "program"), None);
+        assert_eq!(find("program", "b"), None);
+        assert!(may_enter(&std::env::temp_dir()));
     }
 }

@@ -21,7 +21,7 @@ impl Terminal {
         if n_pes != 1 || !all || foreground() != Some(getpgrp()) {
             return Ok(None);
         }
-        // Unless it is blocked, this signal stops whoever takes a terminal back. PEs start without blocked signals.
+        // Unless it is blocked, this signal stops whoever takes a terminal back. A PE unblocks it before it executes its program.
         let mut blocked = SigSet::empty();
         blocked.add(Signal::SIGTTOU);
         blocked.thread_block().context("cannot block SIGTTOU")?;

@@ -354,12 +354,17 @@ mod tests {
     #[test]
     fn a_look_at_ones_own_job_keeps_the_place_in_it() {
         let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
-        let fd = control.segment().fd().try_clone_to_owned().unwrap();
+        let fd = control
+            .segment()
+            .fd()
+            .unwrap()
+            .try_clone_to_owned()
+            .unwrap();
         let inode = std::fs::File::from(fd.try_clone().unwrap());
         let inode = inode.metadata().unwrap().ino();
         // A process that has the job's memory, as another PE has it.
         let mut other = Command::new("sleep").arg("60").stdin(fd).spawn().unwrap();
-        locks::hold(control.segment().fd(), 0).unwrap();
+        locks::hold(control.segment(), 0).unwrap();
         let is_held = || {
             let (pid, place) = (std::process::id(), format!(":{inode} 0 0"));
             let locks = std::fs::read_to_string("/proc/locks").unwrap();

@@ -42,6 +42,8 @@ pub(super) struct Rings {
     job: BTreeMap<u32, Arc<[Pe]>>,
     /// By unique id.
     joins: Option<HashMap<u64, Joining>>,
+    /// By team number and PE: the latest epoch in which the PE has a wait, and so has arrived.
+    arrived: Option<HashMap<(u32, Pe), u64>>,
     listed: usize,
 }
 
@@ -82,9 +84,10 @@ impl Rings {
 
     /// Who is missing where `me` meets the other members of a team.
     fn missing(&mut self, board: &Board, team: u32, me: Pe, epoch: u64) -> Arc<[Pe]> {
+        let arrived = self.arrived.get_or_insert_with(|| board.arrivals());
         let rings = self.rings.entry((team, epoch)).or_default();
         let place = rings.get(&me).copied().unwrap_or_else(|| {
-            let ring = board.walk(team, me, epoch);
+            let ring = board.walk(team, me, epoch, arrived);
             self.listed += ring.members.len() + ring.missing.len();
             let place = self.missing.len() as u32;
             for member in ring.members {
@@ -114,8 +117,21 @@ impl Rings {
 }
 
 impl Board {
+    /// By team number and PE, the latest epoch in which the PE waits. The arrival of a PE of another host may not have been told to this
+    /// host: the PEs there tell it together. A wait in the epoch shows the arrival as well.
+    fn arrivals(&self) -> HashMap<(u32, Pe), u64> {
+        let mut arrived = HashMap::new();
+        for entry in self.entries() {
+            if let Target::Team { index, epoch } = entry.wait.target {
+                let latest = arrived.entry((index, entry.pe)).or_insert(epoch);
+                *latest = epoch.max(*latest);
+            }
+        }
+        arrived
+    }
+
     /// The members of the team in which `me` waits, and which of them have not arrived in an epoch.
-    fn walk(&self, team: u32, me: Pe, epoch: u64) -> Ring {
+    fn walk(&self, team: u32, me: Pe, epoch: u64, arrived: &HashMap<(u32, Pe), u64>) -> Ring {
         let mut pe = me;
         let (mut members, mut missing) = (BTreeSet::new(), BTreeSet::new());
         // The members are a ring. Memory of another process may say anything: never more steps than PEs.
@@ -123,7 +139,8 @@ impl Board {
         for _ in 0..size {
             members.insert(pe);
             let slot = self.control.slot(self.control.row(team), pe, epoch);
-            if slot.epoch.load(Acquire) < epoch {
+            let waits = arrived.get(&(team, pe)).is_some_and(|&last| last >= epoch);
+            if slot.epoch.load(Acquire) < epoch && !waits && pe != me {
                 missing.insert(pe);
             }
             let next = self.control.team(team, pe).next.load(Relaxed);
@@ -169,13 +186,13 @@ mod tests {
             let team = control.team(1, pe);
             team.n_pes.store(u32::MAX, Relaxed);
             team.next.store((pe as u32 + 1) % MAX_PES as u32, Relaxed);
-            // Each waits in an epoch of its own, for everybody.
+            // Each waits in an epoch of its own, for all who wait in an earlier one.
             control.pe(pe).state.store(State::Active as u32, Relaxed);
             let slot = &control.pe(pe).waits[0];
             slot.operation.store(Operation::Barrier as u32, Relaxed);
             slot.kind.store(kind::TEAM, Relaxed);
             slot.team.store(1, Relaxed);
-            slot.epoch.store(1 + pe as u64, Relaxed);
+            slot.epoch.store((MAX_PES - pe) as u64, Relaxed);
             slot.id.store(1 + pe as u64, Relaxed);
         }
         let board = Board::of_job(&control);
@@ -186,7 +203,7 @@ mod tests {
             .iter()
             .map(|entry| rings.needs(&board, entry))
             .collect();
-        assert_eq!(needs[0].pes().len(), MAX_PES as usize);
+        assert_eq!(needs[0].pes().len(), MAX_PES as usize - 1);
         let listed: usize = needs.iter().map(|needs| needs.pes().len()).sum();
         assert!(listed <= MOST_LISTED, "{listed}");
         let last = needs.last().unwrap();
@@ -202,6 +219,40 @@ mod tests {
             told.starts_with("PEs ") && told.contains("not listed"),
             "{told}"
         );
+    }
+
+    /// On two hosts: PEs 0 and 1 are here, and PEs 2 and 3 elsewhere tell of their arrivals together. PE 2 is late.
+    #[test]
+    fn a_pe_that_waits_has_arrived_also_where_its_arrival_is_not_known() {
+        let control = Control::create(4, 2 << 20, Default::default(), None).unwrap();
+        for pe in 0..4 {
+            control.pe(pe).state.store(State::Active as u32, Relaxed);
+            let team = control.team(1, pe);
+            team.n_pes.store(4, Relaxed);
+            team.next.store((pe as u32 + 1) % 4, Relaxed);
+            if pe == 2 {
+                continue;
+            }
+            if pe < 2 {
+                let slot = control.slot(control.row(1), pe, 7);
+                slot.epoch.store(7, Relaxed);
+            }
+            let slot = &control.pe(pe).waits[0];
+            slot.operation.store(Operation::Barrier as u32, Relaxed);
+            slot.kind.store(kind::TEAM, Relaxed);
+            slot.team.store(1, Relaxed);
+            slot.epoch.store(7, Relaxed);
+            slot.id.store(1 + pe as u64, Relaxed);
+        }
+        let picture = Board::of_job(&control).picture();
+        let [line] = &picture.summary[..] else {
+            panic!("{:?}", picture.summary);
+        };
+        let start = "PEs 0, 1 and 3 wait in barrier on ";
+        assert!(line.starts_with(start), "{line}");
+        assert!(line.contains(" for PE 2, which "), "{line}");
+        assert_eq!(picture.culprits, [2]);
+        assert!(picture.circles.is_empty());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::unique_id::{Key, UniqueId};
 use crate::job::block::MAX_PES;
 use crate::{Error, Pe, Result, config};
 use std::env::var;
+use std::fs;
 
 /// What the environment says.
 pub(super) enum Found {
@@ -20,6 +21,8 @@ pub(super) enum Found {
         n_pes: Pe,
         /// Who said so.
         launcher: &'static str,
+        /// The places of a PE whose child, or child's child, this process may be.
+        ancestors: Vec<Key>,
     },
     /// One of the PEs of a job that is on several hosts, or may be.
     Hosts {
@@ -33,6 +36,8 @@ pub(super) enum Found {
         launcher: &'static str,
         /// Where they meet if all are on one host after all.
         key: Key,
+        /// The places of a PE whose child, or child's child, this process may be.
+        ancestors: Vec<Key>,
     },
 }
 
@@ -99,8 +104,10 @@ pub const LAUNCHERS: &[Launcher] = &[
 ];
 
 fn number(name: &'static str) -> Result<Option<Pe>> {
+    // As shells and job files "unset" a variable.
     match var(name) {
         Err(_) => Ok(None),
+        Ok(text) if text.trim().is_empty() => Ok(None),
         Ok(text) => text.trim().parse().map(Some).map_err(|_| {
             Error::invalid(
                 name,
@@ -123,6 +130,43 @@ fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(P
 
 /// What our own launcher is called in messages.
 pub(super) const OURS: &str = "nvshmemrs-run";
+
+/// How many ancestors of a process are looked at.
+const MOST_ANCESTORS: usize = 32;
+
+/// The parents of this process and of those of its ancestors that the launcher has not started as its own, in words of an identity.
+fn parents() -> Vec<String> {
+    let field = |pid: i32, name: &str| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let mut lines = status.lines();
+        lines.find_map(|line| Some(line.strip_prefix(name)?.trim().to_string()))
+    };
+    let launches = |pid: i32| {
+        let name = field(pid, "Name:").unwrap_or_default();
+        let parts = ["hydra", "proxy", "mpiexec", "mpirun"];
+        parts.iter().any(|part| name.contains(part))
+    };
+    let first = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    let next = |pid: &i32| match launches(*pid) {
+        true => None,
+        false => field(*pid, "PPid:")?.parse().ok().filter(|&pid| pid > 0),
+    };
+    let all = std::iter::successors(first, next).take(MOST_ANCESTORS);
+    all.map(|pid| format!("parent={pid}")).collect()
+}
+
+/// How to start a process that is no PE of the job that the launcher has described.
+pub(super) fn remedy(launcher: &str) -> String {
+    let known = LAUNCHERS.iter().find(|known| known.name == launcher);
+    let names = known.map_or_else(
+        || "NVSHMEMRS_PE, NVSHMEMRS_N_PES and NVSHMEMRS_UNIQUE_ID".to_string(),
+        |known| format!("{} and {}", known.rank, known.size),
+    );
+    format!(
+        "start a program that is to be no PE of this job with {names} unset, or with NVSHMEMRS_BOOTSTRAP=single as the only PE of a \
+         job of its own"
+    )
+}
 
 fn ours() -> Result<Option<Found>> {
     const PE: &str = "NVSHMEMRS_PE";
@@ -151,6 +195,7 @@ fn ours() -> Result<Option<Found>> {
         pe,
         n_pes,
         launcher: OURS,
+        ancestors: Vec::new(),
     }))
 }
 
@@ -172,7 +217,10 @@ impl Launcher {
         };
         let spread = local.is_some_and(|local| local != n_pes);
         let values = |names: &[&str]| -> Vec<String> {
-            let value = |name: &&str| var(name).ok().map(|value| format!("{name}={value}"));
+            let value = |name: &&str| {
+                let value = var(name).ok().filter(|value| !value.trim().is_empty())?;
+                Some(format!("{name}={value}"))
+            };
             names.iter().filter_map(value).collect()
         };
         let everywhere = match self.everywhere {
@@ -190,10 +238,14 @@ impl Launcher {
             Some(_) => None,
         };
         let mut identity = values(self.identity);
-        if let ("pmi", Some(parent)) = (self.name, rustix::process::getppid()) {
-            // Hydra names no job, but all its processes on a host have one parent.
-            identity.push(format!("parent={}", parent.as_raw_nonzero()));
-        }
+        // Hydra names no job, but all its processes on a host have one parent.
+        let mut parents = match self.name {
+            "pmi" => parents(),
+            _ => Vec::new(),
+        };
+        let ancestors = parents.split_off(parents.len().min(1));
+        let common = identity.clone();
+        identity.extend(parents);
         if n_pes > 1 && identity.is_empty() && everywhere.is_none() {
             return Err(Error::Bootstrap(format!(
                 "{} and {} are set, but none of {} is, so this job cannot be told from others: start it with \
@@ -204,12 +256,15 @@ impl Launcher {
             )));
         }
         let user = rustix::process::geteuid().as_raw();
-        let material = format!(
-            "{} user={user} size={n_pes} {}",
-            self.name,
-            identity.join(" ")
-        );
-        let (key, launcher) = (Key::new(material.as_bytes()), self.name);
+        let key = |identity: &[String]| {
+            let identity = identity.join(" ");
+            let material = format!("{} user={user} size={n_pes} {identity}", self.name);
+            Key::new(material.as_bytes())
+        };
+        let ancestors = ancestors.into_iter();
+        let ancestors = ancestors.map(|parent| key(&[&common[..], &[parent]].concat()));
+        let ancestors = ancestors.collect();
+        let (key, launcher) = (key(&identity), self.name);
         Ok(Some(match everywhere {
             Some(values) if n_pes > 1 => Found::Hosts {
                 identity: format!("{launcher} size={n_pes} {}", values.join(" ")),
@@ -217,12 +272,14 @@ impl Launcher {
                 n_pes,
                 launcher,
                 key,
+                ancestors,
             },
             _ => Found::Member {
                 key,
                 pe,
                 n_pes,
                 launcher,
+                ancestors,
             },
         }))
     }

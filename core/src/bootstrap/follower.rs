@@ -10,6 +10,7 @@ use crate::job::block::Control;
 use crate::job::forming::Step;
 use crate::job::interrupt;
 use crate::job::membership::{self, Membership};
+use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, Message, send};
 use crate::{Error, Pe, Result};
@@ -147,8 +148,12 @@ impl Rendezvous<'_> {
             }
             if is_over {
                 return Err(bootstrap(format!(
-                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {tried}",
-                    self.deadline, self.limit, self.n_pes, self.how
+                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {tried}{}",
+                    self.deadline,
+                    self.limit,
+                    self.n_pes,
+                    self.how,
+                    self.namespaces()
                 )));
             }
             if interrupt::asked() {
@@ -157,6 +162,20 @@ impl Rendezvous<'_> {
             self.check_others()?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
+        }
+    }
+
+    /// What may keep this PE from a leader that is there.
+    fn namespaces(&self) -> &'static str {
+        match self.word.and_then(Word::shares_network) {
+            Some(true) => "",
+            Some(false) => {
+                "; this process is in another network namespace than nvshmemrs-run, and PEs find each other only within one: start \
+                 containers with the network of the host"
+            }
+            None => {
+                "; PEs find each other only within one network namespace: containers need the network of the host"
+            }
         }
     }
 

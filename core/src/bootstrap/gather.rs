@@ -11,8 +11,9 @@ use super::stride;
 use crate::debug::Level;
 use crate::job::forming::Step;
 use crate::job::interrupt;
+use crate::job::machine::BOOT_ID;
 use crate::job::wire::{Arriving, Kind, send};
-use crate::{Error, Pe, Result};
+use crate::{Error, Pe, Result, config};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -307,10 +308,7 @@ impl<'a> Gathering<'a> {
             ));
         }
         if hello.host != self.job.host {
-            return Err(format!(
-                "PE {pe} is on another host than PE {leader} (NVSHMEMRS_HOST_ID): {}",
-                hosts::ONLY_MPI
-            ));
+            return Err(other_host(pe, leader));
         }
         let Some(place) = self.job.others().position(|other| other == pe) else {
             let others: Vec<Pe> = self.job.others().collect();
@@ -365,6 +363,24 @@ impl<'a> Gathering<'a> {
             self.job.key.name(),
             self.job.how
         )
+    }
+}
+
+/// What it means that two PEs have found different hosts.
+fn other_host(pe: Pe, leader: Pe) -> String {
+    match config::set("NVSHMEMRS_HOST_ID") {
+        Some(_) => format!(
+            "PE {pe} is on another host than PE {leader} (NVSHMEMRS_HOST_ID): {}",
+            hosts::ONLY_MPI
+        ),
+        None => format!(
+            "PE {pe} has found another host than PE {leader}: either the two are in different network namespaces, and containers need the \
+             network of the host, or one of them cannot read {BOOT_ID}, and needs /proc{}",
+            match std::fs::read(BOOT_ID) {
+                Ok(_) => String::new(),
+                Err(error) => format!("; PE {leader} cannot: {error}"),
+            }
+        ),
     }
 }
 

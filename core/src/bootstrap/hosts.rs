@@ -16,7 +16,7 @@ use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
 use crate::job::places::Id;
 use crate::job::published::Limit;
-use crate::job::{block, forming, interrupt, machine};
+use crate::job::{block, forming, interrupt, machine, signals};
 use crate::operation::Operation;
 use crate::runtime::Resolved;
 use crate::transport::remote::{self, Table, Wire, plugin};
@@ -247,9 +247,7 @@ impl Step<'_> {
             // Nobody may wait for it any more.
             let _ = tell.send(work());
         };
-        builder
-            .spawn(run)
-            .map_err(|error| Error::system("starting a thread", error))?;
+        signals::spawn(builder, run).map_err(|error| Error::system("starting a thread", error))?;
         loop {
             match told.recv_timeout(LOOK) {
                 Ok(result) => return result,

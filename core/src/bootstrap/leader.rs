@@ -65,7 +65,7 @@ impl Rendezvous<'_> {
             let Some(member) = member else { continue };
             let proof = self.key.prove(&[b"welcome", &member.nonce, &length]);
             let contents = [&length[..], &proof[..]].concat();
-            let fd = control.segment().fd();
+            let fd = control.segment().fd()?;
             let sent = send_with_fd(&member.stream, Kind::Welcome, &contents, fd, self.until);
             sent.map_err(|error| self.ended(pe, Some(error)).1)?;
         }

@@ -9,6 +9,7 @@ pub(crate) mod fuzz;
 mod gather;
 mod holder;
 mod hosts;
+mod joined;
 mod leader;
 pub mod local;
 mod missing;
@@ -20,6 +21,8 @@ mod unique_id;
 pub use env::{LAUNCHERS, Launcher};
 pub use interrupt::set_init_interrupt_hook;
 pub use unique_id::UniqueId;
+
+use unique_id::Key;
 
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
@@ -56,13 +59,18 @@ fn from_environment(attr: &InitAttr) -> Result<Runtime> {
             pe,
             n_pes,
             launcher,
+            ancestors,
         } => {
+            let keys: Vec<&Key> = std::iter::once(&key).chain(&ancestors).collect();
+            joined::check(&keys, pe, n_pes, &env::remedy(launcher))?;
             // A unique id of the program's own may number its PEs in another way.
             let word = match launcher {
                 env::OURS => roll::Word::from_environment(pe, n_pes)?,
                 _ => None,
             };
-            join(&key, pe, n_pes, attr, launcher, word)
+            let runtime = join(&key, pe, n_pes, attr, launcher, word)?;
+            joined::keep(&key, pe, n_pes);
+            Ok(runtime)
         }
         env::Found::Hosts {
             identity,
@@ -70,26 +78,38 @@ fn from_environment(attr: &InitAttr) -> Result<Runtime> {
             n_pes,
             launcher,
             key,
+            ancestors,
         } => {
+            let keys: Vec<&Key> = std::iter::once(&key).chain(&ancestors).collect();
+            joined::check(&keys, pe, n_pes, &env::remedy(launcher))?;
             let called = hosts::Called {
                 communicator: None,
                 told: Some((pe, n_pes)),
                 how: launcher,
                 identity: &identity,
-                key: Some(key),
+                key: Some(key.clone()),
             };
-            hosts::join(&called, attr)
+            let runtime = hosts::join(&called, attr)?;
+            joined::keep(&key, pe, n_pes);
+            Ok(runtime)
         }
     }
 }
 
 /// Joins the job that a unique id names.
 fn from_unique_id(id: &UniqueId, pe: Pe, n_pes: Pe, attr: &InitAttr) -> Result<Runtime> {
-    join(&id.key(), pe, n_pes, attr, "unique id", None)
+    let key = id.key();
+    let remedy = "a process that is to be no PE of this job needs a unique id of its own";
+    joined::check(&[&key], pe, n_pes, remedy)?;
+    let runtime = join(&key, pe, n_pes, attr, "unique id", None)?;
+    if let Some(mark) = joined::take(&key, pe, n_pes) {
+        *crate::lock::lock(&runtime.inner.held) = Some(Box::new(mark));
+    }
+    Ok(runtime)
 }
 
 fn join(
-    key: &unique_id::Key,
+    key: &Key,
     pe: Pe,
     n_pes: Pe,
     attr: &InitAttr,

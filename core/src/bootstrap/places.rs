@@ -93,7 +93,7 @@ impl Display for Tried {
 }
 
 /// Who is at a place.
-enum There {
+pub(super) enum There {
     /// A process of this user, which this one has connected to: its pid.
     Own(UnixStream, i32),
     /// A process of another user, in words.
@@ -105,7 +105,7 @@ enum There {
 }
 
 /// Connects to a place, without waiting for room in its queue. An error if this process has no room for another socket.
-fn look(name: &str) -> std::result::Result<There, Errno> {
+pub(super) fn look(name: &str) -> std::result::Result<There, Errno> {
     let connected = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket =

@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::per_thread::{self, PerThread};
 use crate::runtime::Inner;
-use std::cell::RefCell;
 
 /// The bytes of a buffer of words.
 pub(super) fn bytes_of(words: &[u64], bytes: usize) -> &[u8] {
@@ -65,20 +65,25 @@ pub(super) fn with_work<T>(words: usize, body: impl FnOnce(&mut Work<'_>) -> T) 
     })
 }
 
+/// The buffers of a thread, on the heap: threads of the program may have small stacks.
+struct Buffers(Box<[[u64; WORK_WORDS]]>);
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Buffers(vec![[0; WORK_WORDS]; 3].into_boxed_slice())
+    }
+}
+
 #[inline(never)]
 fn with_large_work<T>(body: impl FnOnce(&mut Work<'_>) -> T) -> T {
     thread_local! {
-        static BUFFERS: RefCell<[[u64; WORK_WORDS]; 3]> = const { RefCell::new([[0; WORK_WORDS]; 3]) };
+        static BUFFERS: PerThread<Buffers> = const { PerThread::new() };
     }
-    fn lend<T>(
-        [acc, next, out]: &mut [[u64; WORK_WORDS]; 3],
-        body: impl FnOnce(&mut Work<'_>) -> T,
-    ) -> T {
+    // An interrupt hook that runs a collective inside a collective's wait gets buffers of its own.
+    per_thread::with(&BUFFERS, |buffers| {
+        let [acc, next, out] = &mut buffers.0[..] else {
+            unreachable!("there are three buffers")
+        };
         body(&mut Work { acc, next, out })
-    }
-    BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
-        Ok(mut buffers) => lend(&mut buffers, body),
-        // An interrupt hook that runs a collective inside a collective's wait.
-        Err(_) => lend(&mut [[0; WORK_WORDS]; 3], body),
     })
 }

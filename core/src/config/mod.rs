@@ -57,7 +57,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_SYMMETRIC_SIZE",
         default: "usable memory / PEs on the host; device memory: 80 % of what the GPU has free / PEs that share it",
-        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), fractions allowed; rounded up to 2 MiB; the same on all PEs",
+        help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), with letters after them as in `64MiB`, fractions allowed; rounded up to 2 MiB; the same on all PEs",
     },
     Setting {
         name: "NVSHMEMRS_MEMORY",
@@ -214,30 +214,42 @@ fn bad(name: &'static str, value: &str, expected: &str) -> Error {
     Error::invalid(name, format!("\"{value}\""), expected)
 }
 
-/// Reads a size such as `512m` or `1.5G`.
+/// Reads a size such as `512m`, `1.5G` or `64MiB`. As in NVSHMEM, the first letter after the number is the scale, and letters after it
+/// count for nothing.
 pub fn parse_size(name: &'static str, text: &str) -> Result<u64> {
-    let expected = "a positive size such as 67108864, 64m or 1.5g";
-    let trimmed = text.trim().trim_end_matches(['b', 'B']);
-    let (digits, shift) = match trimmed.chars().last().map(|c| c.to_ascii_lowercase()) {
-        Some('k') => (&trimmed[..trimmed.len() - 1], 10),
-        Some('m') => (&trimmed[..trimmed.len() - 1], 20),
-        Some('g') => (&trimmed[..trimmed.len() - 1], 30),
-        Some('t') => (&trimmed[..trimmed.len() - 1], 40),
-        _ => (trimmed, 0),
+    let wrong = || {
+        bad(
+            name,
+            text,
+            "a positive number of bytes, or a number with k, m, g or t for powers of 1024, such as 67108864, 64m, 64MiB or 1.5g",
+        )
     };
-    let digits = digits.trim();
+    let trimmed = text.trim();
+    let letters = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let (digits, unit) = (letters.trim_end(), &trimmed[letters.len()..]);
+    let shift = match unit.bytes().next().map(|c| c.to_ascii_lowercase()) {
+        None => 0,
+        Some(b'b') if unit.len() == 1 => 0,
+        Some(b'k') => 10,
+        Some(b'm') => 20,
+        Some(b'g') => 30,
+        Some(b't') => 40,
+        Some(_) => return Err(wrong()),
+    };
     if let Ok(whole) = digits.parse::<u64>() {
-        return match whole.checked_mul(1 << shift) {
-            Some(bytes) if bytes > 0 => Ok(bytes),
-            _ => Err(bad(name, text, expected)),
-        };
+        let bytes = whole.checked_mul(1 << shift).filter(|&bytes| bytes > 0);
+        return bytes.ok_or_else(wrong);
     }
-    let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
     match digits.parse::<f64>() {
-        Ok(number) if plain && number > 0.0 && number * 2f64.powi(shift) < 2f64.powi(62) => {
+        Ok(number)
+            if digits.chars().all(plain)
+                && number > 0.0
+                && number * 2f64.powi(shift) < 2f64.powi(62) =>
+        {
             Ok((number * 2f64.powi(shift)).ceil() as u64)
         }
-        _ => Err(bad(name, text, expected)),
+        _ => Err(wrong()),
     }
 }
 
@@ -365,12 +377,32 @@ mod tests {
         assert_eq!(size("64m").unwrap(), 64 << 20);
         assert_eq!(size("1.5G").unwrap(), 3 << 29);
         assert_eq!(size(" 2 kB ").unwrap(), 2048);
+        for (text, bytes) in [
+            ("20kk", 20 << 10),
+            ("512MiB", 512 << 20),
+            ("2KiB", 2 << 10),
+            ("1GIB", 1 << 30),
+            ("2tb", 2 << 40),
+            ("64mb", 64 << 20),
+            ("+7", 7),
+            ("7B", 7),
+            ("1e3", 1000),
+            ("2.5E1k", 25600),
+            (".5k", 512),
+        ] {
+            assert_eq!(size(text).ok(), Some(bytes), "{text:?}");
+        }
         for wrong in [
             "",
             "0",
             "-1",
             "12q",
-            "1e3",
+            "12bb",
+            "5m5",
+            "k",
+            "1,5g",
+            "0x10",
+            "1e99",
             "nan",
             "99999999999g",
             "inf",

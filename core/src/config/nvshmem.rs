@@ -59,7 +59,7 @@ pub const NVSHMEM: &[Documented] = &[
         &["SYMMETRIC_SIZE"],
         "bytes of symmetric heap per PE",
         Same,
-        "suffixes k, m, g, t and fractions, as there; only the default differs",
+        "suffixes k, m, g, t, of which the first letter counts, and fractions, as there; only the default differs",
     ),
     row(
         &["DEBUG"],

@@ -33,7 +33,7 @@ pub fn board(n_pes: u8, changes: &[(Place, u64)]) -> Result<()> {
             .iter()
             .map(|&(place, value)| (place, job.corrupt(place, value)))
             .collect();
-        let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd(), 0)
+        let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd()?, 0)
             .map_err(|error| Error::system("dup", error))?;
         let seen = Segment::observe(File::from(fd)).and_then(|segment| {
             let board = Board::of_job(&Control::attach(segment)?);

@@ -112,6 +112,8 @@ pub(crate) struct State {
     pub(crate) allocator: Allocator,
     /// Ids this PE has released.
     pub(crate) released: HashSet<u32>,
+    /// The id that this PE frees or moves in a collective that has not ended.
+    pub(crate) leaving: Option<u32>,
     /// The buffers that are registered.
     pub(crate) registered: Registered,
     /// Bytes that may be committed before the machine's memory is looked at again.
@@ -123,6 +125,7 @@ impl Heap {
         let state = State {
             allocator: Allocator::new(layout.heap_bytes),
             released: HashSet::new(),
+            leaving: None,
             registered: Registered::new(layout),
             budget: 0,
         };
@@ -147,14 +150,15 @@ impl State {
         }
     }
 
-    /// The error for a request that the heap has no block for.
+    /// The error for a request that the heap has no block for; `pending` tells what waits to be released.
     #[cold]
-    pub(crate) fn full(&self, requested: u64) -> Error {
+    pub(crate) fn full(&self, requested: u64, pending: String) -> Error {
         Error::HeapFull {
             requested,
             free: self.allocator.size() - self.allocator.used(),
             largest: self.allocator.largest(),
             heap: self.allocator.size(),
+            pending,
         }
     }
 
@@ -173,15 +177,15 @@ impl State {
             Err(bad(
                 "it lies inside of one: pass the address that `malloc()` gave",
             ))
-        } else if self.released.contains(&block.id) {
+        } else if self.released.contains(&block.id) || self.leaving == Some(block.id) {
             Err(bad("this PE has released it before"))
         } else {
             Ok(block)
         }
     }
 
-    /// Refuses what the machine could not back, before anything is committed. `released` bytes per PE come back first.
-    pub(crate) fn check_machine(&mut self, bytes: u64, released: u64, n_pes: Pe) -> Result<()> {
+    /// Refuses what the machine could not back, before anything is committed.
+    pub(crate) fn check_machine(&mut self, bytes: u64, n_pes: Pe) -> Result<()> {
         if bytes > self.allocator.size() {
             // The heap is the tighter limit; it says so itself.
             return Ok(());
@@ -191,8 +195,7 @@ impl State {
             return Ok(());
         }
         let requested = bytes.saturating_mul(n_pes as u64);
-        let (free, limit) = crate::job::machine::available();
-        let available = free.saturating_add(released.saturating_mul(n_pes as u64));
+        let (available, limit) = crate::job::machine::available();
         if requested > available {
             return Err(Error::MachineMemory {
                 requested,

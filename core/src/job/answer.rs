@@ -6,6 +6,7 @@
 //! The file begins with six words: what it is, a version that is odd while the file is written, when it was written, how long the text
 //! is, and the job and the PE that it is about. A reader that finds the same even version before and after has read a whole text.
 
+use super::descriptor::{Descriptor, leads_to};
 use super::segment::Segment;
 use super::tell;
 use crate::clock::now_ns;
@@ -28,7 +29,8 @@ const TRIES: usize = 20;
 
 /// A number that tells a job's memory from that of other jobs.
 pub(crate) fn job_number(segment: &Segment) -> u64 {
-    fstat(segment.fd()).map_or(0, |file| file.st_ino)
+    let file = segment.find_fd().ok().and_then(leads_to);
+    file.map_or(0, |(_, inode)| inode)
 }
 
 /// The first words of a file.
@@ -73,7 +75,7 @@ impl Head {
 /// The PE's side.
 #[derive(Debug)]
 pub(crate) struct Sheet {
-    file: File,
+    file: Descriptor,
     head: Head,
 }
 
@@ -90,7 +92,7 @@ impl Sheet {
         });
         let fd = made.map_err(|error| Error::system("making the file of a PE's answer", error))?;
         Ok(Sheet {
-            file: File::from(fd),
+            file: Descriptor::new(fd, "the answers of this PE")?,
             head: Head {
                 version: 0,
                 when: 0,
@@ -103,12 +105,13 @@ impl Sheet {
 
     /// Whether the file is still the one that was made: a program may have closed all descriptors that it does not know.
     pub(crate) fn is_there(&self) -> bool {
-        let stands = Head::read(&self.file);
-        stands == Some(self.head) || self.head.version == 0
+        let stands = |file| self.head.version == 0 || Head::read(file) == Some(self.head);
+        self.file.find().is_some_and(stands)
     }
 
     /// Writes a text in place of the one before.
     pub(crate) fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
+        let file = self.file.find().ok_or(rustix::io::Errno::BADF)?;
         let new = Head {
             version: self.head.version + 2,
             when: now_ns(),
@@ -119,9 +122,9 @@ impl Sheet {
             version: new.version - 1,
             ..new
         };
-        self.file.write_all_at(&between.words(), 0)?;
-        self.file.write_all_at(text, HEADER)?;
-        self.file.write_all_at(&new.words(), 0)?;
+        file.write_all_at(&between.words(), 0)?;
+        file.write_all_at(text, HEADER)?;
+        file.write_all_at(&new.words(), 0)?;
         self.head = new;
         Ok(())
     }
@@ -130,7 +133,7 @@ impl Sheet {
 /// A reader's side: the answers of one PE.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    file: File,
+    file: Descriptor,
 }
 
 impl Answers {
@@ -143,27 +146,28 @@ impl Answers {
             let owner = fstat(file.as_fd()).ok()?.st_uid;
             let head = Head::read(&file)?;
             let is_it = (head.job, head.pe) == (job, pe as u64) && (owner == me || me == 0);
+            let file = Descriptor::new(file.into(), "the answers of a PE").ok()?;
             is_it.then_some(Answers { file })
         })
     }
 
     /// When the last whole text was written, on the monotonic clock in ns.
     pub(crate) fn when(&self) -> Option<u64> {
-        let head = Head::read(&self.file)?;
+        let head = Head::read(self.file.find()?)?;
         (head.version != 0 && head.version.is_multiple_of(2)).then_some(head.when)
     }
 
     /// The last whole text, and when it was written.
     pub(crate) fn read(&self) -> Option<(u64, Vec<u8>)> {
         (0..TRIES).find_map(|_| {
-            let head = Head::read(&self.file)?;
+            let head = Head::read(self.file.find()?)?;
             if head.version == 0 || !head.version.is_multiple_of(2) {
                 std::thread::yield_now();
                 return None;
             }
             let mut text = vec![0; head.bytes as usize];
-            self.file.read_exact_at(&mut text, HEADER).ok()?;
-            (Head::read(&self.file)? == head).then_some((head.when, text))
+            self.file.find()?.read_exact_at(&mut text, HEADER).ok()?;
+            (Head::read(self.file.find()?)? == head).then_some((head.when, text))
         })
     }
 }
@@ -209,7 +213,8 @@ mod tests {
                 ..head
             },
         ] {
-            sheet.file.write_all_at(&wrong.words(), 0).unwrap();
+            let file = sheet.file.get().unwrap();
+            file.write_all_at(&wrong.words(), 0).unwrap();
             assert!(answers.read().is_none(), "{wrong:?}");
             assert!(!sheet.is_there());
         }

@@ -5,12 +5,12 @@
 //! The page is text, so that whoever reads it has nothing to trust: a word per line, and the number of the version first and last, which
 //! differ if the page was read while it was written.
 
+use super::descriptor::Descriptor;
 use crate::clock::now_ns;
 use crate::{Error, Pe, Result};
 use rustix::fs::{MemfdFlags, Mode, SealFlags};
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
@@ -91,7 +91,7 @@ pub(crate) struct Said {
 /// A PE's page.
 #[derive(Debug)]
 pub(crate) struct Page {
-    file: File,
+    file: Descriptor,
     said: RefCell<(u64, Said)>,
 }
 
@@ -103,9 +103,10 @@ impl Page {
             rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
             rustix::fs::ftruncate(&fd, BYTES as u64)?;
             rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)?;
-            Ok(File::from(fd))
+            Ok(fd)
         });
-        let file = made.map_err(|error| Error::system("making the page of init", error))?;
+        let fd = made.map_err(|error| Error::system("making the page of init", error))?;
+        let file = Descriptor::new(fd, "the page of init")?;
         let since = now_ns();
         let left = until.saturating_duration_since(Instant::now());
         let said = Said {
@@ -134,7 +135,9 @@ impl Page {
         said.0 += 1;
         let text = write(said.0, &said.1);
         // The page is for those who look from outside: that it could not be written is no reason to give up.
-        let _ = self.file.write_all_at(text.as_bytes(), 0);
+        if let Some(file) = self.file.find() {
+            let _ = file.write_all_at(text.as_bytes(), 0);
+        }
     }
 
     /// Says how far it has come and what it has seen, if that is not what the page says.
@@ -241,7 +244,11 @@ mod tests {
 
     fn contents(page: &Page) -> Vec<u8> {
         let mut bytes = vec![0; BYTES];
-        page.file.read_exact_at(&mut bytes, 0).unwrap();
+        page.file
+            .get()
+            .unwrap()
+            .read_exact_at(&mut bytes, 0)
+            .unwrap();
         bytes
     }
 

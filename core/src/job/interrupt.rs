@@ -1,7 +1,9 @@
 //! Interrupt hooks: what the program wants to be asked while a wait is long. Until there is a runtime, the hook belongs to the
 //! thread that joins.
 
-use std::cell::{Cell, RefCell};
+use crate::per_thread::{self, PerThread};
+use rustix::thread::{RawPid, gettid};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,26 +15,31 @@ pub type InterruptHook = Arc<dyn Fn() -> bool + Send + Sync>;
 
 thread_local! {
     static IN_HOOK: Cell<bool> = const { Cell::new(false) };
-    static HOOK: RefCell<Option<InterruptHook>> = const { RefCell::new(None) };
+    static HOOK: PerThread<Option<InterruptHook>> = const { PerThread::new() };
 }
 
 /// Sets, or removes, the function that the calling thread's init calls while they wait, at least every 50 ms; `true` ends init
 /// with [`Error::Interrupted`](crate::Error::Interrupted). A runtime that init gives begins with it as its own
 /// [interrupt hook](crate::Runtime::set_interrupt_hook). Local.
 pub fn set_init_interrupt_hook(hook: Option<InterruptHook>) {
-    HOOK.set(hook);
+    per_thread::keep(&HOOK, hook);
 }
 
 pub(crate) fn hook() -> Option<InterruptHook> {
-    HOOK.with_borrow(Option::clone)
+    per_thread::with(&HOOK, |hook| hook.clone())
 }
 
 /// Until when to wait at a time: the hook is to be called in between.
 pub(crate) fn slice(until: Instant) -> Instant {
-    match HOOK.with_borrow(Option::is_some) {
+    match per_thread::with(&HOOK, |hook| hook.is_some()) {
         true => until.min(Instant::now() + EVERY),
         false => until,
     }
+}
+
+/// A hook that only the waits of one thread call, which has this number in the kernel.
+pub(crate) fn on_thread(thread: RawPid, hook: InterruptHook) -> InterruptHook {
+    Arc::new(move || gettid().as_raw_pid() == thread && hook())
 }
 
 /// Asks the hook.

@@ -102,11 +102,9 @@ impl Watchdog {
         let builder = std::thread::Builder::new()
             .name("nvshmemrs-watch".into())
             .stack_size(256 << 10);
-        let thread = signals::blocked(|| {
-            builder.spawn(move || {
-                let mut watch = watch;
-                watch.run(Stops::new(stop_timeout));
-            })
+        let thread = signals::spawn(builder, move || {
+            let mut watch = watch;
+            watch.run(Stops::new(stop_timeout));
         })
         .map_err(|error| Error::system("starting the watchdog thread", error))?;
         Ok(Watchdog {
@@ -179,8 +177,11 @@ impl Watch {
                 chore();
             }
             stops.tick(&control, me);
-            // A failure shows as a death, which is what it then is: the descriptor is gone.
-            let _ = locks::hold(control.segment().fd(), me);
+            if locks::hold(control.segment(), me).is_err() {
+                // The program has closed the descriptor, and the lock with it: nobody would notice the end of this PE.
+                mark_gone(&control, me, State::Left);
+                self.tell_loss();
+            }
             let others = (1..near.len())
                 .map(|step| near[(place + step) % near.len()])
                 .filter(|&pe| is_watched(&control, pe));
@@ -192,19 +193,17 @@ impl Watch {
             let missed: Vec<Pe> = others
                 .take(count)
                 .enumerate()
-                .filter(
-                    |&(step, pe)| match locks::holder(control.segment().fd(), pe) {
-                        Holder::Nobody => true,
-                        Holder::Other(pid) => {
-                            // Reading /proc costs too much to do it for all PEs; each has somebody whose next one it is.
-                            if step == 0 {
-                                stops.look(&control, pe, pid);
-                            }
-                            false
+                .filter(|&(step, pe)| match locks::holder(control.segment(), pe) {
+                    Holder::Nobody => true,
+                    Holder::Other(pid) => {
+                        // Reading /proc costs too much to do it for all PEs; each has somebody whose next one it is.
+                        if step == 0 {
+                            stops.look(&control, pe, pid);
                         }
-                        Holder::Unknown => false,
-                    },
-                )
+                        false
+                    }
+                    Holder::Unknown => false,
+                })
                 .map(|(_, pe)| pe)
                 .collect();
             if missed.is_empty() {
@@ -215,7 +214,7 @@ impl Watch {
             }
             for pe in missed {
                 // It may have finalized between the two looks.
-                let held = locks::holder(control.segment().fd(), pe);
+                let held = locks::holder(control.segment(), pe);
                 if is_watched(&control, pe) && held == Holder::Nobody {
                     mark_gone(&control, pe, State::Dead);
                     self.tell_loss();

@@ -4,8 +4,9 @@
 //! These are POSIX record locks: they belong to the process, a forked child does not inherit them, and they are kept
 //! until the process closes a descriptor of the file, which happens at finalize.
 
+use super::segment::Segment;
 use crate::{Error, Pe, Result};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 
 fn lock_of(pe: Pe, kind: libc::c_int) -> libc::flock {
     libc::flock {
@@ -17,8 +18,9 @@ fn lock_of(pe: Pe, kind: libc::c_int) -> libc::flock {
     }
 }
 
-/// Takes the lock of a PE of this process.
-pub(crate) fn hold(fd: BorrowedFd<'_>, pe: Pe) -> Result<()> {
+/// Takes the lock of a PE of this process. An error if the program has closed the descriptor.
+pub(crate) fn hold(segment: &Segment, pe: Pe) -> Result<()> {
+    let fd = segment.fd()?;
     let lock = lock_of(pe, libc::F_WRLCK);
     // SAFETY: F_SETLK reads a `flock` that outlives the call.
     if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETLK, &lock) } == -1 {
@@ -42,8 +44,15 @@ pub(crate) enum Holder {
     Unknown,
 }
 
-/// Which process other than this one holds the lock of `pe`.
-pub(crate) fn holder(fd: BorrowedFd<'_>, pe: Pe) -> Holder {
+/// Which process other than this one holds the lock of `pe`. Nobody holds one of a segment that has no descriptor.
+pub(crate) fn holder(segment: &Segment, pe: Pe) -> Holder {
+    if !segment.has_fd() {
+        return Holder::Nobody;
+    }
+    // A descriptor that the program has closed says nothing about the peer.
+    let Ok(fd) = segment.find_fd() else {
+        return Holder::Unknown;
+    };
     let mut lock = lock_of(pe, libc::F_WRLCK);
     // SAFETY: F_GETLK reads and writes a `flock` that outlives the call.
     let asked = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETLK, &mut lock) };

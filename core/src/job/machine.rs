@@ -22,12 +22,15 @@ pub(crate) fn pid_namespace() -> u64 {
     *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
 }
 
+/// The file that tells one boot of a kernel from others.
+pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 /// A number that names this host among others: that of its boot, or a random one if the kernel does not say. It is the same for as
 /// long as this process lives.
 pub(crate) fn host() -> [u8; 16] {
     static HOST: OnceLock<[u8; 16]> = OnceLock::new();
     *HOST.get_or_init(|| {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
         let digits: String = boot.trim().split('-').collect();
         let number = u128::from_str_radix(&digits, 16).map_or([0; 16], u128::to_be_bytes);
         let random = |_| getrandom::u64().unwrap_or(0).to_le_bytes();

@@ -23,7 +23,7 @@ pub(crate) fn take_place(
     gpu: Option<Id>,
 ) -> Result<()> {
     if membership == Membership::Process {
-        locks::hold(control.segment().fd(), me)?;
+        locks::hold(control.segment(), me)?;
     }
     let block = control.pe(me);
     tell::process(

@@ -5,6 +5,7 @@
 //! | [`block`] | the control block: the words that PEs write for each other |
 //! | [`tell`] | the only writer of these words |
 //! | [`far`], [`hosts`] | what is told to the other hosts of a job; which PEs are where |
+//! | [`descriptor`] | a descriptor that is kept, which the program may close |
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
 //! | [`layout`] | where each PE's part of the heap lies |
 //! | [`device_area`] | where, behind the heap, lies what the program's kernels meet by |
@@ -28,6 +29,7 @@ pub(crate) mod bell;
 pub(crate) mod block;
 pub(crate) mod cores;
 pub(crate) mod credentials;
+pub(crate) mod descriptor;
 pub(crate) mod device_area;
 pub(crate) mod far;
 pub(crate) mod fork;

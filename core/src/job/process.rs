@@ -97,7 +97,7 @@ pub(crate) fn pid_of(control: &Control, pe: Pe) -> u32 {
     if block.process.load(Relaxed) == machine::process_token() {
         return std::process::id();
     }
-    match locks::holder(control.segment().fd(), pe) {
+    match locks::holder(control.segment(), pe) {
         Holder::Other(pid) => pid,
         Holder::Unknown => 0,
         Holder::Nobody => {

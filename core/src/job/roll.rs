@@ -1,20 +1,26 @@
 //! The roll: what `nvshmemrs-run` tells its PEs that they cannot see themselves, namely that a PE has ended which has not joined.
 //!
-//! It is a file without a name that the launcher has open. A PE finds it through the launcher's folder in /proc, as the setting says, and
-//! opens it for one look at a time: no program inherits it, and one that closes descriptors which it did not open does no harm. A PE also
-//! notes there which other one it has seen go wrong, so that the launcher knows who was first, and whether it has joined and finalized.
+//! It is a file without a name that the launcher has open. A PE finds it through the launcher's folder in /proc, as the setting says, when
+//! it begins to join, and maps it. The mapping needs no descriptor and no /proc: a program that becomes another user, changes its root, or
+//! closes or uses up descriptors can still tell. A PE notes there which other one it has seen go wrong, so that the launcher knows who was
+//! first, and whether it has joined and finalized.
 //!
 //! ```text
 //! 0     Magic, number of PEs, the PE that went wrong first (plus 1)
 //! 16    for each PE: its process, how that ended (0: it has not), the PE that it has seen go wrong (plus 1), how far it is
 //! ```
 
+use super::segment::{AllAtomic, Segment};
 use crate::{Error, Pe, Result, config};
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fstat, memfd_create};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The setting with the launcher's process, the descriptor there, and what to recognise the file by: "12:7:1:4711" (device, inode).
@@ -85,15 +91,27 @@ fn entry(pe: u32) -> u64 {
     ENTRY * (1 + u64::from(pe))
 }
 
+/// The length of the file: whole pages.
+fn length(n_pes: u32) -> u64 {
+    entry(n_pes).next_multiple_of(rustix::param::page_size() as u64)
+}
+
+/// A number of the file, little-endian.
+#[repr(C)]
+struct Number(AtomicU32);
+
+// SAFETY: one atomic, valid with every bit pattern.
+unsafe impl AllAtomic for Number {}
+
 fn read(file: &File, at: u64) -> Option<u32> {
     let mut bytes = [0; 4];
     file.read_exact_at(&mut bytes, at).ok()?;
     Some(u32::from_le_bytes(bytes))
 }
 
-/// A PE's number, where it is written plus 1.
-fn read_pe(file: &File, at: u64, n_pes: u32) -> Option<u32> {
-    read(file, at)?.checked_sub(1).filter(|&pe| pe < n_pes)
+/// A PE's number, which is written plus 1.
+fn pe_of(number: u32, n_pes: u32) -> Option<u32> {
+    number.checked_sub(1).filter(|&pe| pe < n_pes)
 }
 
 /// The launcher's side.
@@ -109,7 +127,7 @@ impl Roll {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let made = memfd_create(NAME, flags).and_then(|fd| {
             rustix::fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
-            rustix::fs::ftruncate(&fd, entry(n_pes))?;
+            rustix::fs::ftruncate(&fd, length(n_pes))?;
             rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)?;
             Ok(File::from(fd))
         });
@@ -156,7 +174,7 @@ impl Roll {
 
     /// The PE that went wrong before `pe` did, as far as the PEs have said; otherwise `pe`.
     pub fn culprit(&self, pe: u32) -> u32 {
-        let blames = |pe| read_pe(&self.file, entry(pe) + BLAMES, self.n_pes);
+        let blames = |pe| pe_of(read(&self.file, entry(pe) + BLAMES)?, self.n_pes);
         let mut culprit = pe;
         // Each may blame the next one; nobody twice.
         for _ in 0..self.n_pes {
@@ -194,6 +212,8 @@ pub(crate) struct Word {
     path: String,
     /// Device and inode.
     file: (u64, u64),
+    /// Mapped by the first look that sees it. From another pid namespace none does, and without a free descriptor none does yet.
+    roll: OnceLock<Arc<Segment>>,
     me: Pe,
     n_pes: Pe,
 }
@@ -211,32 +231,43 @@ impl Word {
                 "what nvshmemrs-run sets: a process, a descriptor, a device and an inode, as in 12:7:1:4711",
             ));
         };
-        Ok(Some(Word {
+        let word = Word {
             path,
             file,
+            roll: OnceLock::new(),
             me,
             n_pes,
-        }))
+        };
+        // At once, before the program becomes another user.
+        let _ = word.roll();
+        Ok(Some(word))
     }
 
-    /// The roll, if it can be seen from here: not from another pid namespace.
-    fn open(&self, options: &OpenOptions) -> Option<File> {
-        // First looked at, because opening something else could have effects, or wait.
-        let seen = std::fs::metadata(&self.path).ok()?;
-        if (seen.dev(), seen.ino()) != self.file {
-            return None;
+    /// Whether the launcher is in the network namespace of this process; none if the kernel does not say.
+    pub(crate) fn shares_network(&self) -> Option<bool> {
+        let process = Path::new(&self.path).ancestors().nth(2)?;
+        let number = |process: &Path| std::fs::metadata(process.join("ns/net")).ok();
+        let (theirs, ours) = (number(process)?, number(Path::new("/proc/self"))?);
+        Some((theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino()))
+    }
+
+    fn roll(&self) -> Option<&Segment> {
+        if self.roll.get().is_none() {
+            let mapped = open(&self.path, self.file, self.n_pes as u32)?;
+            // Another thread may have been faster.
+            let _ = self.roll.set(Arc::new(mapped));
         }
-        let file = options.open(&self.path).ok()?;
-        let mut head = [0; 8];
-        file.read_exact_at(&mut head, 0).ok()?;
-        let same = head == MAGIC.to_le_bytes() && read(&file, 8)? == self.n_pes as u32;
-        same.then_some(file)
+        self.roll.get().map(Arc::as_ref)
+    }
+
+    fn read(&self, at: u64) -> Option<u32> {
+        let number: &Number = self.roll()?.view(at);
+        Some(u32::from_le(number.0.load(Acquire)))
     }
 
     /// The PE that went wrong first, if the launcher knows of one.
     pub(crate) fn first(&self) -> Option<Gone> {
-        let file = self.open(OpenOptions::new().read(true))?;
-        let pe = read_pe(&file, FIRST, self.n_pes as u32)?;
+        let pe = pe_of(self.read(FIRST)?, self.n_pes as u32)?;
         // The launcher has lost sight of this process, which lives.
         if pe as Pe == self.me {
             return None;
@@ -244,8 +275,8 @@ impl Word {
         let at = entry(pe);
         Some(Gone {
             pe: pe as Pe,
-            pid: read(&file, at + PID)?,
-            end: End::from_number(read(&file, at + HOW)?),
+            pid: self.read(at + PID)?,
+            end: End::from_number(self.read(at + HOW)?),
         })
     }
 
@@ -271,10 +302,28 @@ impl Word {
     }
 
     fn note(&self, at: u64, number: u32) {
-        if let Some(file) = self.open(OpenOptions::new().read(true).write(true)) {
-            let _ = file.write_all_at(&number.to_le_bytes(), entry(self.me as u32) + at);
+        if let Some(roll) = self.roll() {
+            let place: &Number = roll.view(entry(self.me as u32) + at);
+            place.0.store(number.to_le(), Release);
         }
     }
+}
+
+/// Maps the launcher's file, if it can be seen from here.
+fn open(path: &str, file: (u64, u64), n_pes: u32) -> Option<Segment> {
+    // First looked at, because opening something else could have effects, or wait.
+    let seen = std::fs::metadata(path).ok()?;
+    if (seen.dev(), seen.ino()) != file {
+        return None;
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    let mut head = [0; 8];
+    file.read_exact_at(&mut head, 0).ok()?;
+    if head != MAGIC.to_le_bytes() || read(&file, 8)? != n_pes {
+        return None;
+    }
+    let segment = Segment::open(file.into(), length(n_pes)).ok()?;
+    Some(segment.mapped_only())
 }
 
 /// The path, and the device and the inode of what it should be.
@@ -290,13 +339,19 @@ fn parse(text: &str) -> Option<(String, (u64, u64))> {
 mod tests {
     use super::*;
 
-    fn word(roll: &Roll, me: Pe) -> Word {
+    /// Where a roll is, and the file that must be there.
+    fn place(roll: &Roll) -> (String, (u64, u64)) {
         let (name, value) = roll.setting().unwrap();
         assert_eq!(name, SETTING);
-        let (path, file) = parse(&value).unwrap();
+        parse(&value).unwrap()
+    }
+
+    fn word(roll: &Roll, me: Pe) -> Word {
+        let (path, file) = place(roll);
         Word {
             path,
             file,
+            roll: OnceLock::new(),
             me,
             n_pes: roll.n_pes as Pe,
         }
@@ -362,21 +417,18 @@ mod tests {
     fn only_the_launchers_file_is_looked_at() {
         let roll = Roll::new(2).unwrap();
         roll.ended(1, 77, End::Exited(0)).unwrap();
-        let right = word(&roll, 0);
-        assert!(right.first().is_some());
-        let (device, inode) = right.file;
-        let wrong = |path: &str, file| Word {
-            path: path.into(),
-            file,
-            ..right.clone()
+        assert!(word(&roll, 0).first().is_some());
+        let (path, (device, inode)) = place(&roll);
+        assert!(open(&path, (device, inode + 1), 2).is_none());
+        assert!(open("/proc/self/fd/1000000", (device, inode), 2).is_none());
+        assert!(open(&path, (device, inode), 3).is_none());
+        let none = Word {
+            path: "/proc/self/fd/1000000".into(),
+            ..word(&roll, 0)
         };
-        assert_eq!(wrong(&right.path, (device, inode + 1)).first(), None);
-        assert_eq!(wrong("/proc/self/fd/1000000", right.file).first(), None);
-        let other = Word {
-            n_pes: 3,
-            ..right.clone()
-        };
-        assert_eq!(other.first(), None);
+        none.take_part(Part::Joined);
+        assert_eq!(none.first(), None);
+        assert_eq!(roll.part(0), Part::Outside);
         for text in ["", "1", "1:2:3", "1:2:3:4:5", "1:2:3:x", "-1:2:3:4"] {
             assert_eq!(parse(text), None, "{text}");
         }

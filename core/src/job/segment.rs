@@ -10,6 +10,8 @@
 //! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
 //!    change at any time.
 
+use super::descriptor::{Descriptor, leads_to};
+use super::process;
 use crate::{Error, Result};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -28,7 +30,8 @@ pub(crate) unsafe trait AllAtomic {}
 /// A mapped segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
-    fd: OwnedFd,
+    /// None: the segment is reached by its mapping only.
+    fd: Option<Descriptor>,
     protection: ProtFlags,
     base: u64,
     /// 0: nothing is mapped any more.
@@ -79,35 +82,33 @@ impl Segment {
         Segment::map(file.into(), len, ProtFlags::READ)
     }
 
-    /// Maps a segment of this process's own job for reading only, through the descriptor that the PE has; `file` is what that must lead
-    /// to, device and number. The segment has a descriptor of its own that leads elsewhere, since to close one of the job's memory would
-    /// drop the locks of this process: there nobody holds any.
-    pub(crate) fn observe_own(descriptor: i32, file: (u64, u64)) -> Result<Segment> {
+    /// Maps a segment of this process's own job for reading only, through the descriptor that the PE has; `file` is the file that it must
+    /// lead to. The segment has no descriptor: to close one of the job's memory would drop the locks of this process.
+    pub(crate) fn observe_own(descriptor: i32, file: process::File) -> Result<Segment> {
         // SAFETY: the number is used in this function only. Should the PE close it meanwhile, calls fail, or lead to another file, which is
         // noticed below; nothing is written or closed through it.
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        let leads_there = || {
-            let seen = rustix::fs::fstat(borrowed).ok();
-            seen.is_some_and(|seen| (seen.st_dev, seen.st_ino) == file)
-        };
         let gone = || Error::system("looking at this process's own job", "it has ended");
-        if !leads_there() {
+        if leads_to(borrowed) != Some(file) {
             return Err(gone());
         }
         let len = Segment::check(borrowed, None)?;
-        let elsewhere = rustix::fs::memfd_create("nvshmemrs-own", MemfdFlags::CLOEXEC)
-            .map_err(|error| Error::system("memfd_create", error))?;
-        let base = place(borrowed, len, ProtFlags::READ, 0, LARGE_PAGE)?;
         let segment = Segment {
-            fd: elsewhere,
+            fd: None,
             protection: ProtFlags::READ,
-            base,
+            base: place(borrowed, len, ProtFlags::READ, 0, LARGE_PAGE)?,
             len,
         };
-        match leads_there() {
+        match leads_to(borrowed) == Some(file) {
             true => Ok(segment),
             false => Err(gone()),
         }
+    }
+
+    /// The segment without its descriptor: for memory that takes no locks and does not grow.
+    pub(crate) fn mapped_only(mut self) -> Segment {
+        self.fd = None;
+        self
     }
 
     /// Looks at a file that somebody else made: it is this user's, nobody can cut it short, and it is as long as announced.
@@ -153,7 +154,7 @@ impl Segment {
         }
         let base = place(fd.as_fd(), len, protection, 0, LARGE_PAGE)?;
         Ok(Segment {
-            fd,
+            fd: Some(Descriptor::new(fd, "the job's memory")?),
             protection,
             base,
             len,
@@ -171,15 +172,29 @@ impl Segment {
             // Not both at a time: limits on address space count them.
             let len = std::mem::take(&mut self.len);
             unmap(self.base, self.base + len);
-            self.base = place(self.fd.as_fd(), len, self.protection, offset, alignment)?;
+            self.base = place(self.fd()?, len, self.protection, offset, alignment)?;
             self.len = len;
         }
         Ok(self)
     }
 
-    /// The file descriptor, to hand to another PE or to lock bytes of.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+    /// The file descriptor, to hand to another PE. An error if the program has closed it.
+    pub(crate) fn fd(&self) -> Result<BorrowedFd<'_>> {
+        match &self.fd {
+            Some(fd) => fd.get().map(AsFd::as_fd),
+            None => Err(Error::Internal("a segment has no descriptor".into())),
+        }
+    }
+
+    /// As [`fd`](Segment::fd), for a caller that must not allocate.
+    pub(crate) fn find_fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
+        let file = self.fd.as_ref().and_then(Descriptor::find);
+        file.map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
+    }
+
+    /// Whether the segment has a descriptor, which the program may have closed.
+    pub(crate) fn has_fd(&self) -> bool {
+        self.fd.is_some()
     }
 
     /// Length in bytes.
@@ -224,8 +239,9 @@ impl Segment {
         let page = rustix::param::page_size() as u64;
         let start = (address - self.base) / page * page;
         let end = (address - self.base + bytes).next_multiple_of(page);
+        let fd = self.fd()?;
         loop {
-            match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), start, end - start) {
+            match rustix::fs::fallocate(fd, FallocateFlags::empty(), start, end - start) {
                 Ok(()) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => {
@@ -249,7 +265,8 @@ impl Segment {
         let start = (address - self.base).next_multiple_of(page);
         let end = (address - self.base + bytes) / page * page;
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        start >= end || rustix::fs::fallocate(&self.fd, hole, start, end - start).is_ok()
+        let punch = |fd| rustix::fs::fallocate(fd, hole, start, end - start);
+        start >= end || self.find_fd().and_then(punch).is_ok()
     }
 }
 
@@ -391,11 +408,11 @@ mod tests {
     #[test]
     fn own_memory_is_sealed_and_nobody_elses() {
         let segment = Segment::create(LEN).unwrap();
-        let seals = rustix::fs::fcntl_get_seals(segment.fd()).unwrap();
+        let seals = rustix::fs::fcntl_get_seals(segment.fd().unwrap()).unwrap();
         assert!(seals.contains(SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL));
-        let file = rustix::fs::fstat(segment.fd()).unwrap();
+        let file = rustix::fs::fstat(segment.fd().unwrap()).unwrap();
         assert_eq!(file.st_mode & 0o777, 0o600);
-        let flags = rustix::io::fcntl_getfd(segment.fd()).unwrap();
+        let flags = rustix::io::fcntl_getfd(segment.fd().unwrap()).unwrap();
         assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
     }
 }

@@ -1,15 +1,38 @@
 //! Keeps the program's signals away from the library's own threads, and the library's away from the program.
 
 use std::mem::MaybeUninit;
+use std::thread::{Builder, JoinHandle};
 
-/// Runs `body` with every signal blocked on this thread. Threads that `body` starts inherit that, so the program's handlers,
-/// `sigwait` and `signalfd` go on seeing every signal.
+/// The signals by which the kernel tells a thread of a fault of its own. While they are blocked, a fault ends the process before a
+/// handler for crashes (of Rust, Python, Julia or the program) can write anything.
+const OF_FAULTS: [i32; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
+
+/// Starts a thread of the library. It and the threads that it starts, as those of MPI, block all signals but those of faults.
+pub(crate) fn spawn<T: Send + 'static>(
+    builder: Builder,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<JoinHandle<T>> {
+    blocked(|| builder.spawn(body))
+}
+
+/// Runs `body` with all signals but those of faults blocked on this thread. Threads that `body` starts inherit that, so the program's
+/// handlers, `sigwait` and `signalfd` go on seeing every signal.
 pub(crate) fn blocked<T>(body: impl FnOnce() -> T) -> T {
     let mut all = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
-    // SAFETY: sigfillset fills `all`; pthread_sigmask reads it and writes the old mask to `before`.
+    // SAFETY: sigfillset fills `all`, which sigdelset changes; pthread_sigmask reads it and writes the old mask to `before`.
     let blocked = unsafe {
         libc::sigfillset(all.as_mut_ptr());
+        for signal in OF_FAULTS {
+            libc::sigdelset(all.as_mut_ptr(), signal);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) == 0
     };
     let result = body();

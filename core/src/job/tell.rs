@@ -7,8 +7,7 @@
 //! Whoever must be woken by it is woken by the caller (see [`bell`](super::bell)).
 
 use super::block::{
-    Bell, Control, Freed, Header, JoinSlot, PeBlock, ReleaseCount, Slot, TeamBlock, TeamOffer,
-    WaitSlot,
+    Bell, Control, Header, JoinSlot, PeBlock, Slot, TeamBlock, TeamOffer, WaitSlot,
 };
 use super::places::Place;
 use super::published::Words;
@@ -425,34 +424,4 @@ pub(crate) fn await_ring(
     timeout: &rustix::time::Timespec,
 ) -> rustix::io::Result<()> {
     futex::wait(&bell.rings.0, futex::Flags::empty(), rings, Some(timeout))
-}
-
-/// Tells that one PE more has released an allocation; how many had before.
-pub(crate) fn release(releases: &ReleaseCount) -> u32 {
-    releases.count.0.fetch_add(1, AcqRel)
-}
-
-/// Tells how many PEs have released an allocation.
-pub(crate) fn releases(releases: &ReleaseCount, count: u32) {
-    releases.count.0.store(count, Relaxed);
-}
-
-/// Tells that all PEs have released so many allocations more.
-pub(crate) fn released_by_all(header: &Header, more: u32) {
-    header.released.0.fetch_add(more, AcqRel);
-}
-
-/// Tells that so many of these are chosen to be freed.
-pub(crate) fn chosen(header: &Header, count: u32) {
-    header.released.0.fetch_sub(count, AcqRel);
-}
-
-/// Tells which allocation is the `index`-th to be freed.
-pub(crate) fn to_free(list: &Freed, index: usize, id: u32) {
-    list.ids[index].0.store(id, Relaxed);
-}
-
-/// Tells how many allocations are to be freed. Arriving in the epoch publishes it.
-pub(crate) fn count_to_free(list: &Freed, count: u32) {
-    list.count.0.store(count, Relaxed);
 }

@@ -253,8 +253,8 @@ pub(super) fn answers(inner: &Arc<Inner>) -> Chore {
         let text = catch_unwind(AssertUnwindSafe(|| serde_json::to_vec(&Answer::of(&inner))));
         let Ok(Ok(text)) = text else { return };
         if sheet.as_ref().is_some_and(|sheet| !sheet.is_there()) {
-            // The program has closed the descriptor, so its number may be that of a file of the program's by now.
-            std::mem::forget(sheet.take());
+            // The program has closed the descriptor.
+            sheet = None;
         }
         if sheet.is_none() {
             sheet = Sheet::new(&inner.control, inner.my_pe).ok();

@@ -118,6 +118,7 @@ impl Runtime {
             traffic,
             settings: Arc::clone(&attr.settings),
             watchdog: Mutex::new(None),
+            held: Mutex::new(None),
             word,
             blamed: AtomicBool::new(false),
             control,

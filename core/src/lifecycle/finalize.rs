@@ -6,7 +6,7 @@ use crate::job::roll::Part;
 use crate::job::state::State;
 use crate::job::{bell, liveness};
 use crate::operation::Operation;
-use crate::runtime::{ENDED, Inner};
+use crate::runtime::{ENDED, Inner, LEFT};
 use crate::sites::inside::write;
 use crate::transport::Lane;
 use crate::{Error, Result, Runtime};
@@ -88,7 +88,11 @@ impl Inner {
     }
 
     fn end(&self, state: State) {
-        self.live.store(ENDED, Release);
+        let live = match state {
+            State::Left => LEFT,
+            _ => ENDED,
+        };
+        self.live.store(live, Release);
         for stream in self.live_streams() {
             stream.abandon();
         }
@@ -111,6 +115,7 @@ impl Inner {
         if let Some(watchdog) = watchdog {
             watchdog.stop();
         }
+        drop(crate::lock::lock(&self.held).take());
     }
 }
 

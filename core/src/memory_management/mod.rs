@@ -10,12 +10,14 @@ mod released;
 
 pub use array::SymArray;
 
+use released::Pending;
+
 use crate::allocator::Block;
 use crate::buffer::SymRange;
 use crate::collectives::{Call, Turn};
 use crate::debug::Level;
 use crate::heap::{HeapStats, Request, State};
-use crate::job::block::{MAX_ALLOCATIONS, MAX_FREED};
+use crate::job::block::MAX_ALLOCATIONS;
 use crate::job::layout::GRANULE;
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
@@ -34,6 +36,33 @@ fn noted(request: &Result<Request>) -> (Operation, u64) {
     }
 }
 
+/// What a PE meets the others with for a request.
+fn malloc_call(request: Result<Request>) -> Call {
+    let memory = match &request {
+        Err(Error::MachineMemory {
+            requested,
+            available,
+            ..
+        }) => [*requested, *available],
+        _ => [0; 2],
+    };
+    let (asked, error) = match request {
+        Ok(request) => (request, None),
+        Err(error) => (Request::bytes(0), Some(error)),
+    };
+    Call {
+        operation: Operation::Malloc,
+        args: [
+            asked.bytes,
+            asked.alignment,
+            asked.zero.into(),
+            memory[0],
+            memory[1],
+        ],
+        error,
+    }
+}
+
 impl Inner {
     /// Allocates; collective over WORLD. `None` for 0 bytes.
     #[track_caller]
@@ -45,7 +74,7 @@ impl Inner {
 
     /// As [`allocate`](Inner::allocate), by members that have met for something else.
     fn allocate_in(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Option<u64>> {
-        let request = self.agree(turn, request)?;
+        let (request, pending) = self.agree(turn, request)?;
         let block = {
             let mut state = self.heap.lock();
             if request.bytes == 0 {
@@ -58,7 +87,7 @@ impl Inner {
                 )));
             }
             let block = state.allocator.allocate(request.bytes, request.alignment);
-            block.ok_or_else(|| state.full(request.bytes))?
+            block.ok_or_else(|| state.full(request.bytes, pending.describe(&state)))?
         };
         let range = SymRange::new(block.offset, block.taken);
         let committed = self.transport.memory().commit(range);
@@ -104,58 +133,35 @@ impl Inner {
         }
     }
 
-    /// Agrees on a request, and frees what all PEs have released: PE 0 posts the ids with its arrival, in as many rounds as
-    /// they need.
-    fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Request> {
-        let leader = self.my_pe == 0;
-        let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
-        let checked = request.and_then(|request| {
-            let leads_host = leader || self.control.near().first() == Some(&self.my_pe);
-            if leads_host && self.transport.properties().takes_machine_memory {
-                let mut state = self.heap.lock();
-                let released = self.released_bytes(&state);
-                let near = self.control.near().len() as Pe;
-                state.check_machine(request.bytes, released, near)?;
-            }
-            Ok(request)
-        });
-        let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
-        let memory = match &checked {
-            Err(Error::MachineMemory {
-                requested,
-                available,
-                ..
-            }) => [*requested, *available],
-            _ => [0; 2],
-        };
-        let mut call = Call {
-            operation: Operation::Malloc,
-            args: [
-                request.bytes,
-                request.alignment,
-                request.zero.into(),
-                memory[0],
-                memory[1],
-            ],
-            error: checked.err(),
-        };
-        loop {
-            let epoch = turn.next_epoch();
-            if leader && let Err(error) = self.choose_releases(epoch) {
-                // All members learn of it, and nobody frees.
-                call.error.get_or_insert(error);
-            }
-            if let Err(error) = turn.meet(call, &[]) {
-                if leader {
-                    self.undo_releases(epoch);
-                }
-                return Err(error);
-            }
-            if self.free_released(epoch) < MAX_FREED {
-                return Ok(request);
-            }
-            call = Call::plain(Operation::Malloc);
+    /// Refuses a request that the memory of this PE's host cannot back; one PE of each host looks.
+    fn check_machine(&self, request: Request) -> Result<Request> {
+        let leads_host = self.control.near().first() == Some(&self.my_pe);
+        if leads_host && self.transport.properties().takes_machine_memory {
+            let near = self.control.near().len() as Pe;
+            self.heap.lock().check_machine(request.bytes, near)?;
         }
+        Ok(request)
+    }
+
+    /// Agrees on a request, and frees what all PEs have released. Gives what waits for other PEs' releases, too.
+    fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<(Request, Pending)> {
+        let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
+        let mine = self.released_ids();
+        // Memory that may be freed first counts once that has happened.
+        let checked = match mine.is_empty() {
+            true => request.and_then(|request| self.check_machine(request)),
+            false => request,
+        };
+        let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
+        let pending = self.meet_and_free(turn, malloc_call(checked), &mine)?;
+        if pending.any {
+            let checked = match mine.is_empty() {
+                true => Ok(request),
+                false => self.check_machine(request),
+            };
+            turn.meet(malloc_call(checked), &[])?;
+        }
+        Ok((request, pending))
     }
 
     /// Frees the allocation at `offset` on this PE.
@@ -163,6 +169,7 @@ impl Inner {
         if let Some(block) = state.allocator.free(offset) {
             self.note_freed(Resource::Allocation, offset);
             state.released.remove(&block.id);
+            state.leaving.take_if(|id| *id == block.id);
             self.heap.lookup.forget();
             self.transport
                 .memory()
@@ -179,13 +186,13 @@ impl Inner {
         let offset = self.symmetric_offset("ptr", address)?;
         let mut state = self.heap.lock();
         let block = state.owned(offset, address)?;
-        state.released.insert(block.id);
+        state.leaving = Some(block.id);
         Ok(Some(block))
     }
 
     /// Takes back [`own`](Inner::own), because the other PEs did not agree.
-    fn disown(&self, block: Block) {
-        self.heap.lock().released.remove(&block.id);
+    fn disown(&self) {
+        self.heap.lock().leaving = None;
     }
 
     /// Frees the allocation at an address, 0 for none; collective over WORLD. `address` may be an error found before.
@@ -213,7 +220,7 @@ impl Inner {
                 Ok(_) => {
                     self.drop_block(&mut self.heap.lock(), block.offset);
                 }
-                Err(_) => self.disown(block),
+                Err(_) => self.disown(),
             }
             self.debug.write(Level::Trace, self.my_pe, || {
                 format!("free {block:?}: {met:?}")

@@ -35,8 +35,8 @@ impl Inner {
             self.tell_all_freed(&met);
         }
         let result = met.and_then(|_| self.change(&turn, block, bytes));
-        if let (Some(block), Err(_)) = (block, &result) {
-            self.disown(block);
+        if result.is_err() && block.is_some() {
+            self.disown();
         }
         result
     }
@@ -53,7 +53,7 @@ impl Inner {
         {
             let mut state = self.heap.lock();
             if state.allocator.resize(old.offset, bytes as u64).is_some() {
-                state.released.remove(&old.id);
+                state.leaving = None;
                 self.heap.lookup.forget();
                 drop(state);
                 self.tell_allocated(turn, old.offset, bytes as u64);

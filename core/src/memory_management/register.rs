@@ -33,7 +33,7 @@ impl Inner {
         }
         if self.my_pe == 0 && properties.takes_machine_memory {
             let mut state = self.heap.lock();
-            state.check_machine(registration.bytes, 0, self.n_pes)?;
+            state.check_machine(registration.bytes, self.n_pes)?;
         }
         self.transport.memory().check_adopt(
             registration.buffer,

@@ -1,95 +1,167 @@
 //! Releases: a PE says by itself, at any time, that it no longer uses an allocation. The next collective allocation frees what all PEs
 //! have released.
+//!
+//! A release is a note of the PE's own. Each PE brings the ids of its releases to the allocation's meeting, so all know what every PE
+//! had released when it arrived, and come to the same answer by themselves.
 
-use crate::allocator::Block;
+use crate::collectives::{Call, Turn};
 use crate::heap::State;
-use crate::job::block::{MAX_ALLOCATIONS, MAX_FREED};
-use crate::job::tell;
+use crate::job::block::PAYLOAD_WORDS;
+use crate::operation::Operation;
 use crate::runtime::Inner;
-use crate::{Result, Runtime};
-use std::collections::HashSet;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use crate::{Pe, Result, Runtime, words};
+use std::collections::{BTreeSet, HashSet};
+
+/// Ids that a PE brings to one meeting; the word before them says how many they are.
+const IDS: usize = PAYLOAD_WORDS - 1;
+
+/// In that word: more ids are left, all of them larger.
+const MORE: u64 = 1 << 32;
+
+/// Ids that a PE has brought to a meeting, ascending.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Brought {
+    ids: Vec<u64>,
+    more: bool,
+}
+
+impl Brought {
+    fn has(&self, id: u64) -> bool {
+        self.ids.binary_search(&id).is_ok()
+    }
+
+    /// Whether the PE may have released an id, as far as it has told.
+    fn may_have(&self, id: u64) -> bool {
+        self.has(id) || self.more && self.ids.last() < Some(&id)
+    }
+}
+
+/// Releases that free nothing yet.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Allocations that some PEs have released.
+    ids: BTreeSet<u64>,
+    /// PEs that have not released all of them.
+    lacking: BTreeSet<Pe>,
+    /// Whether any PE had released anything.
+    pub(super) any: bool,
+}
+
+impl Pending {
+    /// Judges what the PEs have brought to a meeting, ids from `from` on: gives those that all have released, and from which id on they
+    /// must meet again.
+    fn judge(&mut self, brought: &[Brought], from: u64) -> (Vec<u64>, Option<u64>) {
+        self.any |= brought.iter().any(|one| !one.ids.is_empty());
+        let told = brought.iter().filter(|one| one.more);
+        // Up to here every PE has told all.
+        let bound = told.filter_map(|one| one.ids.last()).min().copied();
+        let common = brought[0].ids.iter().copied().filter(|&id| {
+            bound.is_none_or(|bound| id <= bound) && brought[1..].iter().all(|one| one.has(id))
+        });
+        let common: Vec<u64> = common.collect();
+        // A PE has released nothing below the first id that it brings.
+        let firsts = brought.iter().filter_map(|one| one.ids.first());
+        let next = bound.map(|bound| {
+            firsts
+                .max()
+                .map_or(0, |&first| first.max(bound.saturating_add(1)))
+        });
+        let next = next.filter(|next| {
+            let left = |one: &Brought| one.more || one.ids.last() >= Some(next);
+            // Each meeting gets on, whatever a damaged slot says.
+            *next > from && brought.iter().all(left)
+        });
+        if brought[1..].iter().any(|one| *one != brought[0]) {
+            let judged = |id: u64| next.is_none_or(|next| id < next);
+            for id in brought.iter().flat_map(|one| &one.ids).copied() {
+                if judged(id) && common.binary_search(&id).is_err() && self.ids.insert(id) {
+                    let lacks =
+                        |(pe, one): (usize, &Brought)| (!one.may_have(id)).then_some(pe as Pe);
+                    self.lacking
+                        .extend(brought.iter().enumerate().filter_map(lacks));
+                }
+            }
+        }
+        (common, next)
+    }
+
+    /// What waits to be released, for an error of a heap that is full; empty if nothing does.
+    #[cold]
+    pub(super) fn describe(&self, state: &State) -> String {
+        let waits = |id: u32| self.ids.contains(&u64::from(id));
+        let blocks = state.allocator.live().filter(|block| waits(block.id));
+        let (count, bytes) = blocks.fold((0, 0), |(count, bytes), block| {
+            (count + 1, bytes + block.taken)
+        });
+        if count == 0 {
+            return String::new();
+        }
+        let lacking: Vec<Pe> = self.lacking.iter().copied().collect();
+        format!(
+            "; {bytes} bytes of {} are released by some PEs, but not by {}",
+            words::counted(count, "allocation"),
+            words::pes(&lacking)
+        )
+    }
+}
 
 impl Inner {
-    /// Bytes per PE in allocations that all PEs have released.
-    pub(super) fn released_bytes(&self, state: &State) -> u64 {
-        if self.control.header().released.load(Acquire) == 0 {
-            return 0;
-        }
-        let released = state
-            .allocator
-            .live()
-            .filter(|block| self.is_released(block));
-        released.map(|block| block.taken).sum()
+    /// Ids that this PE has released, ascending.
+    pub(super) fn released_ids(&self) -> Vec<u64> {
+        let state = self.heap.lock();
+        let mut ids: Vec<u64> = state.released.iter().map(|&id| id.into()).collect();
+        ids.sort_unstable();
+        ids
     }
 
-    fn is_released(&self, block: &Block) -> bool {
-        self.control.releases(block.id).count.load(Acquire) == self.n_pes as u32
+    /// Meets with `call`, bringing the ids that this PE has released, and frees what all PEs have; in as many rounds as they need.
+    pub(super) fn meet_and_free(
+        &self,
+        turn: &Turn<'_>,
+        mut call: Call,
+        mine: &[u64],
+    ) -> Result<Pending> {
+        let (mut rest, mut from, mut pending) = (mine, 0, Pending::default());
+        loop {
+            let count = rest.len().min(IDS);
+            let more = if rest.len() > count { MORE } else { 0 };
+            let payload = [&[count as u64 | more], &rest[..count]].concat();
+            let epoch = turn.meet(call, &payload)?;
+            let members = (0..turn.n_pes()).map(|member| {
+                let mut head = [0];
+                turn.payload(member, epoch, &mut head);
+                let mut ids = vec![0; (head[0] as u32 as usize).min(IDS)];
+                turn.payload_from(member, epoch, 1, &mut ids);
+                Brought {
+                    ids,
+                    more: head[0] & MORE != 0,
+                }
+            });
+            let brought: Vec<Brought> = members.collect();
+            let (common, next) = pending.judge(&brought, from);
+            self.free_ids(&common);
+            let Some(next) = next else {
+                return Ok(pending);
+            };
+            rest = &rest[rest.partition_point(|&id| id < next)..];
+            from = next;
+            call = Call::plain(Operation::Malloc);
+        }
     }
 
-    /// PE 0 decides which released allocations the coming allocation frees, and posts their ids. An error if another host may not know them.
-    pub(super) fn choose_releases(&self, epoch: u64) -> Result<()> {
-        let header = self.control.header();
-        let list = &header.freed[(epoch & 1) as usize];
-        let mut count = 0;
-        if header.released.load(Acquire) > 0 {
-            let state = self.heap.lock();
-            let released = state
-                .allocator
-                .live()
-                .filter(|block| self.is_released(block));
-            for block in released.take(MAX_FREED) {
-                tell::releases(self.control.releases(block.id), 0);
-                tell::to_free(list, count, block.id);
-                count += 1;
-            }
-            tell::chosen(header, count as u32);
+    /// Frees allocations by their ids, those that this PE has released.
+    fn free_ids(&self, ids: &[u64]) {
+        if ids.is_empty() {
+            return;
         }
-        let before = list.count.load(Relaxed);
-        tell::count_to_free(list, count as u32);
-        if let (Some(far), true) = (self.control.far(), count > 0 || before > 0) {
-            far.freed(&self.control, list)?;
+        let mut state = self.heap.lock();
+        let freed = state.allocator.live().filter(|block| {
+            ids.binary_search(&block.id.into()).is_ok() && state.released.contains(&block.id)
+        });
+        let offsets: Vec<u64> = freed.map(|block| block.offset).collect();
+        for offset in offsets {
+            self.drop_block(&mut state, offset);
         }
-        Ok(())
-    }
-
-    /// Takes the decision back, because the allocation failed before anybody freed. What is posted stays, and nobody reads it before it
-    /// is posted anew: other hosts have it, too, and must then be told.
-    pub(super) fn undo_releases(&self, epoch: u64) {
-        let header = self.control.header();
-        let list = &header.freed[(epoch & 1) as usize];
-        let count = (list.count.load(Relaxed) as usize).min(MAX_FREED);
-        for id in &list.ids[..count] {
-            let id = id.load(Relaxed);
-            if id < MAX_ALLOCATIONS {
-                tell::releases(self.control.releases(id), self.n_pes as u32);
-            }
-        }
-        tell::released_by_all(header, count as u32);
-    }
-
-    /// Frees what PE 0 has posted for an epoch; returns how many.
-    pub(super) fn free_released(&self, epoch: u64) -> usize {
-        let list = &self.control.header().freed[(epoch & 1) as usize];
-        let count = (list.count.load(Relaxed) as usize).min(MAX_FREED);
-        let mut freed = 0;
-        if count > 0 {
-            let ids: HashSet<u32> = list.ids[..count]
-                .iter()
-                .map(|id| id.load(Relaxed))
-                .collect();
-            let mut state = self.heap.lock();
-            let released = state
-                .allocator
-                .live()
-                .filter(|block| ids.contains(&block.id));
-            let offsets: Vec<u64> = released.map(|block| block.offset).collect();
-            freed = offsets.len();
-            for offset in offsets {
-                self.drop_block(&mut state, offset);
-            }
-        }
-        freed
     }
 
     fn release(&self, offset: u64, address: u64) -> Result<()> {
@@ -97,13 +169,6 @@ impl Inner {
         let mut state = self.heap.lock();
         let block = state.owned(offset, address)?;
         state.released.insert(block.id);
-        if self.control.far().is_some_and(|far| far.release(block.id)) {
-            return Ok(());
-        }
-        let before = tell::release(self.control.releases(block.id));
-        if before + 1 == self.n_pes as u32 {
-            tell::released_by_all(self.control.header(), 1);
-        }
         Ok(())
     }
 
@@ -123,10 +188,10 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Records that this PE no longer uses an allocation; the next collective allocation frees what all PEs have released.
-    /// 0 (NULL) does nothing.
+    /// Records that this PE no longer uses an allocation; the next collective allocation frees what all PEs have released before they
+    /// call it. 0 (NULL) does nothing.
     ///
-    /// Local; never waits. On several hosts, a barrier or quiet of this PE completes it, and allocations after that free it.
+    /// Local; never waits.
     pub fn release(&self, address: u64) -> Result<()> {
         self.inner.ready()?;
         match address {
@@ -135,5 +200,66 @@ impl Runtime {
                 .inner
                 .release(self.inner.symmetric_offset("ptr", address)?, address),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brought(ids: &[u64], more: bool) -> Brought {
+        let ids = ids.to_vec();
+        Brought { ids, more }
+    }
+
+    #[test]
+    fn ids_that_all_have_brought_are_freed() {
+        let mut pending = Pending::default();
+        let all = [brought(&[1, 4, 9], false), brought(&[4, 5], false)];
+        assert_eq!(pending.judge(&all, 0), (vec![4], None));
+        assert_eq!(pending.ids, BTreeSet::from([1, 5, 9]));
+        assert_eq!(pending.lacking, BTreeSet::from([0, 1]));
+        let mut none = Pending::default();
+        assert_eq!(none.judge(&vec![Brought::default(); 3], 0), (vec![], None));
+        assert!(!none.any && none.ids.is_empty());
+        let mut same = Pending::default();
+        assert_eq!(
+            same.judge(&vec![brought(&[2], false); 3], 0),
+            (vec![2], None)
+        );
+        assert!(same.any && same.lacking.is_empty());
+    }
+
+    #[test]
+    fn pes_meet_again_while_each_of_them_may_have_more() {
+        let judge = |all: &[Brought]| Pending::default().judge(all, 0);
+        // Both have more: what lies above the smaller bound is for the next meeting.
+        let all = [brought(&[1, 2, 7], true), brought(&[2, 3, 9], true)];
+        assert_eq!(judge(&all), (vec![2], Some(8)));
+        // What the second PE has released begins far above the bound.
+        let all = [brought(&[1, 2], true), brought(&[700], false)];
+        assert_eq!(judge(&all), (vec![], Some(700)));
+        // The second PE has told all: no id above its last one can be common.
+        let all = [brought(&[1, 2, 3], true), brought(&[2], false)];
+        let mut pending = Pending::default();
+        assert_eq!(pending.judge(&all, 0), (vec![2], None));
+        assert_eq!(pending.lacking, BTreeSet::from([1]));
+        // Whether the first PE has 8 is not known, and the third lacks it.
+        let all = [
+            brought(&[1], true),
+            brought(&[8], false),
+            brought(&[], false),
+        ];
+        let mut pending = Pending::default();
+        assert_eq!(pending.judge(&all, 0), (vec![], None));
+        assert_eq!(pending.lacking, BTreeSet::from([1, 2]));
+    }
+
+    #[test]
+    fn what_no_pe_has_brought_ends_the_meetings() {
+        let all = [brought(&[9, 3], true), brought(&[u64::MAX], true)];
+        assert_eq!(Pending::default().judge(&all, 5).1, Some(u64::MAX));
+        let all = [brought(&[], true), brought(&[1], true)];
+        assert_eq!(Pending::default().judge(&all, 2).1, None);
     }
 }

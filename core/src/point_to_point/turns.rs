@@ -14,9 +14,7 @@
 //!
 //! Arguments are compared by a hash of 64 bits.
 
-use std::cell::Cell;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use crate::per_thread::{self, PerThread};
 
 /// Sets of arguments that a thread remembers.
 const PLACES: usize = 64;
@@ -48,37 +46,39 @@ struct Turn {
 }
 
 struct Turns {
-    table: [Cell<Turn>; PLACES],
-    /// The state of the thread's random numbers; 0 before the first.
-    random: Cell<u64>,
+    table: Box<[Turn]>,
+    /// The state of the thread's random numbers.
+    random: u64,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        let turn = Turn {
+            key: Key::NONE,
+            next: 0,
+        };
+        let thread = per_thread::number();
+        Turns {
+            table: vec![turn; PLACES].into_boxed_slice(),
+            random: Key::NONE.and(thread).and(thread).0,
+        }
+    }
 }
 
 thread_local! {
-    static TURNS: Turns = const {
-        Turns {
-            table: [const { Cell::new(Turn { key: Key::NONE, next: 0 }) }; PLACES],
-            random: Cell::new(0),
-        }
-    };
+    static TURNS: PerThread<Turns> = const { PerThread::new() };
 }
 
-/// Threads that have begun anywhere.
-static THREADS: AtomicU64 = AtomicU64::new(1);
-
 impl Turns {
-    fn place(&self, key: Key) -> &Cell<Turn> {
-        &self.table[(key.0 >> 32) as usize % PLACES]
+    fn place(&mut self, key: Key) -> &mut Turn {
+        &mut self.table[(key.0 >> 32) as usize % PLACES]
     }
 
     /// An index below `len`, as good as random (SplitMix64).
     #[cold]
-    fn anywhere(&self, len: usize) -> usize {
-        if self.random.get() == 0 {
-            let thread = THREADS.fetch_add(1, Relaxed);
-            self.random.set(Key::NONE.and(thread).and(thread).0);
-        }
-        let state = self.random.get().wrapping_add(GOLDEN);
-        self.random.set(state);
+    fn anywhere(&mut self, len: usize) -> usize {
+        let state = self.random.wrapping_add(GOLDEN);
+        self.random = state;
         let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         let mixed = mixed ^ mixed >> 31;
@@ -89,8 +89,8 @@ impl Turns {
 /// Where a search among `len` elements begins: below `len`, or 0 if there are none.
 #[inline]
 pub(super) fn begin(key: Key, len: usize) -> usize {
-    TURNS.with(|turns| {
-        let turn = turns.place(key).get();
+    per_thread::with(&TURNS, |turns| {
+        let turn = *turns.place(key);
         match turn.key == key && turn.next < len {
             true => turn.next,
             false => turns.anywhere(len),
@@ -102,7 +102,7 @@ pub(super) fn begin(key: Key, len: usize) -> usize {
 #[inline]
 pub(super) fn returned(key: Key, index: usize, len: usize) {
     let next = if index + 1 < len { index + 1 } else { 0 };
-    TURNS.with(|turns| turns.place(key).set(Turn { key, next }));
+    per_thread::with(&TURNS, |turns| *turns.place(key) = Turn { key, next });
 }
 
 #[cfg(test)]
@@ -144,14 +144,14 @@ mod tests {
     /// Keys that share a place of the table, as there are more than places.
     #[test]
     fn keys_spread_over_the_table() {
-        let places = |turns: &Turns| {
+        let places = |turns: &mut Turns| {
             let one = |number| std::ptr::from_ref(turns.place(key(number))) as usize;
             let mut places: Vec<usize> = (0..1024).map(one).collect();
             places.sort_unstable();
             places.dedup();
             places.len()
         };
-        assert_eq!(TURNS.with(places), PLACES);
+        assert_eq!(per_thread::with(&TURNS, places), PLACES);
     }
 
     proptest! {

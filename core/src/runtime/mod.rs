@@ -19,7 +19,7 @@ use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::interrupt::InterruptHook;
+use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
 use crate::job::process::pid_of;
@@ -51,9 +51,11 @@ pub struct Mapping {
 
 /// Marks a runtime that is no longer live, where the fork generation would be.
 pub(crate) const ENDED: u64 = u64::MAX;
+/// As [`ENDED`], where the PE has left without finalize.
+pub(crate) const LEFT: u64 = u64::MAX - 1;
 
 pub(crate) struct Inner {
-    /// The fork generation of the process that joined, or [`ENDED`].
+    /// The fork generation of the process that joined, or [`ENDED`], or [`LEFT`].
     pub(crate) live: AtomicU64,
     pub(crate) my_pe: Pe,
     pub(crate) n_pes: Pe,
@@ -79,6 +81,8 @@ pub(crate) struct Inner {
     /// The settings as they held at init.
     pub(crate) settings: Arc<[Value]>,
     pub(crate) watchdog: Mutex<Option<Watchdog>>,
+    /// What init holds as long as the PE is in the job.
+    pub(crate) held: Mutex<Option<Box<dyn Any + Send>>>,
     /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
     pub(crate) word: Option<Word>,
     pub(crate) blamed: AtomicBool,
@@ -99,13 +103,16 @@ impl Inner {
     fn not_ready(&self) -> Error {
         match self.live.load(Relaxed) {
             ENDED => Error::NotInitialized("this runtime has been finalized: call `init()` first"),
+            LEFT => {
+                Error::NotInitialized("this PE has left the job: call `init()` to join one again")
+            }
             _ => Error::Forked { pe: self.my_pe },
         }
     }
 
     /// Whether the caller is a forked child.
     pub(crate) fn forked(&self) -> bool {
-        !matches!(self.live.load(Relaxed), live if live == ENDED || live == fork::generation())
+        !matches!(self.live.load(Relaxed), live if live >= LEFT || live == fork::generation())
     }
 
     pub(crate) fn state(&self, state: State) {
@@ -173,6 +180,12 @@ impl Inner {
             Ok(lost) => lost,
             Err(error) => return error,
         };
+        // Its own watchdog has said so, or another PE that has found its lock free.
+        if pe == self.my_pe
+            && let Err(error) = self.control.check_descriptor()
+        {
+            return error;
+        }
         self.blame(pe);
         Error::PeDied {
             pe,
@@ -187,7 +200,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.live.load(Relaxed) != ENDED {
+        if self.live.load(Relaxed) < LEFT {
             // A forked child: the threads are the parent's and cannot be joined or let go here.
             let slot = self
                 .watchdog
@@ -308,5 +321,11 @@ impl Runtime {
     /// Sets, or removes, the function that long waits of this PE call when a signal arrives and at least every 50 ms. Local.
     pub fn set_interrupt_hook(&self, hook: Option<InterruptHook>) {
         *crate::lock::lock(&self.inner.hook) = hook;
+    }
+
+    /// As [`set_interrupt_hook`](Runtime::set_interrupt_hook), but only waits of one thread call the function: the one with the number
+    /// `thread` in the kernel (`gettid`). Local.
+    pub fn set_interrupt_hook_on(&self, thread: i32, hook: Option<InterruptHook>) {
+        self.set_interrupt_hook(hook.map(|hook| on_thread(thread, hook)));
     }
 }

@@ -1,6 +1,6 @@
 //! The streams of host memory of a PE, as far as its membership is concerned: finalize waits for what is on them.
 
-use super::{ENDED, Inner};
+use super::{Inner, LEFT};
 use crate::Result;
 use crate::operation::Operation;
 use std::sync::atomic::Ordering::Acquire;
@@ -62,7 +62,7 @@ impl Inner {
     pub(crate) fn leave_running(&self, thread: JoinHandle<()>) {
         let mut threads = self.dropped_streams();
         threads.retain(|thread| !thread.is_finished());
-        if self.live.load(Acquire) != ENDED {
+        if self.live.load(Acquire) < LEFT {
             threads.push(thread);
         }
     }

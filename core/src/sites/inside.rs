@@ -1,13 +1,14 @@
 //! Which threads are inside the checker, or hold a lock of the table of sites: a signal handler that interrupts one must not enter
 //! it again.
 
-use std::cell::{Cell, RefCell};
+use crate::per_thread::{self, PerThread};
+use std::cell::Cell;
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     static KEEPING: Cell<Keeping> = const { Cell::new(Keeping::No) };
     /// What is written while it must not be: under a lock.
-    static KEPT: RefCell<String> = const { RefCell::new(String::new()) };
+    static KEPT: PerThread<String> = const { PerThread::new() };
 }
 
 /// Whether what this thread writes is kept.
@@ -49,7 +50,7 @@ pub(crate) fn write(text: &str) {
         crate::debug::tell(text);
     } else {
         KEEPING.set(Keeping::Something);
-        KEPT.with_borrow_mut(|kept| kept.push_str(text));
+        per_thread::with(&KEPT, |kept| kept.push_str(text));
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn keep(body: impl FnOnce()) -> String {
     KEEPING.set(Keeping::Nothing);
     body();
     match KEEPING.replace(Keeping::No) {
-        Keeping::Something => KEPT.take(),
+        Keeping::Something => per_thread::take(&KEPT).unwrap_or_default(),
         _ => String::new(),
     }
 }

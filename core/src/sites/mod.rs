@@ -37,6 +37,9 @@ const TEXT: u64 = 1 << 63;
 /// Given the instruction to which a call returns, says where in the program it comes from.
 pub type SiteHook = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
+/// Gives the name of an operation in the language of the program.
+pub type SiteWords = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 thread_local! {
     /// The place that stands for all places on this thread, while it runs what another one has submitted.
     static SUBMITTED: Cell<Option<Place>> = const { Cell::new(None) };
@@ -76,6 +79,7 @@ pub(crate) struct Sites {
     native: AtomicBool,
     hooked: AtomicBool,
     hook: RwLock<Option<SiteHook>>,
+    words: RwLock<Option<SiteWords>>,
     texts: Mutex<Texts>,
 }
 
@@ -97,12 +101,14 @@ struct Known {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Site {
     operation: Operation,
+    /// The name of the operation in the language of the program.
+    word: String,
     place: String,
 }
 
 impl std::fmt::Display for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} at {}", self.operation.name(), self.place)
+        write!(f, "{} at {}", self.word, self.place)
     }
 }
 
@@ -127,6 +133,7 @@ impl Sites {
             native: AtomicBool::new(false),
             hooked: AtomicBool::new(false),
             hook: RwLock::default(),
+            words: RwLock::default(),
             texts: Mutex::default(),
         })
     }
@@ -250,8 +257,10 @@ impl Sites {
     fn add(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
         // Before any lock is taken: a signal handler that shows an access must not come to it.
         let _inside = Inside::enter();
+        let words = crate::lock::read(&self.words).clone();
         let site = Site {
             operation,
+            word: words.map_or_else(|| operation.name().into(), |words| words(operation.name())),
             place: describe(),
         };
         let mut known = self.known();
@@ -287,9 +296,11 @@ impl Sites {
         self.native.store(true, Relaxed);
     }
 
-    /// Sets, or removes, the function that is asked for the place of each call through the C ABI.
-    pub(crate) fn set_hook(&self, hook: Option<SiteHook>) {
+    /// Sets, or removes, the function that is asked for the place of each call through the C ABI, and the one that gives operations the
+    /// names of the program's language.
+    pub(crate) fn set_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
         let hooked = hook.is_some();
+        *crate::lock::write(&self.words) = words;
         *crate::lock::write(&self.hook) = hook;
         self.hooked.store(hooked, Release);
     }

@@ -122,7 +122,7 @@ fn dispose<T: Send + Sync + 'static>(shared: Arc<T>) {
     // If no thread can be had, it is there until the process ends.
     let last = ManuallyDrop::new(Box::new(last));
     let builder = std::thread::Builder::new().name("nvshmemrs-dispose".into());
-    let _ = signals::blocked(|| builder.spawn(move || drop(ManuallyDrop::into_inner(last))));
+    let _ = signals::spawn(builder, move || drop(ManuallyDrop::into_inner(last)));
 }
 
 /// A mark in a stream of the transport's.

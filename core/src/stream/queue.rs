@@ -156,7 +156,7 @@ impl QueueStream {
         });
         let (served, runtime) = (Arc::clone(&queue), Runtime::view(inner));
         let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
-        let thread = signals::blocked(|| builder.spawn(move || served.serve(&runtime)))
+        let thread = signals::spawn(builder, move || served.serve(&runtime))
             .map_err(|error| Error::system("starting a stream's thread", error))?;
         inner.streams().push(Arc::<Queue>::downgrade(&queue));
         Ok(QueueStream {
@@ -293,8 +293,7 @@ impl QueueStream {
 
     /// A stream's own thread cannot wait for the stream.
     fn check_caller(&self) -> Result<()> {
-        let own = self.thread.as_ref().map(|thread| thread.thread().id());
-        if own == Some(std::thread::current().id()) {
+        if wait::runs(&self.queue.stop) {
             return Err(Error::OnStream("something that waits for a stream"));
         }
         Ok(())

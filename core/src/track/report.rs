@@ -101,7 +101,7 @@ impl Report {
             let what = resource.count(sum.count)
                 + &numbers(resource, &sum.numbers)
                 + match resource {
-                    Resource::Mapping => ", no leak before heap_drop",
+                    Resource::Mapping => ", no leak: it outlives finalize",
                     _ => "",
                 };
             format!("{:>20}  {what:<44}  {place}", resource.bytes(sum.bytes))

@@ -36,7 +36,23 @@ const PYTHON: (&str, &str) = (
 );
 const PYTHON_IMPORT: (&str, &str) = (
     "import ctypes\n",
-    "import ctypes\nfrom ._library import library_path as _library_path\n",
+    "import ctypes\nfrom .._handle import Handle as _Handle\n\
+     from ._library import library_path as _library_path\n",
+);
+
+/// A copy of the object must be the object: a second one with its handle would free it twice.
+const PYTHON_HANDLE: (&str, &str) = (
+    "class Job(JobProtocol):\n",
+    "class Job(_Handle, JobProtocol):\n",
+);
+const RUBY_HANDLE: (&str, &str) = (
+    "  # A private helper for initializing instances of the class from a raw handle,\n",
+    "  # A copy is the same object: a second one with its handle would free it twice.\n\
+     \x20 def dup\n    self\n  end\n\n\
+     \x20 def clone(freeze: nil)\n    self\n  end\n\n\
+     \x20 def marshal_dump\n\
+     \x20   raise TypeError, 'no marshal_dump for a Job, which belongs to this process: attach again'\n  end\n\n\
+     \x20 # A private helper for initializing instances of the class from a raw handle,\n",
 );
 
 /// Whoever checks the types of a program need not check what is written for Python.
@@ -81,6 +97,7 @@ pub fn outputs(root: &Path, library: &Path) -> Result<Vec<(PathBuf, String)>> {
     let written = by_uniffi(root, library, TargetLanguage::Python, &[name])?;
     let (_, text) = written.first().context("uniffi writes one file")?;
     let text = replaced(&replaced(text, PYTHON)?, PYTHON_IMPORT)?;
+    let text = replaced(&text, PYTHON_HANDLE)?;
     let place = root.join("bindings/python/src/nvshmemrs/inspect/_generated.py");
     let python = marked("#", "inspect/src", &format!("{UNCHECKED}\n{text}"));
     Ok(vec![(place, python), cpp(root)?])
@@ -93,15 +110,19 @@ pub fn on_request(
     language: &str,
 ) -> Result<Vec<(&'static str, String)>> {
     let row = ON_REQUEST.into_iter().find(|row| row.0 == language);
-    let Some((_, language, names, comment)) = row else {
+    let Some((name, language, names, comment)) = row else {
         let known = ON_REQUEST.map(|row| row.0).join(", ");
         bail!("there are bindings for {known} on request, and not for `{language}`");
     };
-    let written = by_uniffi(root, library, language, names)?;
-    Ok(written
-        .into_iter()
-        .map(|(name, text)| (name, marked(comment, "inspect/src", &text)))
-        .collect())
+    let written = by_uniffi(root, library, language, names)?.into_iter();
+    let finish = |(file, text): (&'static str, String)| {
+        let text = match name {
+            "ruby" => replaced(&text, RUBY_HANDLE)?,
+            _ => text,
+        };
+        Ok((file, marked(comment, "inspect/src", &text)))
+    };
+    written.map(finish).collect()
 }
 
 /// The files that uniffi writes for a language.

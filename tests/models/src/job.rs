@@ -15,8 +15,6 @@ pub(crate) type Pe = i32;
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 // As in control.rs, but few: loom explores every one of them.
-const MAX_FREED: usize = 2;
-const MAX_ALLOCATIONS: u32 = 64;
 const WAIT_SLOTS: usize = 1;
 const CPU_WORDS: usize = 1;
 const ARGS: usize = 5;
@@ -308,7 +306,6 @@ pub(crate) struct Control {
     pes: Vec<PeBlock>,
     /// By team number and PE.
     teams: Vec<Vec<(TeamBlock, [Slot; 2])>>,
-    releases: Vec<ReleaseCount>,
 }
 
 /// Mirrors `Hosts` of job/hosts.rs: a model has one host.
@@ -326,12 +323,6 @@ pub(crate) enum Far {}
 impl Far {
     fn state(&self, _: &Control) {}
     fn gone(&self, _: &Control, _: Pe, _: State) {}
-    fn freed(&self, _: &Control, _: &Freed) -> Result<()> {
-        Ok(())
-    }
-    fn release(&self, _: u32) -> bool {
-        false
-    }
     fn seat(&self, _: &Control, _: &JoinSlot) {}
     fn broken(&self, _: u32, _: Pe, _: u64) -> bool {
         false
@@ -352,6 +343,11 @@ impl Turn<'_> {
 }
 
 impl Control {
+    /// A model has no descriptors.
+    fn check_descriptor(&self) -> Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn far(&self) -> Option<&Far> {
         None
     }
@@ -387,19 +383,6 @@ impl Control {
             epoch & 1
         };
         &self.teams[row.0 as usize][pe as usize].1[turn as usize]
-    }
-
-    pub(crate) fn releases(&self, id: u32) -> &ReleaseCount {
-        &self.releases[id as usize]
-    }
-}
-
-/// Which of the two lists of freed ids an epoch has.
-fn turn_of(epoch: u64) -> usize {
-    if weak("release: one list instead of two") {
-        0
-    } else {
-        (epoch & 1) as usize
     }
 }
 
@@ -548,7 +531,6 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
         header: Header::default(),
         pes: (0..n_pes).map(|_| PeBlock::default()).collect(),
         teams: (0..count).map(teams).collect(),
-        releases: (0..=blocks).map(|_| ReleaseCount::default()).collect(),
     });
     for pe in 0..n_pes {
         control.pe(pe).state.store(State::Active as u32, Relaxed);

@@ -358,7 +358,7 @@ inline u64 clock() { return 0; }
 // The library's kernels have no groups but blocks.
 inline void meet_warpgroup(u32) { abort(); }
 inline bool any_of_warpgroup(u32, bool) { abort(); }
-[[noreturn]] inline void stop() { abort(); }
+[[noreturn]] inline void stop(bool = false) { abort(); }
 
 } // namespace device
 } // namespace nvshmemrs

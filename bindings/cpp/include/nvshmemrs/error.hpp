@@ -4,6 +4,10 @@
 #ifndef NVSHMEMRS_ERROR_HPP
 #define NVSHMEMRS_ERROR_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -193,4 +197,5 @@ inline result<void> check(ffi::Status status) {
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_ERROR_HPP

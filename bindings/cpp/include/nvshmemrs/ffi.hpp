@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_FFI_HPP
 #define NVSHMEMRS_FFI_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x6bbe211bb2975fad;
+inline constexpr std::uint64_t expected_api_hash = 0x40d7e02268428b95;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1431,8 +1435,8 @@ enum class Access : int32_t {
 }
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
-/// released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL does nothing. On
-/// several hosts, a barrier or quiet of this PE completes it, and allocations after that free it.
+/// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
+/// NULL does nothing.
 ///
 /// Local; never waits.
 ///
@@ -2258,6 +2262,19 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_interrupt_hook(runtime, hook, user));
 }
 
+/// As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose number in
+/// the kernel (`gettid`) is `thread`. For languages that handle signals on one thread only, and whose other
+/// threads must not be called while they end (Python).
+///
+/// Local; `user` is passed through and must stay valid.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status interrupt_hook_on(nvshmemrs_runtime_t runtime, int32_t thread,
+    nvshmemrs_interrupt_hook_t hook, void *user) noexcept {
+    return static_cast<Status>(nvshmemrs_interrupt_hook_on(runtime, thread, hook, user));
+}
+
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then
 /// updates the signal at the symmetric address `signal` there: who sees the signal sees the data.
 ///
@@ -2338,6 +2355,18 @@ enum class Access : int32_t {
 [[nodiscard]] inline Status site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook,
     void *user) noexcept {
     return static_cast<Status>(nvshmemrs_site_hook(runtime, hook, user));
+}
+
+/// As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of
+/// `nvshmemrs_language`.
+///
+/// Local; `user` is passed through and must stay valid.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status site_hook_in(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook,
+    void *user, int32_t language) noexcept {
+    return static_cast<Status>(nvshmemrs_site_hook_in(runtime, hook, user, language));
 }
 
 /// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
@@ -2767,4 +2796,5 @@ inline void check_library() {
 
 } // namespace nvshmemrs::ffi
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_FFI_HPP

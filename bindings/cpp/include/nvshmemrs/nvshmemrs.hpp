@@ -14,6 +14,10 @@
 #ifndef NVSHMEMRS_NVSHMEMRS_HPP
 #define NVSHMEMRS_NVSHMEMRS_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <nvshmemrs/error.hpp>
 #include <nvshmemrs/ffi.hpp>
 #include <nvshmemrs/remote.hpp>
@@ -25,4 +29,5 @@
 #include <nvshmemrs/team.hpp>
 #include <nvshmemrs/typed.hpp>
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_NVSHMEMRS_HPP

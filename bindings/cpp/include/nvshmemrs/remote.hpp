@@ -4,6 +4,10 @@
 #ifndef NVSHMEMRS_REMOTE_HPP
 #define NVSHMEMRS_REMOTE_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -419,4 +423,5 @@ template <typename T> class remote {
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_REMOTE_HPP

@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_RUNTIME_HPP
 #define NVSHMEMRS_RUNTIME_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -204,4 +208,5 @@ class local_job : public owner<nvshmemrs_local_job_t, ffi::local_job_free> {
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_RUNTIME_HPP

@@ -4,6 +4,10 @@
 #ifndef NVSHMEMRS_SIGNAL_HPP
 #define NVSHMEMRS_SIGNAL_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstdint>
 
 #include <nvshmemrs/stream.hpp>
@@ -80,4 +84,5 @@ class signal_ref {
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_SIGNAL_HPP

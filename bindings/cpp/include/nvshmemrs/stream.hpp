@@ -3,6 +3,10 @@
 #ifndef NVSHMEMRS_STREAM_HPP
 #define NVSHMEMRS_STREAM_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <memory>
 #include <utility>
 
@@ -135,4 +139,5 @@ inline result<void> stream::wait(const event &after) const {
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_STREAM_HPP

@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_SYMMETRIC_HPP
 #define NVSHMEMRS_SYMMETRIC_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -269,7 +273,9 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
 
     symmetric_array(const symmetric_array &) = delete;
     /// Takes over what the other owns, which owns nothing then. Local.
-    symmetric_array(symmetric_array &&other) noexcept : span_type(other) { other.hold(0, nullptr, 0); }
+    symmetric_array(symmetric_array &&other) noexcept : span_type(other), lane_(other.lane_), owned_(other.owned_) {
+        other.hold(0, nullptr, 0);
+    }
     /// Lets its own go, and takes over what the other owns. Local; never waits.
     symmetric_array &operator=(symmetric_array &&other) noexcept {
         symmetric_array(std::move(other)).swap(*this);
@@ -283,7 +289,7 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
     /// Frees the array on every PE. Collective over all PEs with the same array; a barrier comes first. If it fails, the
     /// array is as it was. OpenSHMEM 1.5 section 9.3.1.
     result<void> free() {
-        if (const ffi::Status status = ffi::free(this->lane(), this->data()); status != ffi::Status::Success)
+        if (const ffi::Status status = ffi::free(lane_, owned_); status != ffi::Status::Success)
             return detail::fail<void>(status);
         hold(0, nullptr, 0);
         return detail::succeed();
@@ -295,18 +301,18 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
         void *data = nullptr;
         if (size > SIZE_MAX / sizeof(T))
             size = SIZE_MAX / sizeof(T); // too much for any heap, which all PEs are told
-        const ffi::Status status = ffi::realloc(this->lane(), this->data(), size * sizeof(T), &data);
+        const ffi::Status status = ffi::realloc(lane_, owned_, size * sizeof(T), &data);
         if (status != ffi::Status::Success)
             return detail::fail<void>(status);
-        hold(this->lane(), static_cast<T *>(data), size);
+        hold(lane_, static_cast<T *>(data), size);
         return detail::succeed();
     }
 
     /// What the destructor does. Local; never waits.
     void release() noexcept {
-        if (T *data = this->data())
+        if (owned_ != nullptr)
             // There is nothing to do about a failure: the runtime has ended, or this is a forked child.
-            static_cast<void>(ffi::release(this->lane(), data));
+            static_cast<void>(ffi::release(lane_, owned_));
         hold(0, nullptr, 0);
     }
 
@@ -315,12 +321,20 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
         const span_type mine = *this;
         static_cast<span_type &>(*this) = other;
         static_cast<span_type &>(other) = mine;
+        std::swap(lane_, other.lane_);
+        std::swap(owned_, other.owned_);
     }
 
   private:
     void hold(std::uint64_t lane, T *data, std::size_t size) noexcept {
         static_cast<span_type &>(*this) = span_type(lane, data, size);
+        lane_ = lane;
+        owned_ = data;
     }
+
+    // The view may be assigned to through a reference to the base class; the memory stays this array's.
+    std::uint64_t lane_ = 0;
+    T *owned_ = nullptr;
 };
 
 /// A signal of its own on every PE, 0 at first.
@@ -398,4 +412,5 @@ template <typename T> result<void> unregister_buffer(const symmetric_span<T> &bu
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_SYMMETRIC_HPP

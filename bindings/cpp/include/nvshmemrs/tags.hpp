@@ -4,6 +4,10 @@
 #ifndef NVSHMEMRS_TAGS_HPP
 #define NVSHMEMRS_TAGS_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -212,4 +216,5 @@ inline bool inside(const strided &at, std::size_t count, std::size_t block, std:
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_TAGS_HPP

@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_TEAM_HPP
 #define NVSHMEMRS_TEAM_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -306,4 +310,5 @@ inline team runtime::node() const noexcept { return {handle(), ffi::Team::Node};
 } // namespace NVSHMEMRS_FORM
 } // namespace nvshmemrs
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_TEAM_HPP

@@ -6,6 +6,10 @@
 #ifndef NVSHMEMRS_TYPED_HPP
 #define NVSHMEMRS_TYPED_HPP
 
+#if __cplusplus < 201703L
+#error "nvshmemrs's C++ headers need C++17: compile with -std=c++17 or later"
+#else
+
 #include <complex>
 #include <cstdint>
 
@@ -524,4 +528,5 @@ namespace nvshmemrs::ffi {
 
 } // namespace nvshmemrs::ffi
 
+#endif // __cplusplus
 #endif // NVSHMEMRS_TYPED_HPP

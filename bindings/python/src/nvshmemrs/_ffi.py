@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x6bbe211bb2975fad
+API_HASH = 0x40d7e02268428b95
 """The API hash that this file was generated with."""
 
 
@@ -363,19 +363,22 @@ class DeviceState(Structure):
 
 HostFunction = CFUNCTYPE(c_int32, c_void_p)
 """Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error
-(`NVSHMEMRS_ERROR_SYSTEM`)."""
+(`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit` must not
+leave it."""
 
 
 InterruptHook = CFUNCTYPE(c_int32, c_void_p)
 """Called while a wait of this PE is long; a value other than 0 ends the wait with
-`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread."""
+`NVSHMEMRS_ERROR_INTERRUPTED`. It runs on the waiting thread. It must return: an exception,
+`longjmp` or `pthread_exit` must not leave it."""
 
 
 SiteHook = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_size_t)
 """Names the place in the program that is calling, on the thread that calls: writes it to the
 `bytes` bytes at `text`, a NUL behind it, such as "ring.py:12 (main)", and returns 0. `address`
 is the instruction to which the call returns, NULL if that is not known. Another value means
-that it does not know the place. It must not call nvshmemrs."""
+that it does not know the place. It must not call nvshmemrs. It must return: an exception,
+`longjmp` or `pthread_exit` must not leave it."""
 
 # name, result, arguments, documentation
 _FUNCTIONS = (
@@ -2037,9 +2040,8 @@ _FUNCTIONS = (
         """(runtime, ptr)
 
     Says that this PE no longer uses an allocation. The next collective allocation frees what all
-    PEs have released. Finalizers and garbage collectors call this instead of `nvshmemrs_free`. NULL
-    does nothing. On several hosts, a barrier or quiet of this PE completes it, and allocations
-    after that free it.
+    PEs have released before they call it. Finalizers and garbage collectors call this instead of
+    `nvshmemrs_free`. NULL does nothing.
 
     Local; never waits.
 
@@ -3255,6 +3257,25 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_interrupt_hook_on",
+        c_int32,
+        (c_uint64, c_int32, InterruptHook, c_void_p),
+        """(runtime, thread, hook, user)
+
+    As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose
+    number in the kernel (`gettid`) is `thread`. For languages that handle signals on one thread
+    only, and whose other threads must not be called while they end (Python).
+
+    Local; `user` is passed through and must stay valid.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
         "nvshmemrs_put_signal",
         c_int32,
         (c_uint64, c_void_p, c_void_p, c_size_t, c_void_p, c_uint64, c_int32, c_int32),
@@ -3364,6 +3385,24 @@ _FUNCTIONS = (
 
     Returns:
         SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
+        "nvshmemrs_site_hook_in",
+        c_int32,
+        (c_uint64, SiteHook, c_void_p, c_int32),
+        """(runtime, hook, user, language)
+
+    As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of
+    `nvshmemrs_language`.
+
+    Local; `user` is passed through and must stay valid.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE.
 
     Standard:
         OpenSHMEM does not have it.

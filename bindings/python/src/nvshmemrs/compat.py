@@ -11,6 +11,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import os
+import re
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -23,7 +24,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 
 # What NVSHMEM4Py has and nvshmemrs has not, and why.
 _REASONS = {
-    "nvshmem.core._internal_tracking": "its library tracks memory; see nvshmem.core.unfreed",
+    "nvshmem.bindings.device.cute": "CuTe's kernels call the functions of nvshmem.core.device.cute",
 }
 # Names that NVSHMEM4Py has in other submodules than nvshmemrs.
 _ELSEWHERE = {
@@ -42,6 +43,9 @@ _ELSEWHERE = {
         "NvshmemStreamsType",
     ),
 }
+# Names of its module _internal_tracking that NVSHMEM4Py has in these, too.
+_TRACKING = ("InternalInitStatus", "_is_initialized", "_mr_references")
+_TRACKERS = ("collective", "init_fini", "interop.cupy", "interop.torch", "memory", "rma")
 
 
 def install() -> None:
@@ -82,16 +86,24 @@ def answer() -> None:
     for module, names in _ELSEWHERE.items():
         for name in names:
             setattr(sys.modules[module], name, getattr(core, name))
+    tracking = importlib.import_module("nvshmemrs._internal_tracking")
+    for name in _TRACKING:
+        for module in _TRACKERS:
+            setattr(sys.modules[f"nvshmemrs.core.{module}"], name, getattr(tracking, name))
 
 
 def _original(name: str) -> str:
     """The module of nvshmemrs that `nvshmem.` something is."""
     if name in ("nvshmem.bindings", "nvshmem.bindings.nvshmem"):
         return "nvshmemrs._bindings"
-    if name == "nvshmem.bindings.device":
-        return "nvshmemrs._device_bindings"
-    if name in ("nvshmem.bindings.device.numba", "nvshmem.bindings.device.numba_cuda_mlir"):
-        return f"nvshmemrs.core.device.{name.rsplit('.', 1)[1]}.bindings"
+    if name == "nvshmem.core._internal_tracking":
+        return "nvshmemrs._internal_tracking"
+    found = re.fullmatch(r"nvshmem\.(?:bindings\.device|device\.bindings)(\.numba\w*)?", name)
+    if found:  # programs write it both ways
+        kind = found[1]
+        return f"nvshmemrs.core.device{kind}.bindings" if kind else "nvshmemrs._device_bindings"
+    if name.startswith("nvshmem.device"):
+        return "nvshmemrs.core" + name[len("nvshmem") :]
     return "nvshmemrs" + name[len("nvshmem") :]
 
 

@@ -186,13 +186,26 @@ with nvshmem.array(4, "u2") as a, nvshmem.array(4, "u2") as b:
     wanted = np.array([1, 1.5, -2, 0.25], "f4") * total
     assert np.array_equal((b.astype("u4") << 16).view("f4"), wanted), b
 
-# bool: bits, no sums.
-with nvshmem.array(4, "?") as a, nvshmem.array(4, "?") as b:
+# bool: a sum is whether any is true, a product whether all are.
+with nvshmem.array(4, "?") as a, nvshmem.array(4, "?") as b, nvshmem.array(4 * n, "?") as c:
     a[:] = [True, False, me == 0, me != 0]
-    nvshmem.reduce(0, b, a, "and")
-    assert b.tolist() == [True, False, n == 1, False]
-    nvshmem.reduce(0, b, a, "max")
-    assert b.tolist() == [True, False, True, n > 1]
+    c[:] = np.tile(a, n)
+    for op in ("sum", "max", "or", "prod", "min", "and", nvshmem.Op.SUM):
+        every = op in ("prod", "min", "and")
+        wanted = [True, False, n == 1 or not every, n > 1 and not every]
+        for queue in (None, stream):
+            for function, source in ((nvshmem.reduce, a), (nvshmem.reducescatter, c)):
+                b[:] = False
+                nvshmem.barrier_all()
+                function(0, b, source, op, queue)
+                if queue is not None:
+                    queue.synchronize()
+                # The bytes: a true that is 2 would be no true to another language.
+                assert b.view("u1").tolist() == wanted, (op, b)
+    nvshmem.exscan(0, b, a, "sum")
+    assert b.tolist() == [me > 0, False, me > 0, me > 1]
+    nvshmem.inscan(0, b, a, "sum")
+    assert b.tolist() == [True, False, True, me > 0]
 
 # Buffers.
 with nvshmem.buffer(8) as a, nvshmem.buffer(8) as b, nvshmem.buffer(8 * n) as c:
@@ -204,6 +217,21 @@ with nvshmem.buffer(8) as a, nvshmem.buffer(8) as b, nvshmem.buffer(8 * n) as c:
     assert nvshmem.collective_on_buffer("alltoall", 0, c, c, stream=stream, enable_timing=True) > 0
     nvshmem.collective_on_buffer("broadcast", 0, b, a, root=n - 1)
     assert np.asarray(b).view("f4").tolist() == [n - 1, 1]
+    # Of different sizes: dest's elements, or src's where every member sends all it has.
+    with nvshmem.buffer(16 * n) as large:
+        whole = np.asarray(large).view("f4")
+        whole[:] = 7
+        nvshmem.collective_on_buffer("reduce", 0, b, large, "float", "sum", stream=stream)
+        nvshmem.collective_on_buffer("fcollect", 0, large, a, stream=stream)
+        stream.synchronize()
+        assert np.asarray(b).view("f4").tolist() == [7 * n, 7 * n]
+        assert whole.tolist() == [x for pe in range(n) for x in (pe, 1)] + [7] * 2 * n
+        nvshmem.collective_on_buffer("broadcast", 0, b, large, root=n - 1)
+        assert np.asarray(b).view("f4").tolist() == [0, 1]
+        whole[:] = me
+        nvshmem.collective_on_buffer("reducescatter", 0, b, large, "float", "max")
+        assert np.asarray(b).view("f4").tolist() == [n - 1, n - 1]
+        nvshmem.collective_on_buffer("alltoall", 0, large, c)
     np.asarray(c).view("u8")[:] = 1 << me
     nvshmem.collective_on_buffer("reducescatter", 0, b, c, "ulong", "or")
     assert np.asarray(b).view("u8").tolist() == [2**n - 1]

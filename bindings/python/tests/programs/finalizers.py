@@ -280,6 +280,33 @@ def at_exit() -> None:
 
 
 @scenario
+def in_the_next_allocation() -> None:
+    """The heap has room for one of the arrays; PEs let go at different times, with and without a
+    non-blocking operation, and the next allocation has the memory.
+    """
+    local = np.zeros(1)
+    for number in range(60):
+        array = nvshmem.array(10 << 20, "u1")
+        if number % 3 == 0:
+            nvshmem.put_nbi(array[:8].view("f8"), local, (me + 1) % n)
+        if number % (2 * n) == me:
+            time.sleep(0.002)
+        del array
+        if number % 3:
+            assert nvshmem.heap_stats().released == 1, "the finaliser has told the library"
+    kept = nvshmem.array(10 << 20, "u1") if me else nvshmem.array(10 << 20, "u1")[:0].copy()
+    try:
+        nvshmem.array(10 << 20, "u1")
+    except nvshmem.HeapExhaustedError as error:
+        names = {2: "PE 1", 3: "PEs 1 and 2"}.get(n, f"PEs 1 to {n - 1}")
+        waiting = f"{10 << 20} bytes of 1 allocation are released by some PEs, but not by {names};"
+        assert waiting in str(error), error
+    else:
+        raise AssertionError("PE 1 keeps its array")
+    del kept
+
+
+@scenario
 def at_exit_of_one() -> None:
     """PE 0 ends without finalize, with a queued barrier in a stream that is collected before. The
     others learn of it.

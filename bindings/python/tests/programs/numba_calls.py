@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Dict
+
+from nvshmemrs.core import ComparisonType, SignalOp
+
 
 def call(name: str) -> str:
     """A line that calls a function of `shmem` with arguments that it takes."""
@@ -47,3 +51,31 @@ def call(name: str) -> str:
         return named[name]
     team = "team" if name.startswith(("sync", "barrier")) and "_all" not in name else ""
     return f"shmem.{name}({team})"
+
+
+# Calls with members of enums, and with literals, at places where others belong.
+WRONG = {
+    "shmem.signal_wait(sig, 1, GE)": "signal_val is a ComparisonType, and it must be a number. Call "
+    "signal_wait(signal_var, signal_op: ComparisonType, signal_val)",
+    "shmem.signal_wait(sig, ADD, 1)": "signal_op is a SignalOp, and it must be a ComparisonType",
+    "shmem.signal_wait(sig, 6, 1)": "signal_op is 6, and it must be a ComparisonType",
+    "shmem.wait_until(d, 1, GE)": "value is a ComparisonType",
+    "shmem.wait_until_all(d, cmp=9, value=1)": "cmp is 9",
+    "shmem.signal_op(sig, ADD, 1, pe)": "signal_val is a SignalOp",
+    "shmem.signal_op(sig, 1, GE, pe)": "signal_op is a ComparisonType, and it must be a SignalOp",
+    "shmem.put_signal(d, s, sig, 1, 1, pe)": "signal_op is 1, and it must be a SignalOp",
+    "shmem.put(d, s, ADD)": "pe is a SignalOp",
+    "shmem.atomic_add(d, GE, pe)": "value is a ComparisonType",
+    "shmem.reduce(GE, d, s, 'sum')": "team is a ComparisonType",
+}
+MEMBERS = {"ADD": SignalOp.SIGNAL_ADD, "GE": ComparisonType.CMP_GE}
+
+
+def refuses_members_at_wrong_places(compile: Callable[[str], Any], wrong: Dict[str, str]) -> None:
+    for line, words in wrong.items():
+        try:
+            compile(line)
+        except Exception as error:  # the compiler's, or NvshmemInvalid
+            assert words in str(error), f"{line}: {error}"
+        else:
+            raise AssertionError(f"{line} was not refused")

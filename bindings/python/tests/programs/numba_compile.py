@@ -69,7 +69,7 @@ from numba.cuda.compiler import compile_cuda
 
 numba.cuda.dispatcher.get_current_device = lambda: Device
 
-from numba_calls import call
+from numba_calls import MEMBERS, WRONG, call, refuses_members_at_wrong_places
 
 import nvshmemrs.core.device.numba as shmem
 from nvshmemrs.core import NotInitializedError
@@ -84,7 +84,7 @@ def array(dtype: str) -> Any:
 
 def ptx(lines: List[str], arguments: Dict[str, Any], ccs: Any = CCS) -> str:
     """The last PTX of a kernel that calls what `lines` say."""
-    made: Dict[str, Any] = {"shmem": shmem, "low": bindings}
+    made: Dict[str, Any] = {"shmem": shmem, "low": bindings, **MEMBERS}
     exec("\n ".join([f"def kernel({', '.join(arguments)}):", *lines]), made)
     given = tuple(arguments.values())
     compiled = compile_cuda(made["kernel"], types.void, given, cc=(9, 0), nvvm_options={"opt": 0})
@@ -134,6 +134,8 @@ def main() -> None:
         counted.update(wanted)
         print(f"compiled: {what}, {dtype}, {len(wanted)} functions, {len(text)} bytes", flush=True)
 
+    # A name of the C library's is made while the first kernel is compiled, which calls nothing else.
+    ptx(["low.int_p(d, 1, pe)"], arguments("int32"), ((9, 0),))
     waits = names(lambda name: name.startswith(("wait_until", "test")))
     atomics = names(lambda name: name.startswith("atomic_"))
     numbers = names(lambda name: name.startswith("reduce"))
@@ -164,6 +166,9 @@ def main() -> None:
     )
     print(f"compiled: bindings, {len(LOW)} calls, {len(text)} bytes", flush=True)
     refuses_without_a_job()
+    wrong = {**WRONG, "low.qp_signal_op(sig, ADD, 1, pe, 0)": "signal is a SignalOp"}
+    refuses_members_at_wrong_places(lambda line: ptx([line], arguments("int32")), wrong)
+    ptx(["shmem.signal_wait(sig, GE, 1)"], arguments("int32"))
     missing = set(names(lambda name: True)) - counted
     assert not missing, missing
     print(f"numba ok: {len(counted)} functions")

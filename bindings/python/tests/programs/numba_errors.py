@@ -77,6 +77,40 @@ def refused(words, kernel, *arguments, kind=nvshmem.NvshmemInvalid):
     raise AssertionError(f"{kernel.py_func.__name__}{arguments} was not refused")
 
 
+GE, NE = nvshmem.ComparisonType.CMP_GE, nvshmem.ComparisonType.CMP_NE
+SET, ADD = nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD
+
+
+@cuda.jit
+def waits_for_signal(signal, cmp, value):
+    shmem.signal_wait(signal, cmp, value)
+
+
+@cuda.jit
+def waits_for_word(word, cmp, value):
+    shmem.wait_until(word, cmp, value)
+
+
+@cuda.jit
+def waits_for_all(words, cmp, value):
+    shmem.wait_until_all(words, value=value, cmp=cmp)
+
+
+@cuda.jit
+def signals(signal, value, op, pe):
+    shmem.signal_op(signal, value, op, pe)
+
+
+@cuda.jit
+def puts_and_signals(x, signal, value, op, pe):
+    shmem.put_signal(x, x, signal, value, op, pe)
+
+
+@cuda.jit
+def broadcasts(team, x, root):
+    shmem.broadcast(team, x, x, root)
+
+
 private = np.zeros(4, "int32")
 refused("call init first", puts, private, private, 0, kind=nvshmem.NotInitializedError)
 nvshmem.init()
@@ -100,7 +134,38 @@ refused("not of float32", reduces, real, real, "and", 0)
 refused("no team", barriers, 12345, 0)
 refused("slot 128", barriers, 0, 128)
 refused("slot -1", barriers, 0, -1)
-refused("an argument is 3", updates, signal, 3)
+refused("signal_op is 3, and it must be a SignalOp", updates, signal, 3)
+# Members of enums at wrong places, with the right call.
+right = "Call signal_wait(signal_var, signal_op: ComparisonType, signal_val)"
+refused(
+    f"signal_val is ComparisonType.CMP_GE, and it must be a number. {right}",
+    waits_for_signal,
+    signal,
+    1,
+    GE,
+)
+refused(
+    "signal_op is SignalOp.SIGNAL_ADD, and it must be a ComparisonType",
+    waits_for_signal,
+    signal,
+    ADD,
+    1,
+)
+refused("signal_op is 6, and it must be a ComparisonType", waits_for_signal, signal, 6, 1)
+refused("signal_op is 32767", waits_for_signal, signal, 32767, 1)
+refused("value is ComparisonType.CMP_NE", waits_for_word, a, 0, NE)
+refused("value is ComparisonType.CMP_NE", waits_for_all, a, 0, NE)
+refused("cmp is 9, and it must be a ComparisonType", waits_for_all, a, 9, 0)
+refused("signal_val is SignalOp.SIGNAL_ADD", signals, signal, ADD, 1, 0)
+refused("signal_op is ComparisonType.CMP_GE, and it must be a SignalOp", signals, signal, 1, GE, 0)
+refused("pe is SignalOp.SIGNAL_SET, and it must be a number", signals, signal, 1, SET, SET)
+refused("signal_val is SignalOp.SIGNAL_SET", puts_and_signals, a, signal, SET, 1, 0)
+refused(
+    "pe is SignalOp.SIGNAL_SET, and it must be a number. Call put(dst, src, pe)", puts, a, a, SET
+)
+refused("value is ComparisonType.CMP_GE", adds, a, GE, 0)
+refused("root is ComparisonType.CMP_GE", broadcasts, 0, a, GE)
+refused("team is SignalOp.SIGNAL_SET", reduces, a, a, "sum", SET)
 refused("an integer is needed", puts, a, b, 0.5)
 refused("a status knows elements of bool, int8", waits, a, real)
 refused("has gaps", waits, a, b[::2])
@@ -117,6 +182,8 @@ except nvshmem.NotSupportedError as error:
 else:
     raise AssertionError("put outside of a kernel")
 puts[1, 1](a, b, 1 - me)  # all is well yet
+waits_for_signal[1, 1](signal, GE, 0)
+waits_for_all[1, 1](signal, np.int64(NE), 1)
 nvshmem.free_array(b)
 refused("freed", puts, a, b, 0)
 nvshmem.barrier_all()

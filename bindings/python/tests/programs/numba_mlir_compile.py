@@ -14,7 +14,7 @@ from typing import Any, Dict
 
 os.environ["NVSHMEMRS_MEMORY"] = "host"
 
-from numba_calls import call
+from numba_calls import MEMBERS, WRONG, call, refuses_members_at_wrong_places
 from numba_cuda_mlir import cuda
 from numba_mlir_alone import compiled, named
 
@@ -33,12 +33,16 @@ ARGUMENTS = {
 warnings.simplefilter("ignore")
 
 
+def kernel(line: str) -> Any:
+    made: Dict[str, Any] = {"shmem": shmem, **MEMBERS}
+    exec(f"def kernel({', '.join(ARGUMENTS)}):\n {line}", made)
+    return cuda.jit(made["kernel"])
+
+
 def compile(name: str, archs: Any) -> None:
-    made: Dict[str, Any] = {"shmem": shmem}
-    exec(f"def kernel({', '.join(ARGUMENTS)}):\n {call(name)}", made)
     start = time.monotonic()
     for arch in archs:
-        _, ptx, _ = compiled(cuda.jit(made["kernel"]), map(named, ARGUMENTS.values()), arch)
+        _, ptx, _ = compiled(kernel(call(name)), map(named, ARGUMENTS.values()), arch)
         refers = not name.startswith(("fence", "quiet", "flush", "ask_", "give_", "release_"))
         assert (SYMBOL in ptx) == refers, name
     print(f"compiled: {name}, {time.monotonic() - start:.1f} s", flush=True)
@@ -47,6 +51,8 @@ def compile(name: str, archs: Any) -> None:
 def main() -> None:
     names = [name for name in shmem.__all__ if name not in ("SmemAmount", "get_multicast_array")]
     given = sys.argv[1].split(",") if len(sys.argv) > 1 else ["90"]
+    kinds = [named(kind) for kind in ARGUMENTS.values()]
+    refuses_members_at_wrong_places(lambda line: compiled(kernel(line), kinds, 90), WRONG)
     for name in sys.argv[2:] or names:
         compile(name, [int(arch) for arch in given])
     print(f"numba-cuda-mlir ok: {len(names)} functions are there", flush=True)

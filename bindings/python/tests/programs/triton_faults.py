@@ -86,7 +86,7 @@ def wrong() -> None:
     try:
         launch(wrong_kernel, 1, words, seen, pe, offset, slot, WAY=way)
     except Exception as error:
-        print(f"ended: {type(error).__name__}", flush=True)
+        print(f"ended: {type(error).__name__} {error}", flush=True)
     try:
         meet()
         nvshmem.finalize()

@@ -2,6 +2,7 @@
 compiled on GPUs. The argument names parts; without one all run.
 """
 
+import copy
 import os
 import sys
 from typing import Any, Callable, Dict
@@ -399,6 +400,7 @@ def fast(me: int, n: int) -> None:
         k = len(members)
         inside = me in members
         with nvt.Workspace(team if inside else None, nbytes=4096, programs=3) as workspace:
+            assert copy.deepcopy(workspace).pointer is copy.copy(workspace.pointer)
             for dtype, size, op in (
                 (np.float32, 37, "SUM"), (np.int32, 5, "MAX"), (ml_dtypes.bfloat16, 70, "SUM"),
                 (np.float16, 6, "SUM"), (np.float32, 150, "SUM"),

@@ -15,13 +15,13 @@ mod ways;
 
 pub(super) use speech::Speech;
 
-use super::limits;
+use super::{limits, threads};
 use anyhow::{Context, Result};
 use printer::{Printer, Source};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use ways::Ways;
 
 /// Which of the launcher's streams something ends in.
@@ -68,8 +68,7 @@ impl Outputs {
         let (words, heard) =
             UnixStream::pair().map_err(limits::error("cannot make a socket pair"))?;
         let printer = Printer::new(self.sources, &self.ways);
-        let thread = thread::Builder::new().name("output".into());
-        let thread = thread.spawn(move || printer.run(&heard));
+        let thread = threads::spawn("output", move || printer.run(&heard));
         let thread = thread.map_err(limits::error("cannot start the output thread"))?;
         Ok(Some(Pump { words, thread }))
     }

@@ -14,8 +14,6 @@ pub enum Place {
     Pe(u16, u16),
     /// Of what a PE has of a team number: its block, then its two slots.
     Team(u16, u16, u16),
-    /// Of the release counts.
-    Releases(u16),
     /// Of the checker's area, by its distance in words; in a job that is not checked, of the header.
     Area(u32),
 }
@@ -43,7 +41,6 @@ impl Control {
                 Some(area) => area + u64::from(word) * 8 % self.area_bytes,
                 None => u64::from(word) * 8 % PAGE,
             },
-            Place::Releases(word) => Control::releases_offset(self.n_pes) + within(word, 8 * 65536),
         };
         let word: &Word = self.segment.view(offset);
         word.0.swap(value, Relaxed)

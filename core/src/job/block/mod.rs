@@ -4,7 +4,6 @@
 //! 0            Header
 //! 4 KiB        PeBlock of each PE, one page each
 //!              for each team number and PE: TeamBlock, then the PE's two slots
-//!              release counts of the live allocations
 //! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers, then
 //!              what kernels meet by, see device_area.rs)
 //! area_offset  in a checked job: the checker's area (transport/check/area.rs)
@@ -32,7 +31,7 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// The most PEs a job on one host can have.
 pub(crate) const MAX_PES: Pe = 4096;
@@ -44,8 +43,6 @@ pub(crate) const TEAM_WORDS: usize = MAX_TEAMS / 64;
 pub(crate) const JOIN_SLOTS: usize = 4;
 /// Live allocations a job can have at a time.
 pub(crate) const MAX_ALLOCATIONS: u32 = 1 << 20;
-/// Released allocations that one collective allocation frees at most.
-pub(crate) const MAX_FREED: usize = 256;
 /// Waits that one PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
 /// Words of payload that a collective can carry with its arrival.
@@ -77,22 +74,12 @@ pub(crate) struct Header {
     pub(crate) team_sleepers: Told32,
     /// How many threads sleep until a word changes.
     pub(crate) word_sleepers: Told32,
-    /// Allocations that all PEs have released so far.
-    pub(crate) released: Told32,
     /// How many PEs have been stopped for too long; long waits look at it.
     pub(crate) stopped: Told32,
     /// The number of the host that this memory is on (see [`places`](super::places)).
     pub(crate) host: [Told64; 2],
     /// Numbers for waits.
     pub(crate) wait_ids: Told64,
-    /// What PE 0 decided to free, by parity of WORLD's epoch: a count, then ids.
-    pub(crate) freed: [Freed; 2],
-}
-/// Ids of allocations to free.
-#[repr(C)]
-pub(crate) struct Freed {
-    pub(crate) count: Told32,
-    pub(crate) ids: [Told32; MAX_FREED],
 }
 const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
 
@@ -233,12 +220,6 @@ pub(crate) struct Row(u64);
 const MEMBER_BYTES: u64 = size_of::<TeamBlock>() as u64 + 2 * size_of::<Slot>() as u64;
 const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multiple_of(PAGE));
 
-/// How many PEs have released an allocation.
-#[repr(C)]
-pub(crate) struct ReleaseCount {
-    pub(crate) count: Told32,
-}
-
 // SAFETY: repr(C), atomic integers only (`Told32` and `Told64` are transparent ones), alignment at most 128.
 unsafe impl AllAtomic for Header {}
 // SAFETY: as above.
@@ -247,8 +228,6 @@ unsafe impl AllAtomic for PeBlock {}
 unsafe impl AllAtomic for TeamBlock {}
 // SAFETY: as above.
 unsafe impl AllAtomic for Slot {}
-// SAFETY: as above.
-unsafe impl AllAtomic for ReleaseCount {}
 // SAFETY: as above.
 unsafe impl AllAtomic for Told32 {}
 // SAFETY: as above.
@@ -282,14 +261,11 @@ impl Control {
         (n_pes * MEMBER_BYTES).next_multiple_of(PAGE)
     }
 
-    fn releases_offset(n_pes: u64) -> u64 {
-        PAGE * (1 + n_pes) + MAX_TEAMS as u64 * Control::team_bytes(n_pes)
-    }
-
     /// Where the heap starts in a job of `n_pes` PEs.
     pub(crate) fn heap_offset(n_pes: Pe) -> u64 {
-        let releases = u64::from(MAX_ALLOCATIONS) * size_of::<ReleaseCount>() as u64;
-        (Control::releases_offset(n_pes as u64) + releases).next_multiple_of(HEAP_UNIT)
+        let n_pes = n_pes as u64;
+        (PAGE * (1 + n_pes) + MAX_TEAMS as u64 * Control::team_bytes(n_pes))
+            .next_multiple_of(HEAP_UNIT)
     }
 
     /// Bytes from one PE's part to the next one's: behind the window lies what kernels meet by.
@@ -460,12 +436,7 @@ impl Control {
         let end = offset.checked_add(bytes).filter(|_| whole)?;
         let within = |start: u64, size: usize| offset >= start && end <= start + size as u64;
         let first = PAGE;
-        if offset < first {
-            // What PE 0 has chosen to free.
-            let lists = offset_of!(Header, freed) as u64;
-            return within(lists, size_of::<[Freed; 2]>()).then_some(0);
-        }
-        let pe = (offset - first) / PAGE;
+        let pe = offset.checked_sub(first)? / PAGE;
         if pe >= self.n_pes {
             return None;
         }
@@ -478,6 +449,11 @@ impl Control {
 
     pub(crate) fn segment(&self) -> &Arc<Segment> {
         &self.segment
+    }
+
+    /// An error if the program has closed the descriptor of the job's memory.
+    pub(crate) fn check_descriptor(&self) -> Result<()> {
+        self.segment.fd().map(drop)
     }
 
     pub(crate) fn n_pes(&self) -> Pe {
@@ -544,12 +520,5 @@ impl Control {
         let slots = row.0 + pe as u64 * MEMBER_BYTES + size_of::<TeamBlock>() as u64;
         self.segment
             .view(slots + (epoch & 1) * size_of::<Slot>() as u64)
-    }
-
-    #[inline(always)]
-    pub(crate) fn releases(&self, id: u32) -> &ReleaseCount {
-        self.segment.view(
-            Control::releases_offset(self.n_pes) + u64::from(id) * size_of::<ReleaseCount>() as u64,
-        )
     }
 }

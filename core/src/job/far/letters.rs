@@ -3,7 +3,7 @@
 use super::{Far, Span, reports, rounds};
 use crate::Pe;
 use crate::clock::now_ns;
-use crate::job::block::{Control, MAX_ALLOCATIONS, MAX_TEAMS, PAYLOAD_WORDS};
+use crate::job::block::{Control, MAX_TEAMS, PAYLOAD_WORDS};
 use crate::job::hosts::Hosts;
 use crate::job::state::State;
 use crate::job::tell::{self, Arrival};
@@ -25,32 +25,29 @@ pub(super) enum Kind {
     GoesOn = 4,
     /// A team is broken: its number, the member to be told, the mark.
     Broken = 5,
-    /// The sender has released an allocation.
-    Release = 6,
     /// Members have come to an epoch of a team: see [`Arrived`].
-    Arrivals = 7,
+    Arrivals = 6,
     /// The sender asks what the PEs here wait for: the number of its question.
-    Ask = 8,
+    Ask = 7,
     /// The waits of a PE: which one, the clock there, how many have ended, the waits.
-    Waits = 9,
+    Waits = 8,
     /// The teams of a PE: which one; of each its number and members, the next member, how many collectives.
-    Teams = 10,
+    Teams = 9,
     /// A question has been answered: its number.
-    Told = 11,
+    Told = 10,
     /// PEs of other hosts than the receiver's have come to a state: see [`rounds`](super::rounds).
-    Come = 12,
+    Come = 11,
     /// What a seat in `team_init` says, which hosts tell on: whose it is, how many hosts from the receiver's on are to hear of it, then as
     /// [`Words`](Kind::Words).
-    Seat = 13,
+    Seat = 12,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 12] = [
     Kind::Words,
     Kind::Gone,
     Kind::Stopped,
     Kind::GoesOn,
     Kind::Broken,
-    Kind::Release,
     Kind::Arrivals,
     Kind::Ask,
     Kind::Waits,
@@ -221,14 +218,6 @@ pub(crate) fn open(control: &Control, far: &Far, from: Pe, letter: &[u64]) -> Op
             sound.then_some(())?;
             tell::broken(control.team(team as u32, pe), mark);
             bell::ring_team(control);
-        }
-        Kind::Release => {
-            let id = u32::try_from(rest.next()?).ok()?;
-            (id < MAX_ALLOCATIONS && hosts.is_near(0)).then_some(())?;
-            let before = tell::release(control.releases(id));
-            if before + 1 == hosts.n_pes() as u32 {
-                tell::released_by_all(control.header(), 1);
-            }
         }
         Kind::Arrivals => {
             let (team, epoch) = (rest.next()?, rest.next()?);

@@ -15,13 +15,12 @@ mod rounds;
 
 pub(crate) use letters::{Arrived, open};
 
-use super::block::{Control, Freed, JoinSlot, PeBlock};
+use super::block::{Control, JoinSlot, PeBlock};
 use super::hosts::Hosts;
 use super::state::State;
 use super::tell::{Told32, Told64};
+use crate::Pe;
 use crate::clock::now_ns;
-use crate::operation::Operation;
-use crate::{Pe, Result};
 use letters::Kind;
 use std::fmt;
 use std::sync::Arc;
@@ -39,12 +38,6 @@ const EARLIER: Duration = Duration::from_millis(1);
 pub(crate) trait Courier: Send + Sync {
     /// Brings a letter to a PE, after those that it was given for that PE before. Never waits.
     fn carry(&self, to: Pe, letter: &[u64]);
-
-    /// As [`carry`](Courier::carry); quiet waits until it has been opened.
-    fn carry_for_quiet(&self, to: Pe, letter: &[u64]);
-
-    /// Waits, in an operation, until all letters that it was given have been opened.
-    fn settle(&self, operation: Operation) -> Result<()>;
 
     /// Gives letters that are on their way a moment to leave this process.
     fn see_off(&self);
@@ -128,11 +121,6 @@ impl Far {
         }
     }
 
-    /// Waits until the other hosts have what they were told.
-    pub(crate) fn settle(&self, operation: Operation) -> Result<()> {
-        self.courier.settle(operation)
-    }
-
     /// Tells that this PE has finalized, where somebody may wait for it. What it came to before, all hear of in [`rounds`].
     pub(crate) fn state(&self, control: &Control) {
         let block = control.pe(self.hosts.me());
@@ -192,18 +180,6 @@ impl Far {
         }
     }
 
-    /// Tells, as PE 0, what an allocation frees, and waits until the others have it. Most free nothing.
-    pub(crate) fn freed(&self, control: &Control, list: &Freed) -> Result<()> {
-        let count = (list.count.load(Relaxed) as usize).min(list.ids.len());
-        let mut spans = vec![Span::of(control, &list.count)];
-        if let Some(last) = list.ids[..count].last() {
-            spans.insert(0, Span::from_to(control, &list.ids[0], last));
-        }
-        self.send_all(&words(control, &spans));
-        // It must be there before the arrival, which may come by another way.
-        self.settle(Operation::Malloc)
-    }
-
     /// Tells that a PE is gone, and sees to it that the letters leave.
     pub(crate) fn gone(&self, control: &Control, pe: Pe, state: State) {
         self.pass_on(control, pe, state);
@@ -235,18 +211,6 @@ impl Far {
         if far {
             let letter = [Kind::Broken as u64, u64::from(team), pe as u64, mark];
             self.send(self.hosts.of(pe), &letter);
-        }
-        far
-    }
-
-    /// Tells the host of PE 0, where releases are counted, that this PE has released an allocation; false if it is this host. Quiet waits
-    /// until it is counted, so a barrier orders it before allocations that come later.
-    pub(crate) fn release(&self, id: u32) -> bool {
-        let far = !self.hosts.is_near(0);
-        if far {
-            let receiver = self.hosts.receiver(self.hosts.of(0));
-            let letter = [Kind::Release as u64, u64::from(id)];
-            self.courier.carry_for_quiet(receiver, &letter);
         }
         far
     }

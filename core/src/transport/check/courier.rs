@@ -22,7 +22,7 @@ impl Courier {
         let builder = std::thread::Builder::new()
             .name("nvshmemrs-check".into())
             .stack_size(256 << 10);
-        let thread = signals::blocked(|| builder.spawn(move || check.run_courier()))
+        let thread = signals::spawn(builder, move || check.run_courier())
             .map_err(|error| Error::system("starting the checker's thread", error))?;
         Ok(Courier(thread))
     }

@@ -5,10 +5,11 @@
 
 use super::report::Keys;
 use super::write;
+use crate::job::descriptor::Descriptor;
 use crate::{Error, Pe, Result, config};
 use rustix::fd::BorrowedFd;
 use rustix::io::{FdFlags, fcntl_setfd};
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,7 +37,7 @@ pub(crate) enum Seen {
 /// Where findings are counted for the launcher, if one asked for it.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    file: Option<File>,
+    file: Option<Descriptor>,
     /// What it has been told of: bits.
     told: AtomicU64,
 }
@@ -65,7 +66,7 @@ impl Tally {
         Ok(tally)
     }
 
-    fn to(file: Option<File>) -> Tally {
+    fn to(file: Option<Descriptor>) -> Tally {
         Tally {
             file,
             told: AtomicU64::new(0),
@@ -87,7 +88,7 @@ impl Tally {
     }
 
     fn note(&self, what: u64, [a, b, c, d]: Keys) {
-        if let Some(mut file) = self.file.as_ref() {
+        if let Some(mut file) = self.file.as_ref().and_then(Descriptor::find) {
             // A launcher without memory for a record has other sorrows; the report itself has been printed.
             let _ = file.write_all(bytemuck::bytes_of(&[what, a, b, c, d]));
         }
@@ -103,7 +104,7 @@ fn parse(text: &str) -> Option<(i32, (u64, u64))> {
 }
 
 /// Opens the file anew, at its end. Programs that this PE starts do not get the launcher's descriptor any more.
-fn open(number: i32, expected: (u64, u64)) -> Option<File> {
+fn open(number: i32, expected: (u64, u64)) -> Option<Descriptor> {
     let path = format!("/proc/self/fd/{number}");
     // First looked at, because opening something else could have effects, or wait.
     let seen = std::fs::metadata(&path).ok()?;
@@ -115,13 +116,14 @@ fn open(number: i32, expected: (u64, u64)) -> Option<File> {
     let inherited = unsafe { BorrowedFd::borrow_raw(number) };
     // Else it stays as it was, which harms nobody.
     let _ = fcntl_setfd(inherited, FdFlags::CLOEXEC);
-    Some(file)
+    Descriptor::new(file.into(), "the findings of the checker").ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::fs::{MemfdFlags, memfd_create};
+    use std::fs::File;
     use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::FileExt as _;
 

@@ -3,7 +3,7 @@
 //! The rules are those of [`driver`](super::driver).
 
 use super::driver::{self, OutsideCapture, check};
-use crate::job::fork;
+use crate::job::{fork, signals};
 use crate::transport::Lane;
 use crate::{Error, Pe, Result, config};
 use cudarc::driver::sys::{
@@ -282,8 +282,10 @@ impl Device {
         let facts = facts(ordinal, device)?;
         let at_once = config::collectives_at_once()?;
         let mut context = std::ptr::null_mut();
+        // The driver starts threads with a context.
         // SAFETY: rules 1 and 2; `drop` gives it back.
-        let code = unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) };
+        let retain = || unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) };
+        let code = signals::blocked(retain);
         check("cuDevicePrimaryCtxRetain", code)?;
         let mut opened = Device {
             ordinal,

@@ -7,6 +7,7 @@
 //! 2. What a call writes to is a local variable, or memory that outlives the call; what it reads likewise.
 //! 3. Numbers of streams, contexts, mappings and handles are those that the driver gave out, and that were not given back.
 
+use crate::job::signals;
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode};
 use std::marker::PhantomData;
@@ -148,8 +149,10 @@ pub(super) fn start() -> Result<i32> {
                 .into(),
         ));
     }
+    // The driver starts threads.
     // SAFETY: rules 1 (just seen) and 2.
-    check("cuInit", unsafe { sys::cuInit(0) })?;
+    let code = signals::blocked(|| unsafe { sys::cuInit(0) });
+    check("cuInit", code)?;
     let mut version = 0;
     // SAFETY: as above.
     let code = unsafe { sys::cuDriverGetVersion(&mut version) };

@@ -45,6 +45,7 @@ use crate::job::block::Control;
 use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
+use crate::per_thread;
 use crate::transport::device_state::{Reached, Refers};
 use crate::transport::{Company, Owner};
 use crate::{Error, Pe, Result};
@@ -64,7 +65,6 @@ use origin::Threads;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
 use streams::order::{LOOK, LentStream, PER_THREAD, StreamOrder};
@@ -119,7 +119,7 @@ struct Failed {
     /// For good.
     lasting: Option<Error>,
     /// In a thread that has given up a wait, or found no room because of such.
-    passing: Vec<(ThreadId, Error)>,
+    passing: Vec<(u64, Error)>,
 }
 
 impl CudaTransport {
@@ -294,7 +294,7 @@ impl CudaTransport {
                 | Error::PeStopped { .. }
                 // Too much was given up, and may yet be done.
                 | Error::NotSupported(_) => {
-                    let me = thread::current().id();
+                    let me = per_thread::number();
                     failed.passing.push((me, error));
                 }
                 lasting => {
@@ -308,7 +308,7 @@ impl CudaTransport {
     /// Whether this thread has noted that it gave up, and not asked yet.
     fn has_given_up(&self) -> bool {
         let passing = &self.failed().passing;
-        !passing.is_empty() && passing.iter().any(|(id, _)| *id == thread::current().id())
+        !passing.is_empty() && passing.iter().any(|(id, _)| *id == per_thread::number())
     }
 }
 

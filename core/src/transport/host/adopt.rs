@@ -142,7 +142,7 @@ fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix:
             len,
             PROTECTION,
             flags,
-            segment.fd(),
+            segment.find_fd()?,
             offset,
         )
     }?;
@@ -250,6 +250,7 @@ fn replace(
     room: &Room,
     held: bool,
 ) -> rustix::io::Result<()> {
+    let fd = segment.find_fd()?;
     let (place, bytes) = (segment.base() + offset, room.bytes);
     let there = |start: u64| room.start + (start - buffer);
     let back = |pieces: &[(u64, u64)]| {
@@ -281,7 +282,7 @@ fn replace(
             bytes as usize,
             PROTECTION,
             flags,
-            segment.fd(),
+            fd,
             offset,
         )
     };

@@ -1,48 +1,39 @@
-//! Deferred releases: each PE counts, PE 0 decides, all free the same.
+//! Releases: each PE brings its own to the meeting of an allocation, and all free the same.
 
 use super::super::job::{Call, Error, Inner, Operation, job};
-use super::super::sync::Ordering::Acquire;
 use super::super::sync::spawn;
 use std::sync::Arc;
 
-/// A meeting of the collective allocation, as `agree` of memory_management/mod.rs; gives how many blocks were freed.
+/// The meetings of a collective allocation, as `agree` of memory_management/mod.rs; gives how many blocks were freed.
 fn round(pe: &Inner, error: Option<Error>) -> Option<usize> {
-    let turn = pe.turn();
-    let epoch = turn.next_epoch();
-    if pe.my_pe == 0 {
-        pe.choose_releases(epoch).expect("no other host");
-    }
+    let (turn, mine) = (pe.turn(), pe.released_ids());
+    let before = pe.heap.lock().freed.len();
     let call = Call {
         error,
         ..Call::plain(Operation::Malloc)
     };
-    if turn.meet(call, &[]).is_err() {
-        if pe.my_pe == 0 {
-            pe.undo_releases(epoch);
-        }
-        return None;
-    }
-    Some(pe.free_released(epoch))
+    pe.meet_and_free(&turn, call, &mine).ok()?;
+    Some(pe.heap.lock().freed.len() - before)
 }
 
-/// The PEs release blocks at different times, between the rounds; in each round all free the same ones, and in the end none is left.
+/// The PEs release blocks in different orders, between the rounds; in each round all free the same ones, and the last release of a block
+/// is known in the next round.
 pub(crate) fn all_free_the_same(n_pes: i32, blocks: usize) {
     let pes = job(n_pes, blocks);
     let body = move |pe: &Inner| {
         let mut log = Vec::new();
         // A block before each round, from one end by even PEs and from the other by odd ones.
-        for step in 0..blocks + 1 {
-            if step < blocks {
-                let block = if pe.my_pe % 2 == 0 {
-                    step
-                } else {
-                    blocks - 1 - step
-                };
-                pe.release(block as u64 * 64, 0).unwrap();
-            }
-            let freed = round(pe, None).expect("equal calls");
-            log.push(freed);
+        for step in 0..blocks {
+            let block = if pe.my_pe % 2 == 0 {
+                step
+            } else {
+                blocks - 1 - step
+            };
+            pe.release(block as u64 * 64, 0).unwrap();
+            log.push(round(pe, None).expect("equal calls"));
         }
+        let freed: usize = log.iter().sum();
+        assert_eq!(freed, blocks, "blocks that all released were not freed");
         // The ids of blocks that were freed name new ones; all release the second of them.
         let new = || {
             pe.heap
@@ -57,7 +48,6 @@ pub(crate) fn all_free_the_same(n_pes: i32, blocks: usize) {
             "the PEs freed different blocks before"
         );
         pe.release(64, 0).unwrap();
-        round(pe, None);
         round(pe, None);
         assert!(
             pe.heap.lock().allocator.find(0).is_some(),
@@ -85,35 +75,30 @@ pub(crate) fn all_free_the_same(n_pes: i32, blocks: usize) {
         blocks + 1,
         "blocks that all released were not freed"
     );
-    assert_eq!(
-        pes[0].control.header().released.load(Acquire),
-        0,
-        "released blocks are still counted"
-    );
 }
 
 /// A PE may not free what another one still uses.
 pub(crate) fn nothing_is_freed_before_all_have_released() {
     let pes = job(2, 1);
     let (first, second) = (Arc::clone(&pes[0]), Arc::clone(&pes[1]));
+    let early = |pe: &Inner| {
+        let freed = round(pe, None);
+        assert_eq!(freed, Some(0), "freed although PE 1 had not released it");
+    };
     let other = spawn(move || {
-        let early = round(&second, None);
-        assert_eq!(early, Some(0), "freed although this PE had not released it");
+        early(&second);
         second.release(0, 0).unwrap();
-        // PE 0 may have decided on round 2 before, but not on round 3.
-        round(&second, None);
-        round(&second, None);
+        round(&second, None)
     });
     first.release(0, 0).unwrap();
-    for _ in 0..3 {
-        round(&first, None);
-    }
-    other.join().unwrap();
+    early(&first);
+    round(&first, None);
+    assert_eq!(other.join().unwrap(), Some(1));
     assert_eq!(first.heap.lock().freed, [0]);
 }
 
 /// A round that fails frees nothing; the next one frees what it would have.
-pub(crate) fn a_failed_round_is_undone() {
+pub(crate) fn a_failed_round_frees_nothing() {
     let pes = job(2, 1);
     let (first, second) = (Arc::clone(&pes[0]), Arc::clone(&pes[1]));
     let body = |pe: &Inner, error| {
@@ -123,7 +108,6 @@ pub(crate) fn a_failed_round_is_undone() {
             pe.heap.lock().freed.is_empty(),
             "freed in a round that failed"
         );
-        round(pe, None);
         round(pe, None);
         assert_eq!(pe.heap.lock().freed, [0], "the release was forgotten");
     };

@@ -11,7 +11,7 @@ from ._dtypes import FLOATS, NAMES, scalar
 from ._job import job, lib, raise_status
 from ._operand import element, writable
 from .nvshmem_types import NvshmemInvalid
-from .streams import Stream, handle_of, queue
+from .streams import Stream, handle_of, hold_until_quiet, queue
 
 _INT32, _INT64 = int(_ffi.Dtype.INT32), int(_ffi.Dtype.INT64)
 _UINT32, _UINT64 = int(_ffi.Dtype.UINT32), int(_ffi.Dtype.UINT64)
@@ -135,7 +135,9 @@ def fetch_nbi(
     dtype: Any,
     stream: Optional[Stream],
 ) -> None:
-    """An operation that writes the old value to `fetch`, complete after quiet."""
+    """An operation that writes the old value to `fetch`, complete after quiet; until then the arrays
+    are kept.
+    """
     table = _NBI[operation]
     function, address, code, given = _prepare(table, operation, target, values, offset, dtype)
     writable(fetch, "fetch")
@@ -144,9 +146,11 @@ def fetch_nbi(
         raise NvshmemInvalid(f"fetch holds {NAMES[kind]} and target {NAMES[code]}: give one dtype")
     pointer = ctypes.cast(local, ctypes.POINTER(_OUTPUTS[code]))
     number = pe_of(remote_pe, pe)
+    hold_until_quiet(stream, (fetch, target))
     if stream is None:
         status = function(job.direct or handle_of(None), pointer, address, *given, number)
     else:
         status = queue(stream, (fetch, target), function, pointer, address, *given, number)
+    hold_until_quiet(stream, (fetch, target))
     if status:
         raise_status(status)

@@ -46,8 +46,27 @@ def a_kind(value: Any) -> str:
     return f"{article} {name}"
 
 
+def is_masked(value: Any) -> bool:
+    """Whether this is an array of NumPy's ``ma``, or another with a mask: its memory holds values
+    that the array does not have.
+    """
+    return isinstance(value, np.ndarray) and hasattr(type(value), "mask")
+
+
+def refuse_masked(value: Any, name: str) -> None:
+    """Raises for an array with a mask."""
+    if is_masked(value):
+        raise NvshmemInvalid(
+            f"{name} is a masked array, and operations know no masks: pass {name}.filled(...), or "
+            f"np.asarray({name}) for the memory behind the mask"
+        )
+
+
 def refuse_member(value: Any, name: str, call: str = "") -> None:
-    """Raises if a member of an enum of this package stands where a number is wanted."""
+    """Raises if a member of an enum of this package stands where a number is wanted, or a value
+    that is masked.
+    """
+    refuse_masked(value, name)
     if is_member(value):
         right = f". Call {call}" if call else ""
         raise NvshmemInvalid(f"{name} is {shown(value)}: it must be a number{right}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import collections
+import concurrent.futures.thread  # noqa: F401  (see _end_waits)
 import ctypes
 import operator
 import os
@@ -30,6 +31,7 @@ from typing import (
 )
 
 from .. import _ffi
+from .._handle import Handle
 from . import _sites
 from .nvshmem_types import (
     NotSupportedError,
@@ -62,7 +64,7 @@ def bare(name: str) -> Callable[..., int]:
     return function
 
 
-class Mapping:
+class Mapping(Handle):
     """Keeps the heap's memory in this process: the job and every Buffer refer to it, so an array
     that outlives finalize reads and writes memory that is nobody's, and does not crash.
     """
@@ -86,10 +88,11 @@ class Job:
 
     `device` is the number of the GPU whose memory holds the heap, -1 on host memory. `handle` is
     `runtime` as `bare` functions take it. `direct` is what an operation without a stream is called
-    with, None where `streams.handle_of` has to be asked.
+    with, None where `streams.handle_of` has to be asked. `in_flight` is what non-blocking operations
+    use until ``quiet``, by id.
     """
 
-    __slots__ = ("runtime", "handle", "direct", "device", "pid", "mapping", "my_pe")
+    __slots__ = ("runtime", "handle", "direct", "device", "pid", "mapping", "my_pe", "in_flight")
 
     def __init__(self) -> None:
         self.runtime = 0
@@ -99,6 +102,7 @@ class Job:
         self.pid = 0
         self.my_pe = -1
         self.mapping: Optional[Mapping] = None
+        self.in_flight: Dict[int, Any] = {}
 
     def is_forked(self) -> bool:
         """Whether this process is a child of the one that joined, hence no PE."""
@@ -144,6 +148,7 @@ class _JobOfThread(Job):
     device = _of_thread("device")
     mapping = _of_thread("mapping")
     my_pe = _of_thread("my_pe")
+    in_flight = _of_thread("in_flight")
 
 
 class Sizes(Dict[int, int]):
@@ -209,9 +214,8 @@ team_sizes = Sizes()
 # Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
 buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
-# By runtime the addresses of allocations whose last reference went away. A finaliser may run
-# anywhere, even inside a wait, so it only appends here; `release_dropped` tells the library at the
-# next allocation.
+# By runtime the addresses of allocations whose last reference went away, and which streams of CUDA
+# may use; `release_dropped` tells the library of those that no stream uses any more.
 dropped: Dict[int, Deque[int]] = {}
 
 
@@ -222,10 +226,25 @@ hand_out: Optional[Callable[[int, int], None]] = None
 unused: Callable[[List[int]], List[int]] = list
 
 
-def release_dropped() -> None:
-    """Releases what the garbage collector has dropped. Local; the next collective allocation frees
-    it.
+def drop(runtime: int, address: int, device: int) -> None:
+    """Releases an allocation whose last reference went away. It may be called anywhere, by a
+    finaliser inside a wait too: the library's function never waits, and calls nobody back.
     """
+    if runtime not in live:
+        return
+    if device >= 0:
+        dropped[runtime].append(address)
+        return
+    known = buffers.get((runtime, address))
+    if known is not None and known() is None:
+        buffers.pop((runtime, address), None)
+    lib.nvshmemrs_release(runtime, address)  # nobody is there to be told of an error
+
+
+def release_dropped() -> None:
+    """Releases what the garbage collector has dropped of a GPU's memory, once no stream uses it."""
+    if job.device < 0:
+        return
     waiting = dropped.get(job.runtime)
     addresses = []
     while waiting:
@@ -235,7 +254,7 @@ def release_dropped() -> None:
             break
     for address in addresses:
         buffers.pop((job.runtime, address), None)
-    for address in addresses if job.device < 0 else unused(addresses):
+    for address in unused(addresses):
         check(lib.nvshmemrs_release(job.runtime, address))
 
 
@@ -273,6 +292,8 @@ def raise_status(status: int) -> NoReturn:
     if status == _INTERRUPTED:
         message = last_error()
         caught = _watcher.caught
+        if _ending and not caught:
+            raise SystemExit(message)  # ends the thread, and prints nothing
         error = caught.pop() if caught else KeyboardInterrupt()
         if _watcher.handed_over:
             _watcher.handed_over = False
@@ -287,7 +308,7 @@ def raise_status(status: int) -> NoReturn:
             raise error_of(status, message)
         if job.pid:
             message = (
-                "this process is not a PE any more, after finalize; call init to join a job again"
+                "this process is not a PE any more, after finalize or leave; call init to join a job again"
             )
     else:
         message = last_error()
@@ -325,7 +346,8 @@ def unsupported(what: str, instead: str = "") -> NotSupportedError:
 # them at the first instruction of a function, before any `try` in it. So the hook resumes a
 # generator that is inside its `try` already: what a handler raises is kept, the wait ends with
 # INTERRUPTED, and `raise_status` raises it. Each thread has a generator of its own; only the main
-# thread's ever runs a handler.
+# thread's ever runs a handler. Waits of other threads do not call `_hook`: Python ends a daemon
+# thread that comes back to it after the interpreter's end, in the middle of the library's wait.
 
 
 def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
@@ -333,7 +355,7 @@ def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
     while True:
         try:
             yield answer
-            answer = 0
+            answer = 1 if _ending else 0
         except GeneratorExit:
             return
         except BaseException as error:  # raised by a signal handler
@@ -367,7 +389,7 @@ _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller
 def interruptible() -> None:
     """Lets Ctrl-C end the init of this thread, and the waits of the runtime that it gives."""
     _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
-    hook = ctypes.cast(_hook, _ffi.InterruptHook)
+    hook = ctypes.cast(None if threading.current_thread().daemon else _hook, _ffi.InterruptHook)
     check(lib.nvshmemrs_init_interrupt_hook(hook, id(_watcher)))
 
 
@@ -382,7 +404,10 @@ def joined(runtime: int) -> None:
     job.device = device.value
     job.direct = job.handle if job.device < 0 else None
     job.pid = os.getpid()
-    check(lib.nvshmemrs_site_hook(runtime, _sites.hook, None))
+    check(lib.nvshmemrs_site_hook_in(runtime, _sites.hook, None, _ffi.Language.PYTHON))
+    hook = ctypes.cast(_hook, _ffi.InterruptHook)
+    main = threading.main_thread().native_id
+    check(lib.nvshmemrs_interrupt_hook_on(runtime, main, hook, id(_watcher)))
     job.mapping = Mapping(runtime)
     number = ctypes.c_int32()
     check(lib.nvshmemrs_my_pe(runtime, number))
@@ -403,6 +428,7 @@ def left() -> None:
     job.device = -1
     job.mapping = None
     job.my_pe = -1
+    job.in_flight = {}
     if not is_thread():  # which uses no streams of CUDA; the process may be a PE on a GPU, too
         while adopted:
             lib.nvshmemrs_stream_release(adopted.popitem()[1])
@@ -433,6 +459,33 @@ def leave() -> None:
 
 # A program that ends without finalize must not hang in a collective.
 atexit.register(leave)
+
+# Whether the interpreter ends, and waits for threads that are not daemons.
+_ending = False
+
+
+def _end_waits() -> None:
+    """Ends the waits of all threads, now and later: the interpreter would wait for the threads."""
+    global _ending
+    if job.is_forked():
+        return
+    _ending = True
+    atexit.register(_let_wait)  # called first of all that are registered
+    for runtime in list(live):
+        lib.nvshmemrs_interrupt(runtime)
+
+
+def _let_wait() -> None:
+    """Lets the main thread wait again, for functions that the program has given to `atexit`."""
+    global _ending
+    _ending = False
+    for runtime in list(live):
+        lib.nvshmemrs_interrupt_clear(runtime)
+
+
+# `concurrent.futures` waits for the threads of its pools there. What is registered last is called
+# first, so that import comes before.
+threading._register_atexit(_end_waits)  # type: ignore[attr-defined]
 
 # What handled exceptions before ours.
 _excepthooks: List[Callable[..., object]] = []

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from .._handle import Handle
 from . import _device, _job
 from ._arguments import integer
 from ._job import Job, check, lib
@@ -31,6 +32,9 @@ class LocalJobError(RuntimeError):
         super().__init__(f"PE {pe} raised {type(error).__name__}: {error}")
         self.pe = pe
         self.errors = errors
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.pe, self.errors)
 
 
 class _Task:
@@ -88,7 +92,7 @@ class _Pe:
             task.answer(self.number, result, None)
 
 
-class LocalJob:
+class LocalJob(Handle):
     """A job whose PEs are threads of this process, made by ``local``.
 
     ``with`` ends it. It is in order for as long as nothing has been raised on a PE.

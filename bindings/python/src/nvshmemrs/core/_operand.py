@@ -5,6 +5,7 @@ once.
 from __future__ import annotations
 
 import ctypes
+import sys
 import weakref
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -12,13 +13,37 @@ import numpy as np
 
 from .._ffi import Dtype
 from . import _foreign
-from ._arguments import a_kind, integer, whole
+from ._arguments import a_kind, integer, refuse_masked, whole
 from ._dtypes import CODES, SIZES, element_code, numpy_dtype
 from ._job import job, operands
 from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
 
 Function = Callable[..., int]
+
+# What of an array of NumPy's is compared when it is used again: its type, data, number of axes,
+# where its shape and strides are, its base, dtype and flags, as NumPy's C API lays them out. A
+# reference of any kind would keep the program from resizing its array.
+_BEHIND_COUNT = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+_Header: Any = ctypes.c_char * (7 * ctypes.sizeof(ctypes.c_void_p) + ctypes.sizeof(ctypes.c_int))
+
+
+def _is_laid_out_so() -> bool:
+    """Whether this interpreter and this NumPy have an array's header where it is looked for."""
+    array = np.zeros(3)
+    if sys.implementation.name != "cpython" or np.ndarray.__basicsize__ < (
+        _BEHIND_COUNT + ctypes.sizeof(_Header)
+    ):
+        return False
+    words = (ctypes.c_size_t * 7).from_address(id(array) + _BEHIND_COUNT)
+    data = array.__array_interface__["data"][0]
+    return (words[0], words[1], words[6]) == (id(np.ndarray), data, id(array.dtype))
+
+
+_LAID_OUT = _is_laid_out_so()
+# Arrays that are remembered at most.
+_MOST = 1024
+_ndarray = np.ndarray
 
 # One object for equal dtypes, so that operands can be compared by identity.
 _LAYOUTS: Dict[np.dtype, np.dtype] = {}
@@ -45,6 +70,9 @@ class Operand:
         "layout",
         "shape",
         "strides",
+        "header",
+        "seen",
+        "flat",
         "watch",
         "is_same",
         "base",
@@ -73,7 +101,10 @@ class Operand:
         self.layout = layout
         self.shape = shape
         self.strides = strides
-        self.watch = watch  # removes this from `operands` when the array dies
+        self.header: Any = None  # of an array of NumPy's that is remembered, and what it was
+        self.seen = b""
+        self.flat = False  # with one axis at most: then its size says its shape
+        self.watch = watch  # removes this from `operands` when the object dies
         # Whether an array of another library than NumPy still is what it was; None of NumPy's, and
         # of a Buffer, which always is: it is forgotten when it is freed.
         self.is_same = is_same
@@ -107,16 +138,15 @@ class Operand:
 def operand(value: Any, name: str) -> Operand:
     """The array or Buffer that was passed as argument `name`."""
     known: Optional[Operand] = operands.get(id(value))
-    # NumPy lets dtype and strides of an array change in place; its data cannot move while `watch`
-    # refers to it.
     if known is not None:
-        is_same = known.is_same
-        if is_same is None:
-            dtype = known.dtype
-            if dtype is None or (dtype is value.dtype and known.strides == value.strides):
+        # NumPy lets data, size, shape, dtype and strides of an array change in place. An array that
+        # has died may leave its number to an object of another type, whose memory is not looked at.
+        if known.header is None:
+            if known.is_same is None or known.is_same(value):
                 return known
-        elif is_same(value):
-            return known
+        elif isinstance(value, _ndarray) and known.header.raw == known.seen:
+            if (known.nbytes == value.nbytes) if known.flat else (known.shape == value.shape):
+                return known
     return _resolve(value, name)
 
 
@@ -131,6 +161,8 @@ def _resolve(value: Any, name: str) -> Operand:
     dtype = value.dtype
     if dtype.hasobject:
         raise NvshmemInvalid(f"{name} has dtype {dtype}: Python objects mean nothing to another PE")
+    if type(value) is not np.ndarray:
+        refuse_masked(value, name)
     owner = owner_of(value)
     if owner is not None:
         owner.live_address()  # raises if it was freed
@@ -139,7 +171,13 @@ def _resolve(value: Any, name: str) -> Operand:
         return Operand(address, nbytes, dtype, None, value.shape, value.strides)
     layout = _LAYOUTS.setdefault(dtype, dtype)
     found = Operand(address, nbytes, dtype, layout, value.shape, value.strides)
-    return _kept(value, found)
+    if _LAID_OUT:
+        if len(operands) >= _MOST:
+            operands.clear()
+        found.header = _Header.from_address(id(value) + _BEHIND_COUNT)
+        found.seen, found.flat = found.header.raw, value.ndim < 2
+        operands[id(value)] = found
+    return found
 
 
 def _resolve_foreign(value: Any, name: str) -> Operand:
@@ -171,7 +209,7 @@ def _resolve_foreign(value: Any, name: str) -> Operand:
 
 
 def _kept(value: Any, found: Operand) -> Operand:
-    """Remembers an array until it dies."""
+    """Remembers a Buffer, or an array of another library, until it dies."""
     key, forget = id(value), operands.pop
     found.watch = weakref.ref(value, lambda _: forget(key, None))
     operands[key] = found
@@ -184,7 +222,8 @@ def writable(value: Any, name: str) -> None:
         if value.flags.writeable:
             return
         raise NvshmemInvalid(f"{name} is a read-only array")
-    if id(value) in operands or isinstance(value, (Buffer, Operand)):
+    known = operands.get(id(value))
+    if (known is not None and known.header is None) or isinstance(value, (Buffer, Operand)):
         return  # those of other libraries that are remembered can be written
     if _foreign.is_read_only(value):
         raise NvshmemInvalid(f"{name} is a read-only array")

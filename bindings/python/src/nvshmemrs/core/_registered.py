@@ -8,7 +8,7 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from . import _job
-from ._arguments import a_kind, integer
+from ._arguments import a_kind, integer, refuse_masked
 from ._operand import contiguous, operand, writable
 from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
@@ -32,6 +32,7 @@ def whole_pages(value: Any) -> Tuple["memoryview", int, int]:
     """Memory to register, its address and size; NvshmemInvalid unless it is whole pages that can
     be written.
     """
+    refuse_masked(value, "buffer")
     try:
         view = memoryview(value).cast("B")
     except (TypeError, ValueError) as error:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import time
-from typing import Any, Callable, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, NoReturn, Optional, Tuple, Union
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ._arguments import a_kind, c_int, integer, shown, switch, team_of
 from ._dtypes import SIZES, element_code
 from ._job import bare, check, fail_together, job, lib, raise_status, team_sizes
 from ._operand import (
+    BYTES,
     Operand,
     contiguous,
     operand,
@@ -28,7 +29,7 @@ from ._operand import (
 )
 from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
-from .streams import Event, Stream, handle_of, hold
+from .streams import Event, Stream, completed, handle_of, hold
 
 __all__ = [
     "Op",
@@ -54,7 +55,7 @@ _OPS = {op.name.lower(): int(op) for op in Op}
 _WORLD = int(_ffi.Team.WORLD)
 _BOOL = np.dtype(np.bool_)
 _UINT8 = int(_ffi.Dtype.UINT8)
-_SUM = int(Op.SUM)
+_SUM, _OR = int(Op.SUM), int(Op.OR)
 _barrier = lib.nvshmemrs_barrier
 _sync = lib.nvshmemrs_sync
 # Arguments of functions from `bare`, made once for those that come again.
@@ -87,8 +88,9 @@ def reduce(
     """Combines `src_array` of every member, element by element, into `dst_array` on every member.
 
     Collective over `team` with the same sizes, dtype and `op`: "sum", "prod", "min", "max", "and",
-    "or", "xor" or an ``Op``. Both arrays may be the same; otherwise they must not overlap. The
-    result has the same bits on every member: a fold in team order. OpenSHMEM 1.5 section 9.9.9.
+    "or", "xor" or an ``Op``. Of bools "sum" and "max" are "or", "prod" and "min" are "and". Both
+    arrays may be the same; otherwise they must not overlap. The result has the same bits on every
+    member: a fold in team order. OpenSHMEM 1.5 section 9.9.9.
     """
     _combine(_reduce, team, dst_array, src_array, op, stream, dtype, 0)
 
@@ -163,7 +165,9 @@ def _combine(
             number = _operation(op, function)
         code = src.code
         if code is None or dst.layout is not src.layout or dtype is not None:
-            code = _element_type(dst, src, dtype, number, not parts)
+            code = _element_type(dst, src, dtype, not parts)
+            if number == _SUM and (dst.dtype == _BOOL or _is_bool(dtype)):
+                number = _OR  # a sum of bytes is 2 where two are true, and 0 where 256 are
         if parts:
             _check_parts(dst, src, "src", team_size(handle))
         elif dst.nbytes != src.nbytes:
@@ -197,15 +201,13 @@ def _element_type(
     dst: Operand,
     src: Operand,
     dtype: Any,
-    op: int,
     elementwise: bool,
 ) -> int:
     """The library's number for the elements, where both are not plainly alike."""
-    if dtype is None and _BOOL in (dst.dtype, src.dtype):
-        if op == _SUM:
-            raise NvshmemInvalid('op="sum": a bool holds no sum; use "or", or another dtype')
+    if _is_bool(dtype) or (dtype is None and _BOOL in (dst.dtype, src.dtype)):
+        said = None if dtype is None else "bool"
         codes = tuple(
-            _UINT8 if array.dtype == _BOOL else element_code(array.dtype, None, name)
+            _UINT8 if array.dtype == _BOOL else element_code(array.dtype, said, name)
             for array, name in ((dst, "dst_array"), (src, "src_array"))
         )
     else:
@@ -223,6 +225,10 @@ def _element_type(
         if array.nbytes % SIZES[codes[0]]:
             raise NvshmemInvalid(f"{name} is {array.describe()}, no whole number of {dtype!r}")
     return codes[0]
+
+
+def _is_bool(dtype: Any) -> bool:
+    return isinstance(dtype, (str, type, np.dtype)) and dtype in ("bool", bool, np.bool_)
 
 
 def fcollect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream] = None) -> None:
@@ -362,17 +368,21 @@ def collective_on_buffer(
     """The collective `coll` on Buffers: "reduce", "reducescatter", "alltoall", "fcollect" or
     "broadcast". Collective over `team`, as the function of that name.
 
-    The first two need `dtype`, an NVSHMEM name such as "float", or NumPy's, and `op`. With
-    `enable_timing` it waits and returns milliseconds, else None.
+    The first two need `dtype`, an NVSHMEM name such as "float", or NumPy's, and `op`. The Buffers
+    may have different sizes: `dest` says how many elements a "reduce", "reducescatter" or
+    "broadcast" has, `src` those of "fcollect" and "alltoall"; of the other Buffer only the
+    beginning is used. With `enable_timing` it waits and returns milliseconds, else None.
     """
     handle = team_of(team)
     combine: Any = op  # None is an error there, like any other that is no operation
-    calls = {
-        "reduce": lambda: reduce(team, dest, src, combine, stream, dtype=dtype),
-        "reducescatter": lambda: reducescatter(team, dest, src, combine, stream, dtype=dtype),
-        "alltoall": lambda: alltoall(team, dest, src, stream),
-        "fcollect": lambda: fcollect(team, dest, src, stream),
-        "broadcast": lambda: broadcast(team, dest, src, root, stream),
+    calls: Dict[str, Callable[[Any, Any], None]] = {
+        "reduce": lambda dst, src: reduce(team, dst, src, combine, stream, dtype=dtype),
+        "reducescatter": lambda dst, src: reducescatter(
+            team, dst, src, combine, stream, dtype=dtype
+        ),
+        "alltoall": lambda dst, src: alltoall(team, dst, src, stream),
+        "fcollect": lambda dst, src: fcollect(team, dst, src, stream),
+        "broadcast": lambda dst, src: broadcast(team, dst, src, root, stream),
     }
     try:
         if coll not in calls:
@@ -380,23 +390,45 @@ def collective_on_buffer(
         for name, value in (("dest", dest), ("src", src)):
             if not isinstance(value, Buffer):
                 raise NvshmemInvalid(f"{name} is {a_kind(value)}: pass a Buffer")
+        sides = _sides(coll, dest, src, team_size(handle))
         timed = switch(enable_timing, "enable_timing")
         handle_of(stream)
     except NvshmemInvalid as error:
         _reject(error, stream, _reduce, handle, None, None, 0, 0, 0)
     if not timed:
-        calls[coll]()
+        calls[coll](*sides)
         return None
     if stream is None:
         begin = time.perf_counter()
-        calls[coll]()
+        calls[coll](*sides)
         return (time.perf_counter() - begin) * 1e3
     start, end = Event(), Event()
     start.record(stream)
-    calls[coll]()
+    calls[coll](*sides)
     end.record(stream)
     end.synchronize()
     return start.elapsed(end)
+
+
+def _sides(coll: str, dest: Buffer, src: Buffer, members: int) -> Tuple[Any, Any]:
+    """The parts of two Buffers that the collective `coll` uses."""
+    if coll == "alltoall":
+        size = src.size // members * members
+        sizes = size, size
+    elif coll == "fcollect":
+        sizes = members * src.size, src.size
+    else:
+        sizes = dest.size, dest.size * (members if coll == "reducescatter" else 1)
+    return _beginning(dest, sizes[0], "dest"), _beginning(src, sizes[1], "src")
+
+
+def _beginning(buffer: Buffer, size: int, name: str) -> Any:
+    """The first `size` bytes of a Buffer."""
+    if size > buffer.size:
+        raise NvshmemInvalid(f"{name} is {buffer.size} bytes: the other Buffer needs {size} there")
+    if size == buffer.size:
+        return buffer
+    return Operand(buffer.live_address(), size, None, BYTES, (size,), (1,), base=buffer)
 
 
 def barrier(team: Team, stream: Optional[Stream] = None) -> None:
@@ -432,7 +464,10 @@ def _meet(function: Callable[..., int], team: int, stream: Optional[Stream]) -> 
         except NvshmemInvalid:
             check(function(job.runtime, team))  # the other members must not be left waiting
             raise
-    status = function(runtime, team)
+    if function is _barrier and (stream is not None or job.in_flight):
+        status = completed(stream, function, runtime, team)
+    else:
+        status = function(runtime, team)
     if status:
         raise_status(status)
 

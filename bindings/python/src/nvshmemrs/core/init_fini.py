@@ -22,7 +22,7 @@ from .nvshmem_types import (
     NvshmemInvalid,
     Version,
 )
-from .streams import Stream, adopt_current, handle_of
+from .streams import Stream, adopt_current, handle_of, release_all
 
 __all__ = [
     "UniqueID",
@@ -67,7 +67,7 @@ class UniqueID:
     @property
     def ptr(self) -> int:
         """The address of the bytes."""
-        return self._data.ctypes.data
+        return int(self._data.ctypes.data)
 
     @property
     def version(self) -> int:
@@ -75,7 +75,10 @@ class UniqueID:
         return int(self._data.version[0])
 
     def __bytes__(self) -> bytes:
-        return self._data.tobytes()
+        return bytes(self._data.tobytes())
+
+    def __copy__(self) -> "UniqueID":
+        return self.from_bytes(bytes(self))  # which another PE's may be received into
 
     def __len__(self) -> int:
         return 1
@@ -234,7 +237,7 @@ def _address(comm: Any) -> int:
     """Where the MPI_Comm of a communicator of mpi4py is."""
     from mpi4py import MPI
 
-    return MPI._addressof(comm)
+    return int(MPI._addressof(comm))
 
 
 def _join(
@@ -343,7 +346,7 @@ def end_together() -> None:
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
     try:
-        _job.release_dropped()  # what was collected is no leak
+        release_all()  # what was collected is no leak
         adopt_current()
         job.mapping = None  # the heap stays for the arrays that are left, if there are any
         check(lib.nvshmemrs_finalize(runtime))

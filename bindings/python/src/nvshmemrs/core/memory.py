@@ -11,12 +11,13 @@ from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, U
 import numpy as np
 
 from .. import _ffi
+from .._handle import Handle
 from . import _foreign, _job
 from ._arguments import integer, pe_of, switch
 from ._export import exporting
 from ._job import NO_ADDRESS, NO_SIZE, check, fail_together, job, lib, unsupported
 from .nvshmem_types import BufferTypes, NvshmemInvalid
-from .streams import handle_of, queue, synchronize
+from .streams import handle_of, queue, release_all, synchronize
 
 __all__ = [
     "Buffer",
@@ -38,7 +39,7 @@ _OF_A_GPU = "this Buffer is memory of a GPU: use CuPy or torch, or get() it into
 
 
 @exporting
-class Buffer:
+class Buffer(Handle):
     """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
 
     It speaks DLPack, NumPy's array interface and the buffer protocol as bytes, or the interface of
@@ -59,6 +60,7 @@ class Buffer:
         "_finalizer",
         "__weakref__",
     )
+    _instead = "pickle its contents, as in bytes(buffer.memoryview)"
 
     def __init__(
         self,
@@ -165,8 +167,8 @@ class Buffer:
             _job.buffers[place] = weakref.ref(self)
 
     def _release_when_collected(self) -> None:
-        forgotten = _job.dropped[self._runtime]
-        self._finalizer = weakref.finalize(self, forgotten.append, self._address)
+        place = (self._runtime, self._address, self._device)
+        self._finalizer = weakref.finalize(self, _job.drop, *place)
         self._finalizer.atexit = False
 
     def forget_for(self, function: Callable[..., int], *arguments: Any) -> None:
@@ -325,7 +327,7 @@ def realloc(buffer: Optional[Buffer], size: int) -> Optional[Buffer]:
             old = buffer.live_address()
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_realloc, NO_ADDRESS, 1, moved)
-    _job.release_dropped()
+    release_all()
     if buffer is None:
         check(lib.nvshmemrs_realloc(job.runtime, old, nbytes, moved))
     else:
@@ -396,12 +398,15 @@ def unregister_external_buffer(buffer: Any) -> None:
 
     Collective over all PEs with the same memory; a barrier comes first.
     """
+    unregister(buffer, "unregister_external_buffer")
+
+
+def unregister(buffer: Any, function: str) -> None:
+    """As ``unregister_external_buffer``; errors name `function`, which the program called."""
     try:
         found = buffer if isinstance(buffer, Buffer) else registered_at(buffer)
         if found is None or found._exporter is None:
-            raise NvshmemInvalid(
-                f"unregister_external_buffer: this {type(buffer).__name__} is not registered"
-            )
+            raise NvshmemInvalid(f"{function}: this {type(buffer).__name__} is not registered")
         address = found.live_address()
     except NvshmemInvalid as error:
         fail_together(error, lib.nvshmemrs_buffer_unregister, NO_ADDRESS)
@@ -454,7 +459,7 @@ def unfreed() -> str:
 
 def allocate(function: Any, *sizes: int) -> Buffer:
     """Calls an allocation function of the library. Collective."""
-    _job.release_dropped()
+    release_all()
     address = ctypes.c_void_p()
     check(function(job.runtime, *sizes, ctypes.byref(address)))
     nbytes = 1
@@ -554,7 +559,7 @@ def leave_scope(buffer: Buffer, failed: Optional[type]) -> None:
     elif buffer._exporter is None:
         address = buffer._address
         buffer._forget()
-        _job.dropped[job.runtime].append(address)
+        _job.drop(job.runtime, address, buffer._device)
 
 
 def peer_address(address: int, pe: int) -> int:

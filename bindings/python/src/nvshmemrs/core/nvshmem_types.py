@@ -18,6 +18,7 @@ from typing import (
 )
 
 from .._ffi import Status, Team
+from .._handle import Handle
 
 __all__ = [
     "BootstrapError",
@@ -308,7 +309,7 @@ class TeamsOfThread(TeamsOfProcess):
             _names.members = members
 
 
-class NvshmemStream:
+class NvshmemStream(Handle):
     """Wraps what has a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core; operations
     take that itself, too.
 

@@ -35,7 +35,7 @@ from ._operand import (
 )
 from .direct import ComparisonType
 from .nvshmem_types import NvshmemInvalid
-from .streams import Stream, handle_of, hold, queue, synchronize
+from .streams import Stream, completed, handle_of, hold, hold_until_quiet, queue, synchronize
 
 __all__ = [
     "SignalOp",
@@ -76,6 +76,7 @@ _get_nbi = _strided.Calls("nvshmemrs_get_nbi", lib.nvshmemrs_iget, lib.nvshmemrs
 _put_signal = bare("nvshmemrs_put_signal"), lib.nvshmemrs_put_signal
 _put_signal_nbi = bare("nvshmemrs_put_signal_nbi"), lib.nvshmemrs_put_signal_nbi
 _signal_op = bare("nvshmemrs_signal_op")
+_quiet = lib.nvshmemrs_quiet
 
 # Sizes as functions from `bare` take them.
 _size = ctypes.c_size_t
@@ -114,8 +115,10 @@ def put_nbi(
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
-    """As ``put``, but `src` must stay as it is until ``quiet``. OpenSHMEM 1.5 section 9.6.2."""
-    _move(_put_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
+    """As ``put``, but what is in `src` must not change until ``quiet``; until then both arrays are
+    kept. OpenSHMEM 1.5 section 9.6.2.
+    """
+    _move_nbi(_put_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
 def get(
@@ -144,9 +147,11 @@ def get_nbi(
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
-    """As ``get``, but the data is in `dst` only after ``quiet``. OpenSHMEM 1.5 section 9.6.2."""
+    """As ``get``, but the data is in `dst` only after ``quiet``; until then both arrays are kept.
+    OpenSHMEM 1.5 section 9.6.2.
+    """
     writable(dst, "dst")
-    _move(_get_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
+    _move_nbi(_get_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
 def _move(
@@ -178,6 +183,30 @@ def _move(
             hold(stream, (dst, src, target, source))
     if status:
         raise_status(status)
+
+
+def _move_nbi(
+    calls: _strided.Calls,
+    dst: Any,
+    src: Any,
+    remote_pe: Optional[int],
+    stream_or_pe: Tuple[Any, ...],
+    stream: Optional[Stream],
+    count: Optional[int],
+    pe: Optional[int],
+) -> None:
+    """As `_move`, and keeps the arrays until quiet."""
+    if stream_or_pe:
+        remote_pe, stream, count = _positional(remote_pe, stream_or_pe, stream, count, pe)
+    in_flight = job.in_flight
+    if stream is None:
+        in_flight[id(dst)] = dst
+        in_flight[id(src)] = src
+    else:
+        hold_until_quiet(stream, (dst, src))
+    _move(calls, dst, src, remote_pe, (), stream, count, pe)
+    if stream is not None or job.in_flight is not in_flight:
+        hold_until_quiet(stream, (dst, src))
 
 
 def _is_plain(target: Operand, source: Operand, count: Optional[int]) -> bool:
@@ -432,10 +461,14 @@ def put_signal_nbi(
     count: Optional[int] = None,
     pe: Optional[int] = None,
 ) -> None:
-    """As ``put_signal``, but `src` must stay until ``quiet``. OpenSHMEM 1.5 section 9.8.4."""
+    """As ``put_signal``, but what is in `src` must not change until ``quiet``; until then the
+    arrays are kept. OpenSHMEM 1.5 section 9.8.4.
+    """
     _check_update(signal_val, signal_op, _PUT_SIGNAL_NBI)
     update = (signal_var, signal_val, signal_op)
+    hold_until_quiet(stream, (dst, src, signal_var))
     _move_signal(_put_signal_nbi, dst, src, update, pe_of(remote_pe, pe), stream, count)
+    hold_until_quiet(stream, (dst, src, signal_var))
 
 
 def _move_signal(
@@ -542,8 +575,9 @@ def signal_fetch(signal_var: Any, stream: Optional[Stream] = None) -> int:
 
 def quiet(stream: Optional[Stream] = None) -> None:
     """Completes this PE's operations, non-blocking too. Local. OpenSHMEM 1.5 section 9.11.2."""
-    status = lib.nvshmemrs_quiet((stream is None and job.direct) or handle_of(stream))
-    if status:
+    runtime = (stream is None and job.direct) or handle_of(stream)
+    idle = stream is None and not job.in_flight
+    if status := _quiet(runtime) if idle else completed(stream, _quiet, runtime):
         raise_status(status)
 
 

@@ -23,6 +23,7 @@ import threading
 from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from .. import _ffi
+from .._handle import Handle
 from . import _device, _job
 from ._arguments import a_kind
 from ._job import abandoned, adopted, check, job, lent, lib
@@ -37,7 +38,7 @@ _BATCH = 256
 _unfinished: List[Any] = []
 
 
-class Event:
+class Event(Handle):
     """A mark in a stream, to wait for and to measure time with. All methods are local."""
 
     __slots__ = ("_handle", "_runtime")
@@ -104,7 +105,7 @@ class Event:
             free(self._handle)
 
 
-class Stream:
+class Stream(Handle):
     """An ordered queue of operations of this PE, with a thread of its own; with the heap on a GPU,
     a stream of CUDA.
 
@@ -112,7 +113,7 @@ class Stream:
     are local.
     """
 
-    __slots__ = ("_handle", "_parameter", "_runtime", "_held", "_batches", "_lock")
+    __slots__ = ("_handle", "_parameter", "_runtime", "_held", "_batches", "_lock", "in_flight")
 
     def __init__(self) -> None:
         self._handle = 0
@@ -121,6 +122,8 @@ class Stream:
         # operation is queued before it comes in here: who takes the list away waits for it, too.
         self._held: List[Any] = []
         self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
+        # What non-blocking operations use until a quiet behind them has run.
+        self.in_flight: Dict[int, Any] = {}
         # Reentrant, because a finaliser that the interpreter runs meanwhile may queue something.
         self._lock = threading.RLock()
         _close_idle()
@@ -154,9 +157,16 @@ class Stream:
             with self._lock:
                 self._held.append(held)  # as a whole: another thread may have it in its hands still
                 self._batches.extendleft(reversed(batches))
+        else:
+            self._hand_over()
         check(status)
 
     sync = synchronize
+
+    def _hand_over(self) -> None:
+        """Leaves what non-blocking operations use, which have begun, to the next ``quiet``."""
+        while self.in_flight:
+            job.in_flight.update([self.in_flight.popitem()])
 
     def query(self) -> bool:
         """Whether nothing is queued or running."""
@@ -197,6 +207,7 @@ class Stream:
                 _unfinished.append(self)
             else:
                 self._held, self._batches = [], collections.deque()
+                self._hand_over()
             check(status)
 
     def __enter__(self) -> "Stream":
@@ -269,6 +280,7 @@ def _close_idle() -> None:
     for stream in abandoned[:]:
         if stream._runtime == job.runtime and stream.query():
             abandoned.remove(stream)
+            stream._hand_over()
             stream.discard()
 
 
@@ -312,6 +324,49 @@ def hold(stream: Any, used: Any) -> None:
         held.append(used)
         if len(held) >= _BATCH:
             stream.end_batch()
+
+
+def hold_until_quiet(stream: Any, used: Tuple[Any, ...]) -> None:
+    """Keeps what a non-blocking operation uses until a quiet behind it. Called before the
+    operation, and again behind it: another thread's quiet may have come in between.
+    """
+    place = _place(stream)
+    if place is not None:
+        for one in used:
+            place.in_flight[id(one)] = one
+
+
+def completed(stream: Any, function: Callable[..., int], *arguments: Any) -> int:
+    """Calls what completes non-blocking operations, and lets go of what they use; returns the
+    library's status.
+    """
+    place = _place(stream)
+    if place is None:
+        return function(*arguments)
+    # Another thread may begin an operation meanwhile, which this does not complete.
+    in_flight, place.in_flight = place.in_flight, {}
+    status = function(*arguments)
+    if status:
+        place.in_flight.update(in_flight)
+    elif place is not job:
+        hold(stream, in_flight)
+    return status
+
+
+def release_all() -> None:
+    """Releases what the program has dropped, and what only non-blocking operations use: before a
+    collective that completes these. What fails here fails there, too.
+    """
+    if job.in_flight:
+        completed(None, lib.nvshmemrs_quiet, handle_of(None))
+    _job.release_dropped()
+
+
+def _place(stream: Any) -> Any:
+    """Who keeps what non-blocking operations on a stream use; None of another library's."""
+    if stream is None:
+        return job
+    return stream if isinstance(stream, Stream) else None
 
 
 def queue(stream: Any, used: Any, function: Callable[..., int], *arguments: Any) -> int:
@@ -404,6 +459,8 @@ def adopt_current() -> Set[int]:
 
 def _join_current() -> None:
     """Waits for prior work on the array libraries' current streams."""
+    if _dropped or _job.dropped.get(job.runtime):
+        _job.release_dropped()
     for handle in adopt_current():
         check(lib.nvshmemrs_stream_synchronize(handle))
 

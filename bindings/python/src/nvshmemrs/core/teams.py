@@ -6,6 +6,7 @@ on their members. ``finalize`` forgets all but the predefined ones.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import enum
 from typing import Any, Optional, Tuple, Union
@@ -57,6 +58,9 @@ class TeamUniqueId:
 
     def __index__(self) -> int:
         return self.value
+
+    def __copy__(self) -> "TeamUniqueId":
+        return TeamUniqueId(self.value)  # at an address of its own
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TeamUniqueId) and self.value == other.value
@@ -118,6 +122,9 @@ class TeamConfig:
     def ptr(self) -> int:
         """The address of the 64 bytes that the library reads."""
         return ctypes.addressof(self._data)
+
+    def __copy__(self) -> "TeamConfig":
+        return copy.deepcopy(self)  # it is a value: the 64 bytes are copied, too
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TeamConfig) and bytes(self._data) == bytes(other._data)

@@ -15,7 +15,7 @@ from typing import Any, Iterator, List, Optional, Tuple
 
 import numpy as np
 
-from ._arguments import duration, is_member, shown, wrong_member
+from ._arguments import duration, is_member, refuse_masked, shown, wrong_member
 from ._dtypes import C_TYPES, NAMES, SIZES, element_code, scalar
 from ._job import check, job, lib, raise_status
 from ._operand import Operand, contiguous, element, operand
@@ -228,6 +228,7 @@ def _check_comparison(call: str, cmp: Any, value: Any) -> None:
 
 def _flags(status: Any, name: str) -> np.ndarray:
     """The elements of a status."""
+    refuse_masked(status, "status")
     try:
         flags = np.asarray(status)
     except (TypeError, ValueError):

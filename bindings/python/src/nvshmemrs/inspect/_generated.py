@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 import ctypes
+from .._handle import Handle as _Handle
 from ._library import library_path as _library_path
 from dataclasses import dataclass
 import enum
@@ -2161,7 +2162,7 @@ class JobProtocol(typing.Protocol):
 """
         raise NotImplementedError
 
-class Job(JobProtocol):
+class Job(_Handle, JobProtocol):
     """
     A job that was found.
 """

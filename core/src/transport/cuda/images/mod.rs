@@ -11,6 +11,7 @@ mod store;
 
 pub(crate) use store::Image;
 
+use crate::job::signals;
 use crate::{Error, Result};
 use nvrtc::Nvrtc;
 use places::Places;
@@ -331,7 +332,8 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
     // Two at a time; a thread each would hold up whatever else the machine does.
     std::thread::scope(|scope| {
         let (first, rest) = missing.split_at(missing.len().min(1));
-        let other = scope.spawn(|| rest.iter().copied().try_for_each(compile));
+        let run = || rest.iter().copied().try_for_each(compile);
+        let other = signals::blocked(|| scope.spawn(run));
         first.iter().copied().try_for_each(compile)?;
         other
             .join()

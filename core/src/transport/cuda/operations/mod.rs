@@ -27,6 +27,7 @@ use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::liveness::Chore;
 use crate::lock::lock;
 use crate::operation::Operation;
+use crate::per_thread;
 use crate::strides::Transfer;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::SignalWay;
@@ -39,7 +40,6 @@ use crate::transport::{
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
 use std::sync::Arc;
-use std::thread;
 
 /// Where an operation goes, and what the program knows it as.
 pub(crate) type Way = (Lane, Operation);
@@ -392,7 +392,7 @@ impl Transport for CudaTransport {
         let mut failed = self.failed();
         let mut gave_up = None;
         if !failed.passing.is_empty() {
-            let me = thread::current().id();
+            let me = per_thread::number();
             let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
             gave_up = own.next();
             own.for_each(drop);

@@ -16,7 +16,7 @@ mod pieces;
 mod taking;
 mod thread;
 
-use super::desk::{Answer, Desk, Form};
+use super::desk::Desk;
 use super::message::{self, Kind};
 use super::wire::{Event, Wire};
 use crate::buffer::LocalSource;
@@ -152,14 +152,6 @@ impl Courier for ByNet {
         }
     }
 
-    fn carry_for_quiet(&self, to: Pe, letter: &[u64]) {
-        if let Some(net) = self.0.upgrade() {
-            net.post(to, Kind::Letter, &[], LocalSource::from(letter));
-            net.ask_opened(to, true);
-            net.kick();
-        }
-    }
-
     fn progress(&self) {
         if let Some(net) = self.0.upgrade() {
             net.progress();
@@ -170,27 +162,6 @@ impl Courier for ByNet {
         if let Some(net) = self.0.upgrade() {
             net.see_off();
         }
-    }
-
-    fn settle(&self, operation: Operation) -> Result<()> {
-        let Some(net) = self.0.upgrade() else {
-            return Ok(());
-        };
-        let receivers = net.hosts.others().map(|host| net.hosts.receiver(host));
-        let asked: Vec<_> = receivers
-            .map(|pe| {
-                let (ticket, answer) = net.ask_opened(pe, false);
-                (pe, ticket, answer)
-            })
-            .collect();
-        net.kick();
-        let mut waits = asked.iter();
-        let settled =
-            waits.try_for_each(|(pe, _, answer)| net.wait(operation, *pe, &|| answer.is_there()));
-        asked
-            .iter()
-            .for_each(|(_, ticket, _)| net.desk.forget(*ticket));
-        settled
     }
 }
 
@@ -262,14 +233,6 @@ impl Net {
         let (next, largest) = &self.tags;
         let pairs = (largest - 1) / 2;
         next.fetch_add(1, Relaxed) % pairs * 2 + u32::from(asked)
-    }
-
-    /// Asks a PE for a word: it answers after it has opened the letters that it was sent before. `nbi`: only quiet waits for it.
-    fn ask_opened(&self, pe: Pe, nbi: bool) -> (u64, Arc<Answer>) {
-        let (ticket, answer) = self.desk.ticket(pe, Form::Word, nbi);
-        let words = [0, size_of::<u64>() as u64, ticket];
-        self.post(pe, Kind::Get, &words, message::nothing());
-        (ticket, answer)
     }
 
     /// What comes later does not overtake what came before.

@@ -28,7 +28,7 @@ impl Net {
         let builder = std::thread::Builder::new()
             .name("nvshmemrs-net".into())
             .stack_size(256 << 10);
-        let thread = signals::blocked(|| builder.spawn(move || net.run()));
+        let thread = signals::spawn(builder, move || net.run());
         let thread = thread.map_err(|error| Error::system("starting the network thread", error))?;
         *lock(&self.thread) = Some(thread);
         Ok(())

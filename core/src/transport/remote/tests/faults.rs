@@ -4,7 +4,6 @@ use super::{Pretended, run};
 use crate::job::block::Control;
 use crate::job::far::{self, Courier, Far};
 use crate::job::hosts::Hosts;
-use crate::operation::Operation;
 use crate::transport::remote::message;
 use crate::{Error, InitAttr, MemoryKind, Op, Pe, Result, Runtime, SymArray, Team, deadline};
 use std::sync::Arc;
@@ -261,10 +260,6 @@ struct Nobody;
 
 impl Courier for Nobody {
     fn carry(&self, _: Pe, _: &[u64]) {}
-    fn carry_for_quiet(&self, _: Pe, _: &[u64]) {}
-    fn settle(&self, _: Operation) -> crate::Result<()> {
-        Ok(())
-    }
     fn see_off(&self) {}
     fn progress(&self) {}
 }
@@ -316,7 +311,7 @@ fn letters_change_only_what_mirrors_their_sender() {
     let offset = |word: *const u8| word as u64 - control.segment().base();
     let phase = |pe: Pe| &control.pe(pe).joins[0].phase;
     let seat = |pe: Pe, span: u64, at: *const u8| {
-        let letter = [13, pe as u64, span, 1 << 40 | offset(at), 7];
+        let letter = [12, pe as u64, span, 1 << 40 | offset(at), 7];
         far::open(&control, &far, 1, &letter)
     };
     let at = |pe: Pe| std::ptr::from_ref(phase(pe)).cast::<u8>();

@@ -140,7 +140,6 @@ fn per_host(hosts: usize, pes: usize, times: u64) -> BTreeMap<&'static str, Sent
         }
         rt.barrier_all()?;
         counter.count(me, JOIN, 1);
-        // What it releases is counted on the host of PE 0 before the barrier is over.
         drop(word);
         rt.barrier_all()?;
         counter.count(me, "rest", 1);

@@ -281,14 +281,13 @@ fn a_body_that_is_too_short_completes_nothing() {
     }
 }
 
-/// The word of what an allocation frees goes to other hosts first. A PE there that takes nothing ends the allocation at the deadline.
+/// An allocation that frees meets twice. A PE that takes nothing meanwhile ends it at the deadline.
 #[test]
 fn an_allocation_that_frees_waits_for_no_longer_than_its_deadline() {
     let pretended = Pretended::on(vec![0, 1], false);
     let hub = pretended.hub.clone();
     run(pretended, &with_heap(), |rt| {
         drop(rt.array::<u64>(8)?);
-        // All know of the release after this.
         rt.barrier_all()?;
         if rt.my_pe() != 0 {
             let error = rt.array::<u64>(8).expect_err("PE 0 has given up");

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ... import _ffi
+from ..._handle import Handle
 from .._job import check, job, lib
 from ..nvshmem_types import NotSupportedError
 
@@ -31,7 +32,7 @@ _HEADER = "nvshmemrs_device.cuh"
 MAGIC, VERSION, CHECK_HOSTS = 0x6873766E, 4, 2
 
 
-class DeviceState:
+class DeviceState(Handle):
     """The job as kernels of this PE see it: 64 bytes, in the forms that launchers take.
 
     `scalar` is a NumPy scalar, which CuPy's kernels take by value; ``bytes(state)`` are its bytes.
@@ -41,6 +42,7 @@ class DeviceState:
     """
 
     __slots__ = ("_pointer", "_scalar")
+    _instead = "each PE asks for its own by state()"
 
     def __init__(self, scalar: np.void, pointer: int) -> None:
         self._scalar = scalar

@@ -46,3 +46,17 @@ def publish(package: Dict[str, Any]) -> None:
         module = importlib.import_module(f"{name}.{part}")
         package.update((one, getattr(module, one)) for one in module.__all__)
         public += [one for one in module.__all__ if one not in public]
+
+
+def explain_missing_gpu(driver: Any, error: Any, hint: str) -> None:
+    """Makes the errors of Numba's class `driver` where there is no GPU say what can be done."""
+    find = driver.__getattr__  # for functions that are asked for the first time
+
+    def found(self: Any, name: str) -> Any:
+        try:
+            return find(self, name)
+        except error as missing:
+            said = str(missing).rstrip(": \n")
+            raise error(f"{said}\n{hint}") from None
+
+    driver.__getattr__ = found

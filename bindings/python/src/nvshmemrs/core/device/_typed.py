@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Dict, NamedTuple
 
-from ..nvshmem_types import NotSupportedError
+from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from ._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+from ._members import Members
 from .primitives import TABLE, Primitive
 
 
@@ -181,6 +182,21 @@ def functions(of: Frontend) -> Dict[str, Any]:
     types, error, overload = of.types, of.error, of.overload
     at = Elements(types, error)
 
+    def expect(members: Members, args: Any, named: Dict[str, Any]) -> None:
+        """Raises for members of enums at wrong places, and for literals that are none of them."""
+        wrong = members.refusal_of_types(args, named, types)
+        if wrong:
+            raise error(wrong)
+        if members.kinds and any(
+            isinstance(one, types.IntegerLiteral) for one in (*args, *named.values())
+        ):
+            # After an error of types, the compiler would try without literals, and not raise it.
+            wrong = members.refusal_of_literals(args, named, types)
+            if wrong:
+                raise NvshmemInvalid(wrong)
+            # It is to try so: a function need not be compiled for each number.
+            raise error(f"{members.name} is compiled for all numbers at once")
+
     def public(function: Any, inline: str = "never") -> Any:
         """A function that kernels call; outside of them it raises."""
 
@@ -188,7 +204,13 @@ def functions(of: Frontend) -> Dict[str, Any]:
         def outside(*args: Any, **named: Any) -> Any:
             raise NotSupportedError(f"{function.__name__} is for kernels: call it in one")
 
-        overload(outside, strict=False, inline=inline)(lambda *args, **named: function)
+        members = Members(function)
+
+        def inside(*args: Any, **named: Any) -> Any:
+            expect(members, args, named)
+            return function
+
+        overload(outside, strict=False, inline=inline, prefer_literal=bool(members.kinds))(inside)
         return outside
 
     def inlined(function: Any) -> Any:
@@ -218,9 +240,11 @@ def functions(of: Frontend) -> Dict[str, Any]:
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
+        members = Members(function)
 
         @overload(function, strict=False, inline=of.strings, prefer_literal=True)
         def chosen(team: Any, dst_array: Any, src_array: Any, op: Any, slot: Any = 0) -> Any:
+            expect(members, (team, dst_array, src_array, op, slot), {})
             if not isinstance(op, types.StringLiteral):
                 raise error(f"op must be a literal, such as {name}(.., 'sum'), not {op}")
             if op.literal_value not in table:

@@ -17,7 +17,7 @@ from ..memory import (
     owner_of,
     register_external_buffer,
     registered_at,
-    unregister_external_buffer,
+    unregister,
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
@@ -144,7 +144,7 @@ def unregister_external_array(array: Any) -> None:
     Collective over all PEs with the same array; a barrier comes first.
     """
     _on_gpu("unregister_external_array")
-    unregister_external_buffer(owner_of(array) or registered_at(array) or array)
+    unregister(owner_of(array) or registered_at(array) or array, "unregister_external_array")
 
 
 def _error(name: str) -> NotSupportedError:

@@ -25,7 +25,7 @@ from ..memory import (
     free,
     get_peer_buffer,
     register_external_buffer,
-    unregister_external_buffer,
+    unregister,
 )
 from ..nvshmem_types import BufferTypes, NotSupportedError, NvshmemInvalid
 from . import _common
@@ -200,7 +200,7 @@ def unregister_external_tensor(tensor: Any) -> None:
     Collective over all PEs with the same tensor; a barrier comes first.
     """
     on_gpu("unregister_external_tensor")
-    unregister_external_buffer(getattr(tensor, _BUFFER, tensor))
+    unregister(getattr(tensor, _BUFFER, tensor), "unregister_external_tensor")
 
 
 def cleanup_cute() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Type, TypeVar, 
 
 import numpy as np
 
-from .._arguments import check_shape, integer
+from .._arguments import check_shape, integer, is_masked
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from .._operand import address_of
@@ -23,7 +23,7 @@ from ..memory import (
     owner_of,
     register_external_buffer,
     registered_at,
-    unregister_external_buffer,
+    unregister,
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
@@ -92,6 +92,12 @@ class SymmetricArray(np.ndarray[_Shape, _Dtype]):
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
+
+    def __copy__(self) -> Any:
+        return self.copy("K")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.view(np.ndarray).__deepcopy__(memo)
 
 
 _made: Type[Any] = SymmetricArray
@@ -227,7 +233,10 @@ def register_external_array(
     ``register_external_buffer``. NVSHMEM `nvshmemx_buffer_register_symmetric`.
     """
     pages: Any = array
-    if isinstance(array, np.ndarray) and (array.flags.c_contiguous or array.flags.f_contiguous):
+    contiguous = isinstance(array, np.ndarray) and (
+        array.flags.c_contiguous or array.flags.f_contiguous
+    )
+    if contiguous and not is_masked(array):
         pages = _pages_of(array)
     memory = register_external_buffer(pages)
     order: Order = "C" if array.flags.c_contiguous else "F"
@@ -241,7 +250,7 @@ def unregister_external_array(array: np.ndarray) -> None:
     Collective over all PEs with the same array; a barrier comes first.
     """
     owner = owner_of(array) if isinstance(array, np.ndarray) else None
-    unregister_external_buffer(owner or registered_at(array) or array)
+    unregister(owner or registered_at(array) or array, "unregister_external_array")
 
 
 def _in(

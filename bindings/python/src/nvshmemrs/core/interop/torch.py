@@ -19,7 +19,7 @@ from ..memory import (
     owner_of,
     register_external_buffer,
     registered_at,
-    unregister_external_buffer,
+    unregister,
 )
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _common
@@ -145,7 +145,7 @@ def unregister_external_tensor(tensor: Any) -> None:
     Collective over all PEs with the same tensor; a barrier comes first.
     """
     _on_gpu("unregister_external_tensor")
-    unregister_external_buffer(owner_of(tensor) or registered_at(tensor) or tensor)
+    unregister(owner_of(tensor) or registered_at(tensor) or tensor, "unregister_external_tensor")
 
 
 def _error(name: str) -> NotSupportedError:

@@ -38,6 +38,7 @@ from ._backend import (
     st_weak_u8,
     st_weak_u32,
     st_weak_u64,
+    tell_compiler,
     unsigned,
 )
 from ._backend import sync_block as _meet_block
@@ -560,4 +561,5 @@ def __getattr__(name):
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     made = globals()[name] = public(function)
+    tell_compiler()
     return made

@@ -15,14 +15,19 @@ The host passes ``nvshmem.device.state()`` for it. Importing this module imports
 where that is not installed.
 """
 
+from .._members import guard as _guard
 from . import amo, collective, direct, mem, rma
 from ._frontend import TESTED
 from ._state import State, fake_state, use
-from .amo import *  # noqa: F403
-from .collective import *  # noqa: F403
-from .direct import *  # noqa: F403
-from .mem import *  # noqa: F403
-from .rma import *  # noqa: F403
+
+for _module in (amo, collective, direct, mem, rma):
+    _guard(vars(_module))
+
+from .amo import *  # noqa: E402, F403
+from .collective import *  # noqa: E402, F403
+from .direct import *  # noqa: E402, F403
+from .mem import *  # noqa: E402, F403
+from .rma import *  # noqa: E402, F403
 
 __all__ = ["State", "TESTED", "fake_state", "use"]
 __all__ += amo.__all__

@@ -138,8 +138,8 @@ def on_gpu(name: str) -> None:
     if host_job.device < 0:
         raise NotSupportedError(
             f"{name}: the symmetric heap is host memory, and CuTe has no interpreter: its kernels "
-            "run on GPUs only. Without a GPU, kernels of CUDA C++, Numba and Triton run; see "
-            "docs/kernels-in-python.md"
+            "run on GPUs only. Without a GPU, run kernels of Numba (NUMBA_ENABLE_CUDASIM=1), of Triton "
+            "(TRITON_INTERPRET=1) or of CUDA C++ (nvshmemrs_device_host.hpp)"
         )
 
 

@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
 from numba.cuda.core.errors import TypingError
+from numba.cuda.descriptor import cuda_target
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
 from .._symbol import SYMBOL
@@ -192,6 +193,11 @@ def decode(typingctx: Any, like: Any, bits: Any) -> Any:
         return number
 
     return dtype(like, types.int64), lower
+
+
+def tell_compiler() -> None:
+    """Makes functions that were made while a kernel is compiled known to its compiler."""
+    cuda_target.typing_context.refresh()
 
 
 # --- numbers, threads, state ----------------------------------------------------------------------

@@ -15,10 +15,12 @@ from typing import Any
 
 from numba.cuda.codegen import CUDACodeLibrary
 from numba.cuda.cudadrv import driver
+from numba.cuda.cudadrv.error import CudaSupportError
 
 from ..._job import job, live
 from ...nvshmem_types import NotSupportedError
 from .. import fitting, state
+from .._frontend import explain_missing_gpu
 from .._symbol import SYMBOL, expect_heap_on, no_memory
 
 _get_cufunc = CUDACodeLibrary.get_cufunc
@@ -62,5 +64,11 @@ def get_cufunc(library: Any) -> Any:
 
 
 def install() -> None:
-    """Makes launches write the state."""
+    """Makes launches write the state, and say what can be done without a GPU."""
     CUDACodeLibrary.get_cufunc = get_cufunc
+    explain_missing_gpu(
+        driver.Driver,
+        CudaSupportError,
+        "Without a GPU, Numba's simulator runs kernels that communicate: set NUMBA_ENABLE_CUDASIM=1 "
+        "before Numba is imported",
+    )

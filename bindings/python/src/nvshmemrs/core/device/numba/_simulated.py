@@ -29,6 +29,8 @@ from ...nvshmem_types import NotSupportedError, NvshmemError, NvshmemInvalid
 from .. import fitting
 from .. import state as _state_of_job
 from .._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
+from .._findings import sentence
+from .._members import Members
 from ..primitives import TABLE, Primitive
 
 # The simulator's main thread looks for the end of a block all the time, so others must get turns.
@@ -50,10 +52,13 @@ def jitable(function: Any) -> Any:
 def public(function: Any) -> Any:
     """A function that kernels call; outside of them it raises."""
 
+    members = Members(function)
+
     @functools.wraps(function)
     def inside(*args: Any, **named: Any) -> Any:
         if not isinstance(threading.current_thread(), BlockThread):
             raise NotSupportedError(f"{function.__name__} is for kernels: call it in one")
+        members.expect_values(args, named)
         with np.errstate(all="ignore"):
             return function(*args, **named)
 
@@ -344,6 +349,10 @@ def by_op(name: str, doc: str, table: Dict[str, Callable[[], Any]]) -> Any:
     return public(function)
 
 
+def tell_compiler() -> None:
+    """There is none."""
+
+
 # --- numbers, threads, state ----------------------------------------------------------------------
 
 
@@ -397,23 +406,12 @@ def state(word: int) -> int:
     return 1 if word == 7 else _job_words()[word]
 
 
-_WRONG = {
-    1: "PE {pe} is none: the job has {n} PEs",
-    2: "the memory at {at:#x} of {bytes} bytes is not symmetric",
-    3: "the address {at:#x} is not aligned to the elements",
-    4: "{at:#x} is no team that this PE is a member of",
-    5: "slot {at} is none that teams have",
-    6: "an argument is {at}: wanted is an operation of a signal, a comparison, a root of the team, or "
-    "an array that is long enough",
-}
-
-
 def refuse(kind: int, operation: int, pe: int, at: int, nbytes: int) -> None:
     from . import _state
 
     names = {n: name.lower() for name, n in vars(_state).items() if name.isupper()}
-    what = _WRONG[kind].format(pe=pe, n=state(1) >> 32, at=at, bytes=nbytes)
-    raise NvshmemInvalid(f"{names.get(operation, operation)}: {what}")
+    name = names.get(operation, str(operation))
+    raise NvshmemInvalid(sentence(kind, name, pe, state(1) >> 32, at, nbytes))
 
 
 def _thread() -> Any:

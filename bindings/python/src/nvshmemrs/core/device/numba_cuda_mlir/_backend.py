@@ -14,6 +14,7 @@ from numba_cuda_mlir import cuda
 from numba_cuda_mlir._mlir import ir
 from numba_cuda_mlir._mlir.dialects import arith, builtin, llvm
 from numba_cuda_mlir._mlir.extras import types as T
+from numba_cuda_mlir.descriptor import mlir_target
 from numba_cuda_mlir.extending import intrinsic, overload, typing_registry
 from numba_cuda_mlir.lowering_utilities import memref_data_pointer, memref_descriptor_type
 from numba_cuda_mlir.numba_cuda import types
@@ -244,6 +245,11 @@ def decode(typingctx: Any, like: Any, bits: Any) -> Any:
         builder.store_var(target, value if value.type == kind else arith.bitcast(kind, value))
 
     return dtype(like, types.int64), lower
+
+
+def tell_compiler() -> None:
+    """Makes functions that were made while a kernel is compiled known to its compiler."""
+    mlir_target.typing_context.refresh()
 
 
 # --- numbers, state -------------------------------------------------------------------------------

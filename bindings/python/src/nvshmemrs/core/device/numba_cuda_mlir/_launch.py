@@ -13,10 +13,13 @@ from __future__ import annotations
 from typing import Any, List
 
 from numba_cuda_mlir.descriptor import MLIRDispatcher, _ArgMarshaller
+from numba_cuda_mlir.numba_cuda.cudadrv.driver import Driver
+from numba_cuda_mlir.numba_cuda.cudadrv.error import CudaSupportError
 
 from ..._job import job, live
 from ...nvshmem_types import NotSupportedError
 from .. import state
+from .._frontend import explain_missing_gpu
 from .._module import fill
 from .._symbol import SYMBOL
 
@@ -81,6 +84,12 @@ def launch(marshaller: Any, *args: Any, **named: Any) -> Any:
 
 
 def install() -> None:
-    """Makes launches write the state."""
+    """Makes launches write the state, and say what can be done without a GPU."""
     MLIRDispatcher._compile_impl = compile_impl
     _ArgMarshaller._launch = launch
+    explain_missing_gpu(
+        Driver,
+        CudaSupportError,
+        "numba-cuda-mlir has no simulator. Without a GPU, run the kernel by "
+        "nvshmemrs.core.device.numba, with NUMBA_ENABLE_CUDASIM=1",
+    )

@@ -9,6 +9,7 @@ acquire.
 import triton
 import triton.language as tl
 
+from ._arguments import expect_number
 from ._context import OP_ATOMIC, good_block, ptr
 from ._order import load_acquire, store_release
 from ._settings import CHECK
@@ -17,6 +18,7 @@ from ._settings import CHECK
 @triton.jit
 def target(ctx, p, pe):
     """Where to act."""
+    expect_number(pe, "pe")
     TYPE: tl.constexpr = p.dtype.element_ty
     BITS: tl.constexpr = TYPE.primitive_bitwidth
     tl.static_assert(BITS == 32 or BITS == 64, f"atomics act on elements of 32 and 64 bits, not of {TYPE}")
@@ -42,6 +44,7 @@ def as_words(p):
 @triton.jit
 def as_elements(p, value):
     """`value` as an element, or a block of elements, of what `p` points to."""
+    expect_number(value, "value")
     if len(p.shape) > 0:
         shaped = tl.zeros(p.shape, p.dtype.element_ty) + value
     else:

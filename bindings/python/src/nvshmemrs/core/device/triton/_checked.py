@@ -22,6 +22,7 @@ from .... import _ffi
 from ... import _sites
 from ..._job import check, job, lib
 from ...nvshmem_types import NotSupportedError
+from ._settings import _number
 
 STRIDE = 1 << 48
 """More than any address: from a place on a PE to that on the next one."""
@@ -251,15 +252,6 @@ def install():
 
 
 # --- functions that are the library's own ---------------------------------------------------------
-
-
-def _number(value):
-    """An argument of a kernel's function, as a number of Python's."""
-    return (
-        int(value.handle.data.item())
-        if isinstance(value, tl.tensor)
-        else int(getattr(value, "value", value))
-    )
 
 
 def fence(ctx):

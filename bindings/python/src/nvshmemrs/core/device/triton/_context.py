@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 from triton.language.core import _aggregate
 
+from ._arguments import expect_number
 from ._settings import INTERPRETED, WATCHED, give_up
 
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
@@ -31,6 +32,16 @@ OP_ATOMIC = tl.constexpr(77)
 OP_TEST = tl.constexpr(92)
 OP_TEST_ALL = tl.constexpr(93)
 OP_TEST_ANY = tl.constexpr(94)
+# The same for errors in the interpreter.
+_NAMES = {value.value: name[3:].lower() for name, value in list(globals().items()) if name.startswith("OP_")}
+
+
+def refuse(ctx, kind, operation, pe, address, size):
+    """Raises what was wrong with a call, in the interpreter."""
+    give_up(_NAMES, kind, operation, pe, ctx.n_pes, address, size)
+
+
+refuse.__triton_builtin__ = True
 
 
 @_aggregate
@@ -105,16 +116,17 @@ def ptr(ctx, p, pe):
     It is the address to load from and to store to. Its difference to `p` is a multiple of 2 MiB, and
     the compiler sees that, so blocks of pointers keep accesses of 16 bytes.
     """
+    expect_number(pe, "pe")
     BITS: tl.constexpr = p.dtype.element_ty.primitive_bitwidth
     UNITS: tl.constexpr = (1 << 24) // (BITS if BITS >= 8 else 8)
     return p + ((pe - ctx.my_pe).to(tl.int64) * (ctx.stride >> 21)) * UNITS
 
 
 @triton.jit
-def stop():
-    """Ends the kernel with an error; in the interpreter, it raises one."""
+def stop(ctx, kind, operation, pe, address, size):
+    """Ends the kernel with an error; in the interpreter, it raises what was wrong."""
     if INTERPRETED:
-        give_up()
+        refuse(ctx, kind, operation, pe, address, size)
     else:
         # What any thread of the program has reported is written by then.
         tl.debug_barrier()
@@ -153,7 +165,7 @@ def report(ctx, kind, operation, pe, address, size):
             while (state == 1) & (turns < 1 << 20):
                 state = tl.atomic_add(words, 0, sem="acquire", scope="sys")
                 turns += 1
-    stop()
+    stop(ctx, kind, operation, pe, address, size)
 
 
 @triton.jit
@@ -161,6 +173,7 @@ def good_range(ctx, operation, pe, p, size, align):
     """Whether `size` bytes at `p` on PE `pe` are symmetric memory; if not, it is reported. Only with
     NVSHMEMRS_DEVICE_CHECK=1.
     """
+    expect_number(pe, "pe")
     address = p.to(tl.int64)
     offset = address - ctx.own
     room = tl.load(ctx.job.to(tl.pointer_type(tl.int64)))
@@ -181,6 +194,7 @@ def good_block(ctx, operation, pe, p, mask):
     If one is wrong, none is.
     """
     SIZE: tl.constexpr = (p.dtype.element_ty.primitive_bitwidth + 7) // 8
+    expect_number(pe, "pe")
     address = p.to(tl.int64)
     offset = address - ctx.own
     room = tl.load(ctx.job.to(tl.pointer_type(tl.int64)))

@@ -9,6 +9,7 @@ from typing import Any, Dict, Optional, Tuple
 import numpy as np
 from triton import knobs  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+from ...._handle import Handle
 from ... import _foreign
 from ..._arguments import integer, shown, team_of
 from ..._job import job, lib
@@ -28,7 +29,7 @@ HEAD = 16
 _MOST_PROGRAMS = 1024
 
 
-class Pointer:
+class Pointer(Handle):
     """An array as an argument of a kernel: what Triton's launcher and its interpreter ask of a
     tensor of torch's. The memory is not copied, and the array is kept.
     """
@@ -206,7 +207,7 @@ def _name(dtype: "np.dtype[Any]") -> str:
     return name
 
 
-class Workspace:
+class Workspace(Handle):
     """Symmetric memory of `reduce_fast`, for calls on one team; ``with`` frees it.
 
     `nbytes` are the most bytes of one call, which `programs` programs share. It is the argument of

@@ -4,12 +4,14 @@
 import triton
 import triton.language as tl
 
+from ...rma import SignalOp
+from ._arguments import constant, expect_number, expect_update
 from ._context import OP_GET, OP_PUT, OP_PUT_SIGNAL, OP_SIGNAL_OP, good_block, good_range, ptr
 from ._order import store_relaxed
 from ._settings import CHECK
 
-SIGNAL_SET = tl.constexpr(9)
-SIGNAL_ADD = tl.constexpr(10)
+SIGNAL_SET = constant(SignalOp.SIGNAL_SET)
+SIGNAL_ADD = constant(SignalOp.SIGNAL_ADD)
 
 
 @triton.jit
@@ -26,6 +28,7 @@ def load(ctx, p, pe, mask=None, other=None):
 @triton.jit
 def store(ctx, p, value, pe, mask=None):
     """Stores `value` to the elements at `p` of PE `pe`. Orders nothing."""
+    expect_number(value, "value")
     if CHECK:
         asked = tl.full(p.shape, 1, tl.int1) if mask is None else mask
         tl.store(ptr(ctx, p, pe), value, mask=good_block(ctx, OP_PUT, pe, p, asked))
@@ -93,17 +96,11 @@ def get(ctx, dest, source, n, pe, part=0, parts=1, BLOCK: tl.constexpr = None):
 
 
 @triton.jit
-def expect_op(OP: tl.constexpr):
-    """An error of the compiler unless OP is one of the two."""
-    tl.static_assert((OP == SIGNAL_SET) | (OP == SIGNAL_ADD), "OP must be SIGNAL_SET or SIGNAL_ADD")
-
-
-@triton.jit
 def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
     """Sets the signal at `signal` of PE `pe`, or adds to it. Orders nothing before it: where it
     announces data, call fence first, or use put_signal or store_signal.
     """
-    expect_op(OP)
+    expect_update(value, pe, OP, "signal_op(ctx, signal, value, pe, OP)")
     good = True
     if CHECK:
         good = good_range(ctx, OP_SIGNAL_OP, pe, signal, 8, 8)
@@ -120,7 +117,6 @@ def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
 @triton.jit
 def announce(ctx, signal, value, pe, OP: tl.constexpr):
     """A signal that announces what all threads of the program have done before."""
-    expect_op(OP)
     good = True
     if CHECK:
         good = good_range(ctx, OP_PUT_SIGNAL, pe, signal, 8, 8)
@@ -142,6 +138,7 @@ def put_signal(
     what this program did before. With several `parts` each signals: take SIGNAL_ADD and wait for
     the sum.
     """
+    expect_update(value, pe, OP, "put_signal(ctx, dest, source, n, signal, value, pe, OP)")
     put(ctx, dest, source, n, pe, part, parts, BLOCK)
     announce(ctx, signal, value, pe, OP)
 
@@ -149,5 +146,6 @@ def put_signal(
 @triton.jit
 def store_signal(ctx, p, value, signal, signal_value, pe, OP: tl.constexpr = SIGNAL_SET, mask=None):
     """As store, and then as signal_op, in the order of put_signal."""
+    expect_update(signal_value, pe, OP, "store_signal(ctx, p, value, signal, signal_value, pe, OP)")
     store(ctx, p, value, pe, mask=mask)
     announce(ctx, signal, signal_value, pe, OP)

@@ -10,8 +10,8 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from ..._job import check, job, lib
-from ...nvshmem_types import NvshmemError
+from ...nvshmem_types import NvshmemInvalid
+from .._findings import sentence
 
 # Whether kernels run in Triton's interpreter (TRITON_INTERPRET=1).
 INTERPRETED = tl.constexpr(bool(triton.knobs.runtime.interpret))
@@ -34,10 +34,17 @@ def pause():
     os.sched_yield()
 
 
-def give_up():
-    """Raises what is wrong with a call, in the interpreter, where kernels have no trap."""
-    check(lib.nvshmemrs_runtime_check(job.runtime))
-    raise NvshmemError("a kernel has ended itself, because another call was wrong before")
+def _number(value):
+    """An argument in the interpreter, as a number of Python's."""
+    return int(value.handle.data.item()) if isinstance(value, tl.tensor) else int(getattr(value, "value", value))
+
+
+def give_up(names, kind, operation, pe, n_pes, address, size):
+    """Raises what is wrong with a call, in the interpreter, where kernels have no trap. `names` are
+    those of operations, by number.
+    """
+    kind, operation, pe, n_pes, address, size = map(_number, (kind, operation, pe, n_pes, address, size))
+    raise NvshmemInvalid(sentence(kind, names[operation], pe, n_pes, address, size))
 
 
 # So that the compiler passes over their names, in branches that it leaves out.

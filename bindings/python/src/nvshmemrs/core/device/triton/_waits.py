@@ -7,6 +7,8 @@ A wait ends, too, when the job is broken; `aborted` tells.
 import triton
 import triton.language as tl
 
+from ...direct import ComparisonType
+from ._arguments import constant, expect_comparison
 from ._context import (
     OP_SIGNAL_FETCH,
     OP_SIGNAL_WAIT,
@@ -22,12 +24,12 @@ from ._context import (
 from ._order import load_acquire
 from ._settings import CHECK, INTERPRETED, POLLED, pause
 
-CMP_EQ = tl.constexpr(0)
-CMP_NE = tl.constexpr(1)
-CMP_GT = tl.constexpr(2)
-CMP_LE = tl.constexpr(3)
-CMP_LT = tl.constexpr(4)
-CMP_GE = tl.constexpr(5)
+CMP_EQ = constant(ComparisonType.CMP_EQ)
+CMP_NE = constant(ComparisonType.CMP_NE)
+CMP_GT = constant(ComparisonType.CMP_GT)
+CMP_LE = constant(ComparisonType.CMP_LE)
+CMP_LT = constant(ComparisonType.CMP_LT)
+CMP_GE = constant(ComparisonType.CMP_GE)
 
 
 @triton.jit
@@ -44,7 +46,6 @@ def compare(CMP: tl.constexpr, left, right):
     elif CMP == CMP_LT:
         return left < right
     else:
-        tl.static_assert(CMP == CMP_GE, "CMP must be CMP_EQ, CMP_NE, CMP_GT, CMP_LE, CMP_LT or CMP_GE")
         return left >= right
 
 
@@ -93,6 +94,7 @@ def look(ctx, p, CMP: tl.constexpr, limit):
 @triton.jit
 def signal_wait_until(ctx, signal, CMP: tl.constexpr, value):
     """Waits until this PE's signal compares with `value` as CMP says; returns what it was then."""
+    expect_comparison(CMP, value, "signal_wait_until(ctx, signal, CMP, value)")
     seen = tl.full((), 0, signal.dtype.element_ty)
     good = True
     if CHECK:
@@ -117,6 +119,7 @@ def signal_fetch(ctx, signal):
 @triton.jit
 def wait_until(ctx, p, CMP: tl.constexpr, value):
     """Waits until this PE's word at `p` compares with `value` as CMP says; returns what it was."""
+    expect_comparison(CMP, value, "wait_until(ctx, p, CMP, value)")
     SIZE: tl.constexpr = p.dtype.element_ty.primitive_bitwidth // 8
     seen = tl.full((), 0, p.dtype.element_ty)
     good = True
@@ -132,6 +135,7 @@ def wait_until_all(ctx, p, CMP: tl.constexpr, value, mask=None):
     """Waits until each word of a block of pointers has compared once with `value`, a number or a
     block. `mask` says which count.
     """
+    expect_comparison(CMP, value, "wait_until_all(ctx, p, CMP, value, mask=None)")
     waiting = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
     if CHECK:
         waiting = good_block(ctx, OP_WAIT_UNTIL, ctx.my_pe, p, waiting)
@@ -163,6 +167,7 @@ def wait_until_any(ctx, p, CMP: tl.constexpr, value, mask=None):
     """Waits until a word of a block of pointers (1-D) compares; returns its place there, and -1 if
     the mask leaves none or the job is broken.
     """
+    expect_comparison(CMP, value, "wait_until_any(ctx, p, CMP, value, mask=None)")
     counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
     if CHECK:
         counted = good_block(ctx, OP_WAIT_UNTIL, ctx.my_pe, p, counted)
@@ -186,6 +191,7 @@ def wait_until_any(ctx, p, CMP: tl.constexpr, value, mask=None):
 @triton.jit
 def test(ctx, p, CMP: tl.constexpr, value):
     """Whether this PE's word, or which words of a block, compare with `value` now; an acquire."""
+    expect_comparison(CMP, value, "test(ctx, p, CMP, value)")
     if CHECK:
         good = good_block(ctx, OP_TEST, ctx.my_pe, p, tl.full(p.shape, 1, tl.int1))
         result = compare(CMP, load_acquire(p, mask=good), value)
@@ -198,6 +204,7 @@ def test(ctx, p, CMP: tl.constexpr, value):
 @triton.jit
 def test_all(ctx, p, CMP: tl.constexpr, value, mask=None):
     """Whether all words of a block of pointers compare now."""
+    expect_comparison(CMP, value, "test_all(ctx, p, CMP, value, mask=None)")
     counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
     if CHECK:
         counted = good_block(ctx, OP_TEST_ALL, ctx.my_pe, p, counted)
@@ -209,6 +216,7 @@ def test_all(ctx, p, CMP: tl.constexpr, value, mask=None):
 @triton.jit
 def test_any(ctx, p, CMP: tl.constexpr, value, mask=None):
     """The place of a word of a block of pointers (1-D) that compares now; -1 if none does."""
+    expect_comparison(CMP, value, "test_any(ctx, p, CMP, value, mask=None)")
     counted = tl.full(p.shape, 1, tl.int1) if mask is None else mask & tl.full(p.shape, 1, tl.int1)
     if CHECK:
         counted = good_block(ctx, OP_TEST_ANY, ctx.my_pe, p, counted)
