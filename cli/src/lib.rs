@@ -10,7 +10,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod console;
 pub mod info;
 pub mod pages;
 pub mod run;
-pub mod say;

@@ -1,6 +1,6 @@
 //! What a tool says about its own options: shell completions and a manual page, made of the same table as `--help`.
 
-use crate::say;
+use crate::console;
 use anyhow::Context;
 use clap::{Arg, ArgAction, Command, Parser, value_parser};
 use clap_complete::{Shell, generate};
@@ -43,11 +43,11 @@ pub fn parse<A: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<A, 
             A::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
         );
     }
-    let printed = say::print(&String::from_utf8_lossy(&text));
+    let printed = console::print(&String::from_utf8_lossy(&text));
     match printed.context("cannot write to standard output") {
         Ok(()) => Err(ExitCode::SUCCESS),
         Err(error) => {
-            say::error(format_args!("{name}: {error:#}"));
+            console::error(format_args!("{name}: {error:#}"));
             Err(ExitCode::FAILURE)
         }
     }

@@ -38,8 +38,8 @@ impl Inner {
     #[inline]
     #[track_caller]
     fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<Place>) {
-        if let Some(notes) = self.transport.notes()
-            && notes.concerns(address, bytes as u64)
+        if let Some(observer) = self.transport.observer()
+            && observer.concerns(address, bytes as u64)
             && self.ready().is_ok()
             && let Some(sites) = &self.sites
         {
@@ -47,13 +47,13 @@ impl Inner {
             let _inside = Inside::enter();
             if place.is_some() {
                 // Instructions are announced by hooks, which announce all; what is announced by hand may not be all.
-                notes.shows_accesses();
+                observer.shows_accesses();
             }
             let site = match place {
                 Some(place) => sites.at(access.operation(), place),
                 None => sites.here(access.operation(), Location::caller()),
             };
-            notes.plain_access(access, address, bytes as u64, site);
+            observer.plain_access(access, address, bytes as u64, site);
         }
     }
 }
@@ -79,7 +79,7 @@ impl Runtime {
 
     /// What takes the accesses of the program, if the checker is on. Local.
     pub fn accesses(&self) -> Option<Accesses> {
-        self.inner.transport.notes().map(|_| Accesses {
+        self.inner.transport.observer().map(|_| Accesses {
             inner: Arc::downgrade(&self.inner),
         })
     }

@@ -108,7 +108,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
         let old = transport.atomic(
-            self.lane,
+            self.submission,
             pe,
             dest.offset(),
             width::<T>(),
@@ -134,7 +134,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
         transport.atomic_update(
-            self.lane,
+            self.submission,
             pe,
             dest.offset(),
             width::<T>(),
@@ -156,13 +156,13 @@ impl Runtime {
         value: T,
         called: Operation,
     ) -> bool {
-        match self.inner.transport.notes() {
+        match self.inner.transport.observer() {
             None => false,
-            Some(notes) => {
+            Some(observer) => {
                 let mut word = [0; 8];
                 word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
-                let site = notes.site(called, Location::caller());
-                notes.give_until_quiet(&dest.dest, u64::from_ne_bytes(word), site)
+                let site = observer.site(called, Location::caller());
+                observer.give_until_quiet(&dest.dest, u64::from_ne_bytes(word), site)
             }
         }
     }

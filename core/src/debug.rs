@@ -7,7 +7,7 @@ use std::io::Write;
 
 /// Writes to standard error, in one go. Whoever closed it, or reads no more, does not want to know: such a write fails, and no signal of
 /// it (SIGPIPE, above all) reaches the program. All that the library writes goes through here.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn write_stderr(text: &str) {
     signals::without_those_of(|| {
         let _ = std::io::stderr().write_all(text.as_bytes());
     });
@@ -16,7 +16,7 @@ pub(crate) fn tell(text: &str) {
 /// Ends the process, and says why: only for what would otherwise end it without a word.
 #[doc(hidden)]
 pub fn abort(why: &str) -> ! {
-    tell(&format!("nvshmemrs: {why}\n"));
+    write_stderr(&format!("nvshmemrs: {why}\n"));
     std::process::abort()
 }
 
@@ -55,7 +55,7 @@ impl Level {
                 std::process::id(),
                 text()
             );
-            tell(&line);
+            write_stderr(&line);
         }
     }
 

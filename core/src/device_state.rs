@@ -8,7 +8,7 @@ impl Runtime {
         self.inner.ready()?;
         let tables = self.inner.transport.any().device_tables();
         tables.ok_or_else(|| {
-            let why = match self.inner.transport.notes() {
+            let why = match self.inner.transport.observer() {
                 Some(_) => {
                     "the checker cannot see what they do: switch it off with NVSHMEMRS_CHECK=0"
                 }

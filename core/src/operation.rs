@@ -10,9 +10,9 @@ use crate::op::Op;
 /// How many arguments of a collective its members compare.
 pub(crate) const ARGS: usize = 5;
 
-/// The value of an argument [`Says::Offset`] where the program passed NULL.
+/// The value of an argument [`ArgumentKind::Offset`] where the program passed NULL.
 pub(crate) const NONE: u64 = u64::MAX;
-/// The value of an argument [`Says::Offset`] where it differs between the members by design.
+/// The value of an argument [`ArgumentKind::Offset`] where it differs between the members by design.
 pub(crate) const IN_PLACE: u64 = u64::MAX - 1;
 
 /// Odd numbers without a pattern, one for each argument.
@@ -43,12 +43,12 @@ pub(crate) fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Argument {
     pub(crate) name: &'static str,
-    says: Says,
+    kind: ArgumentKind,
 }
 
 /// What an argument's number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
+enum ArgumentKind {
     /// An unsigned number.
     Number,
     /// A number with a sign.
@@ -73,20 +73,20 @@ impl Argument {
         };
         let unnamed = || format!("{name} {}", value as i64);
         let number = i32::try_from(value as i64).ok();
-        match self.says {
-            Says::Number => format!("{name} {value}"),
-            Says::Signed => unnamed(),
-            Says::Offset if value == NONE => format!("{name} `NULL`"),
-            Says::Offset if value == IN_PLACE => format!("{name} in place"),
-            Says::Offset => format!("{name} at offset {value}"),
-            Says::Strides => {
+        match self.kind {
+            ArgumentKind::Number => format!("{name} {value}"),
+            ArgumentKind::Signed => unnamed(),
+            ArgumentKind::Offset if value == NONE => format!("{name} `NULL`"),
+            ArgumentKind::Offset if value == IN_PLACE => format!("{name} in place"),
+            ArgumentKind::Offset => format!("{name} at offset {value}"),
+            ArgumentKind::Strides => {
                 let (dest, source) = ((value >> 32) as i32, value as i32);
                 format!("{name} {dest} (`dest`) and {source} (`source`)")
             }
-            Says::Dtype => number
+            ArgumentKind::Dtype => number
                 .and_then(|number| Dtype::from_number(number).ok())
                 .map_or_else(unnamed, |dtype| format!("{name} `{dtype}`")),
-            Says::Op => number
+            ArgumentKind::Op => number
                 .and_then(|number| Op::from_number(number).ok())
                 .map_or_else(unnamed, |op| format!("{name} `{op}`")),
         }
@@ -118,7 +118,7 @@ pub(crate) enum Completes {
 /// Writes the enum and its table.
 macro_rules! operations {
     ($($variant:ident = $number:literal, $name:literal, $reach:ident, $completes:ident,
-        [$($argument:literal: $says:ident),*];)*) => {
+        [$($argument:literal: $kind:ident),*];)*) => {
         /// An operation, by the number it has on the board and in the members' slots. Public for the C ABI.
         #[doc(hidden)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +172,7 @@ macro_rules! operations {
             #[inline(always)]
             pub(crate) fn arguments(self) -> &'static [Argument] {
                 match self {
-                    $(Operation::$variant => &[$(Argument { name: $argument, says: Says::$says }),*]),*
+                    $(Operation::$variant => &[$(Argument { name: $argument, kind: ArgumentKind::$kind }),*]),*
                 }
             }
         }
@@ -372,17 +372,17 @@ mod tests {
                 ("/// One-sided", Reach::OneSided),
                 ("/// Local", Reach::Local),
             ];
-            let says: Vec<Reach> = reach
+            let kind: Vec<Reach> = reach
                 .into_iter()
                 .filter(|(words, _)| about.lines().any(|line| line.starts_with(words)))
                 .map(|(_, reach)| reach)
                 .collect();
-            assert_eq!(says.len(), 1, "{name}: {about}");
+            assert_eq!(kind.len(), 1, "{name}: {about}");
             let Some(operation) = row(name) else {
-                assert_eq!(says, [Reach::Local], "{name} has no row in the table");
+                assert_eq!(kind, [Reach::Local], "{name} has no row in the table");
                 continue;
             };
-            assert_eq!(says, [operation.reach()], "{operation:?}: {about}");
+            assert_eq!(kind, [operation.reach()], "{operation:?}: {about}");
             if operation.reach() != Reach::Collective {
                 let needs = operation.reach() == Reach::OneSided;
                 assert!(!needs || !operation.arguments().is_empty(), "{operation:?}");

@@ -11,7 +11,9 @@ impl Runtime {
     #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.fence(self.lane, Operation::Fence)
+        self.inner
+            .transport
+            .fence(self.submission, Operation::Fence)
     }
 
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
@@ -21,6 +23,8 @@ impl Runtime {
     #[track_caller]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner.transport.quiet(self.lane, Operation::Quiet)
+        self.inner
+            .transport
+            .quiet(self.submission, Operation::Quiet)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource, SymRange};
 use crate::dtype::Element;
-use crate::job::bell;
+use crate::job::doorbell;
 use crate::operation::Operation;
 use crate::symmetric::{SymElement, Symmetric};
 use crate::{Pe, Result, Runtime};
@@ -19,7 +19,7 @@ impl Runtime {
     /// What was put may be what the target waits for.
     #[inline(always)]
     pub(crate) fn ring_for_words(&self, dest: SymRange, pe: Pe) {
-        bell::ring_words(&self.inner.control, pe, dest);
+        doorbell::ring_words(&self.inner.control, pe, dest);
     }
 
     /// What every transfer of `bytes` bytes checks; gives the symmetric side.
@@ -52,7 +52,7 @@ impl Runtime {
         let dest = self.check_transfer(Operation::Put, dest.into(), source.bytes(), pe)?;
         self.inner
             .transport
-            .put(self.lane, pe, dest.offset(), source, Operation::Put)?;
+            .put(self.submission, pe, dest.offset(), source, Operation::Put)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Runtime {
         let source = self.check_transfer(Operation::Get, source.into(), dest.bytes(), pe)?;
         self.inner
             .transport
-            .get(self.lane, pe, source.offset(), dest, Operation::Get)
+            .get(self.submission, pe, source.offset(), dest, Operation::Get)
     }
 
     /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
@@ -91,7 +91,7 @@ impl Runtime {
         let dest = self.check_transfer(Operation::PutNbi, dest.into(), source.bytes(), pe)?;
         let transport = &self.inner.transport;
         transport.put_nbi(
-            self.lane,
+            self.submission,
             pe,
             dest.offset(),
             source,
@@ -118,7 +118,7 @@ impl Runtime {
         let source = self.check_transfer(Operation::GetNbi, source.into(), dest.bytes(), pe)?;
         let transport = &self.inner.transport;
         transport.get_nbi(
-            self.lane,
+            self.submission,
             pe,
             source.offset(),
             dest,
@@ -136,7 +136,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         self.inner
             .transport
-            .put_value(self.lane, pe, dest.offset(), value, Operation::P)?;
+            .put_value(self.submission, pe, dest.offset(), value, Operation::P)?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }
@@ -150,6 +150,6 @@ impl Runtime {
         self.check_target(source.range(), pe)?;
         self.inner
             .transport
-            .get_value(self.lane, pe, source.offset(), Operation::G)
+            .get_value(self.submission, pe, source.offset(), Operation::G)
     }
 }

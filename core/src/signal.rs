@@ -6,7 +6,7 @@ use crate::job::published::{Target, Wait};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
 use crate::symmetric::{SymElement, Symmetric};
-use crate::transport::{Lane, Nbi, Search, SignalUpdate};
+use crate::transport::{Nbi, Search, SignalUpdate, Submission};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
@@ -77,7 +77,15 @@ impl Runtime {
         let offset = signal.offset();
         let update = SignalUpdate { offset, value, op };
         let transport = &self.inner.transport;
-        transport.put_signal(self.lane, pe, dest.offset(), source, update, nbi, called)?;
+        transport.put_signal(
+            self.submission,
+            pe,
+            dest.offset(),
+            source,
+            update,
+            nbi,
+            called,
+        )?;
         self.ring_for_words(dest, pe);
         self.ring_for_words(signal.range(), pe);
         Ok(())
@@ -100,7 +108,7 @@ impl Runtime {
         let update = SignalUpdate { offset, value, op };
         self.inner
             .transport
-            .signal(self.lane, pe, update, Operation::SignalOp)?;
+            .signal(self.submission, pe, update, Operation::SignalOp)?;
         self.ring_for_words(signal.range(), pe);
         Ok(())
     }
@@ -115,7 +123,7 @@ impl Runtime {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
         let search = || Search::one(signal, cmp, value, Operation::SignalWait, true, true);
-        if let Some(found) = self.inner.transport.search(self.lane, search) {
+        if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(|found| found.bits);
         }
         let offset = signal.offset();
@@ -133,7 +141,7 @@ impl Runtime {
             let seen = self
                 .inner
                 .transport
-                .own()
+                .internal()
                 .signal_fetch(Operation::SignalWait, offset);
             if cmp.holds(seen, value) {
                 Ok(seen)
@@ -149,9 +157,9 @@ impl Runtime {
     #[inline(always)]
     #[track_caller]
     pub fn signal_await(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<()> {
-        match self.lane {
-            Lane::Blocking => self.signal_wait(signal, cmp, value).map(drop),
-            Lane::Stream(_) => self.wait_until(signal, cmp, value),
+        match self.submission {
+            Submission::Blocking => self.signal_wait(signal, cmp, value).map(drop),
+            Submission::Stream(_) => self.wait_until(signal, cmp, value),
         }
     }
 
@@ -163,19 +171,19 @@ impl Runtime {
     pub fn signal_fetch(&self, signal: SymElement<u64>) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
-        if self.lane != Lane::Blocking {
+        if self.submission != Submission::Blocking {
             let (me, at) = (self.inner.my_pe, signal.offset());
             return self
                 .inner
                 .transport
-                .get_value(self.lane, me, at, Operation::SignalFetch);
+                .get_value(self.submission, me, at, Operation::SignalFetch);
         }
         let transport = &self.inner.transport;
         transport.look(signal.range());
         let seen = transport
-            .own()
+            .internal()
             .signal_fetch(Operation::SignalFetch, signal.offset());
-        transport.own().failure()?;
+        transport.internal().failure()?;
         transport.acquired(signal.range(), seen, Operation::SignalFetch);
         Ok(seen)
     }

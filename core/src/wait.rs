@@ -16,7 +16,7 @@ use crate::job::interrupt::call_hook;
 use crate::job::process::pid_of;
 use crate::job::published::{Limit, Published, Seen, Target, Wait};
 use crate::job::state::State;
-use crate::job::{stops, tell};
+use crate::job::{shared_words, stops};
 use crate::operation::Operation;
 use crate::per_thread::{self, PerThread};
 use crate::runtime::Inner;
@@ -49,7 +49,7 @@ const HOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How many pauses a wait makes before it yields: none when PEs share cores.
 pub(crate) fn spins(control: &Control) -> u32 {
-    match cores::are_enough(control, &control.near(), 1) {
+    match cores::are_enough(control, &control.local_pes(), 1) {
         true => SPINS,
         false => 0,
     }
@@ -143,13 +143,13 @@ impl Inner {
         if let Ok(value) = ready() {
             return Ok(value);
         }
-        let far = self.reaches_out(&wait);
+        let remote = self.reaches_out(&wait);
         for spin in 0..self.spins_for(&wait) {
             std::hint::spin_loop();
             if let Ok(value) = ready() {
                 return Ok(value);
             }
-            if far && spin % PROGRESS_EVERY == 0 {
+            if remote && spin % PROGRESS_EVERY == 0 {
                 self.transport.progress();
             }
         }
@@ -195,7 +195,7 @@ impl Inner {
     /// How often to look before the wait counts as long.
     #[inline]
     fn spins_for(&self, wait: &Wait) -> u32 {
-        match (wait.target, self.transport.own().looks_are_slow()) {
+        match (wait.target, self.transport.internal().polling_is_slow()) {
             // A look at a word of device memory is a copy, which takes as long as a thousand looks at a word of the host's.
             (
                 Target::Word { .. } | Target::Stream { .. } | Target::Device | Target::Share { .. },
@@ -208,10 +208,10 @@ impl Inner {
     /// Whether other hosts are to be heard meanwhile. A wait for PEs of this host leaves that to the network thread at first.
     #[inline]
     fn reaches_out(&self, wait: &Wait) -> bool {
-        match (self.control.far(), wait.target) {
+        match (self.control.remote(), wait.target) {
             (None, _) => false,
-            (Some(far), Target::Team { index, .. }) => {
-                !self.team_state(index).is_on_one_host(far.hosts())
+            (Some(remote), Target::Team { index, .. }) => {
+                !self.team_state(index).is_on_one_host(remote.hosts())
             }
             (Some(_), _) => true,
         }
@@ -226,7 +226,7 @@ impl Inner {
         mut ready: &mut dyn FnMut() -> std::result::Result<(), Seen>,
     ) -> Result<()> {
         let (start, start_ns) = (Instant::now(), now_ns());
-        let far = self.reaches_out(&wait) && self.spins_for(&wait) > 0;
+        let remote = self.reaches_out(&wait) && self.spins_for(&wait) > 0;
         while start.elapsed() < YIELD_FOR {
             for look in 1..=16 {
                 if ready().is_ok() {
@@ -234,7 +234,7 @@ impl Inner {
                 }
                 self.transport.progress();
                 // Another host may answer while this thread is in the kernel.
-                if !far || look % YIELD_EVERY == 0 {
+                if !remote || look % YIELD_EVERY == 0 {
                     rustix::thread::sched_yield();
                 }
             }
@@ -251,7 +251,7 @@ impl Inner {
             waited: start.elapsed(),
             detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
         };
-        let rung = !self.transport.own().looks_are_slow();
+        let rung = !self.transport.internal().polling_is_slow();
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         loop {
@@ -259,10 +259,10 @@ impl Inner {
                 return Ok(());
             };
             if let Some(slot) = published.slot {
-                tell::seen(slot, seen.element, seen.actual);
+                shared_words::publish_seen(slot, seen.element, seen.actual);
             }
             // First, so that what a look of this thread has noted is not said again later.
-            self.transport.own().failure()?;
+            self.transport.internal().failure()?;
             match wait.target {
                 // Nobody else is waited for: what waits for others on the GPU is told to end.
                 Target::Device => {}
@@ -308,7 +308,7 @@ impl Inner {
                 let hook = crate::lock::lock(&self.hook).clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
                     // A look before the sleep may have given up: that is said here.
-                    let _ = self.transport.own().failure();
+                    let _ = self.transport.internal().failure();
                     return Err(interrupted(seen));
                 }
             }
@@ -351,11 +351,11 @@ impl Inner {
             | Target::Stream { .. }
             | Target::Device
             | Target::Share { .. }
-            | Target::Far { .. }
+            | Target::Remote { .. }
             | Target::Job => &header.team_sleepers,
         };
         let rings = bell.rings.load(Acquire);
-        tell::sleeps(bell, sleepers);
+        shared_words::add_sleeper(bell, sleepers);
         // Whoever makes this ready from here on sees a sleeper and rings. An update that races with these lines may miss
         // it, which costs the rest of the nap.
         let result = match ready() {
@@ -365,10 +365,10 @@ impl Inner {
                     tv_sec: 0,
                     tv_nsec: nap.subsec_nanos().into(),
                 };
-                tell::await_ring(bell, rings, &timeout)
+                shared_words::await_ring(bell, rings, &timeout)
             }
         };
-        tell::is_awake(bell, sleepers);
+        shared_words::remove_sleeper(bell, sleepers);
         result
     }
 }

@@ -8,7 +8,7 @@ pub use partner::partner;
 
 use arbitrary::{Result, Unstructured};
 use caller::Kept;
-use nvshmemrs::fuzz::Place;
+use nvshmemrs::fuzz::BlockWord;
 use std::sync::Once;
 
 /// Makes settings with which jobs that the environment describes are small, and waits short.
@@ -51,7 +51,7 @@ pub fn number(u: &mut Unstructured<'_>) -> Result<u64> {
 }
 
 /// A word of a control block, and what to write there.
-pub fn place(u: &mut Unstructured<'_>) -> Result<(Place, u64)> {
+pub fn place(u: &mut Unstructured<'_>) -> Result<(BlockWord, u64)> {
     let small = |u: &mut Unstructured<'_>| -> Result<u16> {
         Ok(match u.arbitrary::<u8>()? {
             small @ 0..=223 => small.into(),
@@ -59,10 +59,10 @@ pub fn place(u: &mut Unstructured<'_>) -> Result<(Place, u64)> {
         })
     };
     let place = match u.arbitrary::<u8>()? {
-        0..=39 => Place::Header(small(u)?),
-        40..=127 => Place::Pe(small(u)?, small(u)?),
-        128..=251 => Place::Team(small(u)?, small(u)?, small(u)?),
-        _ => Place::Area(u.arbitrary()?),
+        0..=39 => BlockWord::Header(small(u)?),
+        40..=127 => BlockWord::Pe(small(u)?, small(u)?),
+        128..=251 => BlockWord::Team(small(u)?, small(u)?, small(u)?),
+        _ => BlockWord::Area(u.arbitrary()?),
     };
     Ok((place, number(u)?))
 }

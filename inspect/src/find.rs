@@ -1,6 +1,6 @@
 //! Finds the wait board of a job through its processes, and those that wait in init, when there is no board yet.
 
-use nvshmemrs::board::{Board, Forming, Refusal};
+use nvshmemrs::board::{Board, InitStatus, Refusal};
 use std::fs;
 
 /// Most processes that one search looks at, so that a job of thousands that never calls init costs little.
@@ -50,19 +50,23 @@ pub fn board_or_why(pid: u32) -> Result<Board, Refusal> {
 }
 
 /// The PEs among these processes, and those that they started, that wait in init; and PE 0 where it is somewhere else.
-pub fn forming(pids: impl Iterator<Item = u32>) -> Vec<Forming> {
-    let mut found: Vec<Forming> = Vec::new();
+pub fn forming(pids: impl Iterator<Item = u32>) -> Vec<InitStatus> {
+    let mut found: Vec<InitStatus> = Vec::new();
     let _: Option<()> = search(pids, |pid| {
-        found.extend(Forming::of_process(pid).unwrap_or_default());
+        found.extend(InitStatus::of_process(pid).unwrap_or_default());
         None
     });
     let leaders: Vec<u32> = match found.iter().any(|init| init.pe() == 0) {
         true => Vec::new(),
-        false => found.iter().filter_map(Forming::leader).take(1).collect(),
+        false => found
+            .iter()
+            .filter_map(InitStatus::leader)
+            .take(1)
+            .collect(),
     };
     for pid in leaders {
-        let inits = Forming::of_process(pid).unwrap_or_default();
-        let same = |init: &Forming| found.iter().any(|one| one.name() == init.name());
+        let inits = InitStatus::of_process(pid).unwrap_or_default();
+        let same = |init: &InitStatus| found.iter().any(|one| one.name() == init.name());
         let leading = inits.into_iter().find(|init| init.pe() == 0 && same(init));
         found.extend(leading);
     }

@@ -4,7 +4,7 @@ use crate::InspectError;
 use crate::answer::{Membership, read, teams};
 use crate::find;
 use crate::values::{Details, Pe, Snapshot, Stage, State, Wait};
-use nvshmemrs::board::{self, Board, Forming, PeStatus, Picture, Questions, Told};
+use nvshmemrs::board::{self, Board, InitStatus, PeStatus, Picture, Questions, Told};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub struct Job {
 #[derive(Clone, Debug)]
 enum Found {
     /// PEs wait in init.
-    Forming(Arc<Vec<Forming>>),
+    Forming(Arc<Vec<InitStatus>>),
     Joined(Arc<Joined>),
 }
 
@@ -112,7 +112,7 @@ impl Job {
     /// How many PEs the job has. Local: it does not wait for a snapshot that another thread takes.
     pub fn n_pes(&self) -> i32 {
         match self.found() {
-            Found::Forming(inits) => inits.first().map_or(0, Forming::n_pes),
+            Found::Forming(inits) => inits.first().map_or(0, InitStatus::n_pes),
             Found::Joined(job) => job.board.n_pes(),
         }
     }
@@ -122,7 +122,7 @@ impl Job {
     pub fn report(&self) -> String {
         match self.found() {
             Found::Forming(inits) => {
-                let picture = board::forming(&inits, |_| None);
+                let picture = board::init_picture(&inits, |_| None);
                 picture.map_or_else(String::new, |picture| picture.to_string())
             }
             Found::Joined(job) => {
@@ -276,8 +276,8 @@ fn details(
 }
 
 /// A job that comes together.
-fn forming(inits: &[Forming]) -> Option<Snapshot> {
-    let picture: Picture = board::forming(inits, |_| None)?;
+fn forming(inits: &[InitStatus]) -> Option<Snapshot> {
+    let picture: Picture = board::init_picture(inits, |_| None)?;
     let known = |pe: &i32| inits.iter().find(|init| init.pe() == *pe);
     let waits = picture.pes.iter().filter_map(|pe| {
         let init = known(&pe.pe)?;
@@ -310,7 +310,7 @@ fn forming(inits: &[Forming]) -> Option<Snapshot> {
     });
     Some(Snapshot {
         stage: Stage::Forming,
-        n_pes: inits.first().map_or(0, Forming::n_pes),
+        n_pes: inits.first().map_or(0, InitStatus::n_pes),
         summary: picture.summary,
         culprits: picture.culprits,
         circles: picture.circles,

@@ -30,7 +30,7 @@ mod worker;
 use anyhow::{Context, Result};
 use args::Args;
 use machine::Machine;
-use nvshmemrs_cli::{pages, say};
+use nvshmemrs_cli::{console, pages};
 use report::{Figure, Report};
 use side::{Installation, Side};
 use std::fs;
@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use worker::{Sources, Worker};
 
 fn main() -> ExitCode {
-    say::survive_writes();
+    console::survive_writes();
     let args: Args = match pages::parse(std::env::args_os()) {
         Ok(args) => args,
         Err(status) => return status,
@@ -48,11 +48,11 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // As a shell reports Ctrl-C.
         Err(_) if process::stopped() => {
-            say::error("nvshmemrs-perf: stopped by a signal");
+            console::error("nvshmemrs-perf: stopped by a signal");
             ExitCode::from(130)
         }
         Err(error) => {
-            say::error(format_args!("nvshmemrs-perf: {error:#}"));
+            console::error(format_args!("nvshmemrs-perf: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -180,7 +180,7 @@ fn beside(picture: &Path, page: &Path) -> String {
 }
 
 fn print(text: &str) -> Result<()> {
-    say::print(text).context("cannot write to standard output")
+    console::print(text).context("cannot write to standard output")
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::targets::{self, Verdict};
 use crate::worker::{Answer, Case, Worker};
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use nvshmemrs_cli::say;
+use nvshmemrs_cli::console;
 
 /// Cases that one program measures, one after the other.
 #[derive(Debug, PartialEq)]
@@ -217,7 +217,7 @@ fn one_run(
 }
 
 fn say(progress: &ProgressBar, text: &str) {
-    progress.suspend(|| say::error(format_args!("nvshmemrs-perf: {text}")));
+    progress.suspend(|| console::error(format_args!("nvshmemrs-perf: {text}")));
 }
 
 /// A bar on standard error; nothing unless that is a terminal.

@@ -1,5 +1,5 @@
-//! What other PEs read is written in one file of the core, `job/tell.rs`. The compiler sees to it, because only that file can write a
-//! `Told32` or `Told64`; this sees to it that all of the control block is made of these.
+//! What other PEs read is written in one file of the core, `job/shared_words.rs`. The compiler sees to it, because only that file can write a
+//! `SharedU32` or `SharedU64`; this sees to it that all of the control block is made of these.
 
 use nvshmemrs_tests::workspace;
 use std::collections::BTreeSet;
@@ -15,8 +15,8 @@ const VIEWS: [&str; 4] = [
     "transport/device_state/report.rs",
 ];
 
-/// The words that only `job/tell.rs` can write.
-const TOLD: [&str; 2] = ["Told32", "Told64"];
+/// The words that only `job/shared_words.rs` can write.
+const SHARED: [&str; 2] = ["Told32", "Told64"];
 
 /// The type of a field, of an array's elements.
 fn element(of: &Type) -> String {
@@ -48,7 +48,7 @@ fn bare(text: &str) -> Vec<String> {
         };
         for field in &fields.named {
             let of = element(&field.ty);
-            if !TOLD.contains(&of.as_str()) && !known.contains(&of) {
+            if !SHARED.contains(&of.as_str()) && !known.contains(&of) {
                 let name = field.ident.as_ref().unwrap();
                 bare.push(format!("{}.{name}: {of}", item.ident));
             }
@@ -62,14 +62,14 @@ fn the_control_block_is_made_of_words_that_one_file_writes() {
     let core = workspace().join("core/src");
     let block = fs::read_to_string(core.join(VIEWS[1])).unwrap();
     assert_eq!(bare(&block), Vec::<String>::new());
-    let tell = fs::read_to_string(core.join("job/tell.rs")).unwrap();
+    let source = fs::read_to_string(core.join("job/shared_words.rs")).unwrap();
     assert!(
-        tell.contains("pub(crate) struct $name($atomic);"),
+        source.contains("pub(crate) struct $name($atomic);"),
         "the atomic in a told word is not private"
     );
     assert!(
-        !tell.contains("-> &Atomic"),
-        "job/tell.rs gives an atomic away"
+        !source.contains("-> &Atomic"),
+        "job/shared_words.rs gives an atomic away"
     );
 }
 

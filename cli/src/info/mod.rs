@@ -15,7 +15,7 @@ pub mod print;
 pub mod report;
 pub mod settings;
 
-use crate::{pages, say};
+use crate::{console, pages};
 use anyhow::{Context, Result};
 use clap::Parser;
 use nvshmemrs_inspect::Job;
@@ -44,17 +44,17 @@ struct Args {
 
 /// The program `nvshmemrs-info`.
 pub fn main() -> ExitCode {
-    say::survive_writes();
+    console::survive_writes();
     let args = match pages::parse(std::env::args_os()) {
         Ok(args) => args,
         Err(status) => return status,
     };
-    let written =
-        text(&args).and_then(|text| say::print(&text).context("cannot write to standard output"));
+    let written = text(&args)
+        .and_then(|text| console::print(&text).context("cannot write to standard output"));
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say::error(format_args!("nvshmemrs-info: {error:#}"));
+            console::error(format_args!("nvshmemrs-info: {error:#}"));
             ExitCode::FAILURE
         }
     }

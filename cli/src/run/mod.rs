@@ -10,12 +10,12 @@
 //! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
 
 pub mod args;
-pub mod ends;
+pub mod detached;
+pub mod exit_notifier;
 pub mod findings;
 pub mod guard;
 pub mod input;
 pub mod job;
-pub mod left;
 pub mod limits;
 pub mod monitor;
 pub mod output;
@@ -27,7 +27,7 @@ mod threads;
 pub mod verdict;
 pub mod watch;
 
-use crate::{pages, say};
+use crate::{console, pages};
 use std::process::ExitCode;
 
 /// Exit status when the launcher itself fails.
@@ -35,7 +35,7 @@ const LAUNCHER_FAILED: u8 = 125;
 
 /// The program `nvshmemrs-run`.
 pub fn main() -> ExitCode {
-    say::survive_writes();
+    console::survive_writes();
     // The launcher also starts itself, for three small tasks with a flag of their own.
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
     match watch::run(&args) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            say::error(format_args!("nvshmemrs-run: {error:#}"));
+            console::error(format_args!("nvshmemrs-run: {error:#}"));
             ExitCode::from(LAUNCHER_FAILED)
         }
     }

@@ -1,6 +1,6 @@
 //! Notices that a job stands still.
 
-use nvshmemrs::board::{Board, Forming, State};
+use nvshmemrs::board::{Board, InitStatus, State};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,8 @@ impl Position {
     }
 
     /// Where a job stands whose PEs are in init.
-    pub fn forming(inits: &[Forming]) -> Self {
-        let at = |init: &Forming| (init.pe(), init.position().1);
+    pub fn forming(inits: &[InitStatus]) -> Self {
+        let at = |init: &InitStatus| (init.pe(), init.position().1);
         Self {
             waits: inits.iter().map(|init| init.position().0).collect(),
             progress: inits.iter().map(at).collect(),

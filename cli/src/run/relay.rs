@@ -2,8 +2,8 @@
 //!
 //! The launcher starts its own program with [`FLAG`] first, the pipe as standard input, and as standard output where the pipe ended.
 
-use super::output::{Speech, Stream};
-use crate::say;
+use super::output::{LineBuffer, Stream};
+use crate::console;
 use rustix::io::{Errno, ioctl_fionbio, read};
 use std::env::ArgsOs;
 use std::io::{self, IsTerminal, stderr, stdin, stdout};
@@ -49,10 +49,10 @@ pub fn pass_on(mut args: Skip<ArgsOs>) -> ExitCode {
 
 fn lines(tag: &str) -> io::Result<()> {
     ioctl_fionbio(stdin(), false)?;
-    let mut speech = Speech::new(tag, stdout().is_terminal(), false, MOST);
-    let mut buffer = vec![0; 1 << 16];
+    let mut buffer = LineBuffer::new(tag, stdout().is_terminal(), false, MOST);
+    let mut chunk = vec![0; 1 << 16];
     loop {
-        let count = match read(stdin(), &mut *buffer) {
+        let count = match read(stdin(), &mut *chunk) {
             Ok(count) => count,
             Err(Errno::INTR) => continue,
             // The end of a terminal.
@@ -60,14 +60,14 @@ fn lines(tag: &str) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         };
         match count {
-            0 => speech.complete(),
-            count => speech.hear(&buffer[..count], Instant::now()),
+            0 => buffer.complete(),
+            count => buffer.append(&chunk[..count], Instant::now()),
         }
         let mut text = Vec::new();
-        if speech.is_due(Instant::now()) {
-            speech.say(&mut text);
+        if buffer.is_due(Instant::now()) {
+            buffer.drain_into(&mut text);
         }
-        say::to_stdout(&text)?;
+        console::to_stdout(&text)?;
         if count == 0 {
             return Ok(());
         }

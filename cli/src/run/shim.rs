@@ -5,7 +5,7 @@
 //! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
 
 use super::signals;
-use crate::say;
+use crate::console;
 use anyhow::Context;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use std::env::ArgsOs;
@@ -27,7 +27,7 @@ pub const FAILED: u8 = 127;
 pub fn become_pe(args: Skip<ArgsOs>) -> ExitCode {
     match try_become(args) {
         Ok(()) => {}
-        Err(error) => say::error(format_args!("nvshmemrs-run: a PE cannot start: {error:#}")),
+        Err(error) => console::error(format_args!("nvshmemrs-run: a PE cannot start: {error:#}")),
     }
     ExitCode::from(FAILED)
 }

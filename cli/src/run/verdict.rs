@@ -1,7 +1,7 @@
 //! The last lines of a job that has failed: which PE, how and in what operation it ended, and what the others were doing.
 
+use super::detached::Detached;
 use super::job::{End, Job, Pe, named};
-use super::left::Left;
 use nvshmemrs::board::{Board, Picture, State};
 
 /// What is kept for the last lines, from the moment when the first PE went wrong.
@@ -14,7 +14,7 @@ pub struct Evidence {
     /// Where that PE was.
     places: Vec<(usize, String)>,
     /// The PE because of which that one may have failed, if it was gone then though its process ran.
-    left: Option<Left>,
+    detached: Option<Detached>,
     /// The PE that went wrong before that one, as the PEs know where the board does not: one that did not join.
     pub before: Option<usize>,
     /// What all were doing when the user interrupted the job.
@@ -48,13 +48,13 @@ impl Evidence {
         }
         if end.failed() && self.first.is_none() {
             self.first = Some(index);
-            let left = board.and_then(Left::first_of);
-            self.left = left.filter(|left| left.pe != index);
+            let detached = board.and_then(Detached::first_of);
+            self.detached = detached.filter(|detached| detached.pe != index);
             // Where the PE was because of which this one may have failed: its own end is not looked at any more.
             let another_program = self
-                .left
+                .detached
                 .as_ref()
-                .is_some_and(|left| left.program.is_some());
+                .is_some_and(|detached| detached.program.is_some());
             if let Some((board, gone)) = board.and_then(|board| Some((board, board.first_gone()?)))
                 && gone as usize != index
                 && !another_program
@@ -106,14 +106,17 @@ impl Evidence {
         if culprit != first
             && let Some(pe) = job.pes().get(culprit)
         {
-            let left = self.left.as_ref().filter(|left| left.pe == culprit);
+            let detached = self
+                .detached
+                .as_ref()
+                .filter(|detached| detached.pe == culprit);
             let own = own_failure(job, culprit);
-            match left {
+            match detached {
                 // Its own status is the job's, so its line takes the place of that of the one that failed because of it.
-                Some(left) if own && left.program.is_some() => {
+                Some(detached) if own && detached.program.is_some() => {
                     lines.pop();
-                    let before = format!("before that, it had left the job {}", left.how());
-                    lines.push(format!("{}; {before}, {}", line(culprit), left.place));
+                    let before = format!("before that, it had left the job {}", detached.how());
+                    lines.push(format!("{}; {before}, {}", line(culprit), detached.place));
                     told = [culprit; 2];
                 }
                 // One that leaves the job in order to end is no different from one that ends: how long that took says nothing.
@@ -122,11 +125,11 @@ impl Evidence {
                     lines.push(line(culprit));
                     told = [culprit; 2];
                 }
-                Some(left) => lines.push(format!(
+                Some(detached) => lines.push(format!(
                     "before that, PE {culprit} (pid {}) left the job {}, {}; {}",
                     pe.pid.as_raw_pid(),
-                    left.how(),
-                    left.place,
+                    detached.how(),
+                    detached.place,
                     afterwards(pe, first)
                 )),
                 None if pe.ended_by_launcher().is_some() => lines.push(format!(

@@ -1,7 +1,7 @@
 //! The launcher's main loop: signals, ended PEs, deadlines, stalls.
 
 use super::args::Args;
-use super::ends::Ends;
+use super::exit_notifier::ExitNotifier;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
 use super::monitor::{Monitor, Position};
@@ -9,10 +9,10 @@ use super::output::{Outputs, Pump};
 use super::terminal::Terminal;
 use super::verdict::Evidence;
 use super::{input, limits, shim, signals};
-use crate::say;
+use crate::console;
 use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
-use nvshmemrs::board::{self, Board, Forming, Picture, State};
+use nvshmemrs::board::{self, Board, InitStatus, Picture, State};
 use nvshmemrs::config::unknown::unknown_line;
 use nvshmemrs_inspect::find;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -47,7 +47,7 @@ enum Phase {
 /// Runs the job; the exit status is that of the first PE that failed.
 pub fn run(args: &Args) -> Result<u8> {
     if let Some(line) = unknown_line() {
-        say::error(format_args!("nvshmemrs-run: {line}"));
+        console::error(format_args!("nvshmemrs-run: {line}"));
     }
     let signals = signals::listen()?;
     let mut launcher = Launcher::start(args)?;
@@ -67,7 +67,7 @@ struct Launcher<'a> {
     /// What `exec` said where a PE's command could not be started; the write end stays open for them.
     exec_errors: (OwnedFd, OwnedFd),
     /// Which PEs have ended, for the others.
-    ends: Ends,
+    exits: ExitNotifier,
     /// What the checker has found, if it is on.
     findings: Option<Findings>,
     phase: Phase,
@@ -94,7 +94,7 @@ impl<'a> Launcher<'a> {
             output: None,
             terminal: Terminal::of_job(args.n_pes)?,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
-            ends: Ends::new(args.n_pes),
+            exits: ExitNotifier::new(args.n_pes),
             findings: args.check.then(Findings::new).transpose()?,
             phase: Phase::Running,
             failure: None,
@@ -117,7 +117,7 @@ impl<'a> Launcher<'a> {
         let errors = self.exec_errors.1.as_raw_fd();
         let mut outputs = Outputs::new(args.n_pes, args.tag)?;
         let findings = self.findings.as_ref();
-        let variable = self.ends.variable()?;
+        let variable = self.exits.variable()?;
         for pe in 0..args.n_pes {
             let mut child = self.job.start_pe(args, &id, errors, findings, |command| {
                 if let Some((name, value)) = &variable {
@@ -165,8 +165,8 @@ impl<'a> Launcher<'a> {
                     }
                 }
             }
-            if self.ends.are_open() {
-                self.ends.tell(&self.job);
+            if self.exits.are_open() {
+                self.exits.tell(&self.job);
             }
             self.keep_deadlines(Instant::now());
         }
@@ -183,7 +183,7 @@ impl<'a> Launcher<'a> {
 
     fn next_deadline(&self) -> Option<Instant> {
         // Nothing tells when the last process of a PE has ended.
-        let open = (self.ends.are_open() && self.job.live() > 0)
+        let open = (self.exits.are_open() && self.job.live() > 0)
             .then(|| Instant::now() + LEFTOVER_INTERVAL);
         let own = match self.phase {
             Phase::Running if self.board.is_none() => {
@@ -218,7 +218,7 @@ impl<'a> Launcher<'a> {
                 // The last process may have ended since the loop looked.
                 if !left.is_empty() {
                     let (pes, grace) = (numbers(&left), self.args.grace.as_secs_f64());
-                    say::error(format_args!(
+                    console::error(format_args!(
                         "nvshmemrs-run: {pes} did not end within {grace} s of SIGTERM; sending SIGKILL"
                     ));
                 }
@@ -240,21 +240,21 @@ impl<'a> Launcher<'a> {
                 self.find_board();
                 let forming = self.forming();
                 if let Some(picture) = &forming {
-                    say::error(format_args!("nvshmemrs-run: {picture}"));
+                    console::error(format_args!("nvshmemrs-run: {picture}"));
                 }
                 match &self.board {
-                    Some(board) => say::error(format_args!(
+                    Some(board) => console::error(format_args!(
                         "nvshmemrs-run: wait board\n{}",
                         board.report().trim_end()
                     )),
                     None if forming.is_some() => {}
-                    None => say::error(
+                    None => console::error(
                         "nvshmemrs-run: no wait board: no PE is between init and finalize",
                     ),
                 }
             }
             SIGINT if self.interrupted => {
-                say::error("nvshmemrs-run: second SIGINT: killing the job");
+                console::error("nvshmemrs-run: second SIGINT: killing the job");
                 self.failure
                     .get_or_insert(End::Killed(SIGINT).exit_status());
                 self.kill(Instant::now());
@@ -335,13 +335,13 @@ impl<'a> Launcher<'a> {
     }
 
     /// The PEs that wait in init.
-    fn inits(&self) -> Vec<Forming> {
+    fn inits(&self) -> Vec<InitStatus> {
         find::forming(self.job.live_pids())
     }
 
     /// What all PEs do while the job comes together; none if no PE is in init.
     fn forming(&self) -> Option<Picture> {
-        board::forming(&self.inits(), |pe| {
+        board::init_picture(&self.inits(), |pe| {
             let pe = self.job.pes().get(usize::try_from(pe).ok()?)?;
             let pid = pe.pid.as_raw_pid() as u32;
             let doing = match pe.end {
@@ -359,7 +359,7 @@ impl<'a> Launcher<'a> {
             self.pe_stopped(signal)?;
         }
         let own = matches!(self.phase, Phase::Running | Phase::Grace(_));
-        self.ends.add(&ended, own);
+        self.exits.add(&ended, own);
         if !ended.is_empty() && self.failure.is_none() {
             self.find_board();
         }
@@ -376,7 +376,7 @@ impl<'a> Launcher<'a> {
             let now = Instant::now();
             if let Some(errno) = self.exec_error() {
                 let why = shim::explain(&self.command, errno);
-                say::error(format_args!("nvshmemrs-run: {why}"));
+                console::error(format_args!("nvshmemrs-run: {why}"));
                 self.failure = Some(shim::exit_status(errno));
                 self.kill(now);
                 continue;
@@ -390,7 +390,7 @@ impl<'a> Launcher<'a> {
             }
         }
         // What the others did is on record: now they may learn of it, and end.
-        self.ends.tell(&self.job);
+        self.exits.tell(&self.job);
         Ok(())
     }
 
@@ -424,7 +424,7 @@ impl<'a> Launcher<'a> {
                 (false, _) => self.forming().map(|picture| picture.to_string()),
             };
             if let Some(report) = report {
-                say::error(format_args!(
+                console::error(format_args!(
                     "nvshmemrs-run: nothing has moved for {seconds} s\n{}",
                     report.trim_end()
                 ));
@@ -436,16 +436,16 @@ impl<'a> Launcher<'a> {
     /// Says what went wrong, after all that the PEs have printed.
     fn finish(mut self) -> Result<u8> {
         self.take_terminal_back();
-        self.evidence.before = self.evidence.first.and_then(|pe| self.ends.before(pe));
+        self.evidence.before = self.evidence.first.and_then(|pe| self.exits.before(pe));
         let printed = self.output.map_or(Ok(()), Pump::finish);
         let board = self.board.as_ref();
-        let line = |line: &str| say::error(format_args!("nvshmemrs-run: {line}"));
+        let line = |line: &str| console::error(format_args!("nvshmemrs-run: {line}"));
         let last = self.evidence.lines(&self.job, board, &self.command);
         last.iter().for_each(|text| line(text));
         let status = self.evidence.exit_status(&self.job, board);
         let mut status = status.or(self.failure).unwrap_or(0);
         if status == 0
-            && let Some(text) = self.ends.unfinalized(&self.job)
+            && let Some(text) = self.exits.unfinalized(&self.job)
         {
             line(&text);
         }

@@ -1,22 +1,22 @@
 //! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
 //!
 //! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
-//! * [`forming`](mod@forming): a job that comes together, before there is a board.
+//! * [`init_status`]: a job in init, before there is a board.
 //! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
-//! * [`asked`]: what the PEs tell of themselves when they are asked.
+//! * [`status_query`]: queries the status of the PEs.
 //! * [`picture`]: all of it in words. [`words`](crate::words): lists, numbers.
 //! * [`process`]: what a PE does that is not waiting in nvshmemrs.
 
-mod asked;
 mod circle;
-mod forming;
 mod graph;
+mod init_status;
 mod lists;
 #[cfg(test)]
 mod many;
 mod needs;
 mod picture;
 mod rings;
+mod status_query;
 
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
@@ -34,10 +34,10 @@ use std::sync::atomic::fence;
 use std::time::Duration;
 
 pub use crate::job::state::State;
-pub use asked::{Asked, Questions, Told};
-pub use forming::{Forming, doing, forming};
+pub use init_status::{InitStatus, doing, init_picture};
 pub use picture::{PePicture, Picture};
 pub(crate) use picture::{detail, last_place, on_host};
+pub use status_query::{Asked, Questions, Told};
 
 /// One PE on the board.
 #[derive(Clone, Debug)]
@@ -190,8 +190,8 @@ impl Board {
     }
 
     pub(crate) fn of_job(control: &Control) -> Board {
-        if let Some(far) = control.far() {
-            far.look(control);
+        if let Some(remote) = control.remote() {
+            remote.refresh_reports(control);
         }
         Board {
             control: control.clone(),
@@ -322,7 +322,7 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
                 .ok()
                 .filter(|pe| (0..most).contains(pe))?,
         },
-        (kind::FAR, _, _) => Target::Far {
+        (kind::REMOTE, _, _) => Target::Remote {
             pe: Pe::try_from(expected)
                 .ok()
                 .filter(|pe| (0..most).contains(pe))?,

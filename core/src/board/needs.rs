@@ -47,7 +47,7 @@ pub(super) const NOT_LOOKED_UP: &str =
     "PEs that are not listed, because the board shows too many waits for too many PEs";
 
 /// What a wait is for, what it needs and what it sees, in words.
-pub(super) struct Words {
+pub(super) struct Description {
     pub(super) target: String,
     pub(super) expected: String,
     pub(super) actual: String,
@@ -75,7 +75,7 @@ impl Board {
         }
     }
 
-    pub(super) fn describe(&self, entry: &Entry, needs: &Needs) -> Words {
+    pub(super) fn describe(&self, entry: &Entry, needs: &Needs) -> Description {
         let of = |size: usize, there: usize| {
             (
                 format!("{size} of {size} PEs"),
@@ -155,7 +155,7 @@ impl Board {
                 let target = format!("PE {pe} to bring its part of GPU memory");
                 (target, ("there".into(), "not there".into()))
             }
-            Target::Far { pe } => {
+            Target::Remote { pe } => {
                 let target = format!("PE {pe}, on another host, to do what it was sent");
                 (target, ("done".into(), "not done".into()))
             }
@@ -169,7 +169,7 @@ impl Board {
                 (target, of(size, size - needs.pes().len()))
             }
         };
-        Words {
+        Description {
             target,
             expected,
             actual,

@@ -139,7 +139,9 @@ impl Board {
 
 /// Where a PE of another host is: " on host beta"; of the own one, or where hosts have no names, nothing.
 pub(crate) fn on_host(control: &Control, pe: Pe) -> String {
-    let name = control.far().and_then(|far| far.hosts().name_of_other(pe));
+    let name = control
+        .remote()
+        .and_then(|remote| remote.hosts().name_of_other(pe));
     name.map_or_else(String::new, |name| format!(" on host {name}"))
 }
 

@@ -24,7 +24,7 @@ struct Ring {
 #[derive(Default)]
 struct Joining {
     /// Each seat that is taken: the PE, and how far it has come.
-    seats: Vec<(Pe, u32)>,
+    slots: Vec<(Pe, u32)>,
     /// How far each PE has come with the foremost of its seats.
     foremost: HashMap<Pe, u32>,
     /// By how far one has come: those who are behind.
@@ -63,7 +63,7 @@ impl Rings {
             Target::Team { index, epoch } => {
                 Needs::Pes(self.missing(board, index, entry.pe, epoch))
             }
-            Target::Word { .. } | Target::Far { .. } => Needs::Writer,
+            Target::Word { .. } | Target::Remote { .. } => Needs::Writer,
             Target::Stream { .. } | Target::Device => Needs::Stream,
             Target::Share { pe } => Needs::Pes([pe].into()),
             Target::Job => {
@@ -103,14 +103,14 @@ impl Rings {
     fn joining(&mut self, board: &Board, me: Pe, unique_id: u64, n_pes: Pe) -> Needs {
         let joins = self.joins.get_or_insert_with(|| board.joins());
         let joining = joins.entry(unique_id).or_default();
-        if joining.seats.len() < n_pes as usize {
-            return Needs::More(n_pes as usize - joining.seats.len());
+        if joining.slots.len() < n_pes as usize {
+            return Needs::More(n_pes as usize - joining.slots.len());
         }
         let mine = joining.foremost.get(&me).copied().unwrap_or(0);
-        let seats = &joining.seats;
+        let slots = &joining.slots;
         let behind = joining.behind.entry(mine).or_insert_with(|| {
-            let behind = seats.iter().filter(|seat| seat.1 < mine);
-            behind.map(|seat| seat.0).collect()
+            let behind = slots.iter().filter(|slot| slot.1 < mine);
+            behind.map(|slot| slot.0).collect()
         });
         Needs::Pes(Arc::clone(behind))
     }
@@ -163,7 +163,7 @@ impl Board {
         for pe in 0..self.n_pes() {
             for (unique_id, phase) in self.control.pe(pe).joins.iter().filter_map(taken) {
                 let joining = joins.entry(unique_id).or_default();
-                joining.seats.push((pe, phase));
+                joining.slots.push((pe, phase));
                 let foremost = joining.foremost.entry(pe).or_default();
                 *foremost = phase.max(*foremost);
             }

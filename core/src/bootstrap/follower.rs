@@ -1,16 +1,16 @@
 //! The side of the other PEs of a host: one looks for the leader, proves that it belongs to the job, maps its memory and waits for the word
 //! to go.
 
+use super::file_limit::FileLimit;
 use super::holder;
-use super::places::check_user;
-use super::room::Room;
-use super::socket::{GRACE, Hello, Rendezvous, Unheard, bootstrap, nonce};
+use super::socket::{GRACE, Hello, ReceiveError, Rendezvous, bootstrap, nonce};
+use super::socket_names::check_user;
 use crate::debug::Level;
 use crate::job::block::Control;
-use crate::job::forming::Step;
+use crate::job::exit_registry::RegistryReader;
+use crate::job::init_status::Step;
 use crate::job::interrupt;
 use crate::job::membership::{self, Membership};
-use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, Message, send};
 use crate::{Error, Pe, Result};
@@ -74,9 +74,9 @@ impl Rendezvous<'_> {
 
     /// A PE other than the leader: joins the job that it brings together. Gives the connection to it, too.
     pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
-        let _room = Room::make(self.pe, 1)?;
-        let (stream, control) = self.come(heap)?;
-        self.page.say(Step::Mapped, "");
+        let _limit = FileLimit::raise(self.pe, 1)?;
+        let (stream, control) = self.join_leader(heap)?;
+        self.page.set_step(Step::Mapped, "");
         let (gone, error) = match self.receive(&stream) {
             Ok(word) if word.kind == Kind::Go => return Ok((control, Links::Follower(stream))),
             // Then nobody got the word to go, and who was gone first is what the leader says.
@@ -94,7 +94,7 @@ impl Rendezvous<'_> {
     }
 
     /// Looks for the leader until it has taken this PE in.
-    fn come(&self, heap: Option<u64>) -> Result<(UnixStream, Control)> {
+    fn join_leader(&self, heap: Option<u64>) -> Result<(UnixStream, Control)> {
         let leader = self.leader();
         let mut pause = Duration::from_micros(200);
         let mut hung_up = None;
@@ -109,46 +109,46 @@ impl Rendezvous<'_> {
                 look.1 = (look.1 * 2).min(first.max(LAST_LOOK));
                 look.0 = now + look.1;
             }
-            let tried = match (self.connect(ask), hung_up.take()) {
+            let attempts = match (self.connect(ask), hung_up.take()) {
                 (Ok(stream), _) => match self.join(&stream, heap, nonce()?) {
                     Ok(control) => return Ok((stream, control)),
                     Err(Failure::HungUp(error)) => {
-                        let tried =
+                        let attempts =
                             format!("PE {leader} hung up before it had taken this PE in ({error})");
                         hung_up = Some(error);
-                        tried
+                        attempts
                     }
                     Err(Failure::Gone(_, error) | Failure::Other(error)) => return Err(error),
                 },
                 // Nobody listens any more: the leader did not turn this PE away, it is gone.
-                (Err(tried), Some(error)) if !tried.open => {
+                (Err(attempts), Some(error)) if !attempts.open => {
                     return Err(self.ended(self.leader(), Some(error)).1);
                 }
-                (Err(tried), Some(error)) => {
+                (Err(attempts), Some(error)) => {
                     hung_up = Some(error);
-                    format!("tried {tried}")
+                    format!("tried {attempts}")
                 }
-                (Err(tried), None) => {
-                    if tried.is_taken() && !warned {
+                (Err(attempts), None) => {
+                    if attempts.is_taken() && !warned {
                         warned = true;
-                        self.warn(&format!("has not found PE {leader}; tried {tried}"));
+                        self.warn(&format!("has not found PE {leader}; tried {attempts}"));
                     }
-                    seen = match tried.is_taken() {
-                        true => format!("tried {tried}"),
+                    seen = match attempts.is_taken() {
+                        true => format!("tried {attempts}"),
                         false => format!("nobody listens at @{}", self.key.name()),
                     };
-                    format!("tried {tried}")
+                    format!("tried {attempts}")
                 }
             };
             // Who has the names is not known of every try.
             if ask || hung_up.is_some() || !shown {
-                let seen = hung_up.as_ref().map_or(&seen, |_| &tried);
-                self.page.say(Step::Look, seen);
+                let seen = hung_up.as_ref().map_or(&seen, |_| &attempts);
+                self.page.set_step(Step::Search, seen);
                 shown = true;
             }
             if is_over {
                 return Err(bootstrap(format!(
-                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {tried}{}",
+                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {attempts}{}",
                     self.deadline,
                     self.limit,
                     self.n_pes,
@@ -157,7 +157,7 @@ impl Rendezvous<'_> {
                 )));
             }
             if interrupt::asked() {
-                return Err(self.interrupted(format!("it waits for PE {leader}; {tried}")));
+                return Err(self.interrupted(format!("it waits for PE {leader}; {attempts}")));
             }
             self.check_others()?;
             std::thread::sleep(pause);
@@ -167,7 +167,7 @@ impl Rendezvous<'_> {
 
     /// What may keep this PE from a leader that is there.
     fn namespaces(&self) -> &'static str {
-        match self.word.and_then(Word::shares_network) {
+        match self.registry.and_then(RegistryReader::shares_network) {
             Some(true) => "",
             Some(false) => {
                 "; this process is in another network namespace than nvshmemrs-run, and PEs find each other only within one: start \
@@ -186,46 +186,46 @@ impl Rendezvous<'_> {
     fn receive(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
         // the leader most likely has the same deadline, and knows who is missing: let it speak first.
         let until = self.until.max(Instant::now()) + GRACE;
-        self.hear(stream, until)
+        self.await_message(stream, until)
             .map_err(|why| self.explain(why, ""))
     }
 
     /// What it means that nothing was heard; `who` says more of the leader.
-    fn explain(&self, why: Unheard, who: &str) -> Failure {
+    fn explain(&self, why: ReceiveError, who: &str) -> Failure {
         match why {
-            Unheard::Late => Failure::Other(bootstrap(format!(
+            ReceiveError::Late => Failure::Other(bootstrap(format!(
                 "after {:.1?} ({}) PE {} had not said that all {} PEs are there{who}",
                 self.deadline,
                 self.limit,
                 self.leader(),
                 self.pes.len()
             ))),
-            Unheard::Interrupted => Failure::Other(self.interrupted(format!(
+            ReceiveError::Interrupted => Failure::Other(self.interrupted(format!(
                 "it waits for the word of PE {} that all {} PEs are there{who}",
                 self.leader(),
                 self.pes.len()
             ))),
-            Unheard::Gone(pe, error) => Failure::Gone(pe, error),
-            Unheard::Other(error) => Failure::Other(error),
-            Unheard::Broken(error) => self.broken(error),
+            ReceiveError::Gone(pe, error) => Failure::Gone(pe, error),
+            ReceiveError::Other(error) => Failure::Other(error),
+            ReceiveError::Broken(error) => self.broken(error),
         }
     }
 
     /// Receives the first word of the process at the leader's place. One that does not answer soon is named: it may not be the leader.
     fn first_word(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
         let soon = (Instant::now() + ANSWER).min(self.until);
-        match self.hear(stream, soon) {
-            Err(Unheard::Late) => {}
+        match self.await_message(stream, soon) {
+            Err(ReceiveError::Late) => {}
             heard => return heard.map_err(|why| self.explain(why, "")),
         }
         let who = holder::of_connection(stream);
-        self.page.say(Step::Connected, &who);
+        self.page.set_step(Step::Connected, &who);
         self.warn(&format!(
             "waits for PE {}, which does not answer: {who}",
             self.leader()
         ));
         let until = self.until.max(Instant::now()) + GRACE;
-        self.hear(stream, until)
+        self.await_message(stream, until)
             .map_err(|why| self.explain(why, &format!("; {who}")))
     }
 
@@ -235,10 +235,10 @@ impl Rendezvous<'_> {
         heap: Option<u64>,
         nonce: [u8; 32],
     ) -> std::result::Result<Control, Failure> {
-        self.page.change(|said| {
-            said.step = Step::Connected;
-            said.leader = check_user(stream).unwrap_or(0);
-            said.note.clear();
+        self.page.update(|fields| {
+            fields.step = Step::Connected;
+            fields.leader = check_user(stream).unwrap_or(0);
+            fields.note.clear();
         });
         let leader = self.leader();
         let challenge = self.first_word(stream)?;
@@ -265,7 +265,7 @@ impl Rendezvous<'_> {
         if let Err(error) = send(stream, Kind::Hello, &contents, until) {
             return Err(self.unsent(stream, error));
         }
-        self.page.say(Step::Come, "");
+        self.page.set_step(Step::Arrived, "");
         let welcome = self.receive(stream)?;
         if welcome.kind != Kind::Welcome {
             return Err(self.refused(&welcome).into());

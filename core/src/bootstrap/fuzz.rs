@@ -5,7 +5,7 @@ use super::gather::Gathering;
 use super::socket::{Hello, Rendezvous};
 use super::unique_id::Key;
 use super::{UniqueId, env};
-use crate::job::forming::Page;
+use crate::job::init_status::InitStatusFile;
 use crate::job::segment;
 use crate::job::wire::{Kind, send, send_with_fd};
 use crate::{InitAttr, Pe, Result};
@@ -145,11 +145,11 @@ fn say(mut stream: &UnixStream, what: &Say<'_>, key: &Key) {
     };
 }
 
-fn page(key: &Key, pe: Pe, n_pes: Pe) -> Page {
-    Page::new(key.name(), pe, n_pes, far()).expect("a page")
+fn page(key: &Key, pe: Pe, n_pes: Pe) -> InitStatusFile {
+    InitStatusFile::new(key.name(), pe, n_pes, far()).expect("a page")
 }
 
-fn rendezvous<'a>(key: &'a Key, pe: Pe, pes: &'a [Pe], page: &'a Page) -> Rendezvous<'a> {
+fn rendezvous<'a>(key: &'a Key, pe: Pe, pes: &'a [Pe], page: &'a InitStatusFile) -> Rendezvous<'a> {
     Rendezvous {
         key,
         pe,
@@ -165,7 +165,7 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, pes: &'a [Pe], page: &'a Page) -> Rendez
         deadline: Duration::from_secs(60),
         limit: "a minute",
         until: far(),
-        word: None,
+        registry: None,
         look: Cell::new(far()),
         page,
     }
@@ -201,7 +201,7 @@ pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<Say<'_>>]) -> usize
                 None => {}
             }
         }
-        ended = ended || gathering.hear_those(|_| true).is_err();
+        ended = ended || gathering.receive_ready(|_| true).is_err();
     }
     let members = gathering.end().into_iter().flatten().count();
     let proven = |what: &Say<'_>| matches!(what, Say::Hello { knows: true, .. });

@@ -5,11 +5,11 @@
 //! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
 
 use super::hosts;
-use super::places::check_user;
 use super::socket::{Hello, Member, Rendezvous, bootstrap, nonce};
+use super::socket_names::check_user;
 use super::stride;
 use crate::debug::Level;
-use crate::job::forming::Step;
+use crate::job::init_status::Step;
 use crate::job::interrupt;
 use crate::job::machine::BOOT_ID;
 use crate::job::wire::{Arriving, Kind, send};
@@ -32,7 +32,7 @@ const AT_A_TIME: usize = 64;
 const MAX_REFUSED: usize = 8;
 
 /// A connection that has not introduced itself.
-struct Stranger {
+struct Unidentified {
     stream: UnixStream,
     pid: i32,
     challenge: [u8; 32],
@@ -45,7 +45,7 @@ pub(super) struct Gathering<'a> {
     job: &'a Rendezvous<'a>,
     heap: Option<u64>,
     members: Vec<Option<Member>>,
-    strangers: Vec<Stranger>,
+    strangers: Vec<Unidentified>,
     refused: Vec<String>,
     /// All refusals, also those not remembered.
     count: u64,
@@ -92,7 +92,7 @@ impl<'a> Gathering<'a> {
                 return Err(self.job.interrupted(self.missing()));
             }
             self.job.check_others()?;
-            self.hear_those(|index| ready[index])?;
+            self.receive_ready(|index| ready[index])?;
             for _ in 0..AT_A_TIME {
                 match self.accept(listener)? {
                     Some(stream) => self.admit(stream, nonce()?),
@@ -105,10 +105,10 @@ impl<'a> Gathering<'a> {
 
     /// Says on this PE's page who is missing.
     fn show(&self) {
-        self.job.page.change(|said| {
-            said.step = Step::Gather;
-            said.missing = self.absent().collect();
-            said.note = match &self.refused[..] {
+        self.job.page.update(|fields| {
+            fields.step = Step::Gather;
+            fields.missing = self.absent().collect();
+            fields.note = match &self.refused[..] {
                 [] => String::new(),
                 some => format!("refused: {}", some.join("; ")),
             };
@@ -186,7 +186,7 @@ impl<'a> Gathering<'a> {
         }
         let until = self.job.until.min(Instant::now() + INTRODUCTION);
         match send(&stream, Kind::Challenge, &challenge, until) {
-            Ok(()) => self.strangers.push(Stranger {
+            Ok(()) => self.strangers.push(Unidentified {
                 stream,
                 pid,
                 challenge,
@@ -214,17 +214,17 @@ impl<'a> Gathering<'a> {
     }
 
     /// Takes what strangers say, and turns those away that have taken too long; an error if that ends the job.
-    pub(super) fn hear_those(&mut self, ready: impl Fn(usize) -> bool) -> Result<()> {
+    pub(super) fn receive_ready(&mut self, ready: impl Fn(usize) -> bool) -> Result<()> {
         // From the back, so that one that is done leaves the others' places alone.
         for index in (0..self.strangers.len()).rev() {
             if ready(index) || Instant::now() >= self.strangers[index].until {
-                self.hear(index)?;
+                self.receive_from(index)?;
             }
         }
         Ok(())
     }
 
-    fn hear(&mut self, index: usize) -> Result<()> {
+    fn receive_from(&mut self, index: usize) -> Result<()> {
         let stranger = &mut self.strangers[index];
         let pid = stranger.pid;
         let message = match stranger.arriving.take(&stranger.stream) {
@@ -244,7 +244,7 @@ impl<'a> Gathering<'a> {
                 return Ok(());
             }
         };
-        let Stranger {
+        let Unidentified {
             stream, challenge, ..
         } = self.strangers.remove(index);
         let contents = &message.contents;

@@ -1,6 +1,6 @@
-//! Which process has an abstract socket, where connecting to it does not tell: its queue of connections is full, or it does not listen.
+//! Finds the process that holds an abstract socket whose connection queue is full, or that does not listen.
 
-use super::places::{another_user, check_user};
+use super::socket_names::{another_user, check_user};
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};

@@ -1,10 +1,10 @@
 //! Jobs whose PEs are on several hosts. All PEs open a wire over a [plugin], tell each other where they are and what they ask for, and
 //! prove the job's secret. The PEs of a host then meet as those of a job on one host do ([`socket`](super::socket)), each host with memory
-//! of its own. Once every host has it, the [remote transport](crate::transport::remote) takes the wire.
+//! of its own. Once every host has it, the [net transport](crate::transport::net) takes the wire.
 //!
 //! What all PEs must know is exchanged among all; each PE comes to the same verdict from it, so an error reaches all of them.
 //!
-//! 1. [`Facts`] of every PE, of the same length in every version.
+//! 1. [`PeInfo`] of every PE, of the same length in every version.
 //! 2. The proof of the secret, over the facts of all, in which each PE has put random numbers.
 //! 3. Whether the PE has its place on its host, or why not.
 
@@ -14,13 +14,13 @@ use crate::debug::Level;
 use crate::job::hosts::Hosts;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
-use crate::job::places::Id;
 use crate::job::published::Limit;
-use crate::job::{block, forming, interrupt, machine, signals};
+use crate::job::topology::Id;
+use crate::job::{block, init_status, interrupt, machine, signals};
 use crate::operation::Operation;
 use crate::runtime::Resolved;
-use crate::transport::remote::{self, Table, Wire, plugin};
-use crate::transport::{self, Company};
+use crate::transport::net::{self, Table, Wire, plugin};
+use crate::transport::{self, JobPeers};
 use crate::words::pes;
 use crate::{Communicator, Error, InitAttr, MemoryKind, Pe, Result, Runtime, config};
 use nvshmemrs_wire::VERSION as WIRE;
@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const GRACE: Duration = missing::TIME.saturating_mul(2);
 
 /// Who is to come, and who said so.
-pub(super) struct Called<'a> {
+pub(super) struct JobSource<'a> {
     /// The program's communicator; without it all processes of the launcher come.
     pub(super) communicator: Option<Communicator>,
     /// This PE and how many there are, if a launcher has said it.
@@ -58,15 +58,15 @@ const USUAL: Duration = Duration::from_secs(60);
 /// The magic word of facts.
 const MAGIC: [u8; 8] = *b"nvshmRSh";
 /// Bytes of facts, in every version.
-const FACTS: usize = 512;
+const INFO_BYTES: usize = 512;
 /// Bytes of those that say why a PE cannot go on.
-const TROUBLE: usize = 320;
+const TROUBLE_BYTES: usize = 320;
 /// Bytes of what a PE says of its place on its host.
-const SAID: usize = 512;
+const STATUS_BYTES: usize = 512;
 
 /// What a PE tells all others.
 #[derive(Clone, Debug, PartialEq)]
-struct Facts {
+struct PeInfo {
     version: String,
     layout: u32,
     wire: u32,
@@ -83,9 +83,9 @@ struct Facts {
     trouble: String,
 }
 
-impl Facts {
-    fn bytes(&self) -> [u8; FACTS] {
-        let mut bytes = [0; FACTS];
+impl PeInfo {
+    fn bytes(&self) -> [u8; INFO_BYTES] {
+        let mut bytes = [0; INFO_BYTES];
         let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
         let text = |text: &str, most: usize| text.as_bytes()[..text.len().min(most)].to_vec();
         put(0, &MAGIC);
@@ -99,12 +99,12 @@ impl Facts {
         put(144, &self.layout.to_le_bytes());
         put(148, &self.wire.to_le_bytes());
         put(152, &self.nonce);
-        put(184, &text(&self.trouble, TROUBLE));
+        put(184, &text(&self.trouble, TROUBLE_BYTES));
         bytes
     }
 
     /// Reads what a PE says; `None` if it is something else.
-    fn read(bytes: &[u8]) -> Option<Facts> {
+    fn read(bytes: &[u8]) -> Option<PeInfo> {
         fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
             bytes.get(at..at + N)?.try_into().ok()
         }
@@ -113,7 +113,7 @@ impl Facts {
         if part(bytes, 0)? != MAGIC {
             return None;
         }
-        Some(Facts {
+        Some(PeInfo {
             version: text(&part::<32>(bytes, 8)?),
             host_name: text(&part::<64>(bytes, 40)?),
             host: part(bytes, 104)?,
@@ -124,7 +124,7 @@ impl Facts {
             layout: four(144)?,
             wire: four(148)?,
             nonce: part(bytes, 152)?,
-            trouble: text(&part::<TROUBLE>(bytes, 184)?),
+            trouble: text(&part::<TROUBLE_BYTES>(bytes, 184)?),
         })
     }
 }
@@ -137,10 +137,10 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// What all PEs agree on, if they do: the bytes of heap per PE.
-fn verdict(all: &[Facts]) -> Result<u64> {
+fn verdict(all: &[PeInfo]) -> Result<u64> {
     let first = &all[0];
-    let disagree = |what: &str, say: &dyn Fn(&Facts) -> String, hint: &str| {
-        let same = |one: &Facts| say(one) == say(first);
+    let disagree = |what: &str, say: &dyn Fn(&PeInfo) -> String, hint: &str| {
+        let same = |one: &PeInfo| say(one) == say(first);
         match all.iter().position(|one| !same(one)) {
             None => Ok(()),
             Some(pe) => Err(Error::Bootstrap(format!(
@@ -157,7 +157,7 @@ fn verdict(all: &[Facts]) -> Result<u64> {
         &|one| format!("{} (layout {}, wire {})", one.version, one.layout, one.wire),
         "install the same version on all hosts",
     )?;
-    let kind = |one: &Facts| -> MemoryKind { one.memory.into() };
+    let kind = |one: &PeInfo| -> MemoryKind { one.memory.into() };
     disagree(
         "the kind of memory",
         &|one| format!("{} memory", kind(one)),
@@ -188,20 +188,20 @@ fn verdict(all: &[Facts]) -> Result<u64> {
 }
 
 /// The default heap of a job: what the host that has the least for each of its PEs has for one.
-fn default_heap(all: &[Facts]) -> u64 {
+fn default_heap(all: &[PeInfo]) -> u64 {
     let mut pes: HashMap<Id, Pe> = HashMap::new();
     for one in all {
         *pes.entry(one.host).or_insert(0) += 1;
     }
-    let share = |one: &Facts| machine::share_of_heap(one.default_heap, pes[&one.host]);
+    let share = |one: &PeInfo| machine::share_of_heap(one.default_heap, pes[&one.host]);
     let least = all.iter().map(share).fold(u64::MAX, u64::min);
     machine::fitting_heap(least, all.len() as Pe)
 }
 
 /// The error of another PE, which cannot go on.
-fn troubled(all: &[Facts]) -> Option<Error> {
+fn troubled(all: &[PeInfo]) -> Option<Error> {
     let pe = all.iter().position(|one| !one.trouble.is_empty())?;
-    let Facts {
+    let PeInfo {
         host_name, trouble, ..
     } = &all[pe];
     Some(Error::Bootstrap(format!(
@@ -236,7 +236,7 @@ impl Step<'_> {
     }
 
     /// Runs what may wait for other hosts on a thread of its own, which is left behind if it takes too long.
-    fn aside<T: Send + 'static>(
+    fn on_thread<T: Send + 'static>(
         &self,
         what: &str,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -279,7 +279,7 @@ impl Step<'_> {
         let left = self.until.saturating_duration_since(Instant::now());
         let mut wire = wire;
         let what = "hear the PEs of the other hosts";
-        let heard = self.aside(what, move || match wire.exchange(&mine, left) {
+        let heard = self.on_thread(what, move || match wire.exchange(&mine, left) {
             Ok(Some(all)) => {
                 let each = all.chunks(mine.len().max(1)).map(<[u8]>::to_vec);
                 Ok(Ok((wire, each.collect())))
@@ -302,28 +302,28 @@ impl Step<'_> {
 }
 
 /// Closes the wire on an error that all PEs have come to.
-fn part(wire: &mut Table, error: Error) -> Error {
-    wire.close(plugin::FAREWELL);
+fn close_with(wire: &mut Table, error: Error) -> Error {
+    wire.close(plugin::CLOSE_TIMEOUT);
     error
 }
 
 /// Joins a job whose PEs may be on several hosts.
-pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
+pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
     // A PE that cannot go on comes all the same, because the others would wait for it, and says why.
     let asked = attr.resolve();
     let limit = attr.init_limit().unwrap_or((USUAL, Limit::InitTimeout));
     let until = Instant::now() + limit.0;
     let mut step = Step {
-        how: called.how,
-        me: called.told.map_or(0, |(pe, _)| pe),
+        how: source.how,
+        me: source.told.map_or(0, |(pe, _)| pe),
         limit,
         until,
     };
-    let told = called.told;
-    let wire = match called.communicator {
+    let told = source.told;
+    let wire = match source.communicator {
         // MPI runs already, so that this has a limit of its own; and the communicator may be gone once this call returns.
         Some(communicator) => plugin::open(Some(communicator), told, until)?,
-        None => step.aside("start MPI with all PEs", move || {
+        None => step.on_thread("start MPI with all PEs", move || {
             plugin::open(None, told, until)
         })?,
     };
@@ -331,18 +331,18 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
     step.me = pe;
     let mut wire = wire;
     if let Err(error) = check_job(pe, n_pes) {
-        return Err(part(&mut wire, error));
+        return Err(close_with(&mut wire, error));
     }
     let able = asked.and_then(|resolved| {
-        let origin = transport::of_process(resolved.memory, resolved.device, pe);
+        let provider = transport::of_process(resolved.memory, resolved.device, pe);
         let default_heap = match resolved.heap_bytes {
-            None => origin.default_heap(1)?,
+            None => provider.default_heap(1)?,
             Some(_) => HEAP_UNIT,
         };
         Ok((resolved, default_heap, socket::nonce()?))
     });
     let here = machine::here();
-    let mut facts = Facts {
+    let mut facts = PeInfo {
         version: env!("CARGO_PKG_VERSION").into(),
         layout: block::VERSION,
         wire: WIRE,
@@ -366,22 +366,22 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
         Err(error) => facts.trouble = error.to_string(),
     }
     let (mut wire, said) = step.exchange(wire, facts.bytes().to_vec())?;
-    let read: Vec<Option<Facts>> = said.iter().map(|bytes| Facts::read(bytes)).collect();
+    let read: Vec<Option<PeInfo>> = said.iter().map(|bytes| PeInfo::read(bytes)).collect();
     if let Some(other) = read.iter().position(Option::is_none) {
         let why = format!(
             "rank {other} of this MPI job does not speak nvshmemrs's protocol, or another version of it: start the same program with the \
              same nvshmemrs in all processes"
         );
-        return Err(part(&mut wire, Error::Bootstrap(why)));
+        return Err(close_with(&mut wire, Error::Bootstrap(why)));
     }
-    let all: Vec<Facts> = read.into_iter().flatten().collect();
+    let all: Vec<PeInfo> = read.into_iter().flatten().collect();
     let resolved = match (able, troubled(&all)) {
         (Ok((resolved, ..)), None) => resolved,
-        (Err(error), _) | (Ok(_), Some(error)) => return Err(part(&mut wire, error)),
+        (Err(error), _) | (Ok(_), Some(error)) => return Err(close_with(&mut wire, error)),
     };
     let secret = config::set("NVSHMEMRS_SECRET").unwrap_or_default();
     let facts = Sha256::digest(said.concat());
-    let own: Key = Key::new(&[called.identity.as_bytes(), &[0], secret.as_bytes()].concat());
+    let own: Key = Key::new(&[source.identity.as_bytes(), &[0], secret.as_bytes()].concat());
     let proof = |pe: Pe| [b"hosts".to_vec(), facts.to_vec(), pe.to_le_bytes().to_vec()].concat();
     let (mut wire, proofs) = step.exchange(wire, own.prove(&[&proof(pe)]).to_vec())?;
     let stranger = (0..n_pes).find(|&pe| !own.verify(&[&proof(pe)], &proofs[pe as usize]));
@@ -391,31 +391,31 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
             "PE {stranger} on host {host} and PE {pe} on host {} do not know the same secret: set NVSHMEMRS_SECRET alike for all PEs, or for none",
             all[pe as usize].host_name
         ));
-        return Err(part(&mut wire, error));
+        return Err(close_with(&mut wire, error));
     }
     let ids: Vec<Id> = all.iter().map(|one| one.host).collect();
     let mut hosts = Hosts::new(&ids, pe).named(|pe| all[pe as usize].host_name.clone());
     if config::set("NVSHMEMRS_HOST_ID").is_some() {
-        hosts = hosts.played();
+        hosts = hosts.simulated();
     }
     // Whoever meets here must have heard what all have said.
     let meeting = |host: &Id| Key::new(&[&own.prove(&[b"host", &facts, host])[..]].concat());
     if hosts.count() == 1 {
         wire.close(until.saturating_duration_since(Instant::now()));
-        let key = called.key.clone().unwrap_or_else(|| meeting(&here.id));
-        return super::join(&key, pe, n_pes, attr, called.how, None);
+        let key = source.key.clone().unwrap_or_else(|| meeting(&here.id));
+        return super::join(&key, pe, n_pes, attr, source.how, None);
     }
     let agreed = match verdict(&all) {
         Ok(agreed) => agreed,
-        Err(error) => return Err(part(&mut wire, error)),
+        Err(error) => return Err(close_with(&mut wire, error)),
     };
     let key = meeting(&here.id);
-    let met = meet(&key, &hosts, &here.id, agreed, called.how, &resolved, until);
-    let mut words = vec![0; SAID];
+    let met = meet(&key, &hosts, &here.id, agreed, source.how, &resolved, until);
+    let mut words = vec![0; STATUS_BYTES];
     if let Err(error) = &met {
         let text = error.to_string();
         let text = text.as_bytes();
-        let len = text.len().min(SAID - 1);
+        let len = text.len().min(STATUS_BYTES - 1);
         words[0] = 1;
         words[1..=len].copy_from_slice(&text[..len]);
     }
@@ -423,17 +423,17 @@ pub(super) fn join(called: &Called<'_>, attr: &InitAttr) -> Result<Runtime> {
     let failed = words.iter().position(|said| said[0] != 0);
     let (control, joined) = match (met, failed) {
         (Ok(met), None) => met,
-        (Err(error), _) => return Err(part(&mut wire, error)),
+        (Err(error), _) => return Err(close_with(&mut wire, error)),
         (Ok(_), Some(other)) => {
             let (host, why) = (&all[other].host_name, text(&words[other][1..]));
             let error = Error::Bootstrap(format!("PE {other} on host {host}: {why}"));
-            return Err(part(&mut wire, error));
+            return Err(close_with(&mut wire, error));
         }
     };
     Level::from_environment().write(Level::Info, pe, || {
         format!("{} hosts reach each other over {network}", hosts.count())
     });
-    let (control, joined) = remote::join(control, joined, Box::new(wire), hosts)?;
+    let (control, joined) = net::join(control, joined, Box::new(wire), hosts)?;
     let member = Membership::Process;
     Runtime::assemble(control, pe, &resolved, member, until, joined, None)
 }
@@ -449,35 +449,39 @@ fn meet(
     until: Instant,
 ) -> Result<(block::Control, transport::Joined)> {
     let (pe, n_pes) = (hosts.me(), hosts.n_pes());
-    let page = forming::Page::new(key.name(), pe, n_pes, until)?;
+    let page = init_status::InitStatusFile::new(key.name(), pe, n_pes, until)?;
     // Each PE of a host has its turn among the GPUs there.
-    let index = hosts.near().iter().take_while(|&&near| near != pe).count();
-    let origin = transport::of_process(resolved.memory, resolved.device, index as Pe);
+    let index = hosts
+        .local_pes()
+        .iter()
+        .take_while(|&&local| local != pe)
+        .count();
+    let provider = transport::of_process(resolved.memory, resolved.device, index as Pe);
     let rendezvous = socket::Rendezvous {
         key,
         pe,
         n_pes,
-        pes: hosts.near(),
+        pes: hosts.local_pes(),
         host: *host,
         how,
         check: resolved.check,
         memory: resolved.memory,
-        exchanges: origin.exchanges(),
-        gpu: origin.gpu(),
+        exchanges: provider.exchanges(),
+        gpu: provider.gpu(),
         default_heap: heap,
         deadline: resolved.init_timeout.0,
         limit: resolved.init_timeout.1.name(),
         until,
-        word: None,
-        look: std::cell::Cell::new(Instant::now() + socket::LOOK),
+        registry: None,
+        look: std::cell::Cell::new(Instant::now() + socket::CHECK_INTERVAL),
         page: &page,
     };
     let (control, links) = match rendezvous.leader() == pe {
         true => rendezvous.lead(Some(heap))?,
         false => rendezvous.follow(Some(heap))?,
     };
-    let company = Company::Processes(hosts.near().to_vec(), links);
-    let joined = origin.join(&control, pe, company, until)?;
+    let peers = JobPeers::Processes(hosts.local_pes().to_vec(), links);
+    let joined = provider.join(&control, pe, peers, until)?;
     Ok((control, joined))
 }
 
@@ -485,8 +489,8 @@ fn meet(
 mod tests {
     use super::*;
 
-    fn facts(host: &str) -> Facts {
-        Facts {
+    fn facts(host: &str) -> PeInfo {
+        PeInfo {
             version: "1.2.3".into(),
             layout: 5,
             wire: 1,
@@ -504,22 +508,22 @@ mod tests {
     #[test]
     fn facts_go_there_and_back() {
         let one = facts("alpha");
-        assert_eq!(Facts::read(&one.bytes()), Some(one.clone()));
+        assert_eq!(PeInfo::read(&one.bytes()), Some(one.clone()));
         let mut wrong = one.bytes();
         wrong[3] ^= 1;
-        assert_eq!(Facts::read(&wrong), None);
-        assert_eq!(Facts::read(&one.bytes()[..100]), None);
+        assert_eq!(PeInfo::read(&wrong), None);
+        assert_eq!(PeInfo::read(&one.bytes()[..100]), None);
         let long = facts(&"é\u{1b}[31m".repeat(40));
-        let read = Facts::read(&long.bytes()).unwrap();
+        let read = PeInfo::read(&long.bytes()).unwrap();
         assert!(read.host_name.starts_with("é[31m") && read.host_name.len() <= 64 + 2);
     }
 
-    type Change<'a> = &'a dyn Fn(&mut Facts);
+    type Change<'a> = &'a dyn Fn(&mut PeInfo);
 
     /// Whatever PEs of two hosts disagree about is named, with both hosts.
     #[test]
     fn who_disagrees_is_named() {
-        let agreed = |other: &dyn Fn(&mut Facts)| {
+        let agreed = |other: &dyn Fn(&mut PeInfo)| {
             let mut all = [facts("alpha"), facts("alpha"), facts("beta")];
             other(&mut all[2]);
             verdict(&all)
@@ -558,7 +562,7 @@ mod tests {
         let mut all = [facts("alpha"), facts("beta")];
         assert!(troubled(&all).is_none());
         all[1].trouble = "no random numbers".into();
-        let read = all.map(|one| Facts::read(&one.bytes()).unwrap());
+        let read = all.map(|one| PeInfo::read(&one.bytes()).unwrap());
         let error = troubled(&read).unwrap().to_string();
         assert!(
             error.contains("PE 1 on host beta says: no random numbers"),

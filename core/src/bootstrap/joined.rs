@@ -5,8 +5,8 @@
 //! whoever connects which process listens.
 
 use super::holder::{self, Holder};
-use super::places::{There, look};
 use super::socket::bootstrap;
+use super::socket_names::{Probe, probe};
 use super::unique_id::Key;
 use crate::job::process::Process;
 use crate::lock::lock;
@@ -54,14 +54,14 @@ pub(super) fn check(keys: &[&Key], pe: Pe, n_pes: Pe, remedy: &str) -> Result<()
     let me = std::process::id();
     for key in keys {
         let name = name(key, pe);
-        let pid = match look(&name) {
-            Ok(There::Own(_, pid)) => pid,
-            Ok(There::Busy) => match holder::of(&name) {
+        let pid = match probe(&name) {
+            Ok(Probe::Own(_, pid)) => pid,
+            Ok(Probe::Busy) => match holder::of(&name) {
                 Holder::Own(pid) => pid,
                 _ => continue,
             },
             // Another user may hold a name that can be foreseen, and must not keep the job from starting.
-            Ok(There::Other(_) | There::Nobody(_)) | Err(_) => continue,
+            Ok(Probe::Other(_) | Probe::Nobody(_)) | Err(_) => continue,
         };
         let who = match u32::try_from(pid) {
             Ok(0) | Err(_) => "a process of another pid namespace".to_string(),

@@ -1,10 +1,10 @@
 //! The side of the leader, the first PE of a host: it takes the others in ([`gather`](super::gather)), makes the job's memory, hands it out and gives the word to go.
 
+use super::file_limit::FileLimit;
 use super::gather::Gathering;
-use super::room::Room;
 use super::socket::{GRACE, Member, Rendezvous, bootstrap};
 use crate::job::block::Control;
-use crate::job::forming::Step;
+use crate::job::init_status::Step;
 use crate::job::interrupt;
 use crate::job::membership::{self, Membership};
 use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, send, send_with_fd};
@@ -12,7 +12,7 @@ use crate::{Pe, Result};
 use rustix::event::{PollFd, PollFlags};
 
 /// A member that is to take the job's memory.
-struct Taking<'a> {
+struct PendingMember<'a> {
     pe: Pe,
     member: &'a Member,
     arriving: Arriving,
@@ -22,7 +22,7 @@ struct Taking<'a> {
 impl Rendezvous<'_> {
     /// Brings the others together. Gives the connections to them, too.
     pub(super) fn lead(&self, heap: Option<u64>) -> Result<(Control, Links)> {
-        let room = Room::make(self.pe, self.pes.len() as u64 - 1)?;
+        let limit = FileLimit::raise(self.pe, self.pes.len() as u64 - 1)?;
         let listener = self.listen()?;
         let mut gathering = Gathering::new(self, heap);
         let gathered = gathering.gather(&listener);
@@ -54,7 +54,7 @@ impl Rendezvous<'_> {
         let streams = members.into_iter().flatten().map(|member| member.stream);
         let streams: Vec<_> = streams.collect();
         if result.is_ok() && self.exchanges {
-            room.keep();
+            limit.keep();
         }
         result.map(|control| (control, Links::Leader(streams)))
     }
@@ -78,14 +78,14 @@ impl Rendezvous<'_> {
             .iter()
             .zip(self.others())
             .filter_map(|(member, pe)| {
-                Some(Taking {
+                Some(PendingMember {
                     pe,
                     member: member.as_ref()?,
                     arriving: Arriving::new(MAX_MESSAGE),
                     ready: false,
                 })
             });
-        let mut taking: Vec<Taking<'_>> = taking.collect();
+        let mut taking: Vec<PendingMember<'_>> = taking.collect();
         loop {
             let missing = taking.iter().filter(|one| !one.ready).map(|one| one.pe);
             let missing: Vec<Pe> = missing.collect();
@@ -98,9 +98,9 @@ impl Rendezvous<'_> {
                     crate::words::pes(&missing)
                 )
             };
-            self.page.change(|said| {
-                said.step = Step::Map;
-                said.missing.clone_from(&missing);
+            self.page.update(|fields| {
+                fields.step = Step::Map;
+                fields.missing.clone_from(&missing);
             });
             if self.is_over() {
                 return Err(bootstrap(format!(
@@ -132,7 +132,7 @@ impl Rendezvous<'_> {
     }
 
     /// Takes what a member says; an error if it cannot go on.
-    fn take(&self, one: &mut Taking<'_>) -> Result<()> {
+    fn take(&self, one: &mut PendingMember<'_>) -> Result<()> {
         if one.ready {
             return Err(self.ended(one.pe, None).1);
         }

@@ -8,8 +8,8 @@ use crate::runtime::Resolved;
 #[cfg(test)]
 use crate::transport::Joined;
 #[cfg(test)]
-use crate::transport::remote::tests::Pretended;
-use crate::transport::{self, Company, Origin};
+use crate::transport::net::tests::Pretended;
+use crate::transport::{self, JobPeers, MemoryProvider};
 use crate::{Error, InitAttr, Pe, Result, Runtime};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub struct Job {
     attr: Resolved,
     joined: Mutex<Vec<bool>>,
     /// What the PEs join with.
-    origin: Box<dyn Origin>,
+    provider: Box<dyn MemoryProvider>,
     /// The hosts that the PEs pretend to be on, and the block of each PE's.
     #[cfg(test)]
     pretended: Option<(Pretended, Vec<Control>)>,
@@ -33,10 +33,10 @@ impl Job {
     pub fn new(n_pes: Pe, attr: &InitAttr) -> Result<Job> {
         check_job(0, n_pes)?;
         let attr = attr.resolve()?;
-        let origin = transport::of_threads(attr.memory, attr.device, n_pes)?;
+        let provider = transport::of_threads(attr.memory, attr.device, n_pes)?;
         let heap_bytes = match attr.heap_bytes {
             Some(bytes) => stride(bytes)?,
-            None => stride(origin.default_heap(n_pes)?)?,
+            None => stride(provider.default_heap(n_pes)?)?,
         };
         let check = attr.check.checked(n_pes, heap_bytes)?;
         let control = Control::create(n_pes, heap_bytes, attr.memory, check)?;
@@ -44,7 +44,7 @@ impl Job {
             control,
             attr,
             joined: Mutex::new(vec![false; n_pes as usize]),
-            origin,
+            provider,
             #[cfg(test)]
             pretended: None,
         };
@@ -98,7 +98,7 @@ impl Job {
             None => control,
         };
         // The others take a PE that has its place to be there: then its memory must be.
-        let joined = self.origin.join(&control, pe, Company::Threads, until);
+        let joined = self.provider.join(&control, pe, JobPeers::Threads, until);
         let gpu = joined.as_ref().ok().and_then(|joined| joined.gpu);
         membership::take_place(&control, pe, Membership::Thread, gpu)?;
         #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
         membership::take_place(&control, 0, me, None).unwrap();
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
-        let joined = job.origin.join(&control, 0, Company::Threads, until);
+        let joined = job.provider.join(&control, 0, JobPeers::Threads, until);
         let joined = joined.unwrap();
         let late = Runtime::assemble(control, 0, &job.attr, me, until, joined, None).unwrap_err();
         assert!(matches!(late, Error::Timeout { .. }), "{late}");

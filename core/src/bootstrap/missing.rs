@@ -1,7 +1,7 @@
-//! Which PEs are missing when the time of a step of init is over: whoever has waited in vain tells all others so, and of whom it has heard.
+//! Finds the missing PEs when a step of init times out: each PE that has timed out sends all others the list of PEs it has heard from.
 
 use crate::Pe;
-use crate::transport::remote::{Event, GAVE_UP, Table, Wire};
+use crate::transport::net::{Event, GAVE_UP, Table, Wire};
 use std::time::{Duration, Instant};
 
 /// How long it takes. Whoever gives up later than that after this PE counts as missing.
@@ -37,7 +37,7 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
             let heard = wire.poll(&mut |event| {
                 found = true;
                 if let Event::Message(from, bytes) = event {
-                    hear(&mut there, from, bytes);
+                    apply(&mut there, from, bytes);
                 }
             });
             works = heard.is_ok();
@@ -64,7 +64,7 @@ fn bits(there: &[bool]) -> Vec<u8> {
 }
 
 /// Whoever sends anything is there; what is no message of this kind tells nothing more.
-fn hear(there: &mut [bool], from: Pe, bytes: &[u8]) {
+fn apply(there: &mut [bool], from: Pe, bytes: &[u8]) {
     if let Some(sender) = there.get_mut(from as usize) {
         *sender = true;
     }
@@ -83,16 +83,16 @@ mod tests {
     #[test]
     fn only_messages_of_this_kind_tell_of_others() {
         let mut there = vec![false; 10];
-        hear(&mut there, 1, b"something");
+        apply(&mut there, 1, b"something");
         for odd in [&[255][..], &[255; 3], &[]] {
-            hear(&mut there, 9, &[&GAVE_UP[..], odd].concat());
+            apply(&mut there, 9, &[&GAVE_UP[..], odd].concat());
         }
-        hear(&mut there, 10, &[&GAVE_UP[..7], &[255, 255, 255]].concat());
+        apply(&mut there, 10, &[&GAVE_UP[..7], &[255, 255, 255]].concat());
         let pes = |there: &[bool]| -> Vec<usize> { (0..10).filter(|&pe| there[pe]).collect() };
         assert_eq!(pes(&there), [1, 9]);
         let mut others = vec![false; 10];
         (others[0], others[8]) = (true, true);
-        hear(&mut there, 2, &[&GAVE_UP[..], &bits(&others)].concat());
+        apply(&mut there, 2, &[&GAVE_UP[..], &bits(&others)].concat());
         assert_eq!(pes(&there), [0, 1, 2, 8, 9]);
     }
 

@@ -1,8 +1,9 @@
-//! How the PEs of a job find each other: [`env`] reads what a launcher said, [`socket`] and what it names bring processes of one host
-//! together, [`local`] the threads of one process. [`forming`] shows the outside how far that has come, [`roll`] tells the PEs what the
+//! The bootstrap: how the PEs of a job find each other. [`env`] reads the launcher's variables, [`socket`] connects the processes of one
+//! host, [`local`] the threads of one process. [`init_status`] shows the progress to observers, [`exit_registry`] shows the PEs what the
 //! launcher sees.
 
 mod env;
+mod file_limit;
 mod follower;
 #[cfg(fuzzing)]
 pub(crate) mod fuzz;
@@ -13,9 +14,8 @@ mod joined;
 mod leader;
 pub mod local;
 mod missing;
-mod places;
-mod room;
 mod socket;
+mod socket_names;
 mod unique_id;
 
 pub use env::{LAUNCHERS, Launcher};
@@ -27,8 +27,8 @@ use unique_id::Key;
 use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
-use crate::job::{forming, interrupt, machine, roll};
-use crate::transport::{self, Company};
+use crate::job::{exit_registry, init_status, interrupt, machine};
+use crate::transport::{self, JobPeers};
 use crate::{Communicator, Error, InitAttr, Pe, Result, Runtime};
 use std::cell::Cell;
 use std::time::Instant;
@@ -64,11 +64,11 @@ fn from_environment(attr: &InitAttr) -> Result<Runtime> {
             let keys: Vec<&Key> = std::iter::once(&key).chain(&ancestors).collect();
             joined::check(&keys, pe, n_pes, &env::remedy(launcher))?;
             // A unique id of the program's own may number its PEs in another way.
-            let word = match launcher {
-                env::OURS => roll::Word::from_environment(pe, n_pes)?,
+            let registry = match launcher {
+                env::OURS => exit_registry::RegistryReader::from_environment(pe, n_pes)?,
                 _ => None,
             };
-            let runtime = join(&key, pe, n_pes, attr, launcher, word)?;
+            let runtime = join(&key, pe, n_pes, attr, launcher, registry)?;
             joined::keep(&key, pe, n_pes);
             Ok(runtime)
         }
@@ -82,14 +82,14 @@ fn from_environment(attr: &InitAttr) -> Result<Runtime> {
         } => {
             let keys: Vec<&Key> = std::iter::once(&key).chain(&ancestors).collect();
             joined::check(&keys, pe, n_pes, &env::remedy(launcher))?;
-            let called = hosts::Called {
+            let source = hosts::JobSource {
                 communicator: None,
                 told: Some((pe, n_pes)),
                 how: launcher,
                 identity: &identity,
                 key: Some(key.clone()),
             };
-            let runtime = hosts::join(&called, attr)?;
+            let runtime = hosts::join(&source, attr)?;
             joined::keep(&key, pe, n_pes);
             Ok(runtime)
         }
@@ -114,15 +114,15 @@ fn join(
     n_pes: Pe,
     attr: &InitAttr,
     how: &str,
-    word: Option<roll::Word>,
+    registry: Option<exit_registry::RegistryReader>,
 ) -> Result<Runtime> {
     check_job(pe, n_pes)?;
     let resolved = attr.resolve()?;
     let until = Instant::now() + resolved.init_timeout.0;
-    let page = forming::Page::new(key.name(), pe, n_pes, until)?;
-    let origin = transport::of_process(resolved.memory, resolved.device, pe);
+    let page = init_status::InitStatusFile::new(key.name(), pe, n_pes, until)?;
+    let provider = transport::of_process(resolved.memory, resolved.device, pe);
     let default_heap = match (pe, resolved.heap_bytes) {
-        (0, None) => origin.default_heap(n_pes)?,
+        (0, None) => provider.default_heap(n_pes)?,
         _ => HEAP_UNIT,
     };
     let pes: Vec<Pe> = (0..n_pes).collect();
@@ -135,29 +135,29 @@ fn join(
         how,
         check: resolved.check,
         memory: resolved.memory,
-        exchanges: origin.exchanges(),
-        gpu: origin.gpu(),
+        exchanges: provider.exchanges(),
+        gpu: provider.gpu(),
         default_heap,
         deadline: resolved.init_timeout.0,
         limit: resolved.init_timeout.1.name(),
         until,
-        word: word.as_ref(),
-        look: Cell::new(Instant::now() + socket::LOOK),
+        registry: registry.as_ref(),
+        look: Cell::new(Instant::now() + socket::CHECK_INTERVAL),
         page: &page,
     };
     let (control, links) = match pe {
         0 => rendezvous.lead(resolved.heap_bytes)?,
         _ => rendezvous.follow(resolved.heap_bytes)?,
     };
-    if origin.exchanges() {
-        page.say(forming::Step::Share, "");
+    if provider.exchanges() {
+        page.set_step(init_status::Step::Share, "");
     }
-    let company = Company::Processes((0..n_pes).collect(), links);
-    let joined = origin.join(&control, pe, company, until);
+    let peers = JobPeers::Processes((0..n_pes).collect(), links);
+    let joined = provider.join(&control, pe, peers, until);
     // From here on the board tells what this PE waits for.
     drop(page);
     let membership = Membership::Process;
-    Runtime::assemble(control, pe, &resolved, membership, until, joined?, word)
+    Runtime::assemble(control, pe, &resolved, membership, until, joined?, registry)
 }
 
 impl Runtime {
@@ -187,13 +187,13 @@ impl Runtime {
     ///
     /// Collective over all processes of the communicator. NVSHMEM `nvshmemx_init_attr` with an MPI communicator.
     pub fn init_mpi(communicator: Communicator, attr: &InitAttr) -> Result<Runtime> {
-        let called = hosts::Called {
+        let source = hosts::JobSource {
             communicator: Some(communicator),
             told: None,
             how: "the program's communicator",
             identity: "communicator",
             key: None,
         };
-        hosts::join(&called, attr)
+        hosts::join(&source, attr)
     }
 }

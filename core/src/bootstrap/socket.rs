@@ -15,17 +15,17 @@
 //! ```
 //!
 //! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](crate::job::wire), the places
-//! where the socket may be in [`places`](super::places).
+//! where the socket may be in [`socket_names`](super::socket_names).
 //!
 //! A PE that is gone ends init for all. The leader sees that a connection has ended, and tells the others; they see that of the leader. What has not
-//! connected nobody can see but the launcher, which says so in its [`roll`](crate::job::roll): all waits look there. It also says how a PE has
+//! connected nobody can see but the launcher, which says so in its [`exit_registry`](crate::job::exit_registry): all waits look there. It also says how a PE has
 //! ended, and which was the first; so who has seen a PE hang up asks there before it names that one.
 
 use super::unique_id::Key;
-use crate::job::forming::Page;
+use crate::job::exit_registry::RegistryReader;
+use crate::job::init_status::InitStatusFile;
 use crate::job::interrupt;
-use crate::job::places::Id;
-use crate::job::roll::Word;
+use crate::job::topology::Id;
 use crate::job::wire::{Arriving, MAX_MESSAGE, Message, timespec};
 use crate::operation::Operation;
 use crate::transport::CheckSettings;
@@ -39,9 +39,9 @@ use std::time::{Duration, Instant};
 /// How much longer than its deadline a PE waits for the word of the leader.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// How often a PE that waits looks whether the launcher knows of one that has ended.
-pub(super) const LOOK: Duration = Duration::from_millis(50);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the launcher has to learn that a PE has ended which has hung up.
-const TOLD: Duration = Duration::from_millis(300);
+const RECORD_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// One PE's part in bringing a job together.
 pub(super) struct Rendezvous<'a> {
@@ -72,10 +72,10 @@ pub(super) struct Rendezvous<'a> {
     /// When that is over.
     pub(super) until: Instant,
     /// What the launcher says, if it is ours, and when to look there next: a job that comes together soon need not.
-    pub(super) word: Option<&'a Word>,
+    pub(super) registry: Option<&'a RegistryReader>,
     pub(super) look: Cell<Instant>,
     /// What this PE shows meanwhile.
-    pub(super) page: &'a Page,
+    pub(super) page: &'a InitStatusFile,
 }
 
 /// A PE that has introduced itself to the leader.
@@ -141,7 +141,7 @@ pub(super) fn bootstrap(text: impl Into<String>) -> Error {
 }
 
 /// Why a PE heard nothing.
-pub(super) enum Unheard {
+pub(super) enum ReceiveError {
     /// The connection broke.
     Broken(std::io::Error),
     /// The time is over.
@@ -189,8 +189,8 @@ impl Rendezvous<'_> {
 
     /// Waits until something can be done with one of these, or it is time to look around.
     pub(super) fn poll(&self, fds: &mut [PollFd<'_>], until: Instant) -> Result<()> {
-        let until = match self.word {
-            Some(_) => until.min(Instant::now() + LOOK),
+        let until = match self.registry {
+            Some(_) => until.min(Instant::now() + CHECK_INTERVAL),
             None => until,
         };
         match poll(fds, Some(&timespec(interrupt::slice(until)))) {
@@ -201,12 +201,12 @@ impl Rendezvous<'_> {
 
     /// The PE that has ended as the launcher knows, so that the job cannot come together any more, and the error that says so.
     pub(super) fn gone(&self) -> Option<(Pe, Error)> {
-        let (word, now) = (self.word?, Instant::now());
+        let (registry, now) = (self.registry?, Instant::now());
         if now < self.look.get() {
             return None;
         }
-        self.look.set(now + LOOK);
-        let gone = word.first()?;
+        self.look.set(now + CHECK_INTERVAL);
+        let gone = registry.first_failure()?;
         Some((gone.pe, self.names(gone.pe, gone.to_string())))
     }
 
@@ -217,7 +217,10 @@ impl Rendezvous<'_> {
 
     /// The error where PE `pe` has hung up, and the PE that it names.
     pub(super) fn ended(&self, pe: Pe, why: Option<std::io::Error>) -> (Pe, Error) {
-        match self.word.and_then(|word| word.first_within(TOLD)) {
+        match self
+            .registry
+            .and_then(|registry| registry.await_first_failure(RECORD_TIMEOUT))
+        {
             Some(gone) => (gone.pe, self.names(gone.pe, gone.to_string())),
             None => {
                 let why = why.map_or(String::new(), |why| format!(" ({why})"));
@@ -229,36 +232,36 @@ impl Rendezvous<'_> {
 
     /// An error that names PE `pe`. The launcher learns that, too.
     pub(super) fn names(&self, pe: Pe, text: String) -> Error {
-        if let Some(word) = self.word {
-            word.blame(pe);
+        if let Some(registry) = self.registry {
+            registry.blame(pe);
         }
         bootstrap(text)
     }
 
     /// Receives a message, `until` when it must be there.
-    pub(super) fn hear(
+    pub(super) fn await_message(
         &self,
         stream: &UnixStream,
         until: Instant,
-    ) -> std::result::Result<Message, Unheard> {
+    ) -> std::result::Result<Message, ReceiveError> {
         let mut arriving = Arriving::new(MAX_MESSAGE);
         loop {
             match arriving.take(stream) {
                 Ok(Some(message)) => return Ok(message),
                 Ok(None) => {}
-                Err(error) => return Err(Unheard::Broken(error)),
+                Err(error) => return Err(ReceiveError::Broken(error)),
             }
             if Instant::now() >= until {
-                return Err(Unheard::Late);
+                return Err(ReceiveError::Late);
             }
             if interrupt::asked() {
-                return Err(Unheard::Interrupted);
+                return Err(ReceiveError::Interrupted);
             }
             if let Some((pe, error)) = self.gone() {
-                return Err(Unheard::Gone(pe, error));
+                return Err(ReceiveError::Gone(pe, error));
             }
             let mut fds = [PollFd::new(stream, PollFlags::IN)];
-            self.poll(&mut fds, until).map_err(Unheard::Other)?;
+            self.poll(&mut fds, until).map_err(ReceiveError::Other)?;
         }
     }
 }

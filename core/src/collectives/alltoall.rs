@@ -1,13 +1,14 @@
 //! Alltoall and alltoalls: every member sends each member a part of its own.
 
 use super::{
-    PAYLOAD_BYTES, Turn, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
+    CollectiveCall, PAYLOAD_BYTES, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times,
+    with_work,
 };
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::strides::Strides;
 use crate::symmetric::{SymSlice, Symmetric};
-use crate::transport::{Form, Task};
+use crate::transport::{CollectiveShape, Task};
 use crate::{Error, Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -58,8 +59,8 @@ impl Runtime {
         part: &dyn Fn(usize) -> Result<usize>,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, Operation::Alltoall)?;
-        let (n_pes, me) = (turn.n_pes() as usize, turn.my_pe());
+        let collective = inner.enter(team, Operation::Alltoall)?;
+        let (n_pes, me) = (collective.n_pes() as usize, collective.my_pe());
         let part = part(n_pes);
         let bytes = part.as_ref().copied().unwrap_or(0);
         let checked = part.and_then(|bytes| {
@@ -71,7 +72,7 @@ impl Runtime {
         });
         let (dest, source, in_place) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.refuse(self.lane, Operation::Alltoall, error),
+            Err(error) => return collective.refuse(self.submission, Operation::Alltoall, error),
         };
         let (to, from) = (dest.offset(), source.offset());
         let args = [bytes as u64, to, from, 0, 0];
@@ -81,7 +82,7 @@ impl Runtime {
             bytes: bytes as u64,
             ..Task::default()
         };
-        if let Some(done) = turn.by_transport(self.lane, Operation::Alltoall, args, task) {
+        if let Some(done) = collective.offload(self.submission, Operation::Alltoall, args, task) {
             return done;
         }
         // Parts of whole words only: a member reads its part straight from the others' slots.
@@ -90,35 +91,35 @@ impl Runtime {
             return with_work(words, |work| {
                 let words = &mut work.acc[..words];
                 inner.load_words(source, words);
-                turn.reads(source);
-                let epoch = turn.join(Operation::Alltoall, args, words)?;
+                collective.reads(source);
+                let epoch = collective.join(Operation::Alltoall, args, words)?;
                 let part = &mut words[..bytes / 8];
-                for member in 0..turn.n_pes() {
-                    turn.payload_from(member, epoch, me as usize * bytes / 8, part);
+                for member in 0..collective.n_pes() {
+                    collective.payload_from(member, epoch, me as usize * bytes / 8, part);
                     inner.store_words(to + (member as usize * bytes) as u64, part, bytes)?;
                 }
-                turn.writes(dest);
+                collective.writes(dest);
                 Ok(())
             });
         }
-        turn.reads(source);
-        turn.join(Operation::Alltoall, args, &[])?;
+        collective.reads(source);
+        collective.join(Operation::Alltoall, args, &[])?;
         if in_place {
-            swap_parts(&turn, inner, to, bytes as u64);
+            swap_parts(&collective, inner, to, bytes as u64);
         } else {
-            for step in 0..turn.n_pes() {
-                let member = (me + step) % turn.n_pes();
-                inner.transport.own().copy(
+            for step in 0..collective.n_pes() {
+                let member = (me + step) % collective.n_pes();
+                inner.transport.internal().copy(
                     inner.my_pe,
                     to + (member as usize * bytes) as u64,
-                    turn.pe(member),
+                    collective.pe(member),
                     from + (me as usize * bytes) as u64,
                     bytes as u64,
                 );
             }
         }
-        turn.meet_again(Operation::Alltoall)?;
-        turn.writes(dest);
+        collective.meet_again(Operation::Alltoall)?;
+        collective.writes(dest);
         Ok(())
     }
 
@@ -139,8 +140,8 @@ impl Runtime {
         count: usize,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, Operation::Alltoalls)?;
-        let n_pes = turn.n_pes() as usize;
+        let collective = inner.enter(team, Operation::Alltoalls)?;
+        let n_pes = collective.n_pes() as usize;
         let checked = times("count", count, n_pes).and_then(|elements| {
             let span = |argument, stride| {
                 check_stride(argument, stride)?;
@@ -157,7 +158,7 @@ impl Runtime {
         });
         let ((to, dest), (from, source)) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.refuse(self.lane, Operation::Alltoalls, error),
+            Err(error) => return collective.refuse(self.submission, Operation::Alltoalls, error),
         };
         let args = [
             count as u64,
@@ -175,7 +176,7 @@ impl Runtime {
         let task = || Task {
             dest: to,
             source: from,
-            form: Form::Strided {
+            shape: CollectiveShape::Strided {
                 count: count as u64,
                 element: element_bytes as u64,
                 dest_step,
@@ -183,26 +184,29 @@ impl Runtime {
             },
             ..Task::default()
         };
-        if let Some(done) = turn.by_transport(self.lane, Operation::Alltoalls, args, task) {
+        if let Some(done) = collective.offload(self.submission, Operation::Alltoalls, args, task) {
             return done;
         }
-        turn.reads_blocks(from, &source);
-        turn.join(Operation::Alltoalls, args, &[])?;
-        for step in 0..turn.n_pes() {
-            let member = (turn.my_pe() + step) % turn.n_pes();
+        collective.reads_blocks(from, &source);
+        collective.join(Operation::Alltoalls, args, &[])?;
+        for step in 0..collective.n_pes() {
+            let member = (collective.my_pe() + step) % collective.n_pes();
             let first = |of: Pe, step: u64| (of as u64 * count as u64).wrapping_mul(step);
             let mut at = to + first(member, dest_step);
-            let mut from = from + first(turn.my_pe(), source_step);
-            let pe = turn.pe(member);
+            let mut from = from + first(collective.my_pe(), source_step);
+            let pe = collective.pe(member);
             for _ in 0..count {
                 let bytes = element_bytes as u64;
-                inner.transport.own().copy(inner.my_pe, at, pe, from, bytes);
+                inner
+                    .transport
+                    .internal()
+                    .copy(inner.my_pe, at, pe, from, bytes);
                 at = at.wrapping_add(dest_step);
                 from = from.wrapping_add(source_step);
             }
         }
-        turn.meet_again(Operation::Alltoalls)?;
-        turn.writes_blocks(dest_offset, &dest);
+        collective.meet_again(Operation::Alltoalls)?;
+        collective.writes_blocks(dest_offset, &dest);
         Ok(())
     }
 
@@ -249,13 +253,13 @@ fn check_stride(argument: &'static str, stride: isize) -> Result<()> {
 
 /// Exchanges part j of member i with part i of member j, for all pairs. One member does each pair, so nobody else touches its
 /// parts; the pairs are shared out evenly.
-fn swap_parts(turn: &Turn<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u64) {
-    let (n_pes, me) = (turn.n_pes(), turn.my_pe());
+fn swap_parts(collective: &CollectiveCall<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u64) {
+    let (n_pes, me) = (collective.n_pes(), collective.my_pe());
     for other in (0..n_pes).filter(|&other| other != me) {
         let (low, high) = (me.min(other), me.max(other));
         let turn_of = if (low + high) % 2 == 0 { low } else { high };
         if turn_of == me {
-            let part = |pe: Pe, part: Pe| (turn.pe(pe), at + part as u64 * bytes);
+            let part = |pe: Pe, part: Pe| (collective.pe(pe), at + part as u64 * bytes);
             swap(inner, part(low, high), part(high, low), bytes);
         }
     }
@@ -263,7 +267,7 @@ fn swap_parts(turn: &Turn<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u6
 
 /// Exchanges two ranges of symmetric memory.
 fn swap(inner: &crate::runtime::Inner, a: (Pe, u64), b: (Pe, u64), bytes: u64) {
-    let transport = inner.transport.own();
+    let transport = inner.transport.internal();
     with_work(WORK_WORDS, |work| {
         let mut done = 0;
         while done < bytes {

@@ -10,20 +10,25 @@ impl Runtime {
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
     #[track_caller]
     pub fn barrier(&self, team: Team) -> Result<()> {
-        let turn = self.inner.enter(team, Operation::Barrier)?;
+        let collective = self.inner.enter(team, Operation::Barrier)?;
         let completed = self
             .inner
             .transport
-            .quiet_before_release(self.lane, Operation::Barrier);
+            .quiet_before_release(self.submission, Operation::Barrier);
         if let Err(error) = completed {
-            return turn.refuse(self.lane, Operation::Barrier, error);
+            return collective.refuse(self.submission, Operation::Barrier, error);
         }
-        if let Some(done) =
-            turn.by_transport(self.lane, Operation::Barrier, [0; ARGS], Task::default)
-        {
+        if let Some(done) = collective.offload(
+            self.submission,
+            Operation::Barrier,
+            [0; ARGS],
+            Task::default,
+        ) {
             return done;
         }
-        turn.join(Operation::Barrier, [0; ARGS], &[]).map(|_| ())
+        collective
+            .join(Operation::Barrier, [0; ARGS], &[])
+            .map(|_| ())
     }
 
     /// [`barrier`](Runtime::barrier) over all PEs.
@@ -37,11 +42,12 @@ impl Runtime {
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.3.
     #[track_caller]
     pub fn sync(&self, team: Team) -> Result<()> {
-        let turn = self.inner.enter(team, Operation::Sync)?;
-        if let Some(done) = turn.by_transport(self.lane, Operation::Sync, [0; ARGS], Task::default)
+        let collective = self.inner.enter(team, Operation::Sync)?;
+        if let Some(done) =
+            collective.offload(self.submission, Operation::Sync, [0; ARGS], Task::default)
         {
             return done;
         }
-        turn.join(Operation::Sync, [0; ARGS], &[]).map(|_| ())
+        collective.join(Operation::Sync, [0; ARGS], &[]).map(|_| ())
     }
 }

@@ -1,6 +1,6 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root, over several hosts in two levels.
 
-use super::{PAYLOAD_BYTES, Part, Turn, check_overlap, with_work};
+use super::{CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, with_work};
 use crate::operation::Operation;
 use crate::symmetric::{SymSlice, Symmetric};
 use crate::team::Groups;
@@ -26,26 +26,26 @@ impl Runtime {
         root: Pe,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, Operation::Broadcast)?;
+        let collective = inner.enter(team, Operation::Broadcast)?;
         let checked = dest
             .into()
             .resolve(inner, "dest", bytes as u64)
             .and_then(|dest| {
                 let source = source.into().resolve(inner, "source", bytes as u64)?;
                 check_overlap(dest, source, Some(source.offset()))?;
-                crate::error::check_pe("root", root, turn.n_pes())?;
+                crate::error::check_pe("root", root, collective.n_pes())?;
                 Ok((dest, source))
             });
         let (dest, source) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.refuse(self.lane, Operation::Broadcast, error),
+            Err(error) => return collective.refuse(self.submission, Operation::Broadcast, error),
         };
         let (to, from) = (dest.offset(), source.offset());
-        let is_root = root == turn.my_pe();
+        let is_root = root == collective.my_pe();
         // In place, the root's own memory stays as it is.
         let writes = to != from || !is_root;
         if is_root {
-            turn.reads(source);
+            collective.reads(source);
         }
         let args = [bytes as u64, root as u64, to, from, 0];
         let task = || Task {
@@ -55,7 +55,7 @@ impl Runtime {
             root,
             ..Task::default()
         };
-        if let Some(done) = turn.by_transport(self.lane, Operation::Broadcast, args, task) {
+        if let Some(done) = collective.offload(self.submission, Operation::Broadcast, args, task) {
             return done;
         }
         if bytes <= PAYLOAD_BYTES {
@@ -67,28 +67,28 @@ impl Runtime {
                     inner.load_words(source, words);
                     brought = words.len();
                 }
-                let epoch = turn.join(Operation::Broadcast, args, &words[..brought])?;
-                turn.payload(root, epoch, words);
+                let epoch = collective.join(Operation::Broadcast, args, &words[..brought])?;
+                collective.payload(root, epoch, words);
                 inner.store_words(to, words, bytes)?;
                 if writes {
-                    turn.writes(dest);
+                    collective.writes(dest);
                 }
                 Ok(())
             });
         }
-        turn.join(Operation::Broadcast, args, &[])?;
+        collective.join(Operation::Broadcast, args, &[])?;
         let whole = Part {
             from,
             to,
             bytes: bytes as u64,
         };
-        match turn.levels() {
-            Some(levels) => broadcast_over(&turn, &levels, root, whole)?,
-            None => turn.take_part(root, whole),
+        match collective.levels() {
+            Some(levels) => broadcast_over(&collective, &levels, root, whole)?,
+            None => collective.copy_part(root, whole),
         }
-        turn.meet_again(Operation::Broadcast)?;
+        collective.meet_again(Operation::Broadcast)?;
         if writes {
-            turn.writes(dest);
+            collective.writes(dest);
         }
         Ok(())
     }
@@ -109,19 +109,24 @@ impl Runtime {
 
 /// The root sends each part to one member of another host, and these spread them: so no host sends more than the whole. Members of the
 /// root's own host copy from the root.
-fn broadcast_over(turn: &Turn<'_>, levels: &Groups, root: Pe, whole: Part) -> Result<()> {
-    let near = levels.places[root as usize].0;
-    let mut holders: Vec<Pe> = (0..turn.n_pes())
-        .filter(|&member| levels.places[member as usize].0 != near)
+fn broadcast_over(
+    collective: &CollectiveCall<'_>,
+    levels: &Groups,
+    root: Pe,
+    whole: Part,
+) -> Result<()> {
+    let root_group = levels.positions[root as usize].0;
+    let mut holders: Vec<Pe> = (0..collective.n_pes())
+        .filter(|&member| levels.positions[member as usize].0 != root_group)
         .collect();
     // First one of each host, then the next of each.
-    holders.sort_by_key(|&member| levels.places[member as usize].1);
+    holders.sort_by_key(|&member| levels.positions[member as usize].1);
     holders.truncate((whole.bytes / LEAST).max(1) as usize);
     let each = whole
         .bytes
         .div_ceil(holders.len() as u64)
         .next_multiple_of(64);
-    let mut numbers = vec![None; turn.n_pes() as usize];
+    let mut numbers = vec![None; collective.n_pes() as usize];
     for (number, &holder) in (0_u64..).zip(&holders) {
         numbers[holder as usize] = Some(number);
     }
@@ -135,13 +140,13 @@ fn broadcast_over(turn: &Turn<'_>, levels: &Groups, root: Pe, whole: Part) -> Re
             bytes: each.min(whole.bytes - start),
         }
     };
-    if levels.mine == near {
-        turn.take_part(root, whole);
+    if levels.mine == root_group {
+        collective.copy_part(root, whole);
     } else {
-        let Part { to, bytes, .. } = part(turn.my_pe());
+        let Part { to, bytes, .. } = part(collective.my_pe());
         let from = whole.from + (to - whole.to);
-        turn.take_part(root, Part { from, to, bytes });
+        collective.copy_part(root, Part { from, to, bytes });
     }
-    turn.meet_again(Operation::Broadcast)?;
-    turn.spread_over(levels, Operation::Broadcast, Some(near), &part)
+    collective.meet_again(Operation::Broadcast)?;
+    collective.spread_over(levels, Operation::Broadcast, Some(root_group), &part)
 }

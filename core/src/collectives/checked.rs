@@ -1,13 +1,13 @@
 //! What the checker is told of a collective: who has met, and what each member reads and writes of its own memory. The data is
 //! moved unchecked.
 
-use super::Turn;
+use super::CollectiveCall;
 use crate::buffer::SymRange;
-use crate::job::tell::{self, Told32};
+use crate::job::shared_words::{self, SharedU32};
 use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
 use crate::strides::Strides;
-use crate::transport::Notes;
+use crate::transport::Observer;
 use crate::{Pe, Result};
 use std::panic::Location;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,41 +17,41 @@ impl Inner {
     #[inline(always)]
     #[track_caller]
     pub(super) fn site(&self, called: Operation) -> u16 {
-        match self.transport.notes() {
+        match self.transport.observer() {
             None => 0,
-            Some(notes) => notes.site(called, Location::caller()),
+            Some(observer) => observer.site(called, Location::caller()),
         }
     }
 }
 
-impl Turn<'_> {
-    /// [`come`](Turn::come) in a checked job. The first meeting is what a collective promises: all have entered before any returns.
+impl CollectiveCall<'_> {
+    /// [`meet_unchecked`](CollectiveCall::meet_unchecked) in a checked job. The first meeting is what a collective promises: all have entered before any returns.
     #[cold]
     #[inline(never)]
-    pub(super) fn come_checked(
+    pub(super) fn meet_checked(
         &self,
-        notes: &dyn Notes,
+        observer: &dyn Observer,
         operation: Operation,
         args: [u64; ARGS],
         payload: &[u64],
     ) -> Result<u64> {
         let epoch = self.next_epoch();
         let block = self.inner.control.block(self.team.row, self.inner.my_pe);
-        tell::site(block, epoch, self.site);
+        shared_words::publish_site(block, epoch, self.site);
         let first = !self.met.replace(true);
         if first {
             let completes = operation.completes() == Completes::Earlier;
-            notes.arrive(self.team.index, epoch, completes);
+            observer.arrive(self.team.index, epoch, completes);
         }
-        let epoch = self.come(operation, args, payload)?;
+        let epoch = self.meet_unchecked(operation, args, payload)?;
         if first {
             let mut members = (0..self.n_pes()).map(|member| self.pe(member));
-            notes.met(self.team.index, &mut members, epoch, self.site);
+            observer.met(self.team.index, &mut members, epoch, self.site);
         }
         Ok(epoch)
     }
 
-    fn site_of(&self, member: Pe, epoch: u64) -> &Told32 {
+    fn site_of(&self, member: Pe, epoch: u64) -> &SharedU32 {
         let control = &self.inner.control;
         &control.block(self.team.row, self.pe(member)).sites[(epoch & 1) as usize]
     }
@@ -63,14 +63,14 @@ impl Turn<'_> {
 
     /// What a member came with to an epoch, and where: "barrier at ring.c:42 (main)". `None` if the job is not checked.
     pub(super) fn place(&self, member: Pe, epoch: u64) -> Option<String> {
-        let notes = self.inner.transport.notes()?;
+        let observer = self.inner.transport.observer()?;
         let site = self.site_of(member, epoch).load(Relaxed) as u16;
-        Some(notes.site_name(self.pe(member), site))
+        Some(observer.site_name(self.pe(member), site))
     }
 
     /// Makes a finding of a mismatch between member 0 and `member`: on one PE of them all.
-    pub(super) fn tell_mismatch(&self, member: Pe, epoch: u64, theirs: &str, ours: &str) {
-        if let Some(notes) = self.inner.transport.notes()
+    pub(super) fn report_mismatch(&self, member: Pe, epoch: u64, theirs: &str, ours: &str) {
+        if let Some(observer) = self.inner.transport.observer()
             && self.my_pe() == 0
         {
             let site = |member| self.site_of(member, epoch).load(Relaxed) as u16;
@@ -81,46 +81,46 @@ impl Turn<'_> {
                 self.pe(member),
                 self.pe(0)
             );
-            notes.unmatched(team, party(0), party(member), why);
+            observer.unmatched(team, party(0), party(member), why);
         }
     }
 
     /// The collective reads this PE's own memory, before it arrives.
     #[inline(always)]
     pub(super) fn reads(&self, range: SymRange) {
-        if let Some(notes) = self.inner.transport.notes() {
-            notes.own(false, range, self.site);
+        if let Some(observer) = self.inner.transport.observer() {
+            observer.own(false, range, self.site);
         }
     }
 
     /// The collective has written this PE's own memory, and is about to return.
     #[inline(always)]
     pub(super) fn writes(&self, range: SymRange) {
-        if let Some(notes) = self.inner.transport.notes() {
-            notes.own(true, range, self.site);
+        if let Some(observer) = self.inner.transport.observer() {
+            observer.own(true, range, self.site);
         }
     }
 
-    /// As [`reads`](Turn::reads), of blocks that begin at `offset`.
+    /// As [`reads`](CollectiveCall::reads), of blocks that begin at `offset`.
     #[inline(always)]
     pub(super) fn reads_blocks(&self, offset: u64, blocks: &Strides) {
-        if let Some(notes) = self.inner.transport.notes() {
-            self.blocks(notes, false, offset, blocks);
+        if let Some(observer) = self.inner.transport.observer() {
+            self.blocks(observer, false, offset, blocks);
         }
     }
 
-    /// As [`writes`](Turn::writes), of blocks that begin at `offset`.
+    /// As [`writes`](CollectiveCall::writes), of blocks that begin at `offset`.
     #[inline(always)]
     pub(super) fn writes_blocks(&self, offset: u64, blocks: &Strides) {
-        if let Some(notes) = self.inner.transport.notes() {
-            self.blocks(notes, true, offset, blocks);
+        if let Some(observer) = self.inner.transport.observer() {
+            self.blocks(observer, true, offset, blocks);
         }
     }
 
     #[cold]
-    fn blocks(&self, notes: &dyn Notes, write: bool, offset: u64, blocks: &Strides) {
+    fn blocks(&self, observer: &dyn Observer, write: bool, offset: u64, blocks: &Strides) {
         for (start, bytes) in blocks.ranges() {
-            notes.own(write, SymRange::new(offset + start, bytes), self.site);
+            observer.own(write, SymRange::new(offset + start, bytes), self.site);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::buffer::SymRange;
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::{NONE, Operation};
 use crate::symmetric::{SymSlice, Symmetric};
-use crate::transport::{Form, Task};
+use crate::transport::{CollectiveShape, Task};
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -30,7 +30,7 @@ impl Runtime {
         let inner = &*self.inner;
         let (dest, source) = (dest.into(), source.into());
 
-        let turn = inner.enter(team, Operation::Collect)?;
+        let collective = inner.enter(team, Operation::Collect)?;
         // How long `dest` is to be is known after the meeting; where it begins, before. All that the verdict depends on is compared.
         let checked = source
             .resolve(inner, "source", bytes as u64)
@@ -48,49 +48,49 @@ impl Runtime {
         };
         let (to, source) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.refuse(self.lane, Operation::Collect, error),
+            Err(error) => return collective.refuse(self.submission, Operation::Collect, error),
         };
         let args = [to, room, 0, 0, 0];
         // On a stream what all bring together is known when it runs.
-        let form = || match dest {
-            Symmetric::Address(0) => Form::Collected {
+        let shape = || match dest {
+            Symmetric::Address(0) => CollectiveShape::Collected {
                 room: 0,
                 filled: false,
             },
-            Symmetric::Address(_) => Form::Collected {
+            Symmetric::Address(_) => CollectiveShape::Collected {
                 room: inner.room_at(to),
                 filled: false,
             },
-            Symmetric::Range(range) => Form::Collected {
+            Symmetric::Range(range) => CollectiveShape::Collected {
                 room: range.bytes(),
                 filled: true,
             },
         };
-        let task = |dest, form| Task {
+        let task = |dest, shape| Task {
             dest,
             source: source.offset(),
             bytes: bytes as u64,
-            form,
+            shape,
             ..Task::default()
         };
-        let (lane, operation) = (self.lane, Operation::Collect);
-        if let Some(done) = turn.by_transport(lane, operation, args, || task(to, form())) {
+        let (submission, operation) = (self.submission, Operation::Collect);
+        if let Some(done) = collective.offload(submission, operation, args, || task(to, shape())) {
             return done;
         }
-        turn.reads(source);
+        collective.reads(source);
         with_work(PAYLOAD_WORDS, |work| {
             let words = &mut work.acc[..PAYLOAD_WORDS];
             let mut brought = HEAD;
             (words[0], words[1]) = (bytes as u64, source.offset());
-            if bytes <= SMALL && !turn.is_moved_by_transport() {
+            if bytes <= SMALL && !collective.offloads_data() {
                 inner.load_words(source, &mut words[HEAD..]);
                 brought += bytes.div_ceil(8);
             }
-            let epoch = turn.join(Operation::Collect, args, &words[..brought])?;
-            let sources: Vec<SymRange> = (0..turn.n_pes())
+            let epoch = collective.join(Operation::Collect, args, &words[..brought])?;
+            let sources: Vec<SymRange> = (0..collective.n_pes())
                 .map(|member| {
                     let mut head = [0; HEAD];
-                    turn.payload(member, epoch, &mut head);
+                    collective.payload(member, epoch, &mut head);
                     (head[1], head[0])
                 })
                 // What comes from another process is looked at before it is used.
@@ -116,12 +116,12 @@ impl Runtime {
             for source in &sources {
                 check_overlap(dest, *source, None)?;
             }
-            let form = Form::Collected {
+            let shape = CollectiveShape::Collected {
                 room: total,
                 filled: true,
             };
-            let task = || task(dest.offset(), form);
-            if let Some(done) = turn.moved_by_transport(epoch, operation, args, task) {
+            let task = || task(dest.offset(), shape);
+            if let Some(done) = collective.offload_data(epoch, operation, args, task) {
                 return done;
             }
             // What came with the meeting is taken first: the next one may overwrite it.
@@ -131,7 +131,7 @@ impl Runtime {
                 let (length, mut bytes) = (source.bytes() as usize, source.bytes());
                 if length <= SMALL {
                     let words = &mut words[..length.div_ceil(8)];
-                    turn.payload_from(member, epoch, HEAD, words);
+                    collective.payload_from(member, epoch, HEAD, words);
                     inner.store_words(at, words, length)?;
                     bytes = 0;
                 }
@@ -143,10 +143,10 @@ impl Runtime {
                 at += source.bytes();
             }
             if parts.iter().any(|part| part.bytes > 0) {
-                turn.spread(operation, &|member| parts[member as usize])?;
-                turn.meet_again(operation)?;
+                collective.spread(operation, &|member| parts[member as usize])?;
+                collective.meet_again(operation)?;
             }
-            turn.writes(dest);
+            collective.writes(dest);
             Ok(())
         })
     }

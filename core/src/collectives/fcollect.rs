@@ -1,6 +1,6 @@
 //! Fcollect: the same number of bytes from every member, put together in team order.
 
-use super::{PAYLOAD_BYTES, Part, Turn, check_overlap, times, with_work};
+use super::{CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, times, with_work};
 use crate::buffer::SymRange;
 use crate::operation::{IN_PLACE, Operation};
 use crate::symmetric::{SymSlice, Symmetric};
@@ -22,8 +22,8 @@ impl Runtime {
         bytes: usize,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, Operation::Fcollect)?;
-        let (n_pes, me) = (turn.n_pes() as usize, turn.my_pe());
+        let collective = inner.enter(team, Operation::Fcollect)?;
+        let (n_pes, me) = (collective.n_pes() as usize, collective.my_pe());
         let checked = times("bytes", bytes, n_pes).and_then(|total| {
             let dest = dest.into().resolve(inner, "dest", total)?;
             let source = source.into().resolve(inner, "source", bytes as u64)?;
@@ -32,19 +32,19 @@ impl Runtime {
         });
         let (dest, source, in_place) = match checked {
             Ok(buffers) => buffers,
-            Err(error) => return turn.refuse(self.lane, Operation::Fcollect, error),
+            Err(error) => return collective.refuse(self.submission, Operation::Fcollect, error),
         };
-        turn.reads(source);
+        collective.reads(source);
         // In place, this member's part stays as it is.
         let part = if in_place {
             source
         } else {
             SymRange::new(dest.offset(), 0)
         };
-        let written = |turn: &Turn<'_>| {
+        let written = |collective: &CollectiveCall<'_>| {
             let (start, end) = (part.offset(), part.offset() + part.bytes());
-            turn.writes(SymRange::new(dest.offset(), start - dest.offset()));
-            turn.writes(SymRange::new(end, dest.offset() + dest.bytes() - end));
+            collective.writes(SymRange::new(dest.offset(), start - dest.offset()));
+            collective.writes(SymRange::new(end, dest.offset() + dest.bytes() - end));
         };
         let (to, from) = (dest.offset(), source.offset());
         let shown = if in_place { IN_PLACE } else { from };
@@ -55,7 +55,7 @@ impl Runtime {
             bytes: bytes as u64,
             ..Task::default()
         };
-        if let Some(done) = turn.by_transport(self.lane, Operation::Fcollect, args, task) {
+        if let Some(done) = collective.offload(self.submission, Operation::Fcollect, args, task) {
             return done;
         }
         if bytes <= PAYLOAD_BYTES {
@@ -63,24 +63,24 @@ impl Runtime {
             return with_work(words, |work| {
                 let words = &mut work.acc[..words];
                 inner.load_words(source, words);
-                let epoch = turn.join(Operation::Fcollect, args, words)?;
-                for member in 0..turn.n_pes() {
-                    turn.payload(member, epoch, words);
+                let epoch = collective.join(Operation::Fcollect, args, words)?;
+                for member in 0..collective.n_pes() {
+                    collective.payload(member, epoch, words);
                     inner.store_words(to + (member as usize * bytes) as u64, words, bytes)?;
                 }
-                written(&turn);
+                written(&collective);
                 Ok(())
             });
         }
-        turn.join(Operation::Fcollect, args, &[])?;
-        turn.spread(Operation::Fcollect, &|member| {
+        collective.join(Operation::Fcollect, args, &[])?;
+        collective.spread(Operation::Fcollect, &|member| {
             let to = to + (member as usize * bytes) as u64;
             let from = if in_place { to } else { from };
             let bytes = bytes as u64;
             Part { from, to, bytes }
         })?;
-        turn.meet_again(Operation::Fcollect)?;
-        written(&turn);
+        collective.meet_again(Operation::Fcollect)?;
+        written(&collective);
         Ok(())
     }
 

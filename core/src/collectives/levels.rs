@@ -1,7 +1,7 @@
 //! Large data of collectives over several hosts, in two levels: what members of other hosts need crosses to each host once, to one of its
 //! members, and the others copy it from there through shared memory.
 
-use super::Turn;
+use super::CollectiveCall;
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::team::Groups;
@@ -16,15 +16,15 @@ pub(super) struct Part {
     pub(super) bytes: u64,
 }
 
-impl Turn<'_> {
+impl CollectiveCall<'_> {
     /// The members by host, if they are on several.
     #[inline(always)]
     pub(super) fn levels(&self) -> Option<Arc<Groups>> {
-        match self.inner.control.far() {
+        match self.inner.control.remote() {
             None => None,
             // Nobody is on another host.
-            Some(far) if self.team.is_on_one_host(far.hosts()) => None,
-            Some(far) => self.levels_over(far.hosts()),
+            Some(remote) if self.team.is_on_one_host(remote.hosts()) => None,
+            Some(remote) => self.levels_over(remote.hosts()),
         }
     }
 
@@ -37,11 +37,11 @@ impl Turn<'_> {
     }
 
     /// Copies a part from one member to this one.
-    pub(super) fn take_part(&self, owner: Pe, part: Part) {
+    pub(super) fn copy_part(&self, owner: Pe, part: Part) {
         let Part { from, to, bytes } = part;
         if bytes > 0 && (owner != self.my_pe() || from != to) {
-            let own = self.inner.transport.own();
-            own.copy(self.inner.my_pe, to, self.pe(owner), from, bytes);
+            let transport = self.inner.transport.internal();
+            transport.copy(self.inner.my_pe, to, self.pe(owner), from, bytes);
         }
     }
 
@@ -53,12 +53,12 @@ impl Turn<'_> {
         // Each member begins with itself and goes on to the right, so that they do not all read from one.
         let (n_pes, me) = (self.n_pes(), self.my_pe());
         for member in (0..n_pes).map(|step| (me + step) % n_pes) {
-            self.take_part(member, part(member));
+            self.copy_part(member, part(member));
         }
         Ok(())
     }
 
-    /// As [`spread`](Turn::spread), over several hosts, but not to the members of group `except`, which have it all.
+    /// As [`spread`](CollectiveCall::spread), over several hosts, but not to the members of group `except`, which have it all.
     pub(super) fn spread_over(
         &self,
         levels: &Groups,
@@ -71,9 +71,9 @@ impl Turn<'_> {
         let Part { from, to, bytes } = part(me);
         for group in (1..count).map(|step| (mine + step) % count) {
             if takes(group) && bytes > 0 {
-                let taker = self.pe(levels.taker(group, me));
-                let own = self.inner.transport.own();
-                own.copy(taker, to, self.inner.my_pe, from, bytes);
+                let receiver = self.pe(levels.receiver(group, me));
+                let transport = self.inner.transport.internal();
+                transport.copy(receiver, to, self.inner.my_pe, from, bytes);
             }
         }
         let members = |group: usize| &levels.groups[group].members;
@@ -90,14 +90,14 @@ impl Turn<'_> {
             for &member in members(group) {
                 let part = part(member);
                 if group == mine {
-                    self.take_part(member, part);
+                    self.copy_part(member, part);
                 } else {
                     // It is at its place on the member that it was sent to.
                     let there = Part {
                         from: part.to,
                         ..part
                     };
-                    self.take_part(levels.taker(mine, member), there);
+                    self.copy_part(levels.receiver(mine, member), there);
                 }
             }
         }

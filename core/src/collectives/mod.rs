@@ -17,9 +17,9 @@ mod checked;
 mod collect;
 mod fcollect;
 mod fold;
-mod handed;
 mod hosts;
 mod levels;
+mod offload;
 mod reduce;
 mod reducescatter;
 mod scan;
@@ -29,11 +29,11 @@ use arguments::{check_overlap, times};
 use levels::Part;
 use work::{WORK_WORDS, Work, bytes_of, bytes_of_mut, with_work};
 
-use crate::job::bell::ring_team;
 use crate::job::block::{PAYLOAD_WORDS, Slot};
+use crate::job::doorbell::ring_team;
 use crate::job::published::{Target, Wait};
+use crate::job::shared_words::{self, Arrival};
 use crate::job::team;
-use crate::job::tell::{self, Arrival};
 use crate::operation::{ARGS, Operation, Reach, signature};
 use crate::runtime::Inner;
 use crate::team::{Members, Team, TeamState};
@@ -77,8 +77,8 @@ fn error_words(error: &Error) -> [u64; PAYLOAD_WORDS] {
     words
 }
 
-/// This PE's turn in the collectives of a team; one thread at a time has it.
-pub(crate) struct Turn<'a> {
+/// A collective call of this PE on a team; one thread at a time has one.
+pub(crate) struct CollectiveCall<'a> {
     inner: &'a Inner,
     team: &'a TeamState,
     /// The members, where no stride describes them.
@@ -89,7 +89,7 @@ pub(crate) struct Turn<'a> {
     met: Cell<bool>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for CollectiveCall<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.team.leave();
@@ -100,7 +100,7 @@ impl Inner {
     /// Begins a collective.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<Turn<'_>> {
+    pub(crate) fn enter(&self, team: Team, operation: Operation) -> Result<CollectiveCall<'_>> {
         self.enter_as(team, operation, operation)
     }
 
@@ -112,7 +112,7 @@ impl Inner {
         team: Team,
         operation: Operation,
         called: Operation,
-    ) -> Result<Turn<'_>> {
+    ) -> Result<CollectiveCall<'_>> {
         debug_assert!(operation.reach() == Reach::Collective, "{operation:?}");
         self.ready()?;
         // Who has given up on a PE that is gone must not arrive once more in its place.
@@ -122,7 +122,7 @@ impl Inner {
         if !team.enter() {
             return Err(self.busy(operation, team));
         }
-        let turn = Turn {
+        let collective = CollectiveCall {
             inner: self,
             team,
             list: team.list(),
@@ -132,8 +132,8 @@ impl Inner {
         // Another thread may have destroyed the team since.
         self.team(handle)?;
         self.check_team(operation, team)?;
-        tell::call(self.control.block(team.row, self.my_pe));
-        Ok(turn)
+        shared_words::count_collective(self.control.block(team.row, self.my_pe));
+        Ok(collective)
     }
 
     #[cold]
@@ -146,7 +146,7 @@ impl Inner {
     }
 }
 
-impl<'a> Turn<'a> {
+impl<'a> CollectiveCall<'a> {
     pub(crate) fn team(&self) -> &'a TeamState {
         self.team
     }
@@ -197,7 +197,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// [`meet`](Turn::meet) of a member without an error of its own.
+    /// As [`meet`](CollectiveCall::meet), for a member without an error of its own.
     #[inline(always)]
     pub(crate) fn join(
         &self,
@@ -205,20 +205,25 @@ impl<'a> Turn<'a> {
         args: [u64; ARGS],
         payload: &[u64],
     ) -> Result<u64> {
-        if let Err(error) = self.inner.transport.own().failure() {
+        if let Err(error) = self.inner.transport.internal().failure() {
             return self.fail(operation, args, error);
         }
-        match self.inner.transport.notes() {
-            None => self.come(operation, args, payload),
-            Some(notes) => self.come_checked(notes, operation, args, payload),
+        match self.inner.transport.observer() {
+            None => self.meet_unchecked(operation, args, payload),
+            Some(observer) => self.meet_checked(observer, operation, args, payload),
         }
     }
 
     #[inline(always)]
-    fn come(&self, operation: Operation, args: [u64; ARGS], payload: &[u64]) -> Result<u64> {
+    fn meet_unchecked(
+        &self,
+        operation: Operation,
+        args: [u64; ARGS],
+        payload: &[u64],
+    ) -> Result<u64> {
         let signature = signature(operation, &args, false);
         let epoch = self.arrive(operation, args, signature, 0, payload);
-        match self.hear(operation, epoch, signature) {
+        match self.await_arrivals(operation, epoch, signature) {
             Ok(true) => Ok(epoch),
             Ok(false) => Err(self.explain(operation, epoch)),
             Err(error) => Err(error),
@@ -243,7 +248,7 @@ impl<'a> Turn<'a> {
                 self.leave(&error);
             }
             _ => {
-                self.hear(operation, epoch, signature)?;
+                self.await_arrivals(operation, epoch, signature)?;
             }
         }
         Err(error)
@@ -267,16 +272,16 @@ impl<'a> Turn<'a> {
             payload,
             signature,
         };
-        tell::arrival(self.slot(self.my_pe(), epoch), epoch, arrival);
+        shared_words::publish_arrival(self.slot(self.my_pe(), epoch), epoch, arrival);
         // A member that falls asleep right now may miss it, and naps for at most a millisecond; a full barrier would cost
         // every meeting some nanoseconds.
         ring_team(&self.inner.control);
         epoch
     }
 
-    /// Waits until every member has marked its slot. Tells whether all came with equal calls.
+    /// Waits until every member has marked its slot; returns whether all calls match.
     #[inline(always)]
-    fn hear(&self, operation: Operation, epoch: u64, signature: u64) -> Result<bool> {
+    fn await_arrivals(&self, operation: Operation, epoch: u64, signature: u64) -> Result<bool> {
         let wait = Wait {
             operation,
             target: Target::Team {
@@ -329,7 +334,7 @@ impl<'a> Turn<'a> {
 
     /// Meets once more, when the data of a large collective has been moved.
     pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
-        self.inner.transport.own().quiet_before_release();
+        self.inner.transport.internal().quiet_before_release();
         // Arguments that nobody enters a collective with.
         self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
@@ -362,10 +367,10 @@ impl<'a> Turn<'a> {
             let (requested, available) = (slot.args[3].load(Relaxed), slot.args[4].load(Relaxed));
             if operation == Operation::Malloc && status == 2 && requested > 0 {
                 let limit = format!("says PE {pe}");
-                let far = self.inner.control.far().map(|far| far.hosts());
+                let remote = self.inner.control.remote().map(|remote| remote.hosts());
                 return Error::MachineMemory {
                     requested,
-                    n_pes: far.map_or(self.n_pes(), |hosts| hosts.pes(hosts.of(pe)).len() as Pe),
+                    n_pes: remote.map_or(self.n_pes(), |hosts| hosts.pes(hosts.of(pe)).len() as Pe),
                     available,
                     limit,
                 };
@@ -388,10 +393,10 @@ impl<'a> Turn<'a> {
         }
         let first = self.slot(0, epoch);
         let name = |slot: &Slot| {
-            Operation::from_number(slot.brought().0).map_or("unknown", Operation::name)
+            Operation::from_number(slot.operation_and_length().0).map_or("unknown", Operation::name)
         };
         let mismatch = |member, theirs: String, ours: String| {
-            self.tell_mismatch(member, epoch, &theirs, &ours);
+            self.report_mismatch(member, epoch, &theirs, &ours);
             Error::Mismatch {
                 operation: operation_name,
                 pe: self.pe(member),
@@ -442,7 +447,7 @@ impl<'a> Turn<'a> {
         self.payload_from(member, epoch, 0, words);
     }
 
-    /// As [`payload`](Turn::payload), from word `first` on.
+    /// As [`payload`](CollectiveCall::payload), from word `first` on.
     #[inline]
     pub(crate) fn payload_from(&self, member: Pe, epoch: u64, first: usize, words: &mut [u64]) {
         let brought = &self.slot(member, epoch).payload[first..];

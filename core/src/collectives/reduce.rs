@@ -6,8 +6,8 @@
 
 use super::fold::{Kernel, kernel};
 use super::{
-    PAYLOAD_BYTES, Part, Turn, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap, times,
-    with_work,
+    CollectiveCall, PAYLOAD_BYTES, Part, WORK_WORDS, Work, bytes_of, bytes_of_mut, check_overlap,
+    times, with_work,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::dtype::{Dtype, Element};
@@ -17,7 +17,7 @@ use crate::symmetric::{SymSlice, Symmetric};
 
 use crate::operation::{ARGS, Operation};
 use crate::team::Groups;
-use crate::transport::{Task, Wanted};
+use crate::transport::{GetRequest, Task};
 use crate::{Error, Pe, Result, Runtime, Team};
 use std::ops::Range;
 
@@ -102,7 +102,10 @@ impl Kernel {
     pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         if self.widen.is_none() {
             let dest = bytes_of_mut(work.acc, count * self.size);
-            inner.transport.own().get(pe, at, LocalDest::from(dest));
+            inner
+                .transport
+                .internal()
+                .get(pe, at, LocalDest::from(dest));
         } else {
             self.fetch(inner, pe, at, work, count);
             self.start(work, count);
@@ -124,7 +127,10 @@ impl Kernel {
     /// Reads `count` elements at byte `at` of `pe`, to be folded.
     pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         let dest = bytes_of_mut(work.next, count * self.size);
-        inner.transport.own().get(pe, at, LocalDest::from(dest));
+        inner
+            .transport
+            .internal()
+            .get(pe, at, LocalDest::from(dest));
     }
 
     /// Writes the accumulator's `count` elements to byte `at` of each of `pes`.
@@ -145,7 +151,10 @@ impl Kernel {
             }
         };
         for pe in pes {
-            inner.transport.own().put(pe, at, LocalSource::from(result));
+            inner
+                .transport
+                .internal()
+                .put(pe, at, LocalSource::from(result));
         }
     }
 
@@ -153,7 +162,7 @@ impl Kernel {
     #[inline]
     pub(super) fn fold_payloads(
         &self,
-        turn: &Turn<'_>,
+        collective: &CollectiveCall<'_>,
         epoch: u64,
         members: Pe,
         first: usize,
@@ -161,10 +170,10 @@ impl Kernel {
         count: usize,
     ) {
         let words = (count * self.size).div_ceil(8);
-        turn.payload_from(0, epoch, first, &mut work.next[..words]);
+        collective.payload_from(0, epoch, first, &mut work.next[..words]);
         self.start(work, count);
         for member in 1..members {
-            turn.payload_from(member, epoch, first, &mut work.next[..words]);
+            collective.payload_from(member, epoch, first, &mut work.next[..words]);
             (self.fold)(work.acc, work.next, count);
         }
     }
@@ -188,25 +197,25 @@ impl Runtime {
         op: i32,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, Operation::Reduce)?;
+        let collective = inner.enter(team, Operation::Reduce)?;
         let checked = Reduction::check(inner, dest.into(), source.into(), count, dtype, op);
         let reduction = match checked {
             Ok(reduction) => reduction,
-            Err(error) => return turn.refuse(self.lane, Operation::Reduce, error),
+            Err(error) => return collective.refuse(self.submission, Operation::Reduce, error),
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
         let task = || reduction.task();
-        if let Some(done) = turn.by_transport(self.lane, Operation::Reduce, args, task) {
+        if let Some(done) = collective.offload(self.submission, Operation::Reduce, args, task) {
             return done;
         }
-        turn.reads(reduction.source);
+        collective.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
-            reduction.small(inner, &turn, args)?;
+            reduction.small(inner, &collective, args)?;
         } else {
-            reduction.large(inner, &turn, args)?;
+            reduction.large(inner, &collective, args)?;
         }
-        turn.writes(reduction.dest);
+        collective.writes(reduction.dest);
         Ok(())
     }
 
@@ -239,13 +248,18 @@ impl Reduction {
 
     /// The sources travel with the meeting, and every member combines them all.
     #[inline]
-    fn small(&self, inner: &Inner, turn: &Turn<'_>, args: [u64; ARGS]) -> Result<()> {
+    fn small(
+        &self,
+        inner: &Inner,
+        collective: &CollectiveCall<'_>,
+        args: [u64; ARGS],
+    ) -> Result<()> {
         let (kernel, count) = (self.kernel, self.count);
         with_work(kernel.words(count), |work| {
             let words = &mut work.next[..(self.source.bytes() as usize).div_ceil(8)];
             inner.load_words(self.source, words);
-            let epoch = turn.join(Operation::Reduce, args, words)?;
-            kernel.fold_payloads(turn, epoch, turn.n_pes(), 0, work, count);
+            let epoch = collective.join(Operation::Reduce, args, words)?;
+            kernel.fold_payloads(collective, epoch, collective.n_pes(), 0, work, count);
             let me = std::iter::once(inner.my_pe);
             kernel.store(inner, me, self.dest.offset(), work, count);
             Ok(())
@@ -255,55 +269,64 @@ impl Reduction {
     /// Member m combines the m-th part of all sources, and all get it. In place this is safe because only member m reads or writes part m
     /// of anybody's buffers until all have combined theirs.
     #[inline(never)]
-    fn large(&self, inner: &Inner, turn: &Turn<'_>, args: [u64; ARGS]) -> Result<()> {
-        turn.join(Operation::Reduce, args, &[])?;
-        if let Some(levels) = turn.levels() {
-            self.over_hosts(turn, &levels)?;
+    fn large(
+        &self,
+        inner: &Inner,
+        collective: &CollectiveCall<'_>,
+        args: [u64; ARGS],
+    ) -> Result<()> {
+        collective.join(Operation::Reduce, args, &[])?;
+        if let Some(levels) = collective.levels() {
+            self.over_hosts(collective, &levels)?;
         } else {
-            let own = self.part(turn.n_pes() as usize, turn.my_pe() as usize);
+            let own = self.part(collective.n_pes() as usize, collective.my_pe() as usize);
             fold_all(
-                turn,
+                collective,
                 self.kernel,
                 self.source.offset(),
                 own,
                 |work, at, count| {
                     let to = self.dest.offset() + at * self.kernel.size as u64;
-                    let all = (0..turn.n_pes()).map(|member| turn.pe(member));
+                    let all = (0..collective.n_pes()).map(|member| collective.pe(member));
                     self.kernel.store(inner, all, to, work, count);
                 },
             );
         }
-        turn.meet_again(Operation::Reduce)
+        collective.meet_again(Operation::Reduce)
     }
 
     /// As [`large`](Reduction::large), over several hosts: each member writes its part to its own `dest`, and then all get it. What may be
     /// combined in any order is combined on each host first, where each member has a part of it in its `dest`.
     #[cold]
-    fn over_hosts(&self, turn: &Turn<'_>, levels: &Groups) -> Result<()> {
+    fn over_hosts(&self, collective: &CollectiveCall<'_>, levels: &Groups) -> Result<()> {
         let (kernel, size, to) = (self.kernel, self.kernel.size as u64, self.dest.offset());
-        let n_pes = turn.n_pes() as usize;
-        let own = self.part(n_pes, turn.my_pe() as usize);
+        let n_pes = collective.n_pes() as usize;
+        let own = self.part(n_pes, collective.my_pe() as usize);
         let fold = |members: &[Pe], from: u64, elements: Range<usize>| {
             fold_over(
-                turn,
+                collective,
                 levels,
                 members,
                 kernel,
                 from,
                 elements,
                 &mut |work, at, count| {
-                    let me = std::iter::once(turn.inner.my_pe);
-                    kernel.store(turn.inner, me, to + at * size, work, count);
+                    let me = std::iter::once(collective.inner.my_pe);
+                    kernel.store(collective.inner, me, to + at * size, work, count);
                 },
             );
         };
         let groups = levels.groups.iter().map(|group| &group.members[..]);
         let shared = groups.clone().any(|members| members.len() > 1);
         if shared && kernel.dtype.is_integer() && self.dest.bytes() >= COMBINED {
-            let (mine, number) = levels.places[turn.my_pe() as usize];
-            let near = &levels.groups[mine].members;
-            fold(near, self.source.offset(), self.part(near.len(), number));
-            turn.meet_again(Operation::Reduce)?;
+            let (mine, number) = levels.positions[collective.my_pe() as usize];
+            let local_members = &levels.groups[mine].members;
+            fold(
+                local_members,
+                self.source.offset(),
+                self.part(local_members.len(), number),
+            );
+            collective.meet_again(Operation::Reduce)?;
             let mut at = own.start;
             while at < own.end {
                 // Who has this element of each host, and where the first of them has no more.
@@ -321,10 +344,10 @@ impl Reduction {
                 at = end;
             }
         } else {
-            let all: Vec<Pe> = (0..turn.n_pes()).collect();
+            let all: Vec<Pe> = (0..collective.n_pes()).collect();
             fold(&all, self.source.offset(), own);
         }
-        turn.spread_over(levels, Operation::Reduce, None, &|member| {
+        collective.spread_over(levels, Operation::Reduce, None, &|member| {
             let part = self.part(n_pes, member as usize);
             let at = to + part.start as u64 * size;
             let bytes = part.len() as u64 * size;
@@ -342,22 +365,22 @@ impl Reduction {
 /// Combines `elements` of what all members have from byte `from` on, in team order, and calls `done` with each piece of the result, which is
 /// in the accumulator: its first element, and how many.
 pub(super) fn fold_all(
-    turn: &Turn<'_>,
+    collective: &CollectiveCall<'_>,
     kernel: &Kernel,
     from: u64,
     elements: Range<usize>,
     mut done: impl FnMut(&mut Work<'_>, u64, usize),
 ) {
-    let inner = turn.inner;
-    if let Some(levels) = turn.levels() {
-        let all: Vec<Pe> = (0..turn.n_pes()).collect();
-        return fold_over(turn, &levels, &all, kernel, from, elements, &mut done);
+    let inner = collective.inner;
+    if let Some(levels) = collective.levels() {
+        let all: Vec<Pe> = (0..collective.n_pes()).collect();
+        return fold_over(collective, &levels, &all, kernel, from, elements, &mut done);
     }
     pieces(elements, kernel, |work, at, count| {
         let from = from + at * kernel.size as u64;
-        kernel.load(inner, turn.pe(0), from, work, count);
-        for member in 1..turn.n_pes() {
-            kernel.fetch(inner, turn.pe(member), from, work, count);
+        kernel.load(inner, collective.pe(0), from, work, count);
+        for member in 1..collective.n_pes() {
+            kernel.fetch(inner, collective.pe(member), from, work, count);
             (kernel.fold)(work.acc, work.next, count);
         }
         done(work, at, count);
@@ -374,7 +397,7 @@ const COMBINED: u64 = 32 << 10;
 
 /// As [`fold_all`], of these members, over several hosts: what members of other hosts have is fetched ahead, from all of them at the same time.
 fn fold_over(
-    turn: &Turn<'_>,
+    collective: &CollectiveCall<'_>,
     levels: &Groups,
     members: &[Pe],
     kernel: &Kernel,
@@ -382,38 +405,39 @@ fn fold_over(
     elements: Range<usize>,
     done: &mut dyn FnMut(&mut Work<'_>, u64, usize),
 ) {
-    let (inner, size) = (turn.inner, kernel.size);
-    let is_near = |member: Pe| levels.places[member as usize].0 == levels.mine;
-    let far: Vec<Pe> = members
+    let (inner, size) = (collective.inner, kernel.size);
+    let is_local = |member: Pe| levels.positions[member as usize].0 == levels.mine;
+    let remote_members: Vec<Pe> = members
         .iter()
         .copied()
-        .filter(|&one| !is_near(one))
+        .filter(|&one| !is_local(one))
         .collect();
-    let bytes = (FETCHED / far.len().max(1))
+    let bytes = (FETCHED / remote_members.len().max(1))
         .clamp(LEAST, MOST)
         .next_multiple_of(64);
     let most = bytes / size;
-    let mut fetched = vec![0_u64; far.len() * bytes.min(elements.len() * size).div_ceil(8)];
+    let mut fetched =
+        vec![0_u64; remote_members.len() * bytes.min(elements.len() * size).div_ceil(8)];
     for first in elements.clone().step_by(most) {
         let count = most.min(elements.end - first);
         let words = (count * size).div_ceil(8);
         let source = from + (first * size) as u64;
         let wanted = fetched
             .chunks_mut(words)
-            .zip(&far)
-            .map(|(memory, &member)| Wanted {
-                pe: turn.pe(member),
+            .zip(&remote_members)
+            .map(|(memory, &member)| GetRequest {
+                pe: collective.pe(member),
                 source,
                 dest: LocalDest::from(bytes_of_mut(memory, count * size)),
             });
-        inner.transport.own().get_all(wanted.collect());
+        inner.transport.internal().get_many(wanted.collect());
         pieces(first..first + count, kernel, |work, at, count| {
             let skip = (at as usize - first) * size / 8;
             let mut fetched = fetched.chunks(words);
             for (number, &member) in members.iter().enumerate() {
-                if is_near(member) {
+                if is_local(member) {
                     let from = from + at * size as u64;
-                    kernel.fetch(inner, turn.pe(member), from, work, count);
+                    kernel.fetch(inner, collective.pe(member), from, work, count);
                 } else if let Some(memory) = fetched.next() {
                     let memory = &memory[skip..][..(count * size).div_ceil(8)];
                     work.next[..memory.len()].copy_from_slice(memory);

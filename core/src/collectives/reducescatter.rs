@@ -24,8 +24,8 @@ impl Runtime {
         op: i32,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, Operation::Reducescatter)?;
-        let (n_pes, me) = (turn.n_pes(), turn.my_pe());
+        let collective = inner.enter(team, Operation::Reducescatter)?;
+        let (n_pes, me) = (collective.n_pes(), collective.my_pe());
         let checked = check_kernel(dtype, op).and_then(|(kernel, op)| {
             let bytes = times("count", count, kernel.size)?;
             let total = times("count", count, kernel.size * n_pes as usize)?;
@@ -46,7 +46,9 @@ impl Runtime {
         });
         let (reduction, in_place) = match checked {
             Ok(checked) => checked,
-            Err(error) => return turn.refuse(self.lane, Operation::Reducescatter, error),
+            Err(error) => {
+                return collective.refuse(self.submission, Operation::Reducescatter, error);
+            }
         };
         let Reduction {
             kernel,
@@ -63,34 +65,36 @@ impl Runtime {
             source.offset(),
         ];
         let task = || reduction.task();
-        if let Some(done) = turn.by_transport(self.lane, Operation::Reducescatter, args, task) {
+        if let Some(done) =
+            collective.offload(self.submission, Operation::Reducescatter, args, task)
+        {
             return done;
         }
         let bytes = dest.bytes() as usize;
-        turn.reads(source);
+        collective.reads(source);
         // Parts of whole words only: a member reads its part straight from the others' slots.
         if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
             let words = source.bytes() as usize / 8;
             return with_work(words.max(kernel.words(count)), |work| {
                 let words = &mut work.next[..words];
                 inner.load_words(source, words);
-                let epoch = turn.join(Operation::Reducescatter, args, words)?;
+                let epoch = collective.join(Operation::Reducescatter, args, words)?;
                 let first = me as usize * bytes / 8;
-                kernel.fold_payloads(&turn, epoch, n_pes, first, work, count);
+                kernel.fold_payloads(&collective, epoch, n_pes, first, work, count);
                 let me = std::iter::once(inner.my_pe);
                 kernel.store(inner, me, dest.offset(), work, count);
-                turn.writes(dest);
+                collective.writes(dest);
                 Ok(())
             });
         }
-        turn.join(Operation::Reducescatter, args, &[])?;
+        collective.join(Operation::Reducescatter, args, &[])?;
         let part = source.offset() + (me as usize * bytes) as u64;
-        fold_all(&turn, kernel, part, 0..count, |work, at, count| {
+        fold_all(&collective, kernel, part, 0..count, |work, at, count| {
             let to = dest.offset() + at * kernel.size as u64;
             kernel.store(inner, std::iter::once(inner.my_pe), to, work, count);
         });
-        turn.meet_again(Operation::Reducescatter)?;
-        turn.writes(dest);
+        collective.meet_again(Operation::Reducescatter)?;
+        collective.writes(dest);
         Ok(())
     }
 

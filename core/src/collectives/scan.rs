@@ -2,7 +2,7 @@
 
 use super::fold::Kernel;
 use super::reduce::{Reduction, part_of, pieces};
-use super::{PAYLOAD_BYTES, Turn, Work, with_work};
+use super::{CollectiveCall, PAYLOAD_BYTES, Work, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
 use crate::runtime::Inner;
@@ -85,24 +85,24 @@ impl Runtime {
         op: i32,
     ) -> Result<()> {
         let inner = &*self.inner;
-        let turn = inner.enter(team, operation)?;
+        let collective = inner.enter(team, operation)?;
         let reduction = match Reduction::check(inner, dest, source, count, dtype, op) {
             Ok(reduction) => reduction,
-            Err(error) => return turn.refuse(self.lane, operation, error),
+            Err(error) => return collective.refuse(self.submission, operation, error),
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
         let task = || reduction.task();
-        if let Some(done) = turn.by_transport(self.lane, operation, args, task) {
+        if let Some(done) = collective.offload(self.submission, operation, args, task) {
             return done;
         }
-        turn.reads(reduction.source);
+        collective.reads(reduction.source);
         if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
-            scan_small(inner, &turn, operation, args, &reduction)?;
+            scan_small(inner, &collective, operation, args, &reduction)?;
         } else {
-            scan_large(inner, &turn, operation, args, &reduction)?;
+            scan_large(inner, &collective, operation, args, &reduction)?;
         }
-        turn.writes(reduction.dest);
+        collective.writes(reduction.dest);
         Ok(())
     }
 }
@@ -110,21 +110,21 @@ impl Runtime {
 /// The sources travel with the meeting, and every member combines those that it needs.
 fn scan_small(
     inner: &Inner,
-    turn: &Turn<'_>,
+    collective: &CollectiveCall<'_>,
     operation: Operation,
     args: [u64; ARGS],
     reduction: &Reduction,
 ) -> Result<()> {
     let (kernel, count) = (reduction.kernel, reduction.count);
-    let before = turn.my_pe() + Pe::from(operation == Operation::Inscan);
+    let before = collective.my_pe() + Pe::from(operation == Operation::Inscan);
     with_work(kernel.words(count), |work| {
         let words = &mut work.next[..(reduction.source.bytes() as usize).div_ceil(8)];
         inner.load_words(reduction.source, words);
-        let epoch = turn.join(operation, args, words)?;
+        let epoch = collective.join(operation, args, words)?;
         if before == 0 {
             (kernel.identity)(work.acc, count);
         } else {
-            kernel.fold_payloads(turn, epoch, before, 0, work, count);
+            kernel.fold_payloads(collective, epoch, before, 0, work, count);
         }
         write(
             inner,
@@ -142,18 +142,18 @@ fn scan_small(
 /// is safe because nobody else reads or writes that part of anybody's buffers, and a source is read before its place is written.
 fn scan_large(
     inner: &Inner,
-    turn: &Turn<'_>,
+    collective: &CollectiveCall<'_>,
     operation: Operation,
     args: [u64; ARGS],
     reduction: &Reduction,
 ) -> Result<()> {
-    turn.join(operation, args, &[])?;
+    collective.join(operation, args, &[])?;
     let kernel = reduction.kernel;
     let own = part_of(
         reduction.count,
         kernel,
-        turn.n_pes() as usize,
-        turn.my_pe() as usize,
+        collective.n_pes() as usize,
+        collective.my_pe() as usize,
     );
     pieces(own, kernel, |work, at, count| {
         let bytes = at * kernel.size as u64;
@@ -161,8 +161,8 @@ fn scan_large(
             reduction.dest.offset() + bytes,
             reduction.source.offset() + bytes,
         );
-        for member in 0..turn.n_pes() {
-            let pe = turn.pe(member);
+        for member in 0..collective.n_pes() {
+            let pe = collective.pe(member);
             kernel.fetch(inner, pe, from, work, count);
             let inclusive = operation == Operation::Inscan;
             match (inclusive, member) {
@@ -185,7 +185,7 @@ fn scan_large(
             }
         }
     });
-    turn.meet_again(operation)
+    collective.meet_again(operation)
 }
 
 /// Writes the accumulator to `pe`.

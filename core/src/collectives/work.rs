@@ -19,14 +19,16 @@ impl Inner {
     #[inline]
     pub(super) fn load_words(&self, source: SymRange, words: &mut [u64]) {
         let dest = LocalDest::from(bytes_of_mut(words, source.bytes() as usize));
-        self.transport.own().get(self.my_pe, source.offset(), dest);
+        self.transport
+            .internal()
+            .get(self.my_pe, source.offset(), dest);
     }
 
     /// Writes `bytes` bytes of a buffer of words to this PE's copy.
     #[inline]
     pub(super) fn store_words(&self, dest: u64, words: &[u64], bytes: usize) -> Result<()> {
         let source = LocalSource::from(bytes_of(words, bytes));
-        let transport = self.transport.own();
+        let transport = self.transport.internal();
         transport.put(self.my_pe, dest, source);
         transport.failure()
     }

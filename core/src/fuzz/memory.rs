@@ -1,6 +1,6 @@
 //! A control block that says anything, seen from outside.
 
-use super::Place;
+use super::BlockWord;
 use crate::board::Board;
 use crate::job::block::Control;
 use crate::job::segment::Segment;
@@ -18,7 +18,7 @@ thread_local! {
 
 /// Reads the board of a job of `n_pes` PEs whose memory was changed in these places, as `nvshmemrs-info` would. An error says that
 /// it was not taken for a job.
-pub fn board(n_pes: u8, changes: &[(Place, u64)]) -> Result<()> {
+pub fn board(n_pes: u8, changes: &[(BlockWord, u64)]) -> Result<()> {
     let n_pes = Pe::from(n_pes % 5 + 1);
     JOBS.with_borrow_mut(|jobs| {
         let job = match jobs.get(&n_pes) {
@@ -29,7 +29,7 @@ pub fn board(n_pes: u8, changes: &[(Place, u64)]) -> Result<()> {
                 job
             }
         };
-        let before: Vec<(Place, u64)> = changes
+        let before: Vec<(BlockWord, u64)> = changes
             .iter()
             .map(|&(place, value)| (place, job.corrupt(place, value)))
             .collect();

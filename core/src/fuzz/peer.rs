@@ -1,6 +1,6 @@
 //! A PE whose partner has gone mad: it comes to every meeting, but brings anything, and writes anything to the control block.
 
-use super::Place;
+use super::BlockWord;
 use crate::job::block::{Control, PAYLOAD_WORDS};
 use crate::job::state::State;
 use crate::{Cmp, Dtype, InitAttr, Op, Pe, Request, Runtime, Symmetric, Team, TeamConfig, local};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub enum Act {
     /// The partner sets a word.
-    Corrupt(Place, u64),
+    Corrupt(BlockWord, u64),
     /// What the partner brings to the next meetings, in place of the PE's own words.
     Bring(Vec<u64>),
     /// The PE calls an operation. The numbers choose among small ones.

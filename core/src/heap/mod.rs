@@ -11,7 +11,7 @@ use crate::allocator::{Allocator, Block};
 use crate::job::layout::{GRANULE, Layout, max_alignment};
 use crate::{Error, Pe, Result};
 use lookup::Lookup;
-use registered::{Places, Registered};
+use registered::{Registered, RegisteredRanges};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};
 
@@ -105,7 +105,7 @@ impl Request {
 pub(crate) struct Heap {
     state: Mutex<State>,
     pub(crate) lookup: Lookup,
-    pub(crate) places: Places,
+    pub(crate) ranges: RegisteredRanges,
 }
 
 pub(crate) struct State {
@@ -132,7 +132,7 @@ impl Heap {
         Heap {
             state: Mutex::new(state),
             lookup: Lookup::new(),
-            places: Places::default(),
+            ranges: RegisteredRanges::default(),
         }
     }
 

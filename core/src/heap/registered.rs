@@ -23,7 +23,7 @@ pub(crate) struct Registered {
     pub(crate) window: Allocator,
     /// Where the window begins.
     pub(crate) start: u64,
-    /// By place.
+    /// By range.
     pub(crate) buffers: BTreeMap<u64, Buffer>,
 }
 
@@ -48,39 +48,39 @@ impl Registered {
 
 /// Where registered buffers appear outside the window, for who looks up an address.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct RegisteredRanges {
     /// Whether there are any, so that a program without them pays nothing.
     any: AtomicBool,
-    list: RwLock<Vec<Place>>,
+    list: RwLock<Vec<RegisteredRange>>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct RegisteredRange {
     start: u64,
     bytes: u64,
     offset: u64,
 }
 
-impl Places {
+impl RegisteredRanges {
     /// The symmetric offset of an address.
     pub(crate) fn offset(&self, address: u64) -> Option<u64> {
         if !self.any.load(Acquire) {
             return None;
         }
         let list = crate::lock::read(&self.list);
-        list.iter().find_map(|place| {
-            let distance = address.checked_sub(place.start)?;
-            (distance < place.bytes).then_some(place.offset + distance)
+        list.iter().find_map(|range| {
+            let distance = address.checked_sub(range.start)?;
+            (distance < range.bytes).then_some(range.offset + distance)
         })
     }
 
     /// Adds, or removes, the places of a buffer.
     pub(crate) fn change(&self, offset: u64, buffer: &Buffer, there: bool) {
         let mut list = crate::lock::write(&self.list);
-        list.retain(|place| place.offset != offset);
+        list.retain(|range| range.offset != offset);
         if there {
             let starts = [Some(buffer.address), buffer.preferred];
-            list.extend(starts.into_iter().flatten().map(|start| Place {
+            list.extend(starts.into_iter().flatten().map(|start| RegisteredRange {
                 start,
                 bytes: buffer.block.bytes,
                 offset,

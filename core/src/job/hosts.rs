@@ -1,6 +1,6 @@
-//! The hosts of a job, as one PE sees them: which PEs are near, and who takes on another host what this PE tells it.
+//! The hosts of a job, as one PE sees them: which PEs are local, and which PE of another host receives this PE's control messages.
 
-use super::places::Id;
+use super::topology::Id;
 use crate::Pe;
 use std::collections::HashMap;
 
@@ -16,8 +16,8 @@ pub(crate) struct Hosts {
     index: usize,
     /// See [`range`](Hosts::range).
     range: (Pe, u32),
-    /// See [`beside`](Hosts::beside).
-    beside: Vec<Pe>,
+    /// See [`sharing_cores`](Hosts::sharing_cores).
+    sharing_cores: Vec<Pe>,
     /// The names of the hosts, for messages, where they are known.
     names: Vec<String>,
 }
@@ -43,7 +43,7 @@ impl Hosts {
             _ => (0, 0),
         };
         Hosts {
-            beside: own.clone(),
+            sharing_cores: own.clone(),
             host_of,
             pes,
             me,
@@ -53,10 +53,13 @@ impl Hosts {
         }
     }
 
-    /// As one machine plays them, whose cores all PEs share.
-    pub(crate) fn played(self) -> Hosts {
-        let beside = (0..self.n_pes()).collect();
-        Hosts { beside, ..self }
+    /// The same hosts, simulated by one machine whose cores all PEs share.
+    pub(crate) fn simulated(self) -> Hosts {
+        let sharing_cores = (0..self.n_pes()).collect();
+        Hosts {
+            sharing_cores,
+            ..self
+        }
     }
 
     /// With the names of the PEs' hosts.
@@ -99,7 +102,7 @@ impl Hosts {
 
     /// Whether a PE of the job is on this PE's host.
     #[inline]
-    pub(crate) fn is_near(&self, pe: Pe) -> bool {
+    pub(crate) fn is_local(&self, pe: Pe) -> bool {
         self.of(pe) == self.mine()
     }
 
@@ -109,13 +112,13 @@ impl Hosts {
     }
 
     /// The PEs of this PE's host, in order.
-    pub(crate) fn near(&self) -> &[Pe] {
+    pub(crate) fn local_pes(&self) -> &[Pe] {
         self.pes(self.mine())
     }
 
     /// The PEs that share this one's cores, in order.
-    pub(crate) fn beside(&self) -> &[Pe] {
-        &self.beside
+    pub(crate) fn sharing_cores(&self) -> &[Pe] {
+        &self.sharing_cores
     }
 
     /// The PEs of this PE's host as the first and how many there are, if they follow each other; else `(0, 0)`.
@@ -136,7 +139,7 @@ impl Hosts {
         (1..count).map(move |step| (mine + step) % count)
     }
 
-    /// The PE that takes on a host what this PE tells it: always the same one, so that it learns it in order.
+    /// The PE of a host that receives this PE's control messages: always the same one, so that they stay in order.
     pub(crate) fn receiver(&self, host: usize) -> Pe {
         let pes = self.pes(host);
         pes[self.index % pes.len()]
@@ -152,9 +155,9 @@ mod tests {
         let ids = [9, 4, 9, 9, 7, 4].map(|id| [id; 16]);
         let hosts = Hosts::new(&ids, 3);
         assert_eq!((hosts.count(), hosts.n_pes(), hosts.mine()), (3, 6, 0));
-        assert_eq!(hosts.near(), [0, 2, 3]);
+        assert_eq!(hosts.local_pes(), [0, 2, 3]);
         assert_eq!([1, 5].map(|pe| hosts.of(pe)), [1, 1]);
-        assert!(hosts.is_near(0) && !hosts.is_near(4));
+        assert!(hosts.is_local(0) && !hosts.is_local(4));
         assert_eq!(hosts.others().collect::<Vec<_>>(), [1, 2]);
         assert_eq!(
             (hosts.range(), Hosts::new(&ids, 4).range()),
@@ -166,8 +169,8 @@ mod tests {
         assert_eq!(names, [None, Some("h1"), Some("h4"), Some("h1")]);
         // The third PE of its host tells the first of two, and the only one.
         assert_eq!([1, 2].map(|host| hosts.receiver(host)), [1, 4]);
-        assert_eq!(hosts.beside(), hosts.near());
-        assert_eq!(named.played().beside(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(hosts.sharing_cores(), hosts.local_pes());
+        assert_eq!(named.simulated().sharing_cores(), [0, 1, 2, 3, 4, 5]);
         let last = Hosts::new(&ids, 5);
         assert_eq!(last.others().collect::<Vec<_>>(), [2, 0]);
         assert_eq!([2, 0].map(|host| last.receiver(host)), [4, 2]);

@@ -7,13 +7,13 @@
 //! hung on.
 //!
 //! Whoever looks at the job may wake the thread between two looks: then it writes down what the PE has to tell of itself (see
-//! [`answer`](super::answer)), whatever the PE's other threads do.
+//! [`status_file`](super::status_file)), whatever the PE's other threads do.
 
 use super::block::Control;
 use super::locks::Holder;
 use super::state::State;
 use super::stops::Stops;
-use super::{bell, locks, machine, signals, tell};
+use super::{doorbell, locks, machine, shared_words, signals};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,23 +32,23 @@ const AGAIN_AFTER: Duration = Duration::from_millis(75);
 const STOP_AGAIN: Duration = Duration::from_micros(50);
 
 /// What the thread does besides, each time that it looks; or each time that somebody asks.
-pub(crate) type Chore = Box<dyn FnMut() + Send>;
+pub(crate) type WatchdogTask = Box<dyn FnMut() + Send>;
 
 /// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
 /// arrive there go on.
 pub(crate) fn mark_gone(control: &Control, pe: Pe, state: State) {
     let block = control.pe(pe);
-    let was_active = tell::ended(block, state);
+    let was_active = shared_words::end_active(block, state);
     let header = control.header();
     let finalizing = block.state.load(Acquire) == State::Finalizing as u32;
     if was_active || (finalizing && header.gone.load(Acquire) == 0) {
-        if let Some(far) = control.far() {
+        if let Some(remote) = control.remote() {
             // First, because who hears of it here may end its process at once.
-            tell::first_gone(header, pe);
-            far.gone(control, pe, state);
+            shared_words::set_first_gone(header, pe);
+            remote.announce_gone(control, pe, state);
         }
-        tell::gone(header, pe);
-        bell::ring_everyone(control);
+        shared_words::count_gone(header, pe);
+        doorbell::ring_everyone(control);
     }
 }
 
@@ -75,13 +75,13 @@ pub(crate) struct Watchdog {
 }
 
 /// What the thread does besides.
-pub(crate) struct Duties {
+pub(crate) struct WatchdogTasks {
     /// Each time that it looks.
-    pub(crate) chore: Option<Chore>,
+    pub(crate) chore: Option<WatchdogTask>,
     /// Each time that somebody asks.
-    pub(crate) answer: Chore,
+    pub(crate) answer: WatchdogTask,
     /// Once, when a PE is gone.
-    pub(crate) gone: Option<Chore>,
+    pub(crate) gone: Option<WatchdogTask>,
 }
 
 impl Watchdog {
@@ -90,13 +90,13 @@ impl Watchdog {
         control: Control,
         me: Pe,
         stop_timeout: Option<Duration>,
-        duties: Duties,
+        tasks: WatchdogTasks,
     ) -> Result<Watchdog> {
         let stop = Arc::new(AtomicBool::new(false));
         let watch = Watch {
             control: control.clone(),
             me,
-            duties,
+            tasks,
             stop: Arc::clone(&stop),
         };
         let builder = std::thread::Builder::new()
@@ -120,7 +120,7 @@ impl Watchdog {
         self.stop.store(true, Release);
         while !self.thread.is_finished() {
             // It may have been about to sleep, and then it would sleep on.
-            tell::ask(self.control.pe(self.me));
+            shared_words::wake_watchdog(self.control.pe(self.me));
             std::thread::sleep(STOP_AGAIN);
         }
         // It only ends by returning.
@@ -132,7 +132,7 @@ impl Watchdog {
 struct Watch {
     control: Control,
     me: Pe,
-    duties: Duties,
+    tasks: WatchdogTasks,
     stop: Arc<AtomicBool>,
 }
 
@@ -142,12 +142,12 @@ impl Watch {
         let until = Instant::now() + time;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let asked = tell::await_question(self.control.pe(self.me), left);
+            let asked = shared_words::await_wake(self.control.pe(self.me), left);
             if self.stop.load(Acquire) {
                 return false;
             }
             if asked {
-                (self.duties.answer)();
+                (self.tasks.answer)();
             }
             if Instant::now() >= until {
                 return true;
@@ -156,9 +156,9 @@ impl Watch {
     }
 
     /// Tells this PE's side that a PE is gone, once.
-    fn tell_loss(&mut self) {
+    fn run_gone_task(&mut self) {
         if self.control.header().gone.load(Acquire) != 0
-            && let Some(mut gone) = self.duties.gone.take()
+            && let Some(mut gone) = self.tasks.gone.take()
         {
             gone();
         }
@@ -167,26 +167,26 @@ impl Watch {
     fn run(&mut self, mut stops: Stops) {
         let (control, me) = (self.control.clone(), self.me);
         // Those of other hosts are watched by the PEs there.
-        let near = control.near();
-        let place = near.iter().take_while(|&&pe| pe != me).count();
+        let local = control.local_pes();
+        let place = local.iter().take_while(|&&pe| pe != me).count();
         let mut round = 0;
         while self.sleep(EVERY) {
             round += 1;
-            self.tell_loss();
-            if let Some(chore) = &mut self.duties.chore {
+            self.run_gone_task();
+            if let Some(chore) = &mut self.tasks.chore {
                 chore();
             }
             stops.tick(&control, me);
             if locks::hold(control.segment(), me).is_err() {
                 // The program has closed the descriptor, and the lock with it: nobody would notice the end of this PE.
                 mark_gone(&control, me, State::Left);
-                self.tell_loss();
+                self.run_gone_task();
             }
-            let others = (1..near.len())
-                .map(|step| near[(place + step) % near.len()])
+            let others = (1..local.len())
+                .map(|step| local[(place + step) % local.len()])
                 .filter(|&pe| is_watched(&control, pe));
             let count = if round % ALL_EVERY == 0 {
-                near.len()
+                local.len()
             } else {
                 1
             };
@@ -217,7 +217,7 @@ impl Watch {
                 let held = locks::holder(control.segment(), pe);
                 if is_watched(&control, pe) && held == Holder::Nobody {
                     mark_gone(&control, pe, State::Dead);
-                    self.tell_loss();
+                    self.run_gone_task();
                 }
             }
         }

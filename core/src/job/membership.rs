@@ -1,9 +1,9 @@
-//! How a PE takes its place in a job, and gives it up before it has come far.
+//! Membership: how a PE takes its place in a job, and gives it up if init fails.
 
 use super::block::{CPU_WORDS, Control, PeBlock};
-use super::places::{self, Id};
 use super::state::State;
-use super::{bell, liveness, locks, machine, tell};
+use super::topology::{self, Id};
+use super::{doorbell, liveness, locks, machine, shared_words};
 use crate::{Pe, Result};
 
 /// How a PE holds its place in the job.
@@ -26,16 +26,16 @@ pub(crate) fn take_place(
         locks::hold(control.segment(), me)?;
     }
     let block = control.pe(me);
-    tell::process(
+    shared_words::publish_process(
         block,
         std::process::id(),
         machine::pid_namespace(),
         machine::process_token(),
     );
     publish_cpus(block);
-    places::publish(control, me, gpu);
-    tell::state(block, State::Active);
-    bell::ring_everyone(control);
+    topology::publish(control, me, gpu);
+    shared_words::set_state(block, State::Active);
+    doorbell::ring_everyone(control);
     Ok(())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn take_place(
 pub(crate) fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
     if let Some(gone) = gone {
         // Also if it had not taken its place.
-        tell::first_gone(control.header(), gone);
+        shared_words::set_first_gone(control.header(), gone);
         liveness::mark_gone(control, gone, State::Dead);
     }
     liveness::mark_gone(control, me, State::Left);
@@ -59,6 +59,6 @@ fn publish_cpus(block: &PeBlock) {
                 .filter(|bit| set.is_set(index * 64 + bit))
                 .fold(0u64, |bits, bit| bits | 1 << bit)
         };
-        tell::cpus(block, (0..CPU_WORDS).map(word));
+        shared_words::publish_cpus(block, (0..CPU_WORDS).map(word));
     }
 }

@@ -47,7 +47,7 @@ impl fmt::Display for Process {
 }
 
 /// The letter for the state of a process's first thread, or of one thread.
-pub(crate) fn letter(folder: &str) -> Option<char> {
+pub(crate) fn state_letter(folder: &str) -> Option<char> {
     let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
     // The name before it may hold anything.
     stat.rsplit(')').next()?.trim_start().chars().next()
@@ -57,8 +57,8 @@ impl Process {
     /// Looks at process `pid`.
     pub(crate) fn of(pid: u32) -> Process {
         let folder = format!("/proc/{pid}");
-        match letter(&folder) {
-            None if pid != 0 && letter("/proc/self").is_some() => Process::Ended,
+        match state_letter(&folder) {
+            None if pid != 0 && state_letter("/proc/self").is_some() => Process::Ended,
             None => Process::Unknown,
             Some('T') => Process::Stopped,
             Some('t') => Process::Traced,
@@ -71,7 +71,7 @@ impl Process {
 
     /// What has stopped process `pid`, if anything has.
     pub(crate) fn stop_of(pid: u32) -> Option<Process> {
-        match letter(&format!("/proc/{pid}"))? {
+        match state_letter(&format!("/proc/{pid}"))? {
             'T' => Some(Process::Stopped),
             't' => Some(Process::Traced),
             _ => None,
@@ -81,7 +81,7 @@ impl Process {
     fn of_threads(folder: &str) -> Process {
         if threads(folder)
             .iter()
-            .any(|thread| letter(thread) == Some('R'))
+            .any(|thread| state_letter(thread) == Some('R'))
         {
             return Process::Running;
         }
@@ -198,7 +198,7 @@ fn threads(folder: &str) -> Vec<String> {
     entries
         .flatten()
         .map(|entry| entry.path().to_string_lossy().into_owned())
-        .filter(|thread| !matches!(letter(thread), None | Some('Z' | 'X')))
+        .filter(|thread| !matches!(state_letter(thread), None | Some('Z' | 'X')))
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! The waits of a PE as other PEs and observers see them: what is waited for, and the entry in the PE's block.
 
 use super::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
-use super::tell;
+use super::shared_words;
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
@@ -31,7 +31,7 @@ pub(crate) enum Target {
     /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
     Share { pe: Pe },
     /// A PE of another host, to do what it was sent: its library does it, whatever its program does.
-    Far { pe: Pe },
+    Remote { pe: Pe },
     /// Every PE, to join or to finalize.
     Job,
 }
@@ -45,7 +45,7 @@ pub(crate) mod kind {
     pub(crate) const STREAM: u32 = 4;
     pub(crate) const SHARE: u32 = 5;
     pub(crate) const DEVICE: u32 = 6;
-    pub(crate) const FAR: u32 = 7;
+    pub(crate) const REMOTE: u32 = 7;
 }
 
 /// What limits a wait, by the number it has on the board; 0 is no limit.
@@ -109,7 +109,7 @@ impl From<u64> for Seen {
 
 /// A wait as the words of a slot.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct WaitFields {
     pub(super) operation: u32,
     pub(super) thread: u32,
     pub(super) kind: u32,
@@ -140,22 +140,22 @@ impl<'a> Published<'a> {
         limit: Option<(Duration, Limit)>,
     ) -> Published<'a> {
         let block = control.pe(me);
-        let id = tell::wait_id(control.header());
+        let id = shared_words::next_wait_id(control.header());
         // A PE with more waiting threads than slots shows the first ones.
         let slot = (0..WAIT_SLOTS)
             .map(|index| &block.waits[index])
-            .find(|slot| tell::take_wait(slot));
+            .find(|slot| shared_words::take_wait_slot(slot));
         if let Some(slot) = slot {
             let (after, limit) = limit.map_or((0, 0), |(after, limit)| {
                 (after.as_nanos() as u64, limit as u32)
             });
-            let mut words = Words {
+            let mut words = WaitFields {
                 operation: wait.operation as u32,
                 thread: rustix::thread::gettid().as_raw_nonzero().get() as u32,
                 since: since_ns,
                 until: since_ns.saturating_add(after),
                 limit,
-                ..Words::default()
+                ..WaitFields::default()
             };
             match wait.target {
                 Target::Team { index, epoch } => {
@@ -179,10 +179,10 @@ impl<'a> Published<'a> {
                 Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
                 Target::Device => words.kind = kind::DEVICE,
                 Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
-                Target::Far { pe } => (words.kind, words.expected) = (kind::FAR, pe as u64),
+                Target::Remote { pe } => (words.kind, words.expected) = (kind::REMOTE, pe as u64),
                 Target::Job => words.kind = kind::JOB,
             }
-            tell::wait(slot, id, &words);
+            shared_words::publish_wait(slot, id, &words);
         }
         Published { block, slot }
     }
@@ -190,6 +190,6 @@ impl<'a> Published<'a> {
 
 impl Drop for Published<'_> {
     fn drop(&mut self) {
-        tell::wait_over(self.block, self.slot, now_ns());
+        shared_words::end_wait(self.block, self.slot, now_ns());
     }
 }

@@ -7,9 +7,9 @@
 //! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
 
 use super::block::Control;
-use super::far::Far;
-use super::process::{letter, pid_of};
-use super::{bell, tell};
+use super::process::{pid_of, state_letter};
+use super::remote::RemoteHosts;
+use super::{doorbell, shared_words};
 use crate::clock::now_ns;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
@@ -45,17 +45,17 @@ impl Stops {
         let most = limit / 3;
         self.ran += self.last.elapsed().min(most);
         self.last = Instant::now();
-        tell::beat(control.pe(me));
-        let was_stopped = tell::goes_on(control, me);
-        if let (true, Some(far)) = (was_stopped, control.far()) {
-            far.goes_on(me);
+        shared_words::count_heartbeat(control.pe(me));
+        let was_stopped = shared_words::clear_stopped(control, me);
+        if let (true, Some(remote)) = (was_stopped, control.remote()) {
+            remote.send_continued(me);
         }
     }
 
     /// Looks at `pe`, which is process `pid` here.
     pub(super) fn look(&mut self, control: &Control, pe: Pe, pid: u32) {
         let Some(limit) = self.limit else { return };
-        if letter(&format!("/proc/{pid}")) != Some('T') {
+        if state_letter(&format!("/proc/{pid}")) != Some('T') {
             self.since.remove(&pe);
             return;
         }
@@ -70,10 +70,10 @@ impl Stops {
             return;
         }
         let since = now_ns().saturating_sub(stopped_for.as_nanos() as u64);
-        if tell::stopped(control, pe, since.max(1)) {
-            bell::ring_everyone(control);
-            if let Some(far) = control.far() {
-                tell_others(control, far, pe, since);
+        if shared_words::set_stopped(control, pe, since.max(1)) {
+            doorbell::ring_everyone(control);
+            if let Some(remote) = control.remote() {
+                send_stopped_to_others(control, remote, pe, since);
             }
         }
     }
@@ -81,20 +81,22 @@ impl Stops {
 
 /// Tells the other hosts that a PE of this one is stopped. If it goes on meanwhile, what it says of that may come there before: so that is
 /// said after this, too.
-fn tell_others(control: &Control, far: &Far, pe: Pe, since: u64) {
-    far.stopped(pe, since);
+fn send_stopped_to_others(control: &Control, remote: &RemoteHosts, pe: Pe, since: u64) {
+    remote.send_stopped(pe, since);
     if control.pe(pe).stopped.load(Acquire) == 0 {
-        far.goes_on(pe);
+        remote.send_continued(pe);
     }
 }
 
 /// Tells the other hosts which PEs of this one are stopped, before what follows from that. The watchdog that has seen it may be about to.
-pub(crate) fn pass_on(control: &Control) {
-    let Some(far) = control.far() else { return };
-    for &pe in far.hosts().near() {
+pub(crate) fn forward(control: &Control) {
+    let Some(remote) = control.remote() else {
+        return;
+    };
+    for &pe in remote.hosts().local_pes() {
         let since = control.pe(pe).stopped.load(Acquire);
         if since != 0 {
-            tell_others(control, far, pe, since);
+            send_stopped_to_others(control, remote, pe, since);
         }
     }
 }

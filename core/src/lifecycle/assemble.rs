@@ -1,15 +1,15 @@
 //! Making the runtime of a PE that has taken its place in a job.
 
-use super::answer::answers;
+use super::status::status_writer;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::liveness::{Duties, Watchdog};
+use crate::job::exit_registry::{Part, RegistryReader};
+use crate::job::liveness::{Watchdog, WatchdogTasks};
 use crate::job::membership::Membership;
-use crate::job::places::Places;
 use crate::job::published::{Target, Wait};
-use crate::job::roll::{Part, Word};
 use crate::job::state::State;
+use crate::job::topology::Topology;
 use crate::job::{fork, interrupt};
 use crate::operation::Operation;
 use crate::runtime::{Inner, Limits, Resolved, Streams};
@@ -19,7 +19,7 @@ use crate::team::{Grouped, Teams};
 use crate::track::Ledger;
 use crate::transport::check::{Checked, Checker};
 use crate::transport::traffic::{Counted, Traffic};
-use crate::transport::{Joined, Lane, Owner, Route};
+use crate::transport::{Joined, Owner, Route, Submission};
 use crate::words::counted;
 use crate::{Error, Pe, Result, Runtime, wait};
 use std::sync::atomic::Ordering::Relaxed;
@@ -71,7 +71,7 @@ impl Runtime {
         membership: Membership,
         until: Instant,
         joined: Joined,
-        word: Option<Word>,
+        registry: Option<RegistryReader>,
     ) -> Result<Runtime> {
         fork::watch();
         let heap_bytes = control.heap_bytes();
@@ -119,28 +119,28 @@ impl Runtime {
             settings: Arc::clone(&attr.settings),
             watchdog: Mutex::new(None),
             held: Mutex::new(None),
-            word,
+            registry,
             blamed: AtomicBool::new(false),
             control,
         };
         let runtime = Runtime {
             inner: Arc::new(inner),
             member: true,
-            lane: Lane::Blocking,
+            submission: Submission::Blocking,
         };
         let inner = &runtime.inner;
         if membership == Membership::Process && inner.n_pes > 1 {
             let control = inner.control.clone();
             let weak = Arc::downgrade(inner);
-            let duties = Duties {
+            let tasks = WatchdogTasks {
                 chore: inner.transport.any().chore(),
-                answer: answers(inner),
+                answer: status_writer(inner),
                 // A launcher may end this PE before the program learns of it.
                 gone: Some(Box::new(move || {
                     weak.upgrade().inspect(|inner| inner.tell_loss());
                 })),
             };
-            let watchdog = Watchdog::start(control, me, attr.stop_timeout, duties)?;
+            let watchdog = Watchdog::start(control, me, attr.stop_timeout, tasks)?;
             *crate::lock::lock(&inner.watchdog) = Some(watchdog);
         }
         let owner = TransportOwner(Arc::downgrade(inner));
@@ -150,10 +150,10 @@ impl Runtime {
             target: Target::Job,
         };
         inner.wait_for_all(wait, State::Active)?;
-        if let Some(word) = &inner.word {
-            word.take_part(Part::Joined);
+        if let Some(registry) = &inner.registry {
+            registry.set_part(Part::Joined);
         }
-        inner.make_predefined(&Places::read(&inner.control));
+        inner.make_predefined(&Topology::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);
         if let (0, Some(seed)) = (me, seed) {
             write(&format!(

@@ -1,14 +1,14 @@
 //! The end of a PE's membership: finalize, with the others, or leaving without them.
 
 use crate::debug::Level;
+use crate::job::exit_registry::Part;
 use crate::job::published::{Target, Wait};
-use crate::job::roll::Part;
 use crate::job::state::State;
-use crate::job::{bell, liveness};
+use crate::job::{doorbell, liveness};
 use crate::operation::Operation;
 use crate::runtime::{ENDED, Inner, LEFT};
 use crate::sites::inside::write;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::{Error, Result, Runtime};
 use std::sync::atomic::Ordering::Release;
 
@@ -28,25 +28,27 @@ impl Inner {
                 let _ = thread.join();
             }
         }
-        let completed = self.transport.quiet(Lane::Blocking, Operation::Finalize);
+        let completed = self
+            .transport
+            .quiet(Submission::Blocking, Operation::Finalize);
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
-        bell::ring_everyone(&self.control);
+        doorbell::ring_everyone(&self.control);
         let wait = Wait {
             operation: Operation::Finalize,
             target: Target::Job,
         };
         let result = self.wait_for_all(wait, State::Finalizing);
-        if let (Some(far), Ok(())) = (self.control.far(), &result) {
-            far.meets();
+        if let (Some(remote), Ok(())) = (self.control.remote(), &result) {
+            remote.set_met();
         }
         if let Some(report) = report {
             self.write_unfreed(&report, result.is_ok());
         }
         let checked = self.check_findings();
         let kernels = self.check_kernels();
-        if let Some(word) = &self.word {
-            word.take_part(Part::Finalized);
+        if let Some(registry) = &self.registry {
+            registry.set_part(Part::Finalized);
         }
         self.end(State::Finalized);
         self.debug.write(Level::Info, self.my_pe, || match &result {
@@ -58,12 +60,15 @@ impl Inner {
 
     /// Waits until all PEs have come to a state, and tells them on meanwhile.
     pub(super) fn wait_for_all(&self, wait: Wait, state: State) -> Result<()> {
-        let mut rounds = self.control.far().map(|far| far.rounds(state));
+        let mut dissemination = self
+            .control
+            .remote()
+            .map(|remote| remote.disseminate(state));
         self.wait(wait, || {
             let all = liveness::all_are(&self.control, state);
             // After the look: the last one to come is told on, too.
-            if let Some(rounds) = &mut rounds {
-                rounds.go_on(&self.control);
+            if let Some(dissemination) = &mut dissemination {
+                dissemination.advance(&self.control);
             }
             all
         })
@@ -71,13 +76,13 @@ impl Inner {
 
     /// An error if the checker has found something on any PE that has come to finalize.
     fn check_findings(&self) -> Result<()> {
-        let Some(notes) = self.transport.notes() else {
+        let Some(observer) = self.transport.observer() else {
             return Ok(());
         };
-        if let Some(summary) = notes.summary() {
+        if let Some(summary) = observer.summary() {
             write(&summary);
         }
-        match notes.findings() {
+        match observer.findings() {
             (_, 0) => Ok(()),
             (own, found) => Err(Error::CheckFailed {
                 found,
@@ -96,8 +101,8 @@ impl Inner {
         for stream in self.live_streams() {
             stream.abandon();
         }
-        if let Some(notes) = self.transport.notes() {
-            notes.stop();
+        if let Some(observer) = self.transport.observer() {
+            observer.stop();
         }
         if state == State::Left {
             // Whoever sees a kernel of its own ended sees why.
@@ -110,7 +115,7 @@ impl Inner {
         if state != State::Left {
             self.state(state);
         }
-        self.transport.any().hang_up(state != State::Left);
+        self.transport.any().disconnect(state != State::Left);
         let watchdog = crate::lock::lock(&self.watchdog).take();
         if let Some(watchdog) = watchdog {
             watchdog.stop();

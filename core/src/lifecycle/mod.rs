@@ -2,9 +2,9 @@
 //! [`answer`] is what a PE tells of itself meanwhile.
 //!
 //! It stands above all operations, because finalize waits for what they have begun. Each transport is made by its
-//! [`Origin`](crate::transport::Origin); [`assemble`] puts the checker and the counter of traffic around it.
+//! [`MemoryProvider`](crate::transport::MemoryProvider); [`assemble`] puts the checker and the counter of traffic around it.
 
-mod answer;
 mod assemble;
 mod finalize;
+mod status;
 mod unfreed;

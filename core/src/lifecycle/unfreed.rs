@@ -1,8 +1,8 @@
 //! The list of what is not freed: what finalize writes to standard error, and what the program asks for.
 
 use crate::job::published::{Target, Wait};
+use crate::job::shared_words;
 use crate::job::state::State;
-use crate::job::tell;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::{Ledger, Report, Unfreed, digest};
@@ -15,7 +15,7 @@ impl Inner {
         let ledger = self.ledger.as_ref()?;
         let report = Report::new(&self.unfreed(ledger));
         let lines = report.lines.iter().map(|line| digest(line));
-        tell::unfreed(self.control.pe(self.my_pe), lines, digest(&report.whole()));
+        shared_words::publish_unfreed(self.control.pe(self.my_pe), lines, digest(&report.whole()));
         Some(report)
     }
 
@@ -49,7 +49,7 @@ impl Inner {
                 crate::words::pes(&same),
                 report.without(&written)
             );
-            debug::tell(&block);
+            debug::write_stderr(&block);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
 use crate::track::Resource;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::{Error, Result, Runtime};
 use bytemuck::Pod;
 use std::marker::PhantomData;
@@ -111,7 +111,7 @@ impl<T: Pod> SymArray<T> {
         let (me, dest) = (self.runtime.my_pe, LocalDest::from(dest));
         self.runtime
             .transport
-            .read(Lane::Blocking, me, range, dest, Operation::Read)
+            .read(Submission::Blocking, me, range, dest, Operation::Read)
     }
 
     /// Copies `source` to the elements from `start` on of this PE's copy.
@@ -124,7 +124,7 @@ impl<T: Pod> SymArray<T> {
         let (me, source) = (self.runtime.my_pe, LocalSource::from(source));
         self.runtime
             .transport
-            .write(Lane::Blocking, me, range, source, Operation::Write)
+            .write(Submission::Blocking, me, range, source, Operation::Write)
     }
 
     /// All elements of this PE's copy.

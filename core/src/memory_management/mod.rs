@@ -14,7 +14,7 @@ use released::Pending;
 
 use crate::allocator::Block;
 use crate::buffer::SymRange;
-use crate::collectives::{Call, Turn};
+use crate::collectives::{Call, CollectiveCall};
 use crate::debug::Level;
 use crate::heap::{HeapStats, Request, State};
 use crate::job::block::MAX_ALLOCATIONS;
@@ -23,7 +23,7 @@ use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::team::Team;
 use crate::track::Resource;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::{Error, Pe, Result, Runtime};
 
 /// What a request is noted as, if it is granted: the operation, and the bytes.
@@ -67,14 +67,20 @@ impl Inner {
     /// Allocates; collective over WORLD. `None` for 0 bytes.
     #[track_caller]
     fn allocate(&self, called: Operation, request: Result<Request>) -> Result<Option<u64>> {
-        let turn = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
-        let completed = self.transport.quiet_before_release(Lane::Blocking, called);
-        self.allocate_in(&turn, completed.and(request))
+        let collective = self.enter_as(Team::WORLD, Operation::Malloc, called)?;
+        let completed = self
+            .transport
+            .quiet_before_release(Submission::Blocking, called);
+        self.allocate_in(&collective, completed.and(request))
     }
 
     /// As [`allocate`](Inner::allocate), by members that have met for something else.
-    fn allocate_in(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<Option<u64>> {
-        let (request, pending) = self.agree(turn, request)?;
+    fn allocate_in(
+        &self,
+        collective: &CollectiveCall<'_>,
+        request: Result<Request>,
+    ) -> Result<Option<u64>> {
+        let (request, pending) = self.agree(collective, request)?;
         let block = {
             let mut state = self.heap.lock();
             if request.bytes == 0 {
@@ -92,17 +98,17 @@ impl Inner {
         let range = SymRange::new(block.offset, block.taken);
         let committed = self.transport.memory().commit(range);
         if committed.is_ok() && request.zero {
-            self.transport.own().zero(range);
+            self.transport.internal().zero(range);
         }
         let call = Call {
             error: committed.err(),
             ..Call::plain(Operation::Malloc)
         };
-        if let Err(error) = turn.meet(call, &[]) {
+        if let Err(error) = collective.meet(call, &[]) {
             self.drop_block(&mut self.heap.lock(), block.offset);
             return Err(error);
         }
-        self.tell_allocated(turn, block.offset, request.bytes);
+        self.observe_allocated(collective, block.offset, request.bytes);
         self.debug.write(Level::Trace, self.my_pe, || {
             format!("malloc {} bytes: {block:?}", request.bytes)
         });
@@ -110,41 +116,45 @@ impl Inner {
     }
 
     /// Tells the checker of a block that all PEs have now.
-    fn tell_allocated(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
-        if let Some(notes) = self.transport.notes() {
+    fn observe_allocated(&self, collective: &CollectiveCall<'_>, offset: u64, bytes: u64) {
+        if let Some(observer) = self.transport.observer() {
             let range = SymRange::new(offset, bytes);
-            notes.allocated(range, turn.site());
+            observer.allocated(range, collective.site());
         }
     }
 
     /// Tells the checker that this PE frees a block.
-    fn tell_freed(&self, turn: &Turn<'_>, offset: u64, bytes: u64) {
-        if let Some(notes) = self.transport.notes() {
-            notes.freed(SymRange::new(offset, bytes), turn.site());
+    fn observe_freed(&self, collective: &CollectiveCall<'_>, offset: u64, bytes: u64) {
+        if let Some(observer) = self.transport.observer() {
+            observer.freed(SymRange::new(offset, bytes), collective.site());
         }
     }
 
     /// Tells it whether all PEs have come to free that.
     fn tell_all_freed<T>(&self, met: &Result<T>) {
-        match (self.transport.notes(), met) {
+        match (self.transport.observer(), met) {
             (None, _) => {}
-            (Some(notes), Ok(_)) => notes.all_freed(),
-            (Some(notes), Err(_)) => notes.not_freed(),
+            (Some(observer), Ok(_)) => observer.all_freed(),
+            (Some(observer), Err(_)) => observer.not_freed(),
         }
     }
 
     /// Refuses a request that the memory of this PE's host cannot back; one PE of each host looks.
     fn check_machine(&self, request: Request) -> Result<Request> {
-        let leads_host = self.control.near().first() == Some(&self.my_pe);
+        let leads_host = self.control.local_pes().first() == Some(&self.my_pe);
         if leads_host && self.transport.properties().takes_machine_memory {
-            let near = self.control.near().len() as Pe;
-            self.heap.lock().check_machine(request.bytes, near)?;
+            let local_count = self.control.local_pes().len() as Pe;
+            self.heap.lock().check_machine(request.bytes, local_count)?;
         }
         Ok(request)
     }
 
     /// Agrees on a request, and frees what all PEs have released. Gives what waits for other PEs' releases, too.
-    fn agree(&self, turn: &Turn<'_>, request: Result<Request>) -> Result<(Request, Pending)> {
+    fn agree(
+        &self,
+        collective: &CollectiveCall<'_>,
+        request: Result<Request>,
+    ) -> Result<(Request, Pending)> {
         let request = request.and_then(|request| request.fits(self.layout.heap_bytes));
         let mine = self.released_ids();
         // Memory that may be freed first counts once that has happened.
@@ -153,13 +163,13 @@ impl Inner {
             false => request,
         };
         let request = checked.as_ref().copied().unwrap_or(Request::bytes(0));
-        let pending = self.meet_and_free(turn, malloc_call(checked), &mine)?;
+        let pending = self.meet_and_free(collective, malloc_call(checked), &mine)?;
         if pending.any {
             let checked = match mine.is_empty() {
                 true => Ok(request),
                 false => self.check_machine(request),
             };
-            turn.meet(malloc_call(checked), &[])?;
+            collective.meet(malloc_call(checked), &[])?;
         }
         Ok((request, pending))
     }
@@ -198,7 +208,7 @@ impl Inner {
     /// Frees the allocation at an address, 0 for none; collective over WORLD. `address` may be an error found before.
     #[track_caller]
     fn free(&self, address: Result<u64>) -> Result<()> {
-        let turn = self.enter(Team::WORLD, Operation::Free)?;
+        let collective = self.enter(Team::WORLD, Operation::Free)?;
         let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
         let mut call = Call {
@@ -207,13 +217,13 @@ impl Inner {
         };
         call.args[0] = block.map_or(NONE, |block| block.offset);
         if let Some(block) = &block {
-            self.tell_freed(&turn, block.offset, block.bytes);
+            self.observe_freed(&collective, block.offset, block.bytes);
         }
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, Operation::Free);
+            .quiet_before_release(Submission::Blocking, Operation::Free);
         call.error = call.error.or(completed.err());
-        let met = turn.meet(call, &[]);
+        let met = collective.meet(call, &[]);
         if let Some(block) = block {
             self.tell_all_freed(&met);
             match met {

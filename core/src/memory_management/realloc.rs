@@ -2,17 +2,17 @@
 
 use super::Request;
 use crate::allocator::Block;
-use crate::collectives::{Call, Turn};
+use crate::collectives::{Call, CollectiveCall};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::{Result, Runtime, Team};
 
 impl Inner {
     #[track_caller]
     fn reallocate(&self, address: Result<u64>, bytes: usize) -> Result<Option<u64>> {
-        let turn = self.enter(Team::WORLD, Operation::Realloc)?;
+        let collective = self.enter(Team::WORLD, Operation::Realloc)?;
         let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
         let mut call = Call {
@@ -24,17 +24,17 @@ impl Inner {
         if let Some(block) = &block {
             // What is kept is not freed.
             let kept = block.bytes.min(bytes as u64);
-            self.tell_freed(&turn, block.offset + kept, block.bytes - kept);
+            self.observe_freed(&collective, block.offset + kept, block.bytes - kept);
         }
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, Operation::Realloc);
+            .quiet_before_release(Submission::Blocking, Operation::Realloc);
         call.error = call.error.or(completed.err());
-        let met = turn.meet(call, &[]);
+        let met = collective.meet(call, &[]);
         if block.is_some() {
             self.tell_all_freed(&met);
         }
-        let result = met.and_then(|_| self.change(&turn, block, bytes));
+        let result = met.and_then(|_| self.change(&collective, block, bytes));
         if result.is_err() && block.is_some() {
             self.disown();
         }
@@ -42,9 +42,14 @@ impl Inner {
     }
 
     /// What the members do once they have come with the same arguments.
-    fn change(&self, turn: &Turn<'_>, old: Option<Block>, bytes: usize) -> Result<Option<u64>> {
+    fn change(
+        &self,
+        collective: &CollectiveCall<'_>,
+        old: Option<Block>,
+        bytes: usize,
+    ) -> Result<Option<u64>> {
         let Some(old) = old else {
-            return self.allocate_in(turn, Ok(Request::bytes(bytes)));
+            return self.allocate_in(collective, Ok(Request::bytes(bytes)));
         };
         if bytes == 0 {
             self.drop_block(&mut self.heap.lock(), old.offset);
@@ -56,18 +61,18 @@ impl Inner {
                 state.leaving = None;
                 self.heap.lookup.forget();
                 drop(state);
-                self.tell_allocated(turn, old.offset, bytes as u64);
+                self.observe_allocated(collective, old.offset, bytes as u64);
                 return Ok(Some(old.offset));
             }
         }
-        let new = self.allocate_in(turn, Ok(Request::bytes(bytes)))?;
+        let new = self.allocate_in(collective, Ok(Request::bytes(bytes)))?;
         if let Some(new) = new {
             let me = self.my_pe;
             self.transport
-                .own()
+                .internal()
                 .copy(me, new, me, old.offset, old.bytes);
             // Nobody is to use the new block before every PE's contents are there.
-            if let Err(error) = turn.meet_again(Operation::Realloc) {
+            if let Err(error) = collective.meet_again(Operation::Realloc) {
                 self.drop_block(&mut self.heap.lock(), new);
                 return Err(error);
             }

@@ -11,7 +11,7 @@ use crate::heap::registered::Buffer;
 use crate::operation::{ARGS, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::{Error, Result, Runtime, Team};
 
 impl Inner {
@@ -46,20 +46,20 @@ impl Inner {
     #[track_caller]
     fn register(&self, registration: Result<Registration>) -> Result<(u64, u64)> {
         let operation = Operation::BufferRegister;
-        let turn = self.enter(Team::WORLD, operation)?;
+        let collective = self.enter(Team::WORLD, operation)?;
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, operation);
+            .quiet_before_release(Submission::Blocking, operation);
         let checked = completed.and(registration).and_then(|registration| {
             self.check_registration(&registration)?;
             Ok(registration)
         });
         let registration = match checked {
             Ok(registration) => registration,
-            Err(error) => return turn.fail(operation, [0; ARGS], error),
+            Err(error) => return collective.fail(operation, [0; ARGS], error),
         };
         let (bytes, preferred) = (registration.bytes, registration.preferred);
-        turn.join(operation, [bytes, preferred, 0, 0, 0], &[])?;
+        collective.join(operation, [bytes, preferred, 0, 0, 0], &[])?;
         // Every PE comes to the same answer.
         let place = {
             let mut state = self.heap.lock();
@@ -85,8 +85,8 @@ impl Inner {
         let mine = adopted.is_ok();
         let args = [bytes, preferred, place.offset, 0, 0];
         let met = match adopted {
-            Ok(()) => turn.join(operation, args, &[]).map(|_| ()),
-            Err(error) => turn.fail(operation, args, error),
+            Ok(()) => collective.join(operation, args, &[]).map(|_| ()),
+            Err(error) => collective.fail(operation, args, error),
         };
         if let Err(error) = met {
             // Some PE could not: the others take it back. A buffer that cannot be taken back stays shared, and nobody knows of which PE's
@@ -104,8 +104,8 @@ impl Inner {
             preferred: Some(preferred).filter(|&address| address != 0),
             block: place,
         };
-        self.heap.places.change(range.offset(), &buffer, true);
-        self.tell_allocated(&turn, range.offset(), bytes);
+        self.heap.ranges.change(range.offset(), &buffer, true);
+        self.observe_allocated(&collective, range.offset(), bytes);
         let mut state = self.heap.lock();
         state.registered.buffers.insert(place.offset, buffer);
         let address = self.layout.address(self.my_pe, range.offset());
@@ -128,29 +128,29 @@ impl Inner {
     #[track_caller]
     fn unregister(&self, address: u64) -> Result<()> {
         let operation = Operation::BufferUnregister;
-        let turn = self.enter(Team::WORLD, operation)?;
+        let collective = self.enter(Team::WORLD, operation)?;
         let buffer = match self.registered(address) {
             Ok(buffer) => buffer,
-            Err(error) => return turn.fail(operation, [0; ARGS], error),
+            Err(error) => return collective.fail(operation, [0; ARGS], error),
         };
         let args = [buffer.block.offset, 0, 0, 0, 0];
         if let Err(error) = self.transport.memory().check_give_back() {
-            return turn.fail(operation, args, error);
+            return collective.fail(operation, args, error);
         }
         let completed = self
             .transport
-            .quiet_before_release(Lane::Blocking, operation);
+            .quiet_before_release(Submission::Blocking, operation);
         let call = Call {
             operation,
             args,
             error: completed.err(),
         };
-        turn.meet(call, &[])?;
+        collective.meet(call, &[])?;
         let given_back = self.forget_buffer(&buffer);
         // A place that some PE's buffer still occupies must not be another buffer's: then nobody gives it up.
         match given_back {
-            Ok(()) => turn.meet_again(operation)?,
-            Err(error) => return turn.fail(operation, [u64::MAX; ARGS], error),
+            Ok(()) => collective.meet_again(operation)?,
+            Err(error) => return collective.fail(operation, [u64::MAX; ARGS], error),
         }
         let mut state = self.heap.lock();
         state.registered.window.free(buffer.block.offset);
@@ -161,7 +161,7 @@ impl Inner {
     /// Makes a buffer the program's own again.
     fn forget_buffer(&self, buffer: &Buffer) -> Result<()> {
         let offset = self.layout.heap_bytes + buffer.block.offset;
-        self.heap.places.change(offset, buffer, false);
+        self.heap.ranges.change(offset, buffer, false);
         self.note_freed(Resource::Buffer, offset);
         let mut state = self.heap.lock();
         state.registered.buffers.remove(&buffer.block.offset);

@@ -4,7 +4,7 @@
 //! A release is a note of the PE's own. Each PE brings the ids of its releases to the allocation's meeting, so all know what every PE
 //! had released when it arrived, and come to the same answer by themselves.
 
-use crate::collectives::{Call, Turn};
+use crate::collectives::{Call, CollectiveCall};
 use crate::heap::State;
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::Operation;
@@ -117,7 +117,7 @@ impl Inner {
     /// Meets with `call`, bringing the ids that this PE has released, and frees what all PEs have; in as many rounds as they need.
     pub(super) fn meet_and_free(
         &self,
-        turn: &Turn<'_>,
+        collective: &CollectiveCall<'_>,
         mut call: Call,
         mine: &[u64],
     ) -> Result<Pending> {
@@ -126,12 +126,12 @@ impl Inner {
             let count = rest.len().min(IDS);
             let more = if rest.len() > count { MORE } else { 0 };
             let payload = [&[count as u64 | more], &rest[..count]].concat();
-            let epoch = turn.meet(call, &payload)?;
-            let members = (0..turn.n_pes()).map(|member| {
+            let epoch = collective.meet(call, &payload)?;
+            let members = (0..collective.n_pes()).map(|member| {
                 let mut head = [0];
-                turn.payload(member, epoch, &mut head);
+                collective.payload(member, epoch, &mut head);
                 let mut ids = vec![0; (head[0] as u32 as usize).min(IDS)];
-                turn.payload_from(member, epoch, 1, &mut ids);
+                collective.payload_from(member, epoch, 1, &mut ids);
                 Brought {
                     ids,
                     more: head[0] & MORE != 0,

@@ -4,8 +4,8 @@
 //! `_vector` forms compare every element with a value of its own. What a PE put before the value that holds is visible
 //! afterwards.
 
+mod search_start;
 mod set;
-mod turns;
 
 use crate::buffer::SymRange;
 use crate::dtype::Element;
@@ -14,7 +14,7 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
-use crate::transport::{Expected, Goal, Notes, Search, Watch};
+use crate::transport::{Expected, MatchMode, Observer, Search, Watch};
 use crate::{Result, Runtime};
 use std::panic::Location;
 
@@ -77,12 +77,12 @@ impl Inner {
         wait: Wait,
         ready: impl FnMut() -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
-        match self.transport.notes() {
+        match self.transport.observer() {
             None => {
                 let value = self.wait(wait, ready)?;
-                self.transport.own().failure().map(|()| value)
+                self.transport.internal().failure().map(|()| value)
             }
-            Some(notes) => self.wait_watched(notes, wait, ready),
+            Some(observer) => self.wait_watched(observer, wait, ready),
         }
     }
 
@@ -92,7 +92,7 @@ impl Inner {
     #[track_caller]
     fn wait_watched(
         &self,
-        notes: &dyn Notes,
+        observer: &dyn Observer,
         wait: Wait,
         ready: impl FnMut() -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
@@ -111,16 +111,16 @@ impl Inner {
             dtype,
             cmp,
             expected,
-            site: notes.site(wait.operation, Location::caller()),
+            site: observer.site(wait.operation, Location::caller()),
         };
-        notes.look(SymRange::new(offset, dtype.size() as u64));
-        notes.watch(&watch);
+        observer.look(SymRange::new(offset, dtype.size() as u64));
+        observer.watch(&watch);
         let result = self.wait(wait, ready);
         if let Ok(value) = result {
             let element = SymRange::new(offset, dtype.size() as u64);
-            notes.acquired(element, value, watch.site);
+            observer.acquired(element, value, watch.site);
         }
-        notes.unwatch(&watch, result.is_ok());
+        observer.unwatch(&watch, result.is_ok());
         result
     }
 }
@@ -142,7 +142,7 @@ impl Search<'static> {
             cmp,
             expected: Expected::Same(value.to_bits()),
             status: None,
-            goal: Goal::One,
+            mode: MatchMode::One,
             called,
             waits,
             answers,
@@ -165,7 +165,7 @@ impl Runtime {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
         let search = || Search::one(ivar, cmp, value, Operation::WaitUntil, true, false);
-        if let Some(found) = self.inner.transport.search(self.lane, search) {
+        if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(drop);
         }
         let offset = ivar.offset();
@@ -180,7 +180,7 @@ impl Runtime {
             },
         };
         let seen = self.inner.wait_word(wait, || {
-            let transport = self.inner.transport.own();
+            let transport = self.inner.transport.internal();
             let seen = transport.load(Operation::WaitUntil, offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
                 Ok(seen)
@@ -200,15 +200,15 @@ impl Runtime {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
         let search = || Search::one(ivar, cmp, value, Operation::Test, false, true);
-        if let Some(found) = self.inner.transport.search(self.lane, search) {
+        if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(|found| found.held);
         }
         let transport = &self.inner.transport;
         transport.look(ivar.range());
         let seen = transport
-            .own()
+            .internal()
             .load(Operation::Test, ivar.offset(), size_of::<T>());
-        transport.own().failure()?;
+        transport.internal().failure()?;
         let holds = cmp.holds(T::from_bits(seen), value);
         if holds {
             transport.acquired(ivar.range(), seen, Operation::Test);

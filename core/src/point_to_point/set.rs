@@ -1,13 +1,13 @@
 //! Waits and tests for several elements.
 
 use super::WaitElement;
-use super::turns::{self, Key};
+use super::search_start::{self, Key};
 use crate::buffer::SymRange;
 use crate::job::published::{Seen, Target, Wait};
 use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::symmetric::SymSlice;
-use crate::transport::{Expected, Found, Goal, Search, Watch};
+use crate::transport::{Expected, Found, MatchMode, Search, Watch};
 use crate::words::counted;
 use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
@@ -97,7 +97,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         Ok(Set {
             rt,
             called,
-            held: rt.inner.transport.notes().map(|_| RefCell::default()),
+            held: rt.inner.transport.observer().map(|_| RefCell::default()),
             offset: ivars.range().offset(),
             len,
             status,
@@ -123,7 +123,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
     }
 
     fn check(&self, index: usize) -> std::result::Result<(), Seen> {
-        let transport = self.rt.inner.transport.own();
+        let transport = self.rt.inner.transport.internal();
         let actual = transport.load(self.called, self.place(index), size_of::<T>());
         let value = self.value(index);
         if self.cmp.holds(T::from_bits(actual), value) {
@@ -196,9 +196,9 @@ impl<'a, T: WaitElement> Set<'a, T> {
         search: impl FnOnce(usize) -> Result<Option<usize>>,
     ) -> Result<Option<usize>> {
         let key = self.key();
-        let found = search(turns::begin(key, self.len));
+        let found = search(search_start::begin(key, self.len));
         if let Ok(Some(index)) = found {
-            turns::returned(key, index, self.len);
+            search_start::remember(key, index, self.len);
         }
         found
     }
@@ -229,7 +229,12 @@ impl<'a, T: WaitElement> Set<'a, T> {
     /// What the elements' values came to, if they could be read.
     #[inline(always)]
     fn seen<R>(&self, result: R) -> Result<R> {
-        self.rt.inner.transport.own().failure().map(|()| result)
+        self.rt
+            .inner
+            .transport
+            .internal()
+            .failure()
+            .map(|()| result)
     }
 
     fn wait<R>(&self, ready: impl FnMut() -> std::result::Result<R, Seen>) -> Result<R> {
@@ -249,30 +254,33 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     /// Looks at the elements on a stream of the transport's, if the operation goes there. A wait for all that needs nothing of the
     /// caller's is put on the stream, and counts as ended. Where nothing is to be looked at, the host knows the answer.
-    fn on_stream(&self, goal: Goal, waits: bool) -> Option<Result<Found>> {
+    fn on_stream(&self, mode: MatchMode, waits: bool) -> Option<Result<Found>> {
         if self.len == 0 {
             return None;
         }
-        self.rt.inner.transport.search(self.rt.lane, || Search {
-            offset: self.offset,
-            count: self.len,
-            dtype: T::DTYPE,
-            cmp: self.cmp,
-            expected: match self.values {
-                Values::Same(value) => Expected::Same(value.to_bits()),
-                Values::Each(values) => Expected::Each(bytemuck::cast_slice(values)),
-            },
-            status: self.status,
-            goal,
-            called: self.called,
-            waits,
-            answers: !waits || goal != Goal::All,
-        })
+        self.rt
+            .inner
+            .transport
+            .search(self.rt.submission, || Search {
+                offset: self.offset,
+                count: self.len,
+                dtype: T::DTYPE,
+                cmp: self.cmp,
+                expected: match self.values {
+                    Values::Same(value) => Expected::Same(value.to_bits()),
+                    Values::Each(values) => Expected::Each(bytemuck::cast_slice(values)),
+                },
+                status: self.status,
+                mode,
+                called: self.called,
+                waits,
+                answers: !waits || mode != MatchMode::All,
+            })
     }
 
     #[track_caller]
     pub(super) fn wait_all(&self) -> Result<()> {
-        if let Some(found) = self.on_stream(Goal::All, true) {
+        if let Some(found) = self.on_stream(MatchMode::All, true) {
             return found.map(drop);
         }
         let watches = self.watch();
@@ -281,9 +289,9 @@ impl<'a, T: WaitElement> Set<'a, T> {
         if result.is_ok() {
             self.acquire();
         }
-        if let Some(notes) = self.rt.inner.transport.notes() {
+        if let Some(observer) = self.rt.inner.transport.observer() {
             for watch in watches {
-                notes.unwatch(&watch, result.is_ok());
+                observer.unwatch(&watch, result.is_ok());
             }
         }
         result
@@ -292,10 +300,10 @@ impl<'a, T: WaitElement> Set<'a, T> {
     /// Tells the checker that none of the elements' values must be missed.
     #[track_caller]
     fn watch(&self) -> Vec<Watch> {
-        let Some(notes) = self.rt.inner.transport.notes() else {
+        let Some(observer) = self.rt.inner.transport.observer() else {
             return Vec::new();
         };
-        let site = notes.site(self.called, Location::caller());
+        let site = observer.site(self.called, Location::caller());
         let watch = |index| {
             let watch = Watch {
                 offset: self.place(index),
@@ -304,7 +312,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
                 expected: self.value(index).to_bits(),
                 site,
             };
-            notes.watch(&watch);
+            observer.watch(&watch);
             watch
         };
         let included = (0..self.len).filter(|&index| !self.excluded(index));
@@ -313,17 +321,19 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn wait_any(&self) -> Result<Option<usize>> {
-        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, true) {
-            Some(found) => found.map(|found| found.indices.first().copied()),
-            None => self.wait(|| self.any(start)),
-        })?;
+        let found = self.in_turn(
+            |start| match self.on_stream(MatchMode::Any { start }, true) {
+                Some(found) => found.map(|found| found.indices.first().copied()),
+                None => self.wait(|| self.any(start)),
+            },
+        )?;
         self.acquire();
         Ok(found)
     }
 
     #[track_caller]
     pub(super) fn wait_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_stream(Goal::Some, true) {
+        if let Some(found) = self.on_stream(MatchMode::Some, true) {
             return found.map(|found| found.indices);
         }
         let first = self.wait(|| self.any(0))?;
@@ -334,7 +344,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_all(&self) -> Result<bool> {
-        if let Some(found) = self.on_stream(Goal::All, false) {
+        if let Some(found) = self.on_stream(MatchMode::All, false) {
             return found.map(|found| found.held);
         }
         let all = self.all(&mut 0).is_ok();
@@ -346,17 +356,20 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn test_any(&self) -> Result<Option<usize>> {
-        let found = self.in_turn(|start| match self.on_stream(Goal::Any { start }, false) {
-            Some(found) => found.map(|found| found.indices.first().copied()),
-            None => self.seen(self.any(start).unwrap_or(None)),
-        })?;
+        let found =
+            self.in_turn(
+                |start| match self.on_stream(MatchMode::Any { start }, false) {
+                    Some(found) => found.map(|found| found.indices.first().copied()),
+                    None => self.seen(self.any(start).unwrap_or(None)),
+                },
+            )?;
         self.acquire();
         Ok(found)
     }
 
     #[track_caller]
     pub(super) fn test_some(&self) -> Result<Vec<usize>> {
-        if let Some(found) = self.on_stream(Goal::Some, false) {
+        if let Some(found) = self.on_stream(MatchMode::Some, false) {
             return found.map(|found| found.indices);
         }
         let found = self.some(self.any(0).unwrap_or(None));

@@ -19,20 +19,20 @@ use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
+use crate::job::exit_registry::RegistryReader;
 use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
 use crate::job::process::pid_of;
-use crate::job::roll::Word;
 use crate::job::segment::Segment;
 use crate::job::state::State;
-use crate::job::{fork, tell};
+use crate::job::{fork, shared_words};
 use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::team::{Grouped, Teams};
 use crate::track::{Ledger, Resource};
 use crate::transport::traffic::Traffic;
-use crate::transport::{Lane, Route};
+use crate::transport::{Route, Submission};
 use crate::words::numbered;
 use crate::{Error, Pe, Result, board};
 use std::any::Any;
@@ -84,7 +84,7 @@ pub(crate) struct Inner {
     /// What init holds as long as the PE is in the job.
     pub(crate) held: Mutex<Option<Box<dyn Any + Send>>>,
     /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
-    pub(crate) word: Option<Word>,
+    pub(crate) registry: Option<RegistryReader>,
     pub(crate) blamed: AtomicBool,
 }
 
@@ -116,9 +116,9 @@ impl Inner {
     }
 
     pub(crate) fn state(&self, state: State) {
-        tell::state(self.control.pe(self.my_pe), state);
-        if let Some(far) = self.control.far() {
-            far.state(&self.control);
+        shared_words::set_state(self.control.pe(self.my_pe), state);
+        if let Some(remote) = self.control.remote() {
+            remote.send_state(&self.control);
         }
     }
 
@@ -133,10 +133,10 @@ impl Inner {
 
     /// Tells the launcher, once, which PE this one has seen go wrong.
     fn blame(&self, pe: Pe) {
-        if let Some(word) = &self.word
+        if let Some(registry) = &self.registry
             && !self.blamed.swap(true, Relaxed)
         {
-            word.blame(pe);
+            registry.blame(pe);
         }
     }
 
@@ -208,8 +208,8 @@ impl Drop for Inner {
                 .unwrap_or_else(|poison| poison.into_inner());
             std::mem::forget(slot.take());
             self.streams.forget_threads();
-            if let Some(notes) = self.transport.notes() {
-                notes.abandon();
+            if let Some(observer) = self.transport.observer() {
+                observer.abandon();
             }
         }
     }
@@ -224,7 +224,7 @@ pub struct Runtime {
     /// Whether this is the PE's membership, or only a way for a stream to reach it.
     pub(crate) member: bool,
     /// Where operations that are called on it go.
-    pub(crate) lane: Lane,
+    pub(crate) submission: Submission,
 }
 
 impl std::fmt::Debug for Runtime {
@@ -240,15 +240,15 @@ impl std::fmt::Debug for Runtime {
 impl Runtime {
     /// What a stream calls operations on. Dropping it does not leave the job.
     pub(crate) fn view(inner: &Arc<Inner>) -> Runtime {
-        Runtime::view_on(inner, Lane::Blocking)
+        Runtime::view_on(inner, Submission::Blocking)
     }
 
-    /// As [`view`](Runtime::view), whose operations go to a lane.
-    pub(crate) fn view_on(inner: &Arc<Inner>, lane: Lane) -> Runtime {
+    /// As [`view`](Runtime::view), whose operations are submitted so.
+    pub(crate) fn view_on(inner: &Arc<Inner>, submission: Submission) -> Runtime {
         Runtime {
             inner: Arc::clone(inner),
             member: false,
-            lane,
+            submission,
         }
     }
 
@@ -297,8 +297,8 @@ impl Runtime {
     /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is
     /// not checked. Local.
     pub fn check_reports(&self) -> (u64, Vec<String>) {
-        match self.inner.transport.notes() {
-            Some(notes) => (notes.findings().0, notes.reports()),
+        match self.inner.transport.observer() {
+            Some(observer) => (observer.findings().0, observer.reports()),
             None => (0, Vec::new()),
         }
     }

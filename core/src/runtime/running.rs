@@ -9,7 +9,7 @@ impl Inner {
     /// ends when a PE is gone, when it has an error to report, and when a member cannot take part in a collective.
     pub(crate) fn check_running(&self, operation: Operation) -> Result<()> {
         // What they have found says more than that they have ended.
-        self.transport.own().failure()?;
+        self.transport.internal().failure()?;
         self.check_job(operation)?;
         self.check_stream_teams(operation)
     }

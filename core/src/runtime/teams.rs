@@ -1,9 +1,9 @@
 //! The teams of a PE, as operations ask for them.
 
 use super::Inner;
-use crate::job::bell::ring_team;
-use crate::job::far::Far;
-use crate::job::{stops, team, tell};
+use crate::job::doorbell::ring_team;
+use crate::job::remote::RemoteHosts;
+use crate::job::{shared_words, stops, team};
 use crate::operation::Operation;
 use crate::team::{Team, TeamState};
 use crate::{Error, Pe, Result};
@@ -29,7 +29,7 @@ impl Inner {
     pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
         let block = self.control.block(team.row, self.my_pe);
         let broken = block.broken.load(Acquire);
-        if broken == 0 || !team::breaks(broken, team.born()) {
+        if broken == 0 || !team::breaks(broken, team.base_epoch()) {
             return Ok(());
         }
         // The member may have left because of another one, whom the caller should hear of.
@@ -38,10 +38,10 @@ impl Inner {
     }
 
     /// Tells a member that its team is broken.
-    pub(crate) fn tell_broken(&self, team: u32, pe: Pe, mark: u64) {
-        let elsewhere = |far: &Far| far.broken(team, pe, mark);
-        if !self.control.far().is_some_and(elsewhere) {
-            tell::broken(self.control.team(team, pe), mark);
+    pub(crate) fn mark_member_broken(&self, team: u32, pe: Pe, mark: u64) {
+        let sent = |remote: &RemoteHosts| remote.send_broken(team, pe, mark);
+        if !self.control.remote().is_some_and(sent) {
+            shared_words::mark_broken(self.control.team(team, pe), mark);
         }
     }
 
@@ -51,9 +51,9 @@ impl Inner {
         let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);
         let members = team.members();
         // A member is to name the PE that is stopped, not this one.
-        stops::pass_on(&self.control);
+        stops::forward(&self.control);
         for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-            self.tell_broken(team.index, pe, mark);
+            self.mark_member_broken(team.index, pe, mark);
         }
         ring_team(&self.control);
     }

@@ -6,17 +6,17 @@ use std::cell::Cell;
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    static KEEPING: Cell<Keeping> = const { Cell::new(Keeping::No) };
+    static BUFFERING: Cell<Buffering> = const { Cell::new(Buffering::No) };
     /// What is written while it must not be: under a lock.
-    static KEPT: PerThread<String> = const { PerThread::new() };
+    static BUFFER: PerThread<String> = const { PerThread::new() };
 }
 
 /// Whether what this thread writes is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keeping {
+enum Buffering {
     No,
     Nothing,
-    /// There is something in `KEPT`.
+    /// There is something in `BUFFER`.
     Something,
 }
 
@@ -46,21 +46,21 @@ pub(crate) fn is_inside() -> bool {
 
 /// Writes to standard error, in one go: that is what the checker was asked for.
 pub(crate) fn write(text: &str) {
-    if KEEPING.get() == Keeping::No {
-        crate::debug::tell(text);
+    if BUFFERING.get() == Buffering::No {
+        crate::debug::write_stderr(text);
     } else {
-        KEEPING.set(Keeping::Something);
-        per_thread::with(&KEPT, |kept| kept.push_str(text));
+        BUFFERING.set(Buffering::Something);
+        per_thread::with(&BUFFER, |buffer| buffer.push_str(text));
     }
 }
 
 /// Runs `body`, and gives what it wanted to write, to be written later.
 #[inline]
 pub(crate) fn keep(body: impl FnOnce()) -> String {
-    KEEPING.set(Keeping::Nothing);
+    BUFFERING.set(Buffering::Nothing);
     body();
-    match KEEPING.replace(Keeping::No) {
-        Keeping::Something => per_thread::take(&KEPT).unwrap_or_default(),
+    match BUFFERING.replace(Buffering::No) {
+        Buffering::Something => per_thread::take(&BUFFER).unwrap_or_default(),
         _ => String::new(),
     }
 }

@@ -24,21 +24,21 @@
 //! What was submitted to one stream runs in order; streams run side by side. An error does not stop a stream, because that could
 //! strand the other PEs of a collective: the first one is kept, and [`Stream::synchronize`] returns it.
 //!
-//! A transport may have streams of its own ([`lane`]): on device memory a stream is one of the GPU's, the library's own or the
+//! A transport may have streams of its own ([`native`]): on device memory a stream is one of the GPU's, the library's own or the
 //! program's. What is submitted is called at once, on a runtime whose operations put their work on that stream and return; an error
-//! that shows then is returned by the call. In a job on several hosts a GPU's stream has a queue that it waits for ([`gated`]).
+//! that shows then is returned by the call. In a job on several hosts a GPU's stream has a queue that it waits for ([`host_proxied`]).
 
-mod gated;
-mod lane;
+mod host_proxied;
+mod native;
 mod queue;
 
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::track::Resource;
-use crate::transport::{CudaStreamRef, Lane, Streams, TransportStream};
+use crate::transport::{CudaStreamRef, Streams, Submission, TransportStream};
 use crate::{Error, Result, Runtime};
-use gated::GatedStream;
-use lane::{LaneEvent, LaneStream};
+use host_proxied::HostProxiedStream;
+use native::{NativeEvent, NativeStream};
 use queue::{QueueMarks, QueueStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,17 +56,17 @@ pub struct Stream {
 enum Kind {
     Queue(QueueStream),
     /// The transport's stream, and the runtime whose operations go there.
-    Lane(Arc<LaneStream>, Runtime),
+    Native(Arc<NativeStream>, Runtime),
     /// The transport's stream, which waits while a queue runs operations.
-    Gated(GatedStream),
+    HostProxied(HostProxiedStream),
 }
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
             Kind::Queue(queue) => write!(f, "Stream({queue:?})"),
-            Kind::Lane(lane, _) => write!(f, "Stream({lane:?})"),
-            Kind::Gated(gated) => write!(f, "Stream({gated:?})"),
+            Kind::Native(native, _) => write!(f, "Stream({native:?})"),
+            Kind::HostProxied(proxied) => write!(f, "Stream({proxied:?})"),
         }
     }
 }
@@ -74,31 +74,31 @@ impl std::fmt::Debug for Stream {
 impl Stream {
     fn start(inner: &Arc<Inner>) -> Result<Stream> {
         inner.ready()?;
-        if let Some(notes) = inner.transport.notes() {
-            notes.streams();
+        if let Some(observer) = inner.transport.observer() {
+            observer.streams();
         }
         match inner.transport.streams() {
             None => Ok(Stream {
                 runtime: Runtime::view(inner),
                 kind: Kind::Queue(QueueStream::start(inner)?),
             }),
-            Some(streams) => Stream::on_lane(inner, streams, streams.make()?),
+            Some(streams) => Stream::on_native(inner, streams, streams.make()?),
         }
     }
 
-    fn on_lane(
+    fn on_native(
         inner: &Arc<Inner>,
         streams: &dyn Streams,
         stream: Arc<dyn TransportStream>,
     ) -> Result<Stream> {
-        let view = Runtime::view_on(inner, stream.lane());
-        let gate = streams.gate(&stream)?;
-        let lane = Arc::new(LaneStream::new(stream));
+        let view = Runtime::view_on(inner, stream.submission());
+        let hold = streams.stream_hold(&stream)?;
+        let native = Arc::new(NativeStream::new(stream));
         Ok(Stream {
             runtime: Runtime::view(inner),
-            kind: match gate {
-                None => Kind::Lane(lane, view),
-                Some(gate) => Kind::Gated(GatedStream::start(inner, lane, gate)?),
+            kind: match hold {
+                None => Kind::Native(native, view),
+                Some(hold) => Kind::HostProxied(HostProxiedStream::start(inner, native, hold)?),
             },
         })
     }
@@ -113,8 +113,8 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.submit(Box::new(job)),
-            Kind::Lane(_, runtime) => job(runtime),
-            Kind::Gated(gated) => gated.submit(Box::new(job)),
+            Kind::Native(_, runtime) => job(runtime),
+            Kind::HostProxied(proxied) => proxied.submit(Box::new(job)),
         }
     }
 
@@ -127,8 +127,8 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.submit(Box::new(work)),
-            Kind::Lane(lane, _) => lane.call(Runtime::view(&self.runtime.inner), work),
-            Kind::Gated(gated) => gated.submit(Box::new(work)),
+            Kind::Native(native, _) => native.call(Runtime::view(&self.runtime.inner), work),
+            Kind::HostProxied(proxied) => proxied.submit(Box::new(work)),
         }
     }
 
@@ -143,9 +143,9 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.run(&self.runtime.inner, Box::new(job)),
-            Kind::Gated(gated) => gated.run(&self.runtime.inner, Box::new(job)),
-            Kind::Lane(lane, runtime) => {
-                lane.check_result()?;
+            Kind::HostProxied(proxied) => proxied.run(&self.runtime.inner, Box::new(job)),
+            Kind::Native(native, runtime) => {
+                native.check_result()?;
                 let result = job(runtime)?;
                 self.runtime
                     .inner
@@ -162,8 +162,8 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => queue.synchronize(&self.runtime.inner),
-            Kind::Lane(lane, _) => lane.synchronize(&self.runtime.inner),
-            Kind::Gated(gated) => gated.synchronize(&self.runtime.inner),
+            Kind::Native(native, _) => native.synchronize(&self.runtime.inner),
+            Kind::HostProxied(proxied) => proxied.synchronize(&self.runtime.inner),
         }
     }
 
@@ -172,8 +172,8 @@ impl Stream {
         self.runtime.inner.ready()?;
         match &self.kind {
             Kind::Queue(queue) => Ok(queue.query()),
-            Kind::Lane(lane, _) => lane.is_done(&self.runtime.inner),
-            Kind::Gated(gated) => gated.is_done(&self.runtime.inner),
+            Kind::Native(native, _) => native.is_done(&self.runtime.inner),
+            Kind::HostProxied(proxied) => proxied.is_done(&self.runtime.inner),
         }
     }
 
@@ -184,8 +184,8 @@ impl Stream {
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.runtime.inner.ready()?;
         match (&self.kind, &event.marks) {
-            (Kind::Lane(lane, _), Marks::Lane(mark)) => lane.wait(mark),
-            (Kind::Gated(gated), Marks::Lane(mark)) => gated.wait(mark),
+            (Kind::Native(native, _), Marks::Native(mark)) => native.wait(mark),
+            (Kind::HostProxied(proxied), Marks::Native(mark)) => proxied.wait(mark),
             (Kind::Queue(queue), Marks::Queue(marks)) => queue.wait(marks),
             _ => Err(event.of_another_runtime()),
         }
@@ -203,8 +203,8 @@ impl Stream {
         let result = self.synchronize().inspect_err(|_| self.stop());
         match &mut self.kind {
             Kind::Queue(queue) => queue.close(),
-            Kind::Gated(gated) => gated.close(),
-            Kind::Lane(..) => {}
+            Kind::HostProxied(proxied) => proxied.close(),
+            Kind::Native(..) => {}
         }
         result
     }
@@ -215,23 +215,23 @@ impl Stream {
     pub fn stop(&self) {
         match &self.kind {
             Kind::Queue(queue) => queue.stop(),
-            Kind::Gated(gated) => gated.stop(),
-            Kind::Lane(..) => {}
+            Kind::HostProxied(proxied) => proxied.stop(),
+            Kind::Native(..) => {}
         }
     }
 
     /// The `cudaStream_t`, as a number; an error for a stream of host memory. Local.
     pub fn cuda(&self) -> Result<u64> {
-        let lane = match &self.kind {
-            Kind::Lane(lane, _) => lane.lane(),
-            Kind::Gated(gated) => gated.raw(),
+        let submission = match &self.kind {
+            Kind::Native(native, _) => native.submission(),
+            Kind::HostProxied(proxied) => proxied.raw(),
             Kind::Queue(_) => return Err(Error::NotSupported(
                 "a stream of host memory is none of the GPU's: NVSHMEMRS_MEMORY must be device to have those".into(),
             )),
         };
-        match lane {
-            Lane::Stream(stream) => Ok(stream),
-            Lane::Blocking => Err(Error::Internal("a stream has no number".into())),
+        match submission {
+            Submission::Stream(stream) => Ok(stream),
+            Submission::Blocking => Err(Error::Internal("a stream has no number".into())),
         }
     }
 
@@ -249,8 +249,8 @@ impl Stream {
     fn number(&self) -> u64 {
         match &self.kind {
             Kind::Queue(queue) => queue.number(),
-            Kind::Lane(lane, _) => Arc::as_ptr(lane) as u64,
-            Kind::Gated(gated) => gated.number(),
+            Kind::Native(native, _) => Arc::as_ptr(native) as u64,
+            Kind::HostProxied(proxied) => proxied.number(),
         }
     }
 }
@@ -263,8 +263,8 @@ impl Drop for Stream {
         }
         match &mut self.kind {
             Kind::Queue(queue) => queue.let_go(inner),
-            Kind::Lane(lane, _) => lane.let_go(inner),
-            Kind::Gated(gated) => gated.let_go(inner),
+            Kind::Native(native, _) => native.let_go(inner),
+            Kind::HostProxied(proxied) => proxied.let_go(inner),
         }
     }
 }
@@ -279,13 +279,13 @@ pub struct Event {
 #[derive(Clone)]
 enum Marks {
     Queue(Arc<QueueMarks>),
-    Lane(Arc<LaneEvent>),
+    Native(Arc<NativeEvent>),
 }
 
 impl std::fmt::Debug for Event {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.marks {
-            Marks::Lane(mark) => write!(f, "Event({mark:?})"),
+            Marks::Native(mark) => write!(f, "Event({mark:?})"),
             Marks::Queue(marks) => write!(f, "Event({marks:?})"),
         }
     }
@@ -298,8 +298,8 @@ impl Event {
     pub fn record(&self, stream: &Stream) -> Result<()> {
         stream.runtime.inner.ready()?;
         match (&self.marks, &stream.kind) {
-            (Marks::Lane(mark), Kind::Lane(lane, _)) => mark.record(lane),
-            (Marks::Lane(mark), Kind::Gated(gated)) => mark.record(gated.lane()),
+            (Marks::Native(mark), Kind::Native(native, _)) => mark.record(native),
+            (Marks::Native(mark), Kind::HostProxied(proxied)) => mark.record(proxied.native()),
             (Marks::Queue(marks), Kind::Queue(queue)) => marks.record(queue),
             _ => Err(self.of_another_runtime()),
         }
@@ -323,7 +323,7 @@ impl Event {
         self.inner.ready()?;
         match &self.marks {
             Marks::Queue(marks) => Ok(marks.is_reached()),
-            Marks::Lane(mark) => mark.is_done(&self.inner),
+            Marks::Native(mark) => mark.is_done(&self.inner),
         }
     }
 
@@ -334,7 +334,7 @@ impl Event {
         self.inner.ready()?;
         match &self.marks {
             Marks::Queue(marks) => marks.synchronize(&self.inner),
-            Marks::Lane(mark) => mark.synchronize(&self.inner),
+            Marks::Native(mark) => mark.synchronize(&self.inner),
         }
     }
 
@@ -343,7 +343,7 @@ impl Event {
         for (argument, event) in [("start", self), ("end", end)] {
             let known = match &event.marks {
                 Marks::Queue(marks) => marks.at().is_some() && marks.is_reached(),
-                Marks::Lane(mark) => mark.is_reached()?,
+                Marks::Native(mark) => mark.is_reached()?,
             };
             if !known {
                 return Err(Error::invalid(
@@ -354,7 +354,7 @@ impl Event {
             }
         }
         match (&self.marks, &end.marks) {
-            (Marks::Lane(start), Marks::Lane(end)) => start.elapsed(end),
+            (Marks::Native(start), Marks::Native(end)) => start.elapsed(end),
             (Marks::Queue(start), Marks::Queue(end)) => Ok(start.elapsed(end)),
             _ => Err(end.of_another_runtime()),
         }
@@ -385,7 +385,7 @@ impl Runtime {
                 "a stream of a GPU was given, but the heap is in host memory: set NVSHMEMRS_MEMORY=device, or use `stream()`".into(),
             )
         })?;
-        let stream = Stream::on_lane(&self.inner, streams, stream.adopt(streams)?)?;
+        let stream = Stream::on_native(&self.inner, streams, stream.adopt(streams)?)?;
         self.inner.note(
             Operation::StreamFromCuda,
             Resource::Stream,
@@ -404,10 +404,10 @@ impl Runtime {
         let marks = match self.inner.transport.streams() {
             Some(streams) => {
                 self.inner.ready()?;
-                let mark = Arc::new(LaneEvent::new(streams.event()?));
+                let mark = Arc::new(NativeEvent::new(streams.event()?));
                 self.inner
                     .note_while(Operation::EventNew, Resource::Event, &mark);
-                Marks::Lane(mark)
+                Marks::Native(mark)
             }
             None => {
                 let marks = Arc::new(QueueMarks::new());

@@ -1,6 +1,6 @@
 //! A stream of host memory: a queue with a thread of its own.
 
-use crate::job::bell;
+use crate::job::doorbell;
 use crate::job::published::{Target, Wait};
 use crate::job::signals;
 use crate::operation::Operation;
@@ -90,11 +90,11 @@ impl Queue {
                 )),
             }
             self.completed.fetch_add(1, Release);
-            bell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
+            doorbell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
         }
         // Nobody shall wait for jobs that were forgotten.
         self.completed.store(self.lock().submitted, Release);
-        bell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
+        doorbell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
     }
 
     /// Waits until the jobs submitted before have run.
@@ -402,7 +402,7 @@ impl QueueMarks {
                     *at = Some(Instant::now());
                 }
                 drop(at);
-                bell::ring_pe(&rt.inner.control, rt.inner.my_pe);
+                doorbell::ring_pe(&rt.inner.control, rt.inner.my_pe);
                 Ok(())
             })
         })

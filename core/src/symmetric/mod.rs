@@ -184,7 +184,7 @@ impl Inner {
     /// The symmetric offset of a registered buffer's own, or preferred, address.
     #[cold]
     fn registered_offset(&self, address: u64) -> Option<u64> {
-        self.heap.places.offset(address)
+        self.heap.ranges.offset(address)
     }
 
     /// Checks that a range lies within this runtime's heap: it may come from another runtime.
@@ -270,10 +270,10 @@ impl Runtime {
         crate::error::check_pe("pe", pe, self.inner.n_pes)?;
         let object = self.inner.symmetric("ptr", address, 1)?;
         let transport = &self.inner.transport;
-        if let Some(notes) = transport.notes()
+        if let Some(observer) = transport.observer()
             && pe != self.inner.my_pe
         {
-            notes.pointer_given(pe);
+            observer.pointer_given(pe);
         }
         Ok(transport.any().local_ptr(pe, object.offset()))
     }

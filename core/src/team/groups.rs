@@ -23,36 +23,36 @@ pub(crate) struct Groups {
     /// The group of this PE.
     pub(crate) mine: usize,
     /// The group of each member, and its place there.
-    pub(crate) places: Vec<(usize, usize)>,
+    pub(crate) positions: Vec<(usize, usize)>,
 }
 
 impl Groups {
     pub(crate) fn new(members: &Members, hosts: &Hosts) -> Groups {
-        let mut places: HashMap<usize, usize> = HashMap::new();
+        let mut positions: HashMap<usize, usize> = HashMap::new();
         let mut groups: Vec<Group> = Vec::new();
         let mut of_member = Vec::with_capacity(members.n_pes as usize);
         for member in 0..members.n_pes {
             let host = hosts.of(members.pe(member));
-            let place = *places.entry(host).or_insert(groups.len());
-            if place == groups.len() {
+            let position = *positions.entry(host).or_insert(groups.len());
+            if position == groups.len() {
                 let members = Vec::new();
                 groups.push(Group { host, members });
             }
-            of_member.push((place, groups[place].members.len()));
-            groups[place].members.push(member);
+            of_member.push((position, groups[position].members.len()));
+            groups[position].members.push(member);
         }
-        let mine = places.get(&hosts.mine()).copied().unwrap_or(0);
+        let mine = positions.get(&hosts.mine()).copied().unwrap_or(0);
         Groups {
             groups,
             mine,
-            places: of_member,
+            positions: of_member,
         }
     }
 
     /// The member of a group that takes there what comes from a member of another one.
-    pub(crate) fn taker(&self, group: usize, from: Pe) -> Pe {
+    pub(crate) fn receiver(&self, group: usize, from: Pe) -> Pe {
         let members = &self.groups[group].members;
-        members[self.places[from as usize].1 % members.len()]
+        members[self.positions[from as usize].1 % members.len()]
     }
 }
 
@@ -91,13 +91,13 @@ mod tests {
         let members = Members::of(vec![5, 4, 2, 1]);
         let all = Groups::new(&members, &hosts);
         // The second of one host is taken by the second of another.
-        assert_eq!([0, 2].map(|member| all.taker(1, member)), [1, 3]);
+        assert_eq!([0, 2].map(|member| all.receiver(1, member)), [1, 3]);
         let Groups {
             groups,
             mine,
-            places,
+            positions,
         } = all;
-        assert_eq!(places, [(0, 0), (1, 0), (0, 1), (1, 1)]);
+        assert_eq!(positions, [(0, 0), (1, 0), (0, 1), (1, 1)]);
         let seen: Vec<_> = groups
             .iter()
             .map(|group| (group.host, &group.members[..]))

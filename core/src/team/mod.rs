@@ -11,8 +11,8 @@ pub(crate) use groups::{Grouped, Groups};
 
 use crate::job::block::{Control, MAX_TEAMS, Row, TEAM_WORDS};
 use crate::job::hosts::Hosts;
+use crate::job::shared_words;
 use crate::job::team::NAMES;
-use crate::job::tell;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
@@ -155,7 +155,7 @@ pub(crate) struct TeamState {
     /// The last epoch this PE has entered; it survives the team.
     epoch: AtomicU64,
     /// The epoch after which the team's first one comes.
-    born: AtomicU64,
+    base_epoch: AtomicU64,
     /// A thread of this PE is inside a collective.
     busy: AtomicBool,
 }
@@ -174,7 +174,7 @@ impl TeamState {
             list: RwLock::new(None),
             config: Mutex::new(TeamConfig::default()),
             epoch: AtomicU64::new(0),
-            born: AtomicU64::new(0),
+            base_epoch: AtomicU64::new(0),
             busy: AtomicBool::new(false),
         }
     }
@@ -284,13 +284,15 @@ impl TeamState {
     }
 
     /// The epoch after which the team's first one comes.
-    pub(crate) fn born(&self) -> u64 {
-        self.born.load(Relaxed)
+    pub(crate) fn base_epoch(&self) -> u64 {
+        self.base_epoch.load(Relaxed)
     }
 
     /// The team's last epoch, or its first one if there has been none: a mark for a broken team needs one of its own.
     pub(crate) fn epoch_to_break(&self) -> u64 {
-        self.epoch.load(Relaxed).max(self.born().saturating_add(1))
+        self.epoch
+            .load(Relaxed)
+            .max(self.base_epoch().saturating_add(1))
     }
 
     /// Lets later teams with this number begin after `epoch`.
@@ -305,7 +307,7 @@ impl TeamState {
         handle: Team,
         members: &Members,
         my_pe: Pe,
-        born: u64,
+        base_epoch: u64,
     ) {
         self.my_pe.store(my_pe, Relaxed);
         self.n_pes.store(members.n_pes, Relaxed);
@@ -317,11 +319,11 @@ impl TeamState {
         // anything else in the slot changes. Nobody looks for this epoch in this slot.
         let (me, last) = (members.pe(my_pe), self.epoch.load(Relaxed));
         let slot = control.slot(self.row, me, last);
-        tell::gone_on(slot, last + 1);
-        self.epoch.store(born, Relaxed);
-        self.born.store(born, Relaxed);
+        shared_words::advance_slot(slot, last + 1);
+        self.epoch.store(base_epoch, Relaxed);
+        self.base_epoch.store(base_epoch, Relaxed);
         let next = members.pe((my_pe + 1) % members.n_pes);
-        tell::membership(control.block(self.row, me), next, members.n_pes);
+        shared_words::publish_membership(control.block(self.row, me), next, members.n_pes);
         self.handle.store(handle.0, Release);
     }
 }
@@ -407,12 +409,12 @@ impl Claim<'_> {
     }
 
     /// Makes it the team of `members`.
-    pub(crate) fn settle(
+    pub(crate) fn into_team(
         self,
         control: &Control,
         members: &Members,
         my_pe: Pe,
-        born: u64,
+        base_epoch: u64,
         config: TeamConfig,
     ) -> Team {
         let state = &self.teams.states[self.index];
@@ -423,7 +425,7 @@ impl Claim<'_> {
             pool.generation
         };
         let team = Team(generation << 32 | self.index as u64);
-        state.set(control, team, members, my_pe, born);
+        state.set(control, team, members, my_pe, base_epoch);
         std::mem::forget(self);
         team
     }

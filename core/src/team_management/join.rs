@@ -6,10 +6,10 @@
 //! everything before the slots are given up.
 
 use crate::collectives::Call;
-use crate::job::bell;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
+use crate::job::doorbell;
 use crate::job::published::{Target, Wait};
-use crate::job::{stops, tell};
+use crate::job::{shared_words, stops};
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::team::{Claim, MAX_ATTEMPTS, Members, Team, TeamConfig, choose, latest};
@@ -21,52 +21,61 @@ use std::sync::atomic::fence;
 const FAILED: u32 = u32::MAX;
 
 /// This thread's slot, while it makes a team.
-struct Seat<'a> {
+struct JoinAttempt<'a> {
     inner: &'a Inner,
     slot: &'a JoinSlot,
     phase: u32,
     done: bool,
 }
 
-impl Drop for Seat<'_> {
+impl Drop for JoinAttempt<'_> {
     fn drop(&mut self) {
         if self.done {
-            tell::seat_is_free(self.slot);
-            self.tell_far();
+            shared_words::free_join_slot(self.slot);
+            self.send_slot();
         } else {
-            tell::phase(self.slot, FAILED);
-            self.tell_far();
-            bell::ring_team(&self.inner.control);
+            shared_words::set_join_phase(self.slot, FAILED);
+            self.send_slot();
+            doorbell::ring_team(&self.inner.control);
         }
     }
 }
 
-impl<'a> Seat<'a> {
-    fn take(inner: &'a Inner, config: TeamConfig, n_pes: Pe, member: Pe) -> Result<Seat<'a>> {
+impl<'a> JoinAttempt<'a> {
+    fn take(
+        inner: &'a Inner,
+        config: TeamConfig,
+        n_pes: Pe,
+        member: Pe,
+    ) -> Result<JoinAttempt<'a>> {
         let slots = &inner.control.pe(inner.my_pe).joins;
         // What an earlier attempt with the same id left behind would only confuse the others.
         for slot in slots {
             let same = slot.unique_id.load(Relaxed) == config.unique_id;
             let stale = same && slot.phase.load(Acquire) == FAILED;
             // Only one thread gives the slot up.
-            if stale && tell::take_over_seat(slot, FAILED) {
-                tell::seat_is_free(slot);
-                if let Some(far) = inner.control.far() {
-                    far.seat(&inner.control, slot);
+            if stale && shared_words::take_over_join_slot(slot, FAILED) {
+                shared_words::free_join_slot(slot);
+                if let Some(remote) = inner.control.remote() {
+                    remote.send_join_slot(&inner.control, slot);
                 }
             }
         }
         let free = slots
             .iter()
-            .find(|slot| tell::take_seat(slot))
-            .or_else(|| slots.iter().find(|slot| tell::take_over_seat(slot, FAILED)));
+            .find(|slot| shared_words::take_join_slot(slot))
+            .or_else(|| {
+                slots
+                    .iter()
+                    .find(|slot| shared_words::take_over_join_slot(slot, FAILED))
+            });
         let slot = free.ok_or_else(|| {
             Error::NotSupported(format!(
                 "{JOIN_SLOTS} threads of a PE can be in `team_init` at a time, and they are there"
             ))
         })?;
-        tell::looks_for(slot, config.unique_id, n_pes, member);
-        Ok(Seat {
+        shared_words::publish_join(slot, config.unique_id, n_pes, member);
+        Ok(JoinAttempt {
             inner,
             slot,
             phase: 0,
@@ -74,19 +83,19 @@ impl<'a> Seat<'a> {
         })
     }
 
-    /// Tells the other hosts of the seat.
-    fn tell_far(&self) {
-        if let Some(far) = self.inner.control.far() {
-            far.seat(&self.inner.control, self.slot);
+    /// Sends the join slot to the other hosts.
+    fn send_slot(&self) {
+        if let Some(remote) = self.inner.control.remote() {
+            remote.send_join_slot(&self.inner.control, self.slot);
         }
     }
 
     /// Says that this thread has come one phase further.
     fn advance(&mut self) {
         self.phase += 1;
-        tell::phase(self.slot, self.phase);
-        self.tell_far();
-        bell::ring_team(&self.inner.control);
+        shared_words::set_join_phase(self.slot, self.phase);
+        self.send_slot();
+        doorbell::ring_team(&self.inner.control);
     }
 
     /// Waits until `ready` members have come, or one has failed.
@@ -111,7 +120,7 @@ impl<'a> Seat<'a> {
         let agrees = |slot: &JoinSlot| slot.n_pes.load(Relaxed) == n_pes as u32;
         let mut slots = Vec::new();
         self.wait(n_pes, || {
-            slots = seekers(inner, unique_id);
+            slots = joining_slots(inner, unique_id);
             let wrong = slots.iter().any(|(_, slot)| failed(slot) || !agrees(slot));
             match slots.len() {
                 there if wrong || there >= n_pes as usize => Ok(()),
@@ -164,7 +173,7 @@ impl<'a> Seat<'a> {
     }
 
     /// Waits until the members have come as far as this thread.
-    fn keep_step(&self, members: &[(Pe, &JoinSlot)]) -> Result<()> {
+    fn await_phase(&self, members: &[(Pe, &JoinSlot)]) -> Result<()> {
         self.wait(members.len() as Pe, || {
             let behind = members
                 .iter()
@@ -200,7 +209,7 @@ fn check_failed(pe: Pe, slot: &JoinSlot) -> Result<()> {
 }
 
 /// The slots, on all PEs, of threads that look for a unique id.
-fn seekers(inner: &Inner, unique_id: u64) -> Vec<(Pe, &JoinSlot)> {
+fn joining_slots(inner: &Inner, unique_id: u64) -> Vec<(Pe, &JoinSlot)> {
     (0..inner.n_pes)
         .flat_map(|pe| {
             inner
@@ -224,9 +233,9 @@ impl Inner {
     fn team_init(&self, config: TeamConfig, n_pes: Pe, member: Result<Pe>) -> Result<Team> {
         self.ready()?;
         self.check_job(Operation::TeamInit)?;
-        // First the seat: if it is left with an error, the other members see that this one gave up.
+        // First the slot: if it is left with an error, the other members see that this one gave up.
         let shown = member.as_ref().copied().unwrap_or(-1);
-        let mut seat = Seat::take(self, config, n_pes, shown)?;
+        let mut joining = JoinAttempt::take(self, config, n_pes, shown)?;
         let member = member?;
         if !(1..=self.n_pes).contains(&n_pes) {
             return Err(Error::invalid(
@@ -236,15 +245,15 @@ impl Inner {
             ));
         }
         crate::error::check_pe("my_index", member, n_pes)?;
-        let offer = &seat.slot.offer;
+        let offer = &joining.slot.offer;
         let mut slots = Vec::new();
         for attempt in 0..MAX_ATTEMPTS {
-            tell::free_numbers(offer, self.teams.unused());
-            seat.advance();
+            shared_words::publish_free_numbers(offer, self.teams.unused());
+            joining.advance();
             if attempt == 0 {
-                slots = seat.gather(config.unique_id, n_pes)?;
+                slots = joining.gather(config.unique_id, n_pes)?;
             }
-            seat.keep_step(&slots)?;
+            joining.await_phase(&slots)?;
             let mut free = [u64::MAX; TEAM_WORDS];
             for (_, slot) in &slots {
                 for (all, word) in free.iter_mut().zip(&slot.offer.free) {
@@ -255,21 +264,21 @@ impl Inner {
             let index = choose(free, try_at).ok_or_else(|| self.exhausted(self.my_pe))?;
             let claim = self.claim_team(index)?;
             let last = claim.as_ref().map_or(0, Claim::epoch);
-            tell::claim(offer, claim.is_some(), last);
-            seat.advance();
-            seat.keep_step(&slots)?;
+            shared_words::publish_claim(offer, claim.is_some(), last);
+            joining.advance();
+            joining.await_phase(&slots)?;
             let mut offers = slots.iter().map(|(_, slot)| &slot.offer);
             if let (true, Some(claim)) =
                 (offers.all(|offer| offer.claimed.load(Relaxed) == 1), claim)
             {
                 let epochs = slots.iter().map(|(_, slot)| slot.offer.epoch.load(Relaxed));
-                let born = latest(epochs)?;
+                let base_epoch = latest(epochs)?;
                 let members = Members::of(slots.iter().map(|(pe, _)| *pe).collect());
-                let team = claim.settle(&self.control, &members, member, born, config);
-                self.tell_transport(team, &members, member, born);
+                let team = claim.into_team(&self.control, &members, member, base_epoch, config);
+                self.make_transport_team(team, &members, member, base_epoch);
                 let met = self
                     .enter(team, Operation::TeamInit)
-                    .and_then(|turn| turn.meet(Call::plain(Operation::TeamInit), &[]));
+                    .and_then(|collective| collective.meet(Call::plain(Operation::TeamInit), &[]));
                 if let Err(error) = met {
                     // The others may use it already.
                     if let Some(state) = self.take_handle(team) {
@@ -277,7 +286,7 @@ impl Inner {
                     }
                     return Err(error);
                 }
-                seat.done = true;
+                joining.done = true;
                 return Ok(team);
             }
         }

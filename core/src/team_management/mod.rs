@@ -28,7 +28,7 @@ impl Inner {
     }
 
     /// Lets the transport make what it needs of a team, and what kernels need.
-    fn tell_transport(&self, team: Team, members: &Members, my_pe: Pe, born: u64) {
+    fn make_transport_team(&self, team: Team, members: &Members, my_pe: Pe, base_epoch: u64) {
         let (own, tables) = (
             self.transport.collectives(),
             self.transport.any().device_tables(),
@@ -41,7 +41,7 @@ impl Inner {
             .collect();
         let index = team.index() as u32;
         if let Some(own) = own {
-            own.make_team(index, &pes, my_pe, born);
+            own.make_team(index, &pes, my_pe, base_epoch);
         }
         if let Some(tables) = tables {
             tables.make_team(index, team.generation(), &pes, my_pe);

@@ -2,26 +2,26 @@
 
 use super::NAMES;
 use crate::Runtime;
-use crate::job::places::Places;
+use crate::job::topology::Topology;
 use crate::runtime::Inner;
 use crate::team::{Members, Team};
 
 impl Inner {
     /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
-    pub(crate) fn make_predefined(&self, places: &Places) {
+    pub(crate) fn make_predefined(&self, topology: &Topology) {
         for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
             let team = Team::from_number(index as u64);
             let pes = match team {
-                Team::SHARED | Team::NODE => places.on_host_of(self.my_pe),
-                Team::SAME_MYPE_NODE => places.at_index_of(self.my_pe),
-                Team::SAME_GPU => places.on_gpu_of(self.my_pe),
-                Team::GPU_LEADERS => places.gpu_leaders(),
+                Team::SHARED | Team::NODE => topology.on_host_of(self.my_pe),
+                Team::SAME_MYPE_NODE => topology.at_index_of(self.my_pe),
+                Team::SAME_GPU => topology.on_gpu_of(self.my_pe),
+                Team::GPU_LEADERS => topology.gpu_leaders(),
                 _ => (0..self.n_pes).collect(),
             };
             let members = Members::of(pes);
             if let Some(my_pe) = members.member(self.my_pe) {
                 state.set(&self.control, team, &members, my_pe, 0);
-                self.tell_transport(team, &members, my_pe, 0);
+                self.make_transport_team(team, &members, my_pe, 0);
             }
         }
     }

@@ -5,7 +5,7 @@
 //! may have been faster, and then all try again.
 
 use super::NAMES;
-use crate::collectives::{Call, Turn};
+use crate::collectives::{Call, CollectiveCall};
 use crate::job::block::TEAM_WORDS;
 use crate::job::team;
 use crate::operation::Operation;
@@ -36,9 +36,9 @@ impl Part {
 /// How a PE fared with the number that its new team has chosen.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(u64)]
-enum Luck {
+enum ClaimResult {
     TooLate = 0,
-    Taken = 1,
+    Claimed = 1,
     NoneLeft = 2,
 }
 
@@ -46,31 +46,31 @@ impl Inner {
     /// Makes one team per part. Every member of the parent calls it with its own part, or with none. `call` is what the members compare.
     fn make_teams(
         &self,
-        turn: &Turn<'_>,
+        collective: &CollectiveCall<'_>,
         mut call: Call,
         part: Option<Part>,
         config: TeamConfig,
     ) -> Result<Option<Team>> {
         let operation = call.operation;
         for attempt in 0..MAX_ATTEMPTS {
-            let epoch = turn.meet(call, &self.teams.unused())?;
+            let epoch = collective.meet(call, &self.teams.unused())?;
             let (mut claim, mut failed) = (None, None);
-            let luck = match part {
-                None => Luck::Taken,
+            let claimed = match part {
+                None => ClaimResult::Claimed,
                 Some(part) => {
                     // Threads of different parents are not to try the same numbers in the same order.
-                    let try_at = attempt * (1 + turn.team().index as usize);
-                    match choose(common(turn, epoch, part), try_at) {
-                        None => Luck::NoneLeft,
+                    let try_at = attempt * (1 + collective.team().index as usize);
+                    match choose(common(collective, epoch, part), try_at) {
+                        None => ClaimResult::NoneLeft,
                         Some(index) => {
                             match self.claim_team(index) {
                                 Ok(claimed) => claim = claimed,
                                 Err(error) => failed = Some(error),
                             }
                             if claim.is_some() {
-                                Luck::Taken
+                                ClaimResult::Claimed
                             } else {
-                                Luck::TooLate
+                                ClaimResult::TooLate
                             }
                         }
                     }
@@ -81,28 +81,30 @@ impl Inner {
                 error: failed,
                 ..Call::plain(operation)
             };
-            let epoch = turn.meet(second, &[luck as u64, last])?;
-            let answers: Vec<[u64; 2]> = (0..turn.n_pes())
+            let epoch = collective.meet(second, &[claimed as u64, last])?;
+            let answers: Vec<[u64; 2]> = (0..collective.n_pes())
                 .map(|member| {
                     let mut words = [0; 2];
-                    turn.payload(member, epoch, &mut words);
+                    collective.payload(member, epoch, &mut words);
                     words
                 })
                 .collect();
-            let is = |luck: Luck| move |answer: &[u64; 2]| answer[0] == luck as u64;
-            if let Some(member) = answers.iter().position(is(Luck::NoneLeft)) {
-                return Err(self.exhausted(turn.pe(member as Pe)));
+            let is = |claimed: ClaimResult| move |answer: &[u64; 2]| answer[0] == claimed as u64;
+            if let Some(member) = answers.iter().position(is(ClaimResult::NoneLeft)) {
+                return Err(self.exhausted(collective.pe(member as Pe)));
             }
-            if answers.iter().all(is(Luck::Taken)) {
+            if answers.iter().all(is(ClaimResult::Claimed)) {
                 let Some((claim, part)) = claim.zip(part) else {
                     return Ok(None);
                 };
                 let epochs = (0..part.n_pes).map(|m| answers[part.parent_pe(m) as usize][1]);
-                let born = latest(epochs)?;
-                let members = turn.members().pick(part.start, part.stride, part.n_pes);
-                let me = part.member(turn.my_pe()).unwrap_or(0);
-                let team = claim.settle(&self.control, &members, me, born, config);
-                self.tell_transport(team, &members, me, born);
+                let base_epoch = latest(epochs)?;
+                let members = collective
+                    .members()
+                    .pick(part.start, part.stride, part.n_pes);
+                let me = part.member(collective.my_pe()).unwrap_or(0);
+                let team = claim.into_team(&self.control, &members, me, base_epoch, config);
+                self.make_transport_team(team, &members, me, base_epoch);
                 return Ok(Some(team));
             }
             call = Call::plain(operation);
@@ -122,12 +124,12 @@ impl Inner {
             ));
         }
         match self.enter(team, Operation::TeamDestroy) {
-            Ok(turn) => {
-                let index = turn.team().index;
+            Ok(collective) => {
+                let index = collective.team().index;
                 let own = self.transport.collectives();
                 let mut call = Call::plain(Operation::TeamDestroy);
                 call.args[0] = own.map_or(0, |own| own.begun(index));
-                turn.meet(call, &[])?;
+                collective.meet(call, &[])?;
                 // On every member, or on none: all have begun as many.
                 let ended = own.and_then(|own| own.await_team(Operation::TeamDestroy, index));
                 if let Some(ended) = ended {
@@ -135,13 +137,13 @@ impl Inner {
                         error: ended.err(),
                         ..Call::plain(Operation::TeamDestroy)
                     };
-                    turn.meet(call, &[])?;
+                    collective.meet(call, &[])?;
                 }
                 // The handle goes before the turn ends, so that no other thread comes in between; the number after, so that the next
                 // team with it does not find the turn taken.
-                let state = turn.team();
+                let state = collective.team();
                 state.take_handle(team);
-                drop(turn);
+                drop(collective);
                 self.free_number(state);
             }
             // Nobody can meet on it any more, and nobody needs to. The mark must not be taken for a later team's.
@@ -152,7 +154,7 @@ impl Inner {
                 // Who left the team may still be telling the members; nobody shall take this PE for one that has gone on.
                 let members = state.members();
                 for pe in (0..members.n_pes).map(|member| members.pe(member)) {
-                    self.tell_broken(state.index, pe, mark);
+                    self.mark_member_broken(state.index, pe, mark);
                 }
                 state.skip_to(mark >> 20);
                 if let Some(state) = self.take_handle(team) {
@@ -172,11 +174,11 @@ impl Inner {
 }
 
 /// The numbers that every member of a part has left.
-fn common(turn: &Turn<'_>, epoch: u64, part: Part) -> [u64; TEAM_WORDS] {
+fn common(collective: &CollectiveCall<'_>, epoch: u64, part: Part) -> [u64; TEAM_WORDS] {
     let mut all = [u64::MAX; TEAM_WORDS];
     for member in 0..part.n_pes {
         let mut words = [0; TEAM_WORDS];
-        turn.payload(part.parent_pe(member), epoch, &mut words);
+        collective.payload(part.parent_pe(member), epoch, &mut words);
         for (all, word) in all.iter_mut().zip(words) {
             *all &= word;
         }
@@ -233,9 +235,13 @@ impl Runtime {
     ) -> Result<Option<Team>> {
         let operation = Operation::TeamSplitStrided;
         let entered = self.inner.enter(parent, operation);
-        let turn = entered.map_err(|error| error.naming("parent"))?;
-        let checked = config
-            .and_then(|config| Ok((check_strided(start, stride, size, turn.n_pes())?, config)));
+        let collective = entered.map_err(|error| error.naming("parent"))?;
+        let checked = config.and_then(|config| {
+            Ok((
+                check_strided(start, stride, size, collective.n_pes())?,
+                config,
+            ))
+        });
         let contexts = checked
             .as_ref()
             .map_or(0, |(_, config)| config.num_contexts);
@@ -246,10 +252,10 @@ impl Runtime {
             error: checked.err(),
         };
         let (part, config) = part.unzip();
-        let mine = part.filter(|part| part.member(turn.my_pe()).is_some());
+        let mine = part.filter(|part| part.member(collective.my_pe()).is_some());
         let team = self
             .inner
-            .make_teams(&turn, call, mine, config.unwrap_or_default())?;
+            .make_teams(&collective, call, mine, config.unwrap_or_default())?;
         if let Some(team) = team {
             self.note_team(operation, team);
         }
@@ -270,14 +276,14 @@ impl Runtime {
     ) -> Result<(Team, Team)> {
         let operation = Operation::TeamSplit2d;
         let entered = self.inner.enter(parent, operation);
-        let turn = entered.map_err(|error| error.naming("parent"))?;
+        let collective = entered.map_err(|error| error.naming("parent"))?;
         let configs = x_config.and_then(|x| Ok((x, y_config?))).and_then(|both| {
             if x_range < 1 {
                 return Err(Error::invalid("xrange", x_range, "at least 1"));
             }
             Ok(both)
         });
-        let (n_pes, me) = (turn.n_pes(), turn.my_pe());
+        let (n_pes, me) = (collective.n_pes(), collective.my_pe());
         // A row longer than the parent is the parent.
         let width = x_range.clamp(1, n_pes);
         let (row, column) = (me / width * width, me % width);
@@ -298,10 +304,12 @@ impl Runtime {
                 .map(|arg| arg as u64),
             error: configs.err(),
         };
-        let first = self.inner.make_teams(&turn, call, Some(x), x_config)?;
+        let first = self
+            .inner
+            .make_teams(&collective, call, Some(x), x_config)?;
         let second = self
             .inner
-            .make_teams(&turn, Call::plain(operation), Some(y), y_config);
+            .make_teams(&collective, Call::plain(operation), Some(y), y_config);
         match (first, second) {
             (Some(x), Ok(Some(y))) => {
                 self.note_team(operation, x);

@@ -50,7 +50,7 @@ impl Transport for Recorder {
             page_bytes: 4096,
             may_load: true,
             takes_machine_memory: true,
-            looks_are_slow: false,
+            polling_is_slow: false,
             makers_of_memory: "",
             device: Some(7),
         }
@@ -78,7 +78,7 @@ impl Transport for Recorder {
         self.record("unwatched");
         None
     }
-    fn notes(&self) -> Option<&dyn Notes> {
+    fn observer(&self) -> Option<&dyn Observer> {
         self.record("notes");
         None
     }
@@ -96,7 +96,7 @@ impl Transport for Recorder {
         self.record("device_tables");
         None
     }
-    fn search(&self, _: Lane, _: &Search<'_>) -> Option<Result<Found>> {
+    fn search(&self, _: Submission, _: &Search<'_>) -> Option<Result<Found>> {
         self.record("search");
         None
     }
@@ -112,10 +112,10 @@ impl Transport for Recorder {
         self.record("leave");
         Some("left".into())
     }
-    fn hang_up(&self, _: bool) {
+    fn disconnect(&self, _: bool) {
         self.record("hang_up");
     }
-    fn chore(&self) -> Option<Chore> {
+    fn chore(&self) -> Option<WatchdogTask> {
         self.record("chore");
         Some(Box::new(|| {}))
     }
@@ -146,7 +146,7 @@ impl Owner for Nobody {
 }
 
 fn request(body: Body<'_>) -> Request<'_> {
-    let call = route::here(Lane::Blocking, Operation::Get);
+    let call = route::call(Submission::Blocking, Operation::Get);
     Request { call, body }
 }
 
@@ -169,7 +169,7 @@ fn call_all(transport: &dyn Transport) {
     transport.keep(Error::Internal(String::new()));
     assert!(transport.failure().is_err());
     let _ = transport.unwatched();
-    assert!(transport.notes().is_none());
+    assert!(transport.observer().is_none());
     transport.progress();
     transport.owned_by(Arc::new(Nobody));
     assert!(transport.collectives().is_none());
@@ -181,16 +181,16 @@ fn call_all(transport: &dyn Transport) {
         cmp: crate::Cmp::Eq,
         expected: Expected::Same(0),
         status: None,
-        goal: Goal::One,
+        mode: MatchMode::One,
         called: Operation::SignalWait,
         waits: true,
         answers: true,
     };
-    assert!(transport.search(Lane::Blocking, &search).is_none());
+    assert!(transport.search(Submission::Blocking, &search).is_none());
     assert!(transport.streams().is_none());
     assert!(transport.drain().is_err());
     assert_eq!(transport.leave(true).as_deref(), Some("left"));
-    transport.hang_up(true);
+    transport.disconnect(true);
     assert!(transport.chore().is_some());
     assert_eq!(transport.about().as_deref(), Some("recorder"));
     assert!(transport.mapping().is_some());
@@ -289,12 +289,12 @@ fn a_compound_request_becomes_simple_ones() {
     let mut two = [[0_u8; 2], [0; 2]];
     let [first, second] = &mut two;
     let wanted = vec![
-        Wanted {
+        GetRequest {
             pe: 0,
             source: 8,
             dest: LocalDest::from(first),
         },
-        Wanted {
+        GetRequest {
             pe: 0,
             source: 18,
             dest: LocalDest::from(second),

@@ -8,9 +8,9 @@
 //! | [`Owner`] | the PE, as its transport may ask it to wait or to break a team |
 //! | [`Collectives`], [`Meeting`] | collectives that the transport does, and the members' meeting, which it may use for them |
 //! | [`Search`], [`Found`] | a wait or a test that is put on a stream, and what came of it |
-//! | [`Streams`], [`TransportStream`], [`TransportEvent`], [`Gate`] | streams of the transport's |
+//! | [`Streams`], [`TransportStream`], [`TransportEvent`], [`StreamHold`] | streams of the transport's |
 
-use super::Lane;
+use super::Submission;
 use crate::dtype::Dtype;
 use crate::job::published::Wait;
 use crate::op::{Cmp, Op};
@@ -68,12 +68,12 @@ pub(crate) struct Task {
     pub(crate) bytes: u64,
     pub(crate) root: Pe,
     pub(crate) reduction: Option<(Dtype, Op)>,
-    pub(crate) form: Form,
+    pub(crate) shape: CollectiveShape,
 }
 
-/// What some collectives have besides.
+/// Sizes and steps that only some collectives have.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Form {
+pub(crate) enum CollectiveShape {
     #[default]
     Plain,
     /// Parts of `count` elements of `element` bytes, with steps in bytes from one to the next.
@@ -91,24 +91,29 @@ pub(crate) enum Form {
 ///
 /// A PE has one collective of a team under way at a time, and all members have those of a team in one order.
 pub(crate) trait Collectives {
-    /// Does a collective on a lane. `None`: on this lane the members meet, and what they learn there decides.
-    fn run(&self, lane: Lane, call: &Collective, meeting: &dyn Meeting) -> Option<Result<()>>;
+    /// Runs a collective on the stream of `submission`. `None`: this submission needs a meeting of the members first.
+    fn run(
+        &self,
+        submission: Submission,
+        call: &Collective,
+        meeting: &dyn Meeting,
+    ) -> Option<Result<()>>;
 
     /// Does a blocking collective whose members have met in `epoch`.
     fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()>;
 
-    /// This member cannot take part in what it has called on a lane, and the others are to learn of it. False: they learn it in a
+    /// This member cannot take part in the collective that it has submitted, and the others must learn of it. False: they learn it in a
     /// meeting.
-    fn refuse(&self, lane: Lane, operation: Operation, meeting: &dyn Meeting) -> bool;
+    fn refuse(&self, submission: Submission, operation: Operation, meeting: &dyn Meeting) -> bool;
 
     /// Forgets what an earlier team has left at a number.
     ///
     /// Local; before the meeting after which the new team's members may use it.
     fn clear_team(&self, team: u32) -> Result<()>;
 
-    /// Makes what a team needs. `members`: their PEs. `born`: the epoch after which the team's first one comes. What goes wrong is
+    /// Makes what a team needs. `members`: their PEs. `base_epoch`: the epoch after which the team's first one comes. What goes wrong is
     /// the error of the team's first collective.
-    fn make_team(&self, team: u32, members: &[Pe], me: Pe, born: u64);
+    fn make_team(&self, team: u32, members: &[Pe], me: Pe, base_epoch: u64);
 
     /// The team at a number is no more, and all members have done its collectives.
     ///
@@ -140,7 +145,7 @@ pub(crate) struct Search<'a> {
     pub(crate) expected: Expected<'a>,
     /// Not 0 for the elements that are left out.
     pub(crate) status: Option<&'a [i32]>,
-    pub(crate) goal: Goal,
+    pub(crate) mode: MatchMode,
     /// What the program called.
     pub(crate) called: Operation,
     /// Whether it waits; a test looks once.
@@ -152,7 +157,7 @@ pub(crate) struct Search<'a> {
 impl Search<'_> {
     /// Whether it looks for some elements, of which all are left out.
     pub(crate) fn finds_nothing(&self) -> bool {
-        matches!(self.goal, Goal::Any { .. } | Goal::Some)
+        matches!(self.mode, MatchMode::Any { .. } | MatchMode::Some)
             && self
                 .status
                 .is_some_and(|status| status.iter().all(|&one| one != 0))
@@ -168,9 +173,9 @@ pub(crate) enum Expected<'a> {
     Each(&'a [u8]),
 }
 
-/// Which elements must hold.
+/// Which elements must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Goal {
+pub(crate) enum MatchMode {
     /// The only one.
     One,
     All,
@@ -185,11 +190,11 @@ pub(crate) enum Goal {
 /// What came of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Whether the goal was reached; of a search that gives nothing back, that it was put on the stream.
+    /// Whether the elements matched; of a search that gives nothing back, that it was put on the stream.
     pub(crate) held: bool,
-    /// For [`Goal::One`] the bits that were seen last.
+    /// For [`MatchMode::One`] the bits that were seen last.
     pub(crate) bits: u64,
-    /// For [`Goal::Any`] the index that held, for [`Goal::Some`] those that did, in order.
+    /// For [`MatchMode::Any`] the index that held, for [`MatchMode::Some`] those that did, in order.
     pub(crate) indices: Vec<usize>,
 }
 
@@ -211,25 +216,28 @@ pub(crate) trait Streams {
     /// A new event.
     fn event(&self) -> Result<Box<dyn TransportEvent>>;
 
-    /// What holds a stream up while a queue of the host's runs what is put on it. `None`: operations are put on the stream itself.
-    fn gate(&self, _stream: &Arc<dyn TransportStream>) -> Result<Option<Arc<dyn Gate>>> {
+    /// Holds for a stream whose operations a queue of the host runs. `None`: operations are put on the stream itself.
+    fn stream_hold(
+        &self,
+        _stream: &Arc<dyn TransportStream>,
+    ) -> Result<Option<Arc<dyn StreamHold>>> {
         Ok(None)
     }
 }
 
-/// What can hold up a stream of a transport's.
-pub(crate) trait Gate: Send + Sync {
-    /// Puts a mark on the stream, and a hold behind it, which has a number: larger than those before it.
-    fn close(&self) -> Result<(Box<dyn TransportEvent>, u64)>;
+/// Holds a stream of the transport until a queue of the host has run an operation.
+pub(crate) trait StreamHold: Send + Sync {
+    /// Enqueues an event, and a hold behind it. Returns both; the number of the hold is larger than the earlier ones.
+    fn hold(&self) -> Result<(Box<dyn TransportEvent>, u64)>;
 
-    /// Takes away the holds up to a number.
-    fn open(&self, number: u64);
+    /// Releases the holds up to a number.
+    fn release(&self, number: u64);
 }
 
 /// A stream of a transport's own, or one of the program's.
 pub(crate) trait TransportStream: Any + Debug + Send + Sync {
     /// Where operations go that are called on it.
-    fn lane(&self) -> Lane;
+    fn submission(&self) -> Submission;
 
     /// Whether everything on it has run.
     fn is_idle(&self) -> Result<bool>;
@@ -243,11 +251,11 @@ pub(crate) trait TransportStream: Any + Debug + Send + Sync {
 
 /// A mark in a stream of a transport's own.
 pub(crate) trait TransportEvent: Any + Send + Sync {
-    /// Marks the end of what is on a lane, which is a stream of the same transport. A later record replaces an earlier one.
-    fn record(&self, lane: Lane) -> Result<()>;
+    /// Records the event on a stream of the same transport. A later record replaces an earlier one.
+    fn record(&self, submission: Submission) -> Result<()>;
 
-    /// Makes what comes later on a lane wait for the latest record.
-    fn hold_up(&self, lane: Lane) -> Result<()>;
+    /// Makes later work of a stream wait for the latest record.
+    fn hold_up(&self, submission: Submission) -> Result<()>;
 
     /// Whether the latest record has been reached; one that was never recorded counts as reached.
     fn is_reached(&self) -> Result<bool>;

@@ -9,10 +9,10 @@
 //! | [`request`] | an operation as a value |
 //! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
 //! | [`hooks`] | what a transport may do by itself: collectives, waits on streams, streams; what it may ask of its PE |
-//! | [`origin`] | a kind of memory before there is a job on it; how a PE joins |
-//! | [`notes`] | what a transport that watches the program is told |
+//! | [`provider`] | provides the memory of a heap before the job exists; how a PE joins |
+//! | [`observer`] | what a transport that observes the program receives besides the operations |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
-//! | [`remote`] | PEs of several hosts, which wraps either |
+//! | [`net`] | PEs of several hosts, which wraps either |
 //! | [`check`] | the checker, which wraps another transport |
 //! | [`traffic`] | counts what the program moves, as a wrapper, too |
 //! | [`copy`] | the one copy primitive |
@@ -28,9 +28,9 @@ pub(crate) mod device_state;
 mod forwarding;
 mod hooks;
 pub(crate) mod host;
-pub(crate) mod notes;
-mod origin;
-pub(crate) mod remote;
+pub(crate) mod net;
+pub(crate) mod observer;
+mod provider;
 mod request;
 mod route;
 pub(crate) mod traffic;
@@ -42,18 +42,16 @@ pub use cuda::survey as gpus;
 pub use device_state::DeviceState;
 pub(crate) use device_state::DeviceTables;
 pub(crate) use hooks::{
-    Collective, Collectives, Expected, Form, Found, Gate, Goal, Meeting, Owner, Search, Streams,
-    Task, TransportEvent, TransportStream,
+    Collective, CollectiveShape, Collectives, Expected, Found, MatchMode, Meeting, Owner, Search,
+    StreamHold, Streams, Task, TransportEvent, TransportStream,
 };
-pub(crate) use notes::{Notes, Watch};
-pub(crate) use origin::{Company, Joined, Origin, of_process, of_threads};
-pub(crate) use request::{
-    Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, wanted_blocks,
-};
-pub(crate) use route::{Own, Route};
+pub(crate) use observer::{Observer, Watch};
+pub(crate) use provider::{JobPeers, Joined, MemoryProvider, of_process, of_threads};
+pub(crate) use request::{Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, get_requests};
+pub(crate) use route::{Internal, Route};
 
 use crate::buffer::{LocalDest, SymRange};
-use crate::job::liveness::Chore;
+use crate::job::liveness::WatchdogTask;
 use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::{Error, MemoryKind, Pe, Result};
@@ -61,9 +59,9 @@ use std::any::Any;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Where an operation goes.
+/// How an operation is submitted: blocking, or on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum Submission {
     /// It is done as its description says when the call returns.
     Blocking,
     /// It is put on the stream that the transport knows by this number, and the call returns.
@@ -155,15 +153,15 @@ pub(crate) enum Nbi {
 /// An operation as the program calls it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    pub(crate) lane: Lane,
+    pub(crate) submission: Submission,
     /// What the program knows it as, and where it is called: for what watches the program.
     pub(crate) called: Operation,
     pub(crate) at: &'static Location<'static>,
 }
 
-/// Data of a PE that is to come to `dest`.
+/// A get of data of a PE to `dest`.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct GetRequest<'a> {
     pub(crate) pe: Pe,
     pub(crate) source: u64,
     pub(crate) dest: LocalDest<'a>,
@@ -181,7 +179,7 @@ pub(crate) struct Properties {
     /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
     pub(crate) takes_machine_memory: bool,
     /// Whether a look at a word takes long, and a write to it rings no doorbell.
-    pub(crate) looks_are_slow: bool,
+    pub(crate) polling_is_slow: bool,
     /// The calls that give the program memory that can become symmetric.
     pub(crate) makers_of_memory: &'static str,
     /// The GPU that this PE uses, as this process counts them.
@@ -232,7 +230,7 @@ pub(crate) trait Transport: Any + Send + Sync {
     /// The address at which this process can load and store `offset` of `pe`, if it can.
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64>;
 
-    /// Executes a request. On [`Lane::Blocking`] it completes, as its [kind](Body) says, before the call returns.
+    /// Executes a request. On [`Submission::Blocking`] it completes, as its [kind](Body) says, before the call returns.
     fn execute(&self, request: Request<'_>) -> Result<Reply>;
 
     /// Keeps an error for [`failure`](Transport::failure), unless there is one.
@@ -248,9 +246,9 @@ pub(crate) trait Transport: Any + Send + Sync {
         None
     }
 
-    /// What is to be told of the program, if this transport watches it.
-    fn notes(&self) -> Option<&dyn Notes> {
-        self.inner()?.notes()
+    /// The observer of the program's calls, if this transport is one.
+    fn observer(&self) -> Option<&dyn Observer> {
+        self.inner()?.observer()
     }
 
     /// A wait goes on; operations that are held back may be delivered meanwhile.
@@ -277,9 +275,9 @@ pub(crate) trait Transport: Any + Send + Sync {
         self.inner()?.device_tables()
     }
 
-    /// Puts a wait or a test on a lane that is a stream of its own; `None`: it has none.
-    fn search(&self, lane: Lane, search: &Search<'_>) -> Option<Result<Found>> {
-        self.inner()?.search(lane, search)
+    /// Enqueues a wait or a test on a stream of the transport's own; `None`: the transport has no streams.
+    fn search(&self, submission: Submission, search: &Search<'_>) -> Option<Result<Found>> {
+        self.inner()?.search(submission, search)
     }
 
     /// Streams of its own.
@@ -299,15 +297,15 @@ pub(crate) trait Transport: Any + Send + Sync {
         self.inner()?.leave(gone)
     }
 
-    /// The PE has left the job, and has told so: nothing more is told. `finalized`: with all others.
-    fn hang_up(&self, finalized: bool) {
+    /// The PE has left the job and has announced it: closes the connections. `finalized`: all others have left with it.
+    fn disconnect(&self, finalized: bool) {
         if let Some(inner) = self.inner() {
-            inner.hang_up(finalized);
+            inner.disconnect(finalized);
         }
     }
 
     /// What the watchdog is to do with each of its looks.
-    fn chore(&self) -> Option<Chore> {
+    fn chore(&self) -> Option<WatchdogTask> {
         self.inner()?.chore()
     }
 

@@ -3,7 +3,7 @@
 //! On host memory most operations are inlined and never become a request (see [`route`](super::route)). Everywhere else an operation
 //! is built in a cold branch, and passes through the wrappers to the transport that executes it.
 
-use super::{Atomic, Call, Nbi, SignalUpdate, Transport, Wanted, Width};
+use super::{Atomic, Call, GetRequest, Nbi, SignalUpdate, Transport, Width};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::strides::Transfer;
 use crate::{Pe, Result};
@@ -65,7 +65,7 @@ pub(crate) enum Body<'a> {
         transfer: &'a Transfer,
     },
     /// As [`Get`](Body::Get), of several PEs. The transport may have all of them in flight at the same time.
-    GetAll(Vec<Wanted<'a>>),
+    GetAll(Vec<GetRequest<'a>>),
     /// A put, then an update of a signal that is seen after the put's data.
     PutSignal {
         pe: Pe,
@@ -203,7 +203,7 @@ pub(crate) fn execute_in_parts(
             dest,
             transfer,
         } => {
-            for Wanted { pe, source, dest } in wanted_blocks(pe, source, dest, transfer) {
+            for GetRequest { pe, source, dest } in get_requests(pe, source, dest, transfer) {
                 simple(Body::Get {
                     pe,
                     source,
@@ -214,7 +214,7 @@ pub(crate) fn execute_in_parts(
             Ok(NOTHING)
         }
         Body::GetAll(wanted) => {
-            for Wanted { pe, source, dest } in wanted {
+            for GetRequest { pe, source, dest } in wanted {
                 simple(Body::Get {
                     pe,
                     source,
@@ -242,14 +242,14 @@ pub(crate) fn execute_in_parts(
 }
 
 /// The blocks of a transfer from `source` of a PE; `dest` covers their span.
-pub(crate) fn wanted_blocks<'a>(
+pub(crate) fn get_requests<'a>(
     pe: Pe,
     source: u64,
     dest: LocalDest<'a>,
     transfer: &'a Transfer,
-) -> impl Iterator<Item = Wanted<'a>> {
+) -> impl Iterator<Item = GetRequest<'a>> {
     let (_, block, _) = transfer.dest().parts();
-    transfer.blocks().map(move |(to, from)| Wanted {
+    transfer.blocks().map(move |(to, from)| GetRequest {
         pe,
         source: source + from,
         dest: dest.part(to as usize, block as usize),

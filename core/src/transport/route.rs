@@ -1,15 +1,15 @@
-//! The way of an operation: host memory is inlined, all else is one cold call.
+//! Dispatches an operation to its transport: host memory is inlined, all others are one cold call.
 //!
 //! An operation says what the program knows it as, `called`; what watches the program reports that name and the place of the
 //! call, so these methods are `#[track_caller]`, as are the functions that lead to them. On host memory an operation costs
-//! one comparison more than the transport's own. What the library does for its own ends (moving the data of a collective, looking
-//! at a word that is waited for) goes to the transport proper, [`own`](Route::own).
+//! one comparison more than the transport's own. Internal operations of the library (moving the data of a collective, polling
+//! a word) bypass the checker, [`internal`](Route::internal).
 
 use super::host::HostTransport;
-use super::remote::RemoteTransport;
+use super::net::NetTransport;
 use super::{
-    Atomic, Body, Call, Collectives, Found, Lane, Memory, Nbi, Notes, Properties, Reply, Request,
-    Search, SignalUpdate, Streams, Transport, Wanted, Width,
+    Atomic, Body, Call, Collectives, Found, GetRequest, Memory, Nbi, Observer, Properties, Reply,
+    Request, Search, SignalUpdate, Streams, Submission, Transport, Width,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
@@ -19,21 +19,21 @@ use crate::{Pe, Result};
 use bytemuck::Pod;
 use std::panic::Location;
 
-/// The transport of a runtime. A number says which one it is, so that one comparison tells: the compiler would hide it in a field.
+/// The transport of a runtime. The discriminant is explicit, so that one comparison selects the variant: the compiler would hide it in a field.
 #[repr(u64)]
 pub(crate) enum Route {
     /// Host memory. Not behind a table of functions: an 8-byte put takes a few nanoseconds, and an indirect call would be a good
     /// part of them.
     Host(HostTransport),
-    /// Host memory of several hosts. What stays on this one is as in [`Host`](Route::Host), and as near.
-    Hosts(RemoteTransport),
+    /// Host memory of several hosts. Operations on PEs of this host are as in [`Host`](Route::Host), and as fast.
+    Hosts(NetTransport),
     /// Any other.
     Other(Box<dyn Transport>),
 }
 
 /// Marks the branch that calls it as the one that is not taken.
 #[cold]
-fn rarely() {}
+fn cold() {}
 
 impl Route {
     /// Whatever it is.
@@ -64,27 +64,27 @@ impl Route {
         }
     }
 
-    /// The transport proper, for what the library does for its own ends.
+    /// The transport below any wrapper, for internal operations of the library.
     #[inline(always)]
-    pub(crate) fn own(&self) -> Own<'_> {
+    pub(crate) fn internal(&self) -> Internal<'_> {
         match self {
-            Route::Host(host) => Own::Host(host),
-            Route::Hosts(hosts) => Own::Hosts(hosts),
+            Route::Host(host) => Internal::Host(host),
+            Route::Hosts(hosts) => Internal::Hosts(hosts),
             Route::Other(other) => {
-                rarely();
-                Own::Other(other.unwatched().unwrap_or(&**other))
+                cold();
+                Internal::Other(other.unwatched().unwrap_or(&**other))
             }
         }
     }
 
-    /// What is to be told of the program, if something watches it.
+    /// The observer of the program's calls, if there is one.
     #[inline(always)]
-    pub(crate) fn notes(&self) -> Option<&dyn Notes> {
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
         match self {
             Route::Host(_) | Route::Hosts(_) => None,
             Route::Other(other) => {
-                rarely();
-                other.notes()
+                cold();
+                other.observer()
             }
         }
     }
@@ -95,7 +95,7 @@ impl Route {
         match self {
             Route::Host(_) | Route::Hosts(_) => None,
             Route::Other(other) => {
-                rarely();
+                cold();
                 other.collectives()
             }
         }
@@ -105,14 +105,14 @@ impl Route {
     #[inline(always)]
     pub(crate) fn search<'a>(
         &self,
-        lane: Lane,
+        submission: Submission,
         search: impl FnOnce() -> Search<'a>,
     ) -> Option<Result<Found>> {
-        match (self, lane) {
-            (Route::Host(_) | Route::Hosts(_), _) | (_, Lane::Blocking) => None,
-            (Route::Other(other), Lane::Stream(_)) => {
-                rarely();
-                other.search(lane, &search())
+        match (self, submission) {
+            (Route::Host(_) | Route::Hosts(_), _) | (_, Submission::Blocking) => None,
+            (Route::Other(other), Submission::Stream(_)) => {
+                cold();
+                other.search(submission, &search())
             }
         }
     }
@@ -134,8 +134,8 @@ impl Route {
     /// The program is about to look at own words.
     #[inline(always)]
     pub(crate) fn look(&self, words: SymRange) {
-        if let Some(notes) = self.notes() {
-            notes.look(words);
+        if let Some(observer) = self.observer() {
+            observer.look(words);
         }
     }
 
@@ -143,8 +143,8 @@ impl Route {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn acquired(&self, element: SymRange, value: u64, called: Operation) {
-        if let Some(notes) = self.notes() {
-            notes.acquired(element, value, notes.site(called, Location::caller()));
+        if let Some(observer) = self.observer() {
+            observer.acquired(element, value, observer.site(called, Location::caller()));
         }
     }
 
@@ -153,7 +153,7 @@ impl Route {
     #[track_caller]
     pub(crate) fn put_value<T: Pod>(
         &self,
-        lane: Lane,
+        submission: Submission,
         pe: Pe,
         dest: u64,
         value: T,
@@ -162,9 +162,9 @@ impl Route {
         let on_host = |host: &HostTransport| host.put(pe, dest, LocalSource::from(&[value]));
         match self {
             Route::Host(host) => on_host(host),
-            elsewhere => match elsewhere.here(|hosts| hosts.is_near(pe)) {
+            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
                 Ok(host) => on_host(host),
-                Err(other) => return put_value(other, here(lane, called), pe, dest, value),
+                Err(other) => return put_value(other, call(submission, called), pe, dest, value),
             },
         }
         Ok(())
@@ -175,7 +175,7 @@ impl Route {
     #[track_caller]
     pub(crate) fn get_value<T: Pod>(
         &self,
-        lane: Lane,
+        submission: Submission,
         pe: Pe,
         source: u64,
         called: Operation,
@@ -187,24 +187,24 @@ impl Route {
         };
         match self {
             Route::Host(host) => on_host(host),
-            elsewhere => match elsewhere.here(|hosts| hosts.is_near(pe)) {
+            elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
                 Ok(host) => on_host(host),
-                Err(other) => get_value(other, here(lane, called), pe, source),
+                Err(other) => get_value(other, call(submission, called), pe, source),
             },
         }
     }
 
-    /// The host transport, if what is to be done stays on this host: in a job on several hosts `near` says whether it does. In a job on
-    /// one host it is not asked: the branch of that one stays as short as if there were no other.
+    /// The host transport, if the operation stays on this host: in a job on several hosts `is_local` decides. In a job on one host
+    /// it is not called, so that this branch is as short as if there were no other.
     #[inline(always)]
-    fn here(
+    fn host_if(
         &self,
-        near: impl FnOnce(&RemoteTransport) -> bool,
+        is_local: impl FnOnce(&NetTransport) -> bool,
     ) -> std::result::Result<&HostTransport, &dyn Transport> {
-        rarely();
+        cold();
         match self {
             Route::Host(host) => Ok(host),
-            Route::Hosts(hosts) if near(hosts) => Ok(hosts.near()),
+            Route::Hosts(hosts) if is_local(hosts) => Ok(hosts.local()),
             Route::Hosts(hosts) => Err(hosts),
             Route::Other(other) => Err(&**other),
         }
@@ -214,9 +214,9 @@ impl Route {
 /// A call of the caller's caller.
 #[inline(always)]
 #[track_caller]
-pub(super) fn here(lane: Lane, called: Operation) -> Call {
+pub(super) fn call(submission: Submission, called: Operation) -> Call {
     Call {
-        lane,
+        submission,
         called,
         at: Location::caller(),
     }
@@ -266,31 +266,31 @@ impl FromReply for u64 {
 macro_rules! operations {
     ($(
         $(#[$about:meta])*
-        fn $name:ident / $rarely:ident($($argument:ident: $kind:ty),*) -> $out:ty {
-            near: |$hosts:ident| $near:expr,
+        fn $name:ident / $cold_path:ident($($argument:ident: $kind:ty),*) -> $out:ty {
+            is_local: |$hosts:ident| $is_local:expr,
             host: |$host:ident| $on_host:expr,
             body: $body:expr $(,)?
         }
     )*) => { $(
-        #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
+        #[allow(clippy::too_many_arguments, reason = "they are the operation's, and its submission")]
         #[allow(unused_variables, reason = "what has no argument for it needs no name")]
         #[cold]
         #[inline(never)]
-        fn $rarely(other: &dyn Transport, call: Call, $($argument: $kind),*) -> Result<$out> {
+        fn $cold_path(other: &dyn Transport, call: Call, $($argument: $kind),*) -> Result<$out> {
             other.execute(Request { call, body: $body }).map(FromReply::from_reply)
         }
 
         impl Route {
             $(#[$about])*
-            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and where it goes")]
+            #[allow(clippy::too_many_arguments, reason = "they are the operation's, and its submission")]
             #[inline(always)]
             #[track_caller]
-            pub(crate) fn $name(&self, lane: Lane, $($argument: $kind,)* called: Operation) -> Result<$out> {
+            pub(crate) fn $name(&self, submission: Submission, $($argument: $kind,)* called: Operation) -> Result<$out> {
                 match self {
                     Route::Host($host) => Ok($on_host),
-                    elsewhere => match elsewhere.here(|$hosts| $near) {
+                    elsewhere => match elsewhere.host_if(|$hosts| $is_local) {
                         Ok($host) => Ok($on_host),
-                        Err(other) => $rarely(other, here(lane, called), $($argument),*),
+                        Err(other) => $cold_path(other, call(submission, called), $($argument),*),
                     },
                 }
             }
@@ -298,60 +298,60 @@ macro_rules! operations {
     )* };
 }
 
-// Each on a lane. Those of host memory are done when they return; a lane that is a stream takes them in order.
+// Each has a submission. On host memory they are complete when they return; a stream runs them in order.
 operations! {
     /// See [`Body::Put`].
     fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.put(pe, dest, source),
         body: Body::Put { pe, dest, source, nbi: Nbi::No },
     }
 
     /// See [`Body::Get`].
     fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.get(pe, source, dest),
         body: Body::Get { pe, source, dest, nbi: Nbi::No },
     }
 
     /// See [`Body::Put`]. `lasts`: the source may be read until quiet.
     fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.put(pe, dest, source),
         body: Body::Put { pe, dest, source, nbi: Nbi::Yes { lasts } },
     }
 
     /// See [`Body::Get`]. `lasts`: `dest` may be written until quiet.
     fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.get(pe, source, dest),
         body: Body::Get { pe, source, dest, nbi: Nbi::Yes { lasts } },
     }
 
     /// See [`Body::PutBlocks`].
     fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.put_blocks(pe, dest, source, transfer),
         body: Body::PutBlocks { pe, dest, source, transfer },
     }
 
     /// See [`Body::GetBlocks`].
     fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.get_blocks(pe, source, dest, transfer),
         body: Body::GetBlocks { pe, source, dest, transfer },
     }
 
     /// See [`Body::Atomic`].
     fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.atomic(pe, offset, width, operation),
         body: Body::Atomic { pe, offset, width, operation, fetches: true },
     }
 
     /// As [`atomic`](Route::atomic), for who does not want the old value.
     fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| {
             host.atomic(pe, offset, width, operation);
         },
@@ -360,7 +360,7 @@ operations! {
 
     /// See [`Body::Signal`].
     fn signal / signal_elsewhere(pe: Pe, update: SignalUpdate) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| host.signal(pe, update.offset, update.value, update.op),
         body: Body::Signal { pe, update },
     }
@@ -369,7 +369,7 @@ operations! {
     fn put_signal / put_signal_elsewhere(
         pe: Pe, dest: u64, source: LocalSource<'_>, update: SignalUpdate, nbi: Nbi
     ) -> () {
-        near: |hosts| hosts.is_near(pe),
+        is_local: |hosts| hosts.is_local(pe),
         host: |host| {
             host.put(pe, dest, source);
             host.signal(pe, update.offset, update.value, update.op);
@@ -379,60 +379,60 @@ operations! {
 
     /// See [`Body::Read`].
     fn read / read_elsewhere(me: Pe, source: SymRange, dest: LocalDest<'_>) -> () {
-        near: |hosts| hosts.is_near(me),
+        is_local: |hosts| hosts.is_local(me),
         host: |host| host.get(me, source.offset(), dest),
         body: Body::Read { me, source, dest },
     }
 
     /// See [`Body::Write`].
     fn write / write_elsewhere(me: Pe, dest: SymRange, source: LocalSource<'_>) -> () {
-        near: |hosts| hosts.is_near(me),
+        is_local: |hosts| hosts.is_local(me),
         host: |host| host.put(me, dest.offset(), source),
         body: Body::Write { me, dest, source },
     }
 
     /// See [`Body::Fence`].
     fn fence / fence_elsewhere() -> () {
-        near: |hosts| hosts.is_idle(),
+        is_local: |hosts| hosts.is_idle(),
         host: |host| host.fence(),
         body: Body::Fence,
     }
 
     /// See [`Body::Quiet`].
     fn quiet / quiet_elsewhere() -> () {
-        near: |hosts| hosts.is_idle(),
+        is_local: |hosts| hosts.is_idle(),
         host: |host| host.quiet(),
         body: Body::Quiet,
     }
 
     /// See [`Body::QuietBeforeRelease`].
     fn quiet_before_release / quiet_before_release_elsewhere() -> () {
-        near: |hosts| hosts.is_idle(),
+        is_local: |hosts| hosts.is_idle(),
         // The release itself orders the stores that came before it.
         host: |_host| (),
         body: Body::QuietBeforeRelease,
     }
 }
 
-/// The transport proper, as the library uses it for its own ends. What goes wrong is kept, and the next meeting, or whoever asks for
-/// [`failure`](Own::failure), learns of it.
+/// The transport below any wrapper, for internal operations of the library. Errors are recorded: the next meeting returns them, and
+/// [`failure`](Internal::failure) does.
 #[derive(Clone, Copy)]
-pub(crate) enum Own<'a> {
+pub(crate) enum Internal<'a> {
     Host(&'a HostTransport),
-    Hosts(&'a RemoteTransport),
+    Hosts(&'a NetTransport),
     Other(&'a dyn Transport),
 }
 
 /// A call of the library's own.
 #[track_caller]
-fn own_call(called: Operation) -> Call {
-    here(Lane::Blocking, called)
+fn internal_call(called: Operation) -> Call {
+    call(Submission::Blocking, called)
 }
 
-/// Keeps the error of what cannot return one.
+/// Records the error of an operation that cannot return one.
 #[cold]
 #[inline(never)]
-fn kept<T: Default>(other: &dyn Transport, result: Result<T>) -> T {
+fn or_record<T: Default>(other: &dyn Transport, result: Result<T>) -> T {
     result.unwrap_or_else(|error| {
         other.keep(error);
         T::default()
@@ -444,22 +444,22 @@ fn kept<T: Default>(other: &dyn Transport, result: Result<T>) -> T {
 #[inline(never)]
 fn executed<T: Default + FromReply>(other: &dyn Transport, call: Call, body: Body<'_>) -> T {
     let reply = other.execute(Request { call, body });
-    kept(other, reply.map(T::from_reply))
+    or_record(other, reply.map(T::from_reply))
 }
 
-/// Writes what the library does for its own ends.
-macro_rules! own {
+/// Defines the internal operations.
+macro_rules! internal {
     ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),*) -> $out:ty
-        = |$hosts:ident| $near:expr, |$host:ident| $on_host:expr, $called:expr => $body:expr;)*) => {
-        impl Own<'_> { $(
+        = |$hosts:ident| $is_local:expr, |$host:ident| $on_host:expr, $called:expr => $body:expr;)*) => {
+        impl Internal<'_> { $(
             $(#[$about])*
             #[inline(always)]
             pub(crate) fn $name(self, $($argument: $kind),*) -> $out {
                 match self {
-                    Own::Host($host) => $on_host,
-                    elsewhere => match elsewhere.here(|$hosts| $near) {
+                    Internal::Host($host) => $on_host,
+                    elsewhere => match elsewhere.host_if(|$hosts| $is_local) {
                         Ok($host) => $on_host,
-                        Err(other) => executed(other, own_call($called), $body),
+                        Err(other) => executed(other, internal_call($called), $body),
                     },
                 }
             }
@@ -467,26 +467,26 @@ macro_rules! own {
     };
 }
 
-own! {
+internal! {
     /// See [`Body::Put`].
     fn put(pe: Pe, dest: u64, source: LocalSource<'_>) -> ()
-        = |hosts| hosts.is_near(pe), |host| host.put(pe, dest, source), Operation::Put => Body::Put { pe, dest, source, nbi: Nbi::No };
+        = |hosts| hosts.is_local(pe), |host| host.put(pe, dest, source), Operation::Put => Body::Put { pe, dest, source, nbi: Nbi::No };
     /// See [`Body::Get`].
     fn get(pe: Pe, source: u64, dest: LocalDest<'_>) -> ()
-        = |hosts| hosts.is_near(pe), |host| host.get(pe, source, dest), Operation::Get => Body::Get { pe, source, dest, nbi: Nbi::No };
+        = |hosts| hosts.is_local(pe), |host| host.get(pe, source, dest), Operation::Get => Body::Get { pe, source, dest, nbi: Nbi::No };
     /// See [`Body::Copy`].
     fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
-        = |hosts| hosts.is_near(to) && hosts.is_near(from), |host| host.copy(to, dest, from, source, bytes), Operation::Get => Body::Copy { to, dest, from, source, bytes };
+        = |hosts| hosts.is_local(to) && hosts.is_local(from), |host| host.copy(to, dest, from, source, bytes), Operation::Get => Body::Copy { to, dest, from, source, bytes };
     /// See [`Body::Atomic`].
     fn atomic(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64
-        = |hosts| hosts.is_near(pe), |host| host.atomic(pe, offset, width, operation),
+        = |hosts| hosts.is_local(pe), |host| host.atomic(pe, offset, width, operation),
         operation.fetching() => Body::Atomic { pe, offset, width, operation, fetches: true };
     /// See [`Body::Load`].
     fn load(called: Operation, offset: u64, bytes: usize) -> u64
         = |_hosts| true, |host| host.load(offset, bytes), called => Body::Load { offset, bytes };
     /// See [`Body::Signal`].
     fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
-        = |hosts| hosts.is_near(pe), |host| host.signal(pe, offset, value, op),
+        = |hosts| hosts.is_local(pe), |host| host.signal(pe, offset, value, op),
         Operation::SignalOp => Body::Signal { pe, update: SignalUpdate { offset, value, op } };
     /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
     fn signal_fetch(called: Operation, offset: u64) -> u64
@@ -499,38 +499,38 @@ own! {
     fn quiet_before_release() -> () = |hosts| hosts.is_idle(), |_host| (), Operation::Quiet => Body::QuietBeforeRelease;
 }
 
-impl<'a> Own<'a> {
+impl<'a> Internal<'a> {
     /// See [`Memory::zero`](super::Memory::zero).
     pub(crate) fn zero(self, range: SymRange) {
-        match self.here(|_| true) {
+        match self.host_if(|_| true) {
             Ok(host) => host.zero(range),
-            Err(other) => kept(other, other.memory().zero(range)),
+            Err(other) => or_record(other, other.memory().zero(range)),
         }
     }
 
-    /// As [`Route::here`].
+    /// As [`Route::host_if`].
     #[inline(always)]
-    fn here(
+    fn host_if(
         self,
-        near: impl FnOnce(&RemoteTransport) -> bool,
+        is_local: impl FnOnce(&NetTransport) -> bool,
     ) -> std::result::Result<&'a HostTransport, &'a dyn Transport> {
         match self {
-            Own::Host(host) => Ok(host),
-            Own::Hosts(hosts) if near(hosts) => Ok(hosts.near()),
-            Own::Hosts(hosts) => {
-                rarely();
+            Internal::Host(host) => Ok(host),
+            Internal::Hosts(hosts) if is_local(hosts) => Ok(hosts.local()),
+            Internal::Hosts(hosts) => {
+                cold();
                 Err(hosts)
             }
-            Own::Other(other) => Err(other),
+            Internal::Other(other) => Err(other),
         }
     }
 
     /// See [`Body::GetAll`].
-    pub(crate) fn get_all(self, wanted: Vec<Wanted<'_>>) {
-        match self.here(|_| false) {
-            Ok(host) => (wanted.into_iter())
-                .for_each(|Wanted { pe, source, dest }| host.get(pe, source, dest)),
-            Err(other) => executed(other, own_call(Operation::Get), Body::GetAll(wanted)),
+    pub(crate) fn get_many(self, requests: Vec<GetRequest<'_>>) {
+        match self.host_if(|_| false) {
+            Ok(host) => (requests.into_iter())
+                .for_each(|GetRequest { pe, source, dest }| host.get(pe, source, dest)),
+            Err(other) => executed(other, internal_call(Operation::Get), Body::GetAll(requests)),
         }
     }
 
@@ -538,18 +538,18 @@ impl<'a> Own<'a> {
     #[inline(always)]
     pub(crate) fn failure(self) -> Result<()> {
         match self {
-            Own::Host(_) => Ok(()),
-            Own::Hosts(hosts) => hosts.failure(),
-            Own::Other(other) => other.failure(),
+            Internal::Host(_) => Ok(()),
+            Internal::Hosts(hosts) => hosts.failure(),
+            Internal::Other(other) => other.failure(),
         }
     }
 
     /// Whether a look at a word takes long: see [`Properties`](super::Properties).
     #[inline(always)]
-    pub(crate) fn looks_are_slow(self) -> bool {
+    pub(crate) fn polling_is_slow(self) -> bool {
         match self {
-            Own::Host(_) | Own::Hosts(_) => false,
-            Own::Other(other) => other.properties().looks_are_slow,
+            Internal::Host(_) | Internal::Hosts(_) => false,
+            Internal::Other(other) => other.properties().polling_is_slow,
         }
     }
 }

@@ -59,7 +59,7 @@ struct Sent {
 }
 
 impl Messages {
-    /// Posts the receives. The gate is held, as for all that follows.
+    /// Posts the receives. The lock on MPI is held, as for all that follows.
     pub(crate) fn new(comm: ffi::MPI_Comm) -> Result<Messages> {
         let mut messages = Messages {
             comm,

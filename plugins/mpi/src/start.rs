@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// What the process has done with MPI.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct MpiState {
     /// MPI is ours, and this ends it.
     universe: Option<Universe>,
     /// Whether the callback that learns of MPI's end is there.
@@ -28,7 +28,7 @@ pub(crate) struct Gate {
     pub(crate) disorderly: bool,
 }
 
-static GATE: Mutex<Option<Gate>> = Mutex::new(None);
+static MPI: Mutex<Option<MpiState>> = Mutex::new(None);
 
 /// The program has called MPI_Finalize, or the process exits.
 static ENDED: AtomicBool = AtomicBool::new(false);
@@ -37,24 +37,24 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 const LAST_CALL: Duration = Duration::from_secs(1);
 
 /// The right to call MPI.
-pub(crate) struct Pass(MutexGuard<'static, Option<Gate>>);
+pub(crate) struct MpiGuard(MutexGuard<'static, Option<MpiState>>);
 
-impl Pass {
-    pub(crate) fn state(&mut self) -> &mut Gate {
+impl MpiGuard {
+    pub(crate) fn state(&mut self) -> &mut MpiState {
         self.0.get_or_insert_default()
     }
 }
 
 /// Waits for the right to call MPI; an error if MPI has ended. Only one thread has it at a time.
-pub(crate) fn gate() -> Result<Pass> {
-    let pass = Pass(GATE.lock().unwrap_or_else(PoisonError::into_inner));
+pub(crate) fn lock_mpi() -> Result<MpiGuard> {
+    let guard = MpiGuard(MPI.lock().unwrap_or_else(PoisonError::into_inner));
     if ENDED.load(Ordering::Acquire) {
         return Err(Failure::new(
             status::ENDED,
             "the program has called MPI_Finalize while nvshmemrs still used MPI: end the job with nvshmemrs's finalize first",
         ));
     }
-    Ok(pass)
+    Ok(guard)
 }
 
 /// The name of MPI, without the details of its build: "Open MPI v4.1.4".
@@ -83,24 +83,24 @@ pub(crate) fn start() -> Result<()> {
         ));
     }
     one_mpi_only()?;
-    let mut pass = gate()?;
-    let gate = pass.state();
+    let mut guard = lock_mpi()?;
+    let state = guard.state();
     match environment::initialize_with_threading(Threading::Serialized) {
         Some((universe, provided)) => {
-            gate.universe = Some(universe);
+            state.universe = Some(universe);
             // SAFETY: the function is an `extern "C"` one, and the plugin is never unloaded.
             unsafe { libc::atexit(at_exit) };
             STARTED_BY.store(std::process::id() as i32, Ordering::Release);
             enough(provided, Threading::Serialized)?;
         }
-        None if gate.universe.is_some() => {}
+        None if state.universe.is_some() => {}
         None => enough(environment::threading_support(), Threading::Multiple)?,
     }
-    if !gate.watched {
+    if !state.watched {
         watch()?;
-        gate.watched = true;
+        state.watched = true;
     }
-    gate.open += 1;
+    state.open += 1;
     Ok(())
 }
 
@@ -144,25 +144,25 @@ extern "C" fn at_exit() {
     if STARTED_BY.load(Ordering::Acquire) != std::process::id() as i32 {
         return;
     }
-    let universe = match GATE.try_lock() {
-        Ok(mut gate) => match gate.as_mut() {
-            Some(gate) if gate.open == 0 && !gate.disorderly => gate.universe.take(),
+    let universe = match MPI.try_lock() {
+        Ok(mut state) => match state.as_mut() {
+            Some(state) if state.open == 0 && !state.disorderly => state.universe.take(),
             _ => None,
         },
         Err(_) => None,
     };
     if let Some(universe) = universe.filter(|_| !environment::is_finalized()) {
         drop(universe);
-    } else if let Ok(mut gate) = GATE.try_lock() {
+    } else if let Ok(mut state) = MPI.try_lock() {
         // Its destructor would call MPI_Finalize.
-        std::mem::forget(gate.as_mut().and_then(|gate| gate.universe.take()));
+        std::mem::forget(state.as_mut().and_then(|state| state.universe.take()));
     }
 }
 
 /// Learns of MPI's end.
 fn watch() -> Result<()> {
     let mut key: c_int = 0;
-    // SAFETY: the functions have the types that MPI asks for, and the plugin is never unloaded. MPI runs, and the gate is held.
+    // SAFETY: the functions have the types that MPI asks for, and the plugin is never unloaded. MPI runs, and the lock on MPI is held.
     unsafe {
         let made = ffi::MPI_Comm_create_keyval(
             Some(no_copy),
@@ -194,7 +194,7 @@ unsafe extern "C" fn ending(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut 
     ENDED.store(true, Ordering::Release);
     // A call that another thread is in must end. It may wait for a lock that this thread has in MPI, so not for ever.
     let until = Instant::now() + LAST_CALL;
-    while let Err(TryLockError::WouldBlock) = GATE.try_lock() {
+    while let Err(TryLockError::WouldBlock) = MPI.try_lock() {
         if Instant::now() >= until {
             break;
         }

@@ -1,9 +1,9 @@
 //! The functions of the table, and how a wire opens and closes.
 
-use crate::bodies::Bodies;
 use crate::error::{Failure, Result, check};
 use crate::messages::{MAX_MESSAGE, Messages, null, test};
-use crate::start::{self, Pass, gate};
+use crate::start::{self, MpiGuard, lock_mpi};
+use crate::transfers::Transfers;
 use mpi::ffi;
 use nvshmemrs_wire::{ARGS_SIZE, Event, OpenArgs, TABLE_SIZE, VERSION, Wire, event, group, status};
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -20,10 +20,10 @@ struct Open {
     /// The table points to its text.
     _name: CString,
     why: CString,
-    /// Ours: one for messages, one for bodies, so that their tags are apart.
+    /// Ours: one for messages, one for transfers, so that their tags are apart.
     comms: [ffi::MPI_Comm; 2],
     messages: Messages,
-    bodies: Bodies,
+    transfers: Transfers,
 }
 
 /// Opens a wire over MPI.
@@ -84,9 +84,9 @@ unsafe fn open(args: *const OpenArgs) -> Result<Box<Open>> {
     let joined = unsafe { join(&args) };
     if joined.is_err() {
         // Other ranks may be waiting in MPI for this one.
-        let mut pass = gate()?;
-        pass.state().open -= 1;
-        pass.state().disorderly = true;
+        let mut guard = lock_mpi()?;
+        guard.state().open -= 1;
+        guard.state().disorderly = true;
     }
     joined
 }
@@ -112,7 +112,7 @@ unsafe fn join(args: &OpenArgs) -> Result<Box<Open>> {
     }
     let (mut rank, mut n_ranks, mut inter): (c_int, c_int, c_int) = (0, 0, 0);
     {
-        let _pass = gate()?;
+        let _guard = lock_mpi()?;
         // SAFETY: MPI runs, and the caller has given a communicator.
         unsafe {
             check(
@@ -146,7 +146,7 @@ unsafe fn join(args: &OpenArgs) -> Result<Box<Open>> {
     for comm in &mut comms {
         *comm = duplicate(group, until)?;
     }
-    let _pass = gate()?;
+    let _guard = lock_mpi()?;
     let name = CString::new(start::name()).unwrap_or_default();
     let table = Wire {
         version: VERSION,
@@ -178,7 +178,7 @@ unsafe fn join(args: &OpenArgs) -> Result<Box<Open>> {
         why: CString::default(),
         comms,
         messages: Messages::new(comms[0])?,
-        bodies: Bodies::new(comms[1]),
+        transfers: Transfers::new(comms[1]),
     }))
 }
 
@@ -197,7 +197,7 @@ fn duplicate(group: ffi::MPI_Comm, until: Instant) -> Result<ffi::MPI_Comm> {
     let new = Box::into_raw(Box::new(null_comm()));
     let mut request = null();
     let begun = {
-        let _pass = gate()?;
+        let _guard = lock_mpi()?;
         // SAFETY: MPI runs, and the new handle lives until the request is over.
         check(
             unsafe { ffi::MPI_Comm_idup(group, new, &mut request) },
@@ -206,7 +206,7 @@ fn duplicate(group: ffi::MPI_Comm, until: Instant) -> Result<ffi::MPI_Comm> {
     };
     begun?;
     finish(&mut request, until, "duplicate the communicator")?;
-    let _pass = gate()?;
+    let _guard = lock_mpi()?;
     // SAFETY: the request is over, so the box is ours alone again, and what it holds is a communicator.
     unsafe {
         let new = *Box::from_raw(new);
@@ -216,14 +216,14 @@ fn duplicate(group: ffi::MPI_Comm, until: Instant) -> Result<ffi::MPI_Comm> {
     }
 }
 
-/// Waits for other ranks, without holding the gate.
+/// Waits for other ranks, without holding the lock on MPI.
 fn finish(request: &mut ffi::MPI_Request, until: Instant, what: &str) -> Result<()> {
     loop {
-        let pass = gate()?;
+        let guard = lock_mpi()?;
         if test(request)?.is_some() {
             return Ok(());
         }
-        drop(pass);
+        drop(guard);
         if Instant::now() >= until {
             let why = format!("not all processes have come to {what} in time");
             return Err(Failure::new(status::TIMEOUT, why));
@@ -255,7 +255,7 @@ fn guard<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Runs a function of the table: without a panic, with the gate where `passes`, and keeps the reason of a failure.
+/// Runs a function of the table: without a panic, with the lock on MPI where `locks_mpi`, and keeps the reason of a failure.
 ///
 /// # Safety
 /// `ctx` is that of an open wire, and no other call on it is under way.
@@ -280,9 +280,9 @@ unsafe fn call(ctx: *mut c_void, body: impl FnOnce(&mut Open) -> Result<()>) -> 
 ///
 /// # Safety
 /// As for [`call`].
-unsafe fn gated(ctx: *mut c_void, body: impl FnOnce(&mut Open) -> Result<()>) -> i32 {
+unsafe fn with_mpi(ctx: *mut c_void, body: impl FnOnce(&mut Open) -> Result<()>) -> i32 {
     let body = |open: &mut Open| {
-        let _pass: Pass = gate()?;
+        let _guard: MpiGuard = lock_mpi()?;
         body(open)
     };
     // SAFETY: the caller promises it.
@@ -300,7 +300,7 @@ impl Open {
         }
     }
 
-    fn check_body(&self, rank: i32, tag: u32, len: usize) -> Result<c_int> {
+    fn check_transfer(&self, rank: i32, tag: u32, len: usize) -> Result<c_int> {
         self.check_rank(rank)?;
         if tag > self.table.max_tag {
             let why = format!("the tag {tag} is larger than {}", self.table.max_tag);
@@ -341,7 +341,7 @@ impl Open {
             }
         }
         let mut at = 0;
-        while let Some(done) = self.bodies.next(&mut at)? {
+        while let Some(done) = self.transfers.next(&mut at)? {
             let room = events(Event {
                 kind: event::DONE,
                 rank: done.rank,
@@ -374,7 +374,7 @@ unsafe extern "C" fn exchange(
         let theirs = Box::into_raw(vec![0u8; (len * n).max(1)].into_boxed_slice());
         let mut request = null();
         {
-            let _pass = gate()?;
+            let _guard = lock_mpi()?;
             // SAFETY: the caller gives `len` bytes; the two boxes live until the request is over.
             let begun = unsafe {
                 std::ptr::copy_nonoverlapping(mine, own.cast(), len);
@@ -424,7 +424,7 @@ unsafe extern "C" fn send(
         unsafe { open.messages.send(to, [(head, head_len), (body, body_len)]) }
     };
     // SAFETY: the caller keeps the contract of the table.
-    unsafe { gated(ctx, body) }
+    unsafe { with_mpi(ctx, body) }
 }
 
 unsafe extern "C" fn in_flight(ctx: *mut c_void) -> u64 {
@@ -441,13 +441,13 @@ unsafe extern "C" fn send_from(
     token: *mut u64,
 ) -> i32 {
     let body = |open: &mut Open| {
-        let tag = open.check_body(to, tag, len)?;
+        let tag = open.check_transfer(to, tag, len)?;
         // SAFETY: the caller keeps the bytes until the token comes back, and gives a place for it.
-        unsafe { *token = open.bodies.send(to, tag, bytes, len)? };
+        unsafe { *token = open.transfers.send(to, tag, bytes, len)? };
         Ok(())
     };
     // SAFETY: the caller keeps the contract of the table.
-    unsafe { gated(ctx, body) }
+    unsafe { with_mpi(ctx, body) }
 }
 
 unsafe extern "C" fn recv_into(
@@ -459,18 +459,18 @@ unsafe extern "C" fn recv_into(
     token: *mut u64,
 ) -> i32 {
     let body = |open: &mut Open| {
-        let tag = open.check_body(from, tag, len)?;
+        let tag = open.check_transfer(from, tag, len)?;
         // SAFETY: the caller leaves the bytes to the wire until the token comes back, and gives a place for it.
-        unsafe { *token = open.bodies.receive(from, tag, bytes, len)? };
+        unsafe { *token = open.transfers.receive(from, tag, bytes, len)? };
         Ok(())
     };
     // SAFETY: the caller keeps the contract of the table.
-    unsafe { gated(ctx, body) }
+    unsafe { with_mpi(ctx, body) }
 }
 
 unsafe extern "C" fn cancel(ctx: *mut c_void, token: u64) -> i32 {
     // SAFETY: the caller keeps the contract of the table.
-    unsafe { gated(ctx, |open| open.bodies.cancel(token)) }
+    unsafe { with_mpi(ctx, |open| open.transfers.cancel(token)) }
 }
 
 unsafe extern "C" fn poll(
@@ -493,7 +493,7 @@ unsafe extern "C" fn poll(
     };
     // SAFETY: the caller keeps the contract of the table, and gives a place for the number.
     unsafe {
-        let status = gated(ctx, body);
+        let status = with_mpi(ctx, body);
         *found = count;
         status
     }
@@ -520,20 +520,20 @@ fn shut(mut open: Open, timeout_ms: u64) -> Result<()> {
             Instant::now() + Duration::from_millis(timeout_ms),
         );
     }
-    let mut pass = match gate() {
-        Ok(pass) => pass,
+    let mut guard = match lock_mpi() {
+        Ok(guard) => guard,
         Err(failure) => {
             open.messages.forget();
             return Err(failure);
         }
     };
-    let state = pass.state();
+    let state = guard.state();
     state.open -= 1;
-    if met.is_err() || !open.bodies.is_empty() {
+    if met.is_err() || !open.transfers.is_empty() {
         state.disorderly = true;
         open.messages.forget();
         return met.and_then(|()| {
-            let why = "bodies were under way when the wire was closed";
+            let why = "transfers were in flight when the wire was closed";
             Err(Failure::new(status::TIMEOUT, why))
         });
     }
@@ -549,7 +549,7 @@ fn shut(mut open: Open, timeout_ms: u64) -> Result<()> {
 fn meet(open: &mut Open, until: Instant) -> Result<()> {
     let mut request = null();
     {
-        let _pass = gate()?;
+        let _guard = lock_mpi()?;
         // SAFETY: MPI runs, and the communicator is ours.
         let begun = unsafe { ffi::MPI_Ibarrier(open.comms[0], &mut request) };
         check(begun, "MPI_Ibarrier")?;
@@ -557,7 +557,7 @@ fn meet(open: &mut Open, until: Instant) -> Result<()> {
     let mut all = false;
     loop {
         {
-            let _pass = gate()?;
+            let _guard = lock_mpi()?;
             open.poll(&mut |_| true)?;
             all = all || test(&mut request)?.is_some();
         }

@@ -139,7 +139,7 @@ impl Open {
         token
     }
 
-    /// What one poll finds: for messages who and what, for bodies the token and the bytes.
+    /// What one poll finds: for messages who and what, for transfers the token and the bytes.
     fn poll(&self) -> (i32, Vec<Heard>, Vec<(u64, usize)>) {
         let none = Event {
             kind: 0,
@@ -246,7 +246,7 @@ fn messages(wire: &Open) {
     );
 }
 
-fn bodies(wire: &Open) {
+fn transfers(wire: &Open) {
     const LEN: usize = 3 << 20;
     let (me, n) = (wire.0.rank, wire.0.n_ranks);
     let (right, left) = ((me + 1) % n, (me + n - 1) % n);
@@ -293,7 +293,7 @@ fn bodies(wire: &Open) {
         }
         assert!(Instant::now() < until, "{pending:?}");
     }
-    // What comes next is sent when no rank waits for bodies any more.
+    // What comes next is sent when no rank waits for transfers any more.
     wire.exchange(&[0], SOON).expect("all have come");
     let theirs: Vec<Vec<u8>> = (0..3).map(|i| body(left, i)).collect();
     assert!(
@@ -330,7 +330,7 @@ fn everything() {
         let all = wire.exchange(&mine, SOON).expect("all have come");
         assert_eq!(all, [0, round, 7, 1, round, 7, 2, round, 7]);
         messages(&wire);
-        bodies(&wire);
+        transfers(&wire);
         assert_eq!(wire.close(), status::OK);
     }
     println!("passed");
@@ -369,7 +369,7 @@ fn communicators() {
         let two = by(group::MPI_FORTRAN, (&raw const fortran).cast()).expect("opened");
         assert_eq!((one.0.rank, two.0.rank), (1 - rank, 1 - rank));
         messages(&one);
-        bodies(&two);
+        transfers(&two);
         messages(&two);
         for (group, communicator, words) in [
             (group::MPI_COMM, std::ptr::null(), "is NULL"),

@@ -13,9 +13,9 @@
 //! [`Wire::send`] and the others have begun goes on in [`Wire::poll`]; some thread must call that again and again.
 //!
 //! # Order
-//! Messages from one rank to another arrive in the order in which they were sent, each once. So do bodies of one tag: the first
-//! [`Wire::send_from`] meets the first [`Wire::recv_into`] of the same pair and tag. Messages and bodies have no order among each
-//! other, and neither have bodies of different tags.
+//! Messages from one rank to another arrive in the order in which they were sent, each once. So do transfers of one tag: the first
+//! [`Wire::send_from`] meets the first [`Wire::recv_into`] of the same pair and tag. Messages and transfers have no order among each
+//! other, and neither have transfers of different tags.
 //!
 //! # Trust
 //! The bytes of a message are what the peer has sent, and may be anything. A wire promises their length and who sent them, as far as
@@ -108,7 +108,7 @@ pub mod event {
     /// came: less than was asked for if the other side sent less or [`Wire::cancel`](crate::Wire::cancel) came first. For a send it is 0.
     pub const DONE: u32 = 2;
     /// The network below says that `rank` cannot be reached any more. It comes at most once for a rank. Not every network says so:
-    /// who must know of deaths in time needs signs of life of its own.
+    /// a caller that must know of deaths in time needs heartbeats of its own.
     pub const LOST: u32 = 3;
 }
 

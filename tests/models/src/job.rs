@@ -25,7 +25,7 @@ const MAX_TEAMS: usize = 64;
 const JOIN_SLOTS: usize = 1;
 const UNFREED_WORDS: usize = 1;
 
-use tell::{Arrival, Told32, Told64};
+use shared_words::{Arrival, SharedU32, SharedU64};
 
 include!(concat!(env!("OUT_DIR"), "/control.rs"));
 include!(concat!(env!("OUT_DIR"), "/state.rs"));
@@ -52,12 +52,12 @@ include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
 include!(concat!(env!("OUT_DIR"), "/liveness.rs"));
 
 /// What writes the words of the control block.
-mod tell {
+mod shared_words {
     use super::super::sync::Ordering;
     use super::super::sync::Ordering::*;
     use super::*;
     use crate::weak::{ordering, weak};
-    include!(concat!(env!("OUT_DIR"), "/tell.rs"));
+    include!(concat!(env!("OUT_DIR"), "/shared_words.rs"));
 }
 
 /// A panic ends a model, so no lock is poisoned.
@@ -79,7 +79,7 @@ mod lock {
 }
 
 /// The names by which the core's files call each other.
-mod bell {
+mod doorbell {
     pub(super) use super::{ring_everyone, ring_pe, ring_team};
 }
 
@@ -91,7 +91,7 @@ mod stops {
         Ok(())
     }
 
-    pub(super) fn pass_on(_control: &Control) {}
+    pub(super) fn forward(_control: &Control) {}
 }
 
 mod wait {
@@ -142,7 +142,7 @@ pub(crate) mod stream {
     use super::super::sync::{
         AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
     };
-    use super::{Error, Inner, Operation, Result, Target, Wait, bell, lock, wait};
+    use super::{Error, Inner, Operation, Result, Target, Wait, doorbell, lock, wait};
     use crate::weak::{ordering, weak};
     use std::collections::VecDeque;
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -317,14 +317,14 @@ impl Hosts {
     }
 }
 
-/// Mirrors `Far` of job/far/mod.rs: a model has one host.
-pub(crate) enum Far {}
+/// Mirrors `RemoteHosts` of job/remote/mod.rs: a model has one host.
+pub(crate) enum RemoteHosts {}
 
-impl Far {
-    fn state(&self, _: &Control) {}
-    fn gone(&self, _: &Control, _: Pe, _: State) {}
-    fn seat(&self, _: &Control, _: &JoinSlot) {}
-    fn broken(&self, _: u32, _: Pe, _: u64) -> bool {
+impl RemoteHosts {
+    fn send_state(&self, _: &Control) {}
+    fn announce_gone(&self, _: &Control, _: Pe, _: State) {}
+    fn send_join_slot(&self, _: &Control, _: &JoinSlot) {}
+    fn send_broken(&self, _: u32, _: Pe, _: u64) -> bool {
         false
     }
 }
@@ -336,7 +336,7 @@ impl Relay {
     fn step(&mut self) {}
 }
 
-impl Turn<'_> {
+impl CollectiveCall<'_> {
     fn relay(&self, _: u64) -> Option<Relay> {
         None
     }
@@ -348,7 +348,7 @@ impl Control {
         Ok(())
     }
 
-    pub(crate) fn far(&self) -> Option<&Far> {
+    pub(crate) fn remote(&self) -> Option<&RemoteHosts> {
         None
     }
 
@@ -463,7 +463,7 @@ pub(crate) struct Unchecked;
 pub(crate) enum Checker {}
 
 impl Unchecked {
-    pub(crate) fn notes(&self) -> Option<&Checker> {
+    pub(crate) fn observer(&self) -> Option<&Checker> {
         None
     }
 
@@ -471,7 +471,7 @@ impl Unchecked {
         None
     }
 
-    fn own(&self) -> &Unchecked {
+    fn internal(&self) -> &Unchecked {
         self
     }
 
@@ -582,7 +582,7 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
 
 impl Inner {
     /// Begins a collective on the team of all PEs.
-    pub(crate) fn turn(&self) -> Turn<'_> {
+    pub(crate) fn collective(&self) -> CollectiveCall<'_> {
         self.enter(all(0), Operation::Barrier)
             .expect("the team is whole")
     }
@@ -638,8 +638,8 @@ impl Inner {
     }
 }
 
-impl Turn<'_> {
-    fn come_checked(
+impl CollectiveCall<'_> {
+    fn meet_checked(
         &self,
         check: &Checker,
         _operation: Operation,
@@ -681,7 +681,7 @@ fn looks_again<T, S>(
 }
 
 /// The ring count that the futex compares.
-fn late(early: u32, rings: &Told32) -> u32 {
+fn late(early: u32, rings: &SharedU32) -> u32 {
     if weak("doorbell: rings read late") {
         rings.load(Acquire)
     } else {

@@ -293,7 +293,7 @@ mod teams {
             "a new team",
             "this PE is a member",
         ];
-        for place in ["claim: not asked", "split: luck of the others not asked"] {
+        for place in ["claim: not asked", "split: claims of the others not asked"] {
             must_fail(place, &apart, || {
                 shuttle_fairly(2000, || large::splits_come_apart(2))
             });

@@ -347,15 +347,15 @@ static void errors() {
         {COLLECT, nvshmemrs_collect, nvshmemrs_collect},
     };
     for (auto [operation, flags, direct] : all) {
-        bool herald = operation != COLLECT;
-        mismatch(flags, nvshmemrs_barrier, operation, BARRIER, herald);
+        bool flag_threads = operation != COLLECT;
+        mismatch(flags, nvshmemrs_barrier, operation, BARRIER, flag_threads);
         mismatch(direct, nvshmemrs_barrier, operation, BARRIER, false);
         mismatch(direct, direct, operation, operation, false);
-        abort_word(flags, operation, herald);
+        abort_word(flags, operation, flag_threads);
         abort_word(direct, operation, false);
-        counts(flags, operation, herald);
+        counts(flags, operation, flag_threads);
         counts(direct, operation, false);
-        stale(flags, operation, herald);
+        stale(flags, operation, flag_threads);
         stale(direct, operation, false);
     }
     finalize_notice();

@@ -57,7 +57,7 @@ const LOCKED: [&str; 5] = [
     "sites::",
     "check::",
     "in_checked_jobs",
-    "transport::remote::",
+    "transport::net::",
     "a_state_that_differs_does_not_compile",
 ];
 /// What the full form leaves out: a program that is racy on purpose.

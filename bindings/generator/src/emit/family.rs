@@ -4,7 +4,7 @@
 
 use crate::table::types::DTYPES;
 use crate::table::waits::{Form, Of};
-use crate::table::{Body, Family, OnStream, Row, Way};
+use crate::table::{Body, Family, OnStream, Passing, Row};
 use anyhow::Result;
 use minijinja::{Value, context};
 
@@ -34,13 +34,13 @@ fn function(row: &Row) -> Value {
         .args
         .iter()
         .map(|arg| format!("{}: {}", arg.name, typed(arg.ty)));
-    let output = row.args.iter().rfind(|arg| arg.way == Way::Output);
+    let output = row.args.iter().rfind(|arg| arg.passing == Passing::Output);
     let queued = row.on_stream() == OnStream::Queued;
     let body = match &row.body {
         Body::Call { before, core } => {
-            let passed = row.args.iter().filter_map(|arg| match arg.way {
-                Way::As(expression) => Some(typed(expression)),
-                Way::Within | Way::Output => None,
+            let passed = row.args.iter().filter_map(|arg| match arg.passing {
+                Passing::As(expression) => Some(typed(expression)),
+                Passing::Within | Passing::Output => None,
             });
             // An output that the caller does not have on return is there after quiet.
             let late = queued && output.is_some();

@@ -7,7 +7,7 @@ use super::fortran::LINE;
 use crate::model::Api;
 use crate::table::types::{FORTRAN_KINDS, FortranKind};
 use crate::table::waits::{Form, Of};
-use crate::table::{self, Body, Row, Way};
+use crate::table::{self, Body, Passing, Row};
 use anyhow::{Context, Result, ensure};
 use minijinja::{Value, context};
 
@@ -209,11 +209,11 @@ fn atomic(row: &Row) -> Result<Value> {
     for (index, arg) in row.args.iter().enumerate() {
         let last = index + 1 == row.args.len();
         let name = arg.name;
-        let (attributes, value) = match (arg.way, name) {
+        let (attributes, value) = match (arg.passing, name) {
             (_, "dest") => ("intent(inout), target", format!("c_loc({name})")),
             (_, "source") => ("intent(in), target", format!("c_loc({name})")),
-            (Way::Output, _) if last => ("intent(inout)", name.into()),
-            (Way::Output, _) => (
+            (Passing::Output, _) if last => ("intent(inout)", name.into()),
+            (Passing::Output, _) => (
                 "intent(inout), target, asynchronous",
                 format!("c_loc({name})"),
             ),

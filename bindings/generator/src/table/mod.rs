@@ -76,12 +76,12 @@ pub struct Arg {
     /// Type in Rust.
     pub ty: &'static str,
     /// How it is handed to the core.
-    pub way: Way,
+    pub passing: Passing,
 }
 
 /// How an argument is handed to the core.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Passing {
     /// As this expression.
     As(&'static str),
     /// Not by itself: others are made with it.
@@ -177,7 +177,7 @@ impl Row {
     /// What a call on a stream does. An output at the end is one that the caller has on return.
     pub fn on_stream(&self) -> OnStream {
         match self.args.last() {
-            Some(last) if last.way == Way::Output => OnStream::Waited,
+            Some(last) if last.passing == Passing::Output => OnStream::Waited,
             _ => OnStream::Queued,
         }
     }
@@ -231,20 +231,20 @@ const fn plain(name: &'static str, ty: &'static str) -> Arg {
 
 /// An argument that the core gets as `expression`.
 const fn passed(name: &'static str, ty: &'static str, expression: &'static str) -> Arg {
-    let way = Way::As(expression);
-    Arg { name, ty, way }
+    let passing = Passing::As(expression);
+    Arg { name, ty, passing }
 }
 
 /// An argument that others are made with.
 const fn within(name: &'static str, ty: &'static str) -> Arg {
-    let way = Way::Within;
-    Arg { name, ty, way }
+    let passing = Passing::Within;
+    Arg { name, ty, passing }
 }
 
 /// An output.
 const fn output(name: &'static str, ty: &'static str) -> Arg {
-    let way = Way::Output;
-    Arg { name, ty, way }
+    let passing = Passing::Output;
+    Arg { name, ty, passing }
 }
 
 const PE: Arg = plain("pe", "i32");

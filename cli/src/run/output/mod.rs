@@ -1,28 +1,28 @@
 //! What the PEs print: whole lines of many PEs on the launcher's streams.
 //!
 //! A job of one PE has the launcher's own streams, and prints byte for byte. With several PEs, or `--tag`, each PE has a pipe for each
-//! stream ([`ways`]). One thread reads all of them ([`printer`], [`speech`]: lines; [`floor`]: whose turn it is), so that a slow reader
+//! stream ([`destinations`]). One thread reads all of them ([`printer`], [`line_buffer`]: lines; [`arbiter`]: whose turn it is), so that a slow reader
 //! of the launcher's output holds up the PEs that write, but never the launcher.
 //!
 //! Where the reader is gone, a PE's pipe is closed: the PE gets SIGPIPE when it writes, as if it had printed itself. What cannot be
 //! printed for another reason, such as a full disk, is lost, and the PE goes on. What a PE leaves behind prints through a process of
 //! its own when the job is over ([`super::relay`]).
 
-mod floor;
+mod arbiter;
+mod destinations;
+mod line_buffer;
 mod printer;
-mod speech;
-mod ways;
 
-pub(super) use speech::Speech;
+pub(super) use line_buffer::LineBuffer;
 
 use super::{limits, threads};
 use anyhow::{Context, Result};
+use destinations::Destinations;
 use printer::{Printer, Source};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::thread::JoinHandle;
-use ways::Ways;
 
 /// Which of the launcher's streams something ends in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Stream {
 /// The pipes of all PEs, before the pump takes them.
 #[derive(Debug)]
 pub struct Outputs {
-    ways: Ways,
+    destinations: Destinations,
     n_pes: u32,
     sources: Vec<Source>,
 }
@@ -45,7 +45,7 @@ impl Outputs {
     /// Finds out where the streams of a job lead.
     pub fn new(n_pes: u32, tag: bool) -> Result<Self> {
         Ok(Self {
-            ways: Ways::of_job(n_pes, tag)?,
+            destinations: Destinations::of_job(n_pes, tag)?,
             n_pes,
             sources: Vec::new(),
         })
@@ -54,7 +54,10 @@ impl Outputs {
     /// Gives a PE, which is about to start, its streams.
     pub fn give(&mut self, pe: u32, command: &mut Command) -> Result<()> {
         let what = format!("cannot start PE {pe} of {}", self.n_pes);
-        let pipes = self.ways.give(command).map_err(limits::error(what))?;
+        let pipes = self
+            .destinations
+            .give(command)
+            .map_err(limits::error(what))?;
         let source = |(stream, pipe)| Source::new(pe, stream, pipe);
         self.sources.extend(pipes.into_iter().map(source));
         Ok(())
@@ -65,19 +68,19 @@ impl Outputs {
         if self.sources.is_empty() {
             return Ok(None);
         }
-        let (words, heard) =
+        let (control, commands) =
             UnixStream::pair().map_err(limits::error("cannot make a socket pair"))?;
-        let printer = Printer::new(self.sources, &self.ways);
-        let thread = threads::spawn("output", move || printer.run(&heard));
+        let printer = Printer::new(self.sources, &self.destinations);
+        let thread = threads::spawn("output", move || printer.run(&commands));
         let thread = thread.map_err(limits::error("cannot start the output thread"))?;
-        Ok(Some(Pump { words, thread }))
+        Ok(Some(Pump { control, thread }))
     }
 }
 
 /// The running thread.
 #[derive(Debug)]
 pub struct Pump {
-    words: UnixStream,
+    control: UnixStream,
     thread: JoinHandle<io::Result<()>>,
 }
 
@@ -85,13 +88,13 @@ impl Pump {
     /// The PE has ended: a line that it has begun ends there.
     pub fn ended(&mut self, pe: u32) {
         // When all pipes have come to their ends, nobody hears.
-        let _ = self.words.write_all(&pe.to_ne_bytes());
+        let _ = self.control.write_all(&pe.to_ne_bytes());
     }
 
     /// Prints what the PEs have written until now, and ends. A process that a PE left running does not hold
     /// up the launcher. An error if something that was for standard output is lost.
     pub fn finish(self) -> Result<()> {
-        drop(self.words);
+        drop(self.control);
         match self.thread.join() {
             Ok(result) => result.context("output of the PEs is lost"),
             Err(_) => anyhow::bail!("output of the PEs is lost: the output thread panicked"),

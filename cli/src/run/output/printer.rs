@@ -1,13 +1,13 @@
 //! The thread that reads all pipes and prints what has come.
 
 use super::Stream;
-use super::floor::Floor;
-use super::speech::Speech;
-use super::ways::Ways;
+use super::arbiter::OutputArbiter;
+use super::destinations::Destinations;
+use super::line_buffer::LineBuffer;
+use crate::console;
 use crate::run::relay;
-use crate::say;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read};
+use rustix::io::{self as raw, Errno};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -40,12 +40,12 @@ impl Source {
     }
 }
 
-/// Where pipes end: which ones, and whose turn it is.
+/// An output of the launcher: the pipes that lead to it, and their order.
 #[derive(Debug)]
-struct Place {
+struct Sink {
     stream: Stream,
     mine: Vec<usize>,
-    floor: Floor,
+    arbiter: OutputArbiter,
 }
 
 /// What the thread has.
@@ -53,52 +53,52 @@ struct Place {
 pub(super) struct Printer {
     sources: Vec<Source>,
     /// What of each is not yet printed.
-    speeches: Vec<Speech>,
-    places: [Place; 2],
+    buffers: Vec<LineBuffer>,
+    sinks: [Sink; 2],
     /// Whether lines say whose they are.
     tag: bool,
-    buffer: Vec<u8>,
+    chunk: Vec<u8>,
     lost: io::Result<()>,
 }
 
 impl Printer {
-    pub(super) fn new(sources: Vec<Source>, ways: &Ways) -> Self {
+    pub(super) fn new(sources: Vec<Source>, destinations: &Destinations) -> Self {
         let most = (MOST_OF_ALL / sources.len().max(1)).clamp(CHUNK, MOST);
-        let speech = |source: &Source| {
-            let tag = tag(ways.tag, source.pe);
-            let returns = ways.is_terminal(source.stream);
-            Speech::new(&tag, returns, source.pe == 0, most)
+        let buffer = |source: &Source| {
+            let tag = tag(destinations.tag, source.pe);
+            let returns = destinations.is_terminal(source.stream);
+            LineBuffer::new(&tag, returns, source.pe == 0, most)
         };
-        let place = |stream| {
+        let sink = |stream| {
             let mine = (0..sources.len()).filter(|&one| sources[one].stream == stream);
-            Place {
+            Sink {
                 stream,
                 mine: mine.collect(),
-                floor: Floor::default(),
+                arbiter: OutputArbiter::default(),
             }
         };
         Self {
-            speeches: sources.iter().map(speech).collect(),
-            places: [Stream::Out, Stream::Err].map(place),
+            buffers: sources.iter().map(buffer).collect(),
+            sinks: [Stream::Out, Stream::Err].map(sink),
             sources,
-            tag: ways.tag,
-            buffer: vec![0; CHUNK],
+            tag: destinations.tag,
+            chunk: vec![0; CHUNK],
             lost: Ok(()),
         }
     }
 
-    /// Prints until all pipes have come to their ends, or the launcher has let go of its end of `words`. There it says which PEs have
-    /// ended. An error if something that was for standard output is lost.
-    pub(super) fn run(mut self, mut words: &UnixStream) -> io::Result<()> {
+    /// Prints until all pipes have come to their ends, or the launcher has let go of its end of `control`, by which it
+    /// reports PEs that have ended. An error if something that was for standard output is lost.
+    pub(super) fn run(mut self, mut control: &UnixStream) -> io::Result<()> {
         while self.sources.iter().any(|source| source.pipe.is_some()) {
-            let (ready, word) = self.wait(words)?;
+            let (ready, word) = self.wait(control)?;
             let now = Instant::now();
             for one in ready {
-                self.hear(one, now, CHUNK);
+                self.read(one, now, CHUNK);
             }
             if word {
                 let mut pe = [0; 4];
-                match words.read_exact(&mut pe) {
+                match control.read_exact(&mut pe) {
                     Ok(()) => self.end(|source| source.pe == u32::from_ne_bytes(pe), now),
                     Err(_) => break,
                 }
@@ -107,9 +107,9 @@ impl Printer {
         }
         let now = Instant::now();
         self.end(|_| true, now);
-        self.speeches
+        self.buffers
             .iter_mut()
-            .for_each(|speech| speech.ended = true);
+            .for_each(|buffer| buffer.ended = true);
         self.print(now);
         for source in &mut self.sources {
             let Some(pipe) = source.pipe.take() else {
@@ -117,7 +117,7 @@ impl Printer {
             };
             let tag = tag(self.tag, source.pe);
             if let Err(error) = relay::start(pipe, source.stream, &tag) {
-                say::error(format_args!(
+                console::error(format_args!(
                     "nvshmemrs-run: what a process that PE {} has left behind prints is lost: {error:#}",
                     source.pe
                 ));
@@ -127,16 +127,16 @@ impl Printer {
     }
 
     /// Waits until there is something to do: which pipes can be read, and whether the launcher has something to say.
-    fn wait(&self, words: &UnixStream) -> io::Result<(Vec<usize>, bool)> {
-        let open = self.sources.iter().zip(&self.speeches).enumerate();
-        let open = open.filter(|(_, (_, speech))| speech.has_room());
+    fn wait(&self, control: &UnixStream) -> io::Result<(Vec<usize>, bool)> {
+        let open = self.sources.iter().zip(&self.buffers).enumerate();
+        let open = open.filter(|(_, (_, buffer))| buffer.has_room());
         let open = open.filter_map(|(one, (source, _))| Some((one, source.pipe.as_ref()?)));
         let (numbers, mut ready): (Vec<usize>, Vec<PollFd<'_>>) = open
             .map(|(one, pipe)| (one, PollFd::new(pipe, PollFlags::IN)))
             .unzip();
-        ready.push(PollFd::new(words, PollFlags::IN));
-        let next = self.places.iter();
-        let next = next.filter_map(|place| place.floor.next(&self.speeches, &place.mine));
+        ready.push(PollFd::new(control, PollFlags::IN));
+        let next = self.sinks.iter();
+        let next = next.filter_map(|sink| sink.arbiter.next(&self.buffers, &sink.mine));
         let left = next
             .min()
             .map(|at| at.saturating_duration_since(Instant::now()));
@@ -153,22 +153,22 @@ impl Printer {
     }
 
     /// Reads what a pipe holds, up to `most` bytes; closes it at its end.
-    fn hear(&mut self, one: usize, now: Instant, most: usize) {
-        let (source, speech) = (&mut self.sources[one], &mut self.speeches[one]);
-        let mut heard = 0;
-        while let (Some(pipe), true) = (&source.pipe, heard < most) {
-            match read(pipe, &mut *self.buffer) {
+    fn read(&mut self, one: usize, now: Instant, most: usize) {
+        let (source, buffer) = (&mut self.sources[one], &mut self.buffers[one]);
+        let mut count_read = 0;
+        while let (Some(pipe), true) = (&source.pipe, count_read < most) {
+            match raw::read(pipe, &mut *self.chunk) {
                 Ok(count) if count > 0 => {
-                    speech.hear(&self.buffer[..count], now);
-                    heard += count;
+                    buffer.append(&self.chunk[..count], now);
+                    count_read += count;
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 // The end; of a terminal an error (EIO) says so.
                 Ok(_) | Err(_) => {
                     source.pipe = None;
-                    speech.complete();
-                    speech.ended = true;
+                    buffer.complete();
+                    buffer.ended = true;
                 }
             }
         }
@@ -178,32 +178,32 @@ impl Printer {
     fn end(&mut self, which: impl Fn(&Source) -> bool, now: Instant) {
         for one in 0..self.sources.len() {
             if which(&self.sources[one]) {
-                self.hear(one, now, LAST);
-                self.speeches[one].complete();
+                self.read(one, now, LAST);
+                self.buffers[one].complete();
             }
         }
     }
 
     /// Prints what is due.
     fn print(&mut self, now: Instant) {
-        for place in &mut self.places {
-            let text = place.floor.print(&mut self.speeches, &place.mine, now);
+        for sink in &mut self.sinks {
+            let text = sink.arbiter.print(&mut self.buffers, &sink.mine, now);
             if text.is_empty() {
                 continue;
             }
-            let printed = match place.stream {
-                Stream::Out => say::to_stdout(&text),
-                Stream::Err => say::to_stderr(&text),
+            let printed = match sink.stream {
+                Stream::Out => console::to_stdout(&text),
+                Stream::Err => console::to_stderr(&text),
             };
             match printed {
                 Ok(()) => {}
                 Err(error) if is_gone(&error) => {
-                    for &one in &place.mine {
+                    for &one in &sink.mine {
                         self.sources[one].pipe = None;
                     }
                 }
                 // On standard error it may be, as when a program itself writes there.
-                Err(_) if place.stream == Stream::Err => {}
+                Err(_) if sink.stream == Stream::Err => {}
                 Err(error) => self.lost = Err(error),
             }
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A word of a control block; numbers that are too large wrap around.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum BlockWord {
     /// Of the header.
     Header(u16),
     /// Of a PE's block.
@@ -27,17 +27,17 @@ unsafe impl AllAtomic for Word {}
 
 impl Control {
     /// Sets a word; gives what it was.
-    pub(crate) fn corrupt(&self, place: Place, value: u64) -> u64 {
+    pub(crate) fn corrupt(&self, word_at: BlockWord, value: u64) -> u64 {
         let within = |word: u16, bytes: u64| u64::from(word) % (bytes / 8) * 8;
         let pe = |pe: u16| u64::from(pe) % self.n_pes;
-        let offset = match place {
-            Place::Header(word) => within(word, PAGE),
-            Place::Pe(one, word) => PAGE * (1 + pe(one)) + within(word, PAGE),
-            Place::Team(team, one, word) => {
+        let offset = match word_at {
+            BlockWord::Header(word) => within(word, PAGE),
+            BlockWord::Pe(one, word) => PAGE * (1 + pe(one)) + within(word, PAGE),
+            BlockWord::Team(team, one, word) => {
                 let row = self.row(u32::from(team) % MAX_TEAMS as u32);
                 row.0 + pe(one) * MEMBER_BYTES + within(word, MEMBER_BYTES)
             }
-            Place::Area(word) => match self.area_offset() {
+            BlockWord::Area(word) => match self.area_offset() {
                 Some(area) => area + u64::from(word) * 8 % self.area_bytes,
                 None => u64::from(word) * 8 % PAGE,
             },

@@ -12,18 +12,18 @@
 //! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
 //! (transport/cuda/memory/segment.rs).
 //!
-//! All of it is atomics, zero at first, backed by memory when touched. Every file may read it; what writes it is in [`tell`].
+//! The block consists of atomics, zero at first, backed by memory when touched. Every module may read them; only [`shared_words`] writes them.
 
 #[cfg(fuzzing)]
 pub(crate) mod corrupt;
 
 use super::segment::{AllAtomic, Segment};
-use super::tell::{self, Facts, Told32, Told64};
+use super::shared_words::{self, HeaderFields, SharedU32, SharedU64};
 use crate::job::device_area::DeviceArea;
-use crate::job::far::Far;
 use crate::job::layout::{self, HEAP_UNIT};
 use crate::job::machine;
-use crate::job::places::{self, Id};
+use crate::job::remote::RemoteHosts;
+use crate::job::topology::{self, Id};
 use crate::operation::ARGS;
 use crate::{Error, MemoryKind, Pe, Result};
 use std::mem::offset_of;
@@ -52,34 +52,34 @@ pub(crate) const UNFREED_WORDS: usize = 32;
 /// CPUs whose affinity is published.
 pub(crate) const CPU_WORDS: usize = 16;
 
-/// Facts of the job.
+/// Properties of the job.
 #[repr(C)]
 pub(crate) struct Header {
-    pub(crate) magic: Told64,
-    pub(crate) version: Told32,
-    pub(crate) n_pes: Told32,
+    pub(crate) magic: SharedU64,
+    pub(crate) version: SharedU32,
+    pub(crate) n_pes: SharedU32,
     /// Bytes of heap per PE.
-    pub(crate) heap_bytes: Told64,
+    pub(crate) heap_bytes: SharedU64,
     /// Bytes of the checker's area behind the PEs' parts; 0 if the job is not checked.
-    pub(crate) area_bytes: Told64,
+    pub(crate) area_bytes: SharedU64,
     /// What the checker's choices follow from.
-    pub(crate) check_seed: Told64,
+    pub(crate) check_seed: SharedU64,
     /// Where the heap lives: 0 in host memory, here; 1 in the memory of GPUs.
-    pub(crate) memory: Told32,
+    pub(crate) memory: SharedU32,
     /// How many PEs are gone (dead or left); waits look at it.
-    pub(crate) gone: Told32,
+    pub(crate) gone: SharedU32,
     /// The first PE that was gone, plus 1.
-    pub(crate) first_gone: Told32,
+    pub(crate) first_gone: SharedU32,
     /// How many threads sleep until others arrive: members of a team, or all PEs.
-    pub(crate) team_sleepers: Told32,
+    pub(crate) team_sleepers: SharedU32,
     /// How many threads sleep until a word changes.
-    pub(crate) word_sleepers: Told32,
+    pub(crate) word_sleepers: SharedU32,
     /// How many PEs have been stopped for too long; long waits look at it.
-    pub(crate) stopped: Told32,
-    /// The number of the host that this memory is on (see [`places`](super::places)).
-    pub(crate) host: [Told64; 2],
+    pub(crate) stopped: SharedU32,
+    /// The number of the host that this memory is on (see [`topology`](super::topology)).
+    pub(crate) host: [SharedU64; 2],
     /// Numbers for waits.
-    pub(crate) wait_ids: Told64,
+    pub(crate) wait_ids: SharedU64,
 }
 const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
 
@@ -87,53 +87,53 @@ const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
 #[repr(C)]
 pub(crate) struct WaitSlot {
     /// 0: free; otherwise the wait's number.
-    pub(crate) id: Told64,
-    pub(crate) operation: Told32,
-    pub(crate) thread: Told32,
+    pub(crate) id: SharedU64,
+    pub(crate) operation: SharedU32,
+    pub(crate) thread: SharedU32,
     /// What the wait is for; it says which of the words below mean something.
-    pub(crate) kind: Told32,
-    pub(crate) dtype: Told32,
-    pub(crate) cmp: Told32,
-    pub(crate) team: Told32,
-    pub(crate) epoch: Told64,
+    pub(crate) kind: SharedU32,
+    pub(crate) dtype: SharedU32,
+    pub(crate) cmp: SharedU32,
+    pub(crate) team: SharedU32,
+    pub(crate) epoch: SharedU64,
     /// Where the elements waited for start, and how many bytes they are.
-    pub(crate) offset: Told64,
-    pub(crate) bytes: Told64,
+    pub(crate) offset: SharedU64,
+    pub(crate) bytes: SharedU64,
     /// The first element that does not hold, the value it needs and the one it has.
-    pub(crate) index: Told64,
-    pub(crate) expected: Told64,
-    pub(crate) actual: Told64,
+    pub(crate) index: SharedU64,
+    pub(crate) expected: SharedU64,
+    pub(crate) actual: SharedU64,
     /// When it began, on the monotonic clock in ns.
-    pub(crate) since: Told64,
+    pub(crate) since: SharedU64,
     /// Which limit it has, and when that is reached.
-    pub(crate) limit: Told32,
-    pub(crate) until: Told64,
+    pub(crate) limit: SharedU32,
+    pub(crate) until: SharedU64,
     /// In a free slot: when the last wait in it ended.
-    pub(crate) ended: Told64,
+    pub(crate) ended: SharedU64,
 }
 
 /// One PE.
 #[repr(C, align(128))]
 pub(crate) struct PeBlock {
-    pub(crate) state: Told32,
-    pub(crate) pid: Told32,
+    pub(crate) state: SharedU32,
+    pub(crate) pid: SharedU32,
     /// A random number of the PE's process.
-    pub(crate) process: Told64,
+    pub(crate) process: SharedU64,
     /// The pid namespace that `pid` is from: in others it may name another process.
-    pub(crate) namespace: Told64,
+    pub(crate) namespace: SharedU64,
     /// Grows whenever a wait that was published ends.
-    pub(crate) progress: Told64,
+    pub(crate) progress: SharedU64,
     /// Grows as long as the PE's watchdog runs.
-    pub(crate) beats: Told64,
+    pub(crate) beats: SharedU64,
     /// Since when the PE has been stopped, on the monotonic clock in ns, if that is too long; 0 otherwise.
-    pub(crate) stopped: Told64,
+    pub(crate) stopped: SharedU64,
     /// In finalize: a digest of the list of what the PE has not freed, 0 if it has none; then digests of its first lines.
-    pub(crate) unfreed: [Told64; UNFREED_WORDS],
+    pub(crate) unfreed: [SharedU64; UNFREED_WORDS],
     /// CPUs this PE may run on.
-    pub(crate) cpus: [Told64; CPU_WORDS],
+    pub(crate) cpus: [SharedU64; CPU_WORDS],
     /// The number of the host that the PE is on, and the UUID of its GPU, 0 if it has none.
-    pub(crate) host: [Told64; 2],
-    pub(crate) gpu: [Told64; 2],
+    pub(crate) host: [SharedU64; 2],
+    pub(crate) gpu: [SharedU64; 2],
     pub(crate) bell: Bell,
     pub(crate) waits: [WaitSlot; WAIT_SLOTS],
     pub(crate) joins: [JoinSlot; JOIN_SLOTS],
@@ -143,21 +143,21 @@ const _: () = assert!(size_of::<PeBlock>() as u64 <= PAGE);
 /// A futex that a sleeping PE waits on, and how many of its threads do.
 #[repr(C, align(128))]
 pub(crate) struct Bell {
-    pub(crate) rings: Told32,
-    pub(crate) sleepers: Told32,
+    pub(crate) rings: SharedU32,
+    pub(crate) sleepers: SharedU32,
 }
 
 /// A thread that makes a team with others which share nothing with it but a unique id.
 #[repr(C)]
 pub(crate) struct JoinSlot {
     /// 0: free. 1: in use.
-    pub(crate) taken: Told32,
+    pub(crate) taken: SharedU32,
     /// How far the thread has come; the words below are written before it.
-    pub(crate) phase: Told32,
-    pub(crate) unique_id: Told64,
+    pub(crate) phase: SharedU32,
+    pub(crate) unique_id: SharedU64,
     /// How many members it expects, and its own number.
-    pub(crate) n_pes: Told32,
-    pub(crate) member: Told32,
+    pub(crate) n_pes: SharedU32,
+    pub(crate) member: SharedU32,
     pub(crate) offer: TeamOffer,
 }
 
@@ -165,46 +165,46 @@ pub(crate) struct JoinSlot {
 #[repr(C)]
 pub(crate) struct TeamOffer {
     /// A bitmap of the team numbers that the PE does not use.
-    pub(crate) free: [Told64; TEAM_WORDS],
+    pub(crate) free: [SharedU64; TEAM_WORDS],
     /// Whether it could claim the chosen number, and the last epoch it has used there.
-    pub(crate) claimed: Told64,
-    pub(crate) epoch: Told64,
+    pub(crate) claimed: SharedU64,
+    pub(crate) epoch: SharedU64,
 }
 
 /// What a PE says about a team that it is a member of. The members are linked into a ring, so that an observer finds them.
 #[repr(C, align(128))]
 pub(crate) struct TeamBlock {
     /// A collective that a member left half-way: its epoch, then 20 bits with 1 + the member's PE.
-    pub(crate) broken: Told64,
-    pub(crate) n_pes: Told32,
+    pub(crate) broken: SharedU64,
+    pub(crate) n_pes: SharedU32,
     /// The PE that is the next member.
-    pub(crate) next: Told32,
+    pub(crate) next: SharedU32,
     /// Collectives that the PE has begun on the team.
-    pub(crate) calls: Told64,
+    pub(crate) calls: SharedU64,
     /// Of a PE of another host that has called finalize: the last epoch that it has come to.
-    pub(crate) last: Told64,
+    pub(crate) last: SharedU64,
     /// In a checked job, where the PE's program called what it came with to an epoch, by the epoch's parity.
-    pub(crate) sites: [Told32; 2],
+    pub(crate) sites: [SharedU32; 2],
 }
 
 /// What a member brings to one epoch. There are two per member, used in turn. What every member reads comes first, on one
 /// cache line for small payloads; the rest is read when signatures differ.
 #[repr(C)]
 pub(crate) struct Slot {
-    pub(crate) epoch: Told64,
+    pub(crate) epoch: SharedU64,
     /// Stands for operation, arguments and error.
-    pub(crate) signature: Told64,
-    pub(crate) payload: [Told64; PAYLOAD_WORDS],
-    pub(crate) args: [Told64; ARGS],
+    pub(crate) signature: SharedU64,
+    pub(crate) payload: [SharedU64; PAYLOAD_WORDS],
+    pub(crate) args: [SharedU64; ARGS],
     /// The operation, and above 16 bits how many words of payload there are.
-    pub(crate) operation: Told32,
+    pub(crate) operation: SharedU32,
     /// Status number of the member's own error, or 0.
-    pub(crate) error: Told32,
+    pub(crate) error: SharedU32,
 }
 
 impl Slot {
     /// The operation, and how many words of payload there are.
-    pub(crate) fn brought(&self) -> (u32, usize) {
+    pub(crate) fn operation_and_length(&self) -> (u32, usize) {
         use std::sync::atomic::Ordering::Relaxed;
         let both = self.operation.load(Relaxed);
         (both & 0xffff, (both >> 16) as usize)
@@ -220,7 +220,7 @@ pub(crate) struct Row(u64);
 const MEMBER_BYTES: u64 = size_of::<TeamBlock>() as u64 + 2 * size_of::<Slot>() as u64;
 const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multiple_of(PAGE));
 
-// SAFETY: repr(C), atomic integers only (`Told32` and `Told64` are transparent ones), alignment at most 128.
+// SAFETY: repr(C), atomic integers only (`SharedU32` and `SharedU64` are transparent ones), alignment at most 128.
 unsafe impl AllAtomic for Header {}
 // SAFETY: as above.
 unsafe impl AllAtomic for PeBlock {}
@@ -229,9 +229,9 @@ unsafe impl AllAtomic for TeamBlock {}
 // SAFETY: as above.
 unsafe impl AllAtomic for Slot {}
 // SAFETY: as above.
-unsafe impl AllAtomic for Told32 {}
+unsafe impl AllAtomic for SharedU32 {}
 // SAFETY: as above.
-unsafe impl AllAtomic for Told64 {}
+unsafe impl AllAtomic for SharedU64 {}
 
 /// What a job that is checked has besides.
 #[derive(Clone, Copy, Debug)]
@@ -252,7 +252,7 @@ pub(crate) struct Control {
     area_bytes: u64,
     memory: MemoryKind,
     /// The other hosts of the job, if it has any.
-    far: Option<Arc<Far>>,
+    remote: Option<Arc<RemoteHosts>>,
 }
 
 impl Control {
@@ -326,16 +326,16 @@ impl Control {
         let length = Control::length(n_pes, heap_bytes, memory, area_bytes)?;
         let segment = Segment::create(length)?;
         let control = Control::aligned(segment, n_pes, heap_bytes, area_bytes, memory)?;
-        let facts = Facts {
+        let fields = HeaderFields {
             version: VERSION,
             n_pes: n_pes as u32,
             heap_bytes,
             area_bytes,
             check_seed: check.map_or(0, |check| check.seed),
             memory: memory.number(),
-            host: places::words(host),
+            host: topology::words(host),
         };
-        tell::facts(control.header(), &facts, MAGIC);
+        shared_words::publish_header(control.header(), &fields, MAGIC);
         Ok(control)
     }
 
@@ -407,25 +407,25 @@ impl Control {
             heap_bytes,
             area_bytes,
             memory,
-            far: None,
+            remote: None,
         })
     }
 
     /// The same, of a PE that reaches other hosts in this way; none: what is told stays here.
-    pub(crate) fn with_far(self, far: Option<Arc<Far>>) -> Control {
-        Control { far, ..self }
+    pub(crate) fn with_remote(self, remote: Option<Arc<RemoteHosts>>) -> Control {
+        Control { remote, ..self }
     }
 
     /// The other hosts of the job, if it has any.
     #[inline(always)]
-    pub(crate) fn far(&self) -> Option<&Far> {
-        self.far.as_deref()
+    pub(crate) fn remote(&self) -> Option<&RemoteHosts> {
+        self.remote.as_deref()
     }
 
     /// The PEs on the host of this block, in order.
-    pub(crate) fn near(&self) -> Vec<Pe> {
-        match self.far() {
-            Some(far) => far.hosts().near().to_vec(),
+    pub(crate) fn local_pes(&self) -> Vec<Pe> {
+        match self.remote() {
+            Some(remote) => remote.hosts().local_pes().to_vec(),
             None => (0..self.n_pes()).collect(),
         }
     }

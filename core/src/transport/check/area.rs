@@ -50,7 +50,7 @@ pub(super) const SYNC_HEAD: u64 = 96;
 
 /// Where the tables lie, from the start of the area, in bytes.
 #[derive(Clone, Copy, Debug)]
-struct Places {
+struct AreaLayout {
     n: u64,
     versions: u64,
     history: u64,
@@ -76,9 +76,9 @@ fn pages(bytes: u64) -> u64 {
     bytes.next_multiple_of(PAGE)
 }
 
-impl Places {
+impl AreaLayout {
     /// For `n_pes` parts of `stride` bytes.
-    fn new(n_pes: Pe, stride: u64) -> Places {
+    fn new(n_pes: Pe, stride: u64) -> AreaLayout {
         let n = n_pes as u64;
         // Clocks that a history holds: about 1 MiB of them.
         let versions = 1 << ((1 << 20) / (24 * n)).clamp(64, 4096).ilog2();
@@ -99,7 +99,7 @@ impl Places {
         let shadow = bits.saturating_add(bits_part.saturating_mul(n));
         let shadow_part = stride.saturating_mul(CELLS as u64);
         let end = shadow.saturating_add(shadow_part.saturating_mul(n));
-        Places {
+        AreaLayout {
             n,
             versions,
             history,
@@ -125,7 +125,7 @@ impl Places {
 
 /// Bytes that the checker adds to a segment of `n_pes` parts of `stride` bytes each, a multiple of the page size.
 pub(crate) fn bytes(n_pes: Pe, stride: u64) -> u64 {
-    Places::new(n_pes, stride).end.next_multiple_of(PAGE)
+    AreaLayout::new(n_pes, stride).end.next_multiple_of(PAGE)
 }
 
 /// The area of a job, mapped.
@@ -134,7 +134,7 @@ pub(super) struct Area {
     segment: Arc<Segment>,
     /// Address of its first byte.
     base: u64,
-    places: Places,
+    layout: AreaLayout,
 }
 
 /// Words of the area that are used so often that their place is kept.
@@ -163,29 +163,29 @@ impl Area {
         if control.area_bytes() != bytes(n_pes, Control::stride(n_pes, control.heap_bytes())) {
             return None;
         }
-        let places = Places::new(n_pes, Control::stride(n_pes, control.heap_bytes()));
+        let layout = AreaLayout::new(n_pes, Control::stride(n_pes, control.heap_bytes()));
         let segment = Arc::clone(control.segment());
         let base = segment.base() + offset;
         assert!(
-            segment.contains(base, places.end),
+            segment.contains(base, layout.end),
             "the area leaves the segment"
         );
         Some(Area {
             segment,
             base,
-            places,
+            layout,
         })
     }
 
     /// How many PEs.
     #[inline(always)]
     pub(super) fn n(&self) -> usize {
-        self.places.n as usize
+        self.layout.n as usize
     }
 
     #[inline(always)]
     fn words(&self, offset: u64, count: u64) -> &[AtomicU64] {
-        let room = self.places.end.saturating_sub(offset) / 8;
+        let room = self.layout.end.saturating_sub(offset) / 8;
         if count > room || !offset.is_multiple_of(8) {
             outside();
         }
@@ -196,13 +196,13 @@ impl Area {
 
     #[inline(always)]
     fn block(&self, pe: u64) -> u64 {
-        pe * self.places.block
+        pe * self.layout.block
     }
 
     /// A PE's head words, then its three clocks.
     #[inline(always)]
     pub(super) fn head(&self, pe: u64) -> &[AtomicU64] {
-        self.words(self.block(pe), CLOCK_HEAD + 3 * self.places.n)
+        self.words(self.block(pe), CLOCK_HEAD + 3 * self.layout.n)
     }
 
     /// The same, to be kept.
@@ -219,22 +219,22 @@ impl Area {
     #[inline(always)]
     pub(super) fn moment(&self, pe: u64, tag: u64) -> &[AtomicU64] {
         let slot = tag % HISTORY * MOMENT * 8;
-        self.words(self.block(pe) + self.places.history + slot, MOMENT)
+        self.words(self.block(pe) + self.layout.history + slot, MOMENT)
     }
 
     /// A PE's three clocks, as they were.
     #[inline(always)]
     pub(super) fn version(&self, pe: u64, version: u64) -> &[AtomicU64] {
-        let bytes = 3 * self.places.n * 8;
+        let bytes = 3 * self.layout.n * 8;
         // A power of two.
-        let slot = (version & (self.places.versions - 1)) * bytes;
-        self.words(self.block(pe) + self.places.clocks + slot, bytes / 8)
+        let slot = (version & (self.layout.versions - 1)) * bytes;
+        self.words(self.block(pe) + self.layout.clocks + slot, bytes / 8)
     }
 
     /// A PE's entry of a site: its length, and whether it frees; its name.
     fn site(&self, pe: u64, site: u16) -> &[AtomicU64] {
         let slot = u64::from(site) % SITES * NAME;
-        self.words(self.block(pe) + self.places.names + slot, NAME / 8)
+        self.words(self.block(pe) + self.layout.names + slot, NAME / 8)
     }
 
     /// Publishes the name of a PE's site.
@@ -277,59 +277,59 @@ impl Area {
     /// Up to which tag puts of `writer` to `pe` have arrived, as another PE has noticed.
     #[inline(always)]
     pub(super) fn arrival(&self, pe: u64, writer: u64) -> &AtomicU64 {
-        let index = pe * self.places.n + writer;
-        &self.words(self.places.arrivals + index * 8, 1)[0]
+        let index = pe * self.layout.n + writer;
+        &self.words(self.layout.arrivals + index * 8, 1)[0]
     }
 
     /// Whether `holder` has a pointer to the memory of `pe`.
     pub(super) fn pointer(&self, pe: u64, holder: u64) -> &AtomicU64 {
-        let index = pe * self.places.n + holder;
-        &self.words(self.places.pointers + index * 8, 1)[0]
+        let index = pe * self.layout.n + holder;
+        &self.words(self.layout.pointers + index * 8, 1)[0]
     }
 
     /// Whether the line with this first key was too short once; the word of that bit, and the bit.
     pub(super) fn crowded(&self, first: u64) -> (&AtomicU64, u64) {
         let line = first / WAYS;
-        let offset = self.places.crowded + line / 64 * 8;
+        let offset = self.layout.crowded + line / 64 * 8;
         (&self.words(offset, 1)[0], 1 << (line % 64))
     }
 
     /// All keys of sync objects.
     pub(super) fn keys(&self) -> &[AtomicU64] {
-        self.words(self.places.keys, SYNCS)
+        self.words(self.layout.keys, SYNCS)
     }
 
     /// The keys among which a word's can be, and the number of the first.
     #[inline(always)]
     pub(super) fn line(&self, pe: u64, word: u64) -> (u64, &[AtomicU64]) {
         let first = spread(word ^ pe << 40) % (SYNCS / WAYS) * WAYS;
-        (first, self.words(self.places.keys + first * 8, WAYS))
+        (first, self.words(self.layout.keys + first * 8, WAYS))
     }
 
     /// A sync object: its head, then three clocks.
     #[inline(always)]
     pub(super) fn sync(&self, number: u64) -> &[AtomicU64] {
-        let offset = self.places.syncs + number % SYNCS * self.places.sync;
-        self.words(offset, SYNC_HEAD + 3 * self.places.n)
+        let offset = self.layout.syncs + number % SYNCS * self.layout.sync;
+        self.words(offset, SYNC_HEAD + 3 * self.layout.n)
     }
 
     /// What a PE published in a meeting: its tag, what it had completed, two clocks.
     pub(super) fn meeting(&self, team: u32, pe: u64, epoch: u64) -> &[AtomicU64] {
-        let row = (u64::from(team) % MAX_TEAMS as u64 * self.places.n + pe) * 2 + (epoch & 1);
-        let offset = self.places.meetings + row * self.places.meeting;
-        self.words(offset, 2 + 2 * self.places.n)
+        let row = (u64::from(team) % MAX_TEAMS as u64 * self.layout.n + pe) * 2 + (epoch & 1);
+        let offset = self.layout.meetings + row * self.layout.meeting;
+        self.words(offset, 2 + 2 * self.layout.n)
     }
 
     /// The bits of 64 words of a PE, and which of them is `word`'s.
     #[inline(always)]
     pub(super) fn bit(&self, pe: u64, word: u64) -> (&AtomicU64, u64) {
-        let offset = self.places.bits + pe * self.places.bits_part + word / 64 * 8;
+        let offset = self.layout.bits + pe * self.layout.bits_part + word / 64 * 8;
         (&self.words(offset, 1)[0], 1 << (word % 64))
     }
 
     /// Whether a PE's part has these bytes: for numbers that another PE wrote.
     pub(super) fn has(&self, offset: u64, bytes: u64) -> bool {
-        let part = self.places.shadow_part / CELLS as u64;
+        let part = self.layout.shadow_part / CELLS as u64;
         offset.checked_add(bytes).is_some_and(|end| end <= part)
     }
 
@@ -337,7 +337,7 @@ impl Area {
     #[inline(always)]
     pub(super) fn cells(&self, pe: u64, word: u64, count: u64) -> &[[AtomicU64; CELLS]] {
         let bytes = WORD * CELLS as u64;
-        let offset = self.places.shadow + pe * self.places.shadow_part + word * bytes;
+        let offset = self.layout.shadow + pe * self.layout.shadow_part + word * bytes;
         let words = self.words(offset, count * CELLS as u64);
         words.as_chunks().0
     }
@@ -347,7 +347,7 @@ impl Area {
         let (first, count) = (offset / WORD, bytes.div_ceil(WORD));
         let shadow = self.cells(pe, first, count);
         let (address, len) = (shadow.as_ptr() as u64, size_of_val(shadow) as u64);
-        let bits = self.base + self.places.bits + pe * self.places.bits_part;
+        let bits = self.base + self.layout.bits + pe * self.layout.bits_part;
         self.segment.commit(bits + first / 8, count.div_ceil(8))?;
         // Nothing is touched that has no memory behind it; what is given back in between is there to be had again.
         self.segment.commit(address, len)?;

@@ -64,7 +64,7 @@ pub(super) enum Clock {
 
 /// What a PE can publish with an operation: taken when it is issued, used when its effect can be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub(crate) struct ReleaseStamp {
     /// The PE's tag.
     pub(super) tag: u64,
     /// Its puts to the target up to this tag come first.
@@ -75,7 +75,7 @@ pub(crate) struct Ticket {
 
 /// What a PE could publish at a tag.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct Snapshot {
     pub(super) tag: u64,
     /// Its puts to the target up to this tag come first.
     pub(super) fenced: u64,
@@ -196,9 +196,9 @@ impl Clocks {
 
     /// What this PE can publish now.
     #[inline(always)]
-    pub(super) fn ticket(&self) -> Ticket {
+    pub(super) fn stamp(&self) -> ReleaseStamp {
         let own = &self.own;
-        Ticket {
+        ReleaseStamp {
             tag: own[head::TAG].load(Relaxed),
             fenced: own[head::FENCED].load(Relaxed),
             data: (0, 0),
@@ -206,10 +206,10 @@ impl Clocks {
     }
 
     /// What `pe` could publish now, at most.
-    pub(super) fn current(&self, pe: u64) -> Moment {
+    pub(super) fn current(&self, pe: u64) -> Snapshot {
         let theirs = self.head(pe);
         let tag = theirs[head::TAG].load(Acquire);
-        Moment {
+        Snapshot {
             tag,
             fenced: tag,
             done: theirs[head::DONE].load(Relaxed),
@@ -218,11 +218,11 @@ impl Clocks {
     }
 
     /// What `pe` could publish at `tag`, or somewhat later.
-    pub(super) fn past(&self, pe: u64, tag: u64) -> Moment {
+    pub(super) fn past(&self, pe: u64, tag: u64) -> Snapshot {
         // Who has seen a tag sees its moment.
         fence(Acquire);
         let entry = self.area.moment(pe, tag);
-        Moment {
+        Snapshot {
             tag,
             fenced: entry[moment::FENCED].load(Relaxed),
             done: entry[moment::DONE].load(Relaxed),
@@ -285,7 +285,7 @@ impl Clocks {
     }
 
     /// Learns what `pe` could publish. Tells whether any of it is new.
-    pub(super) fn learn(&self, pe: u64, moment: Moment) -> bool {
+    pub(super) fn learn(&self, pe: u64, moment: Snapshot) -> bool {
         let mut new = false;
         if pe != self.me {
             new |= raise(self.live(Clock::Seen, pe), moment.tag);

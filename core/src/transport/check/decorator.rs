@@ -7,8 +7,8 @@ use crate::buffer::{LocalDest, SymRange};
 use crate::operation::Operation;
 use crate::sites::Access;
 use crate::transport::{
-    Body, Collectives, DeviceTables, Found, Lane, Memory, NOTHING, Nbi, Notes, Properties, Reply,
-    Request, Search, SignalUpdate, Streams, Transport, execute_in_parts,
+    Body, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties, Reply,
+    Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
 };
 use crate::{Error, Pe, Result};
 use std::panic::Location;
@@ -163,7 +163,7 @@ impl Transport for Checked {
         self.0.below.keep(error);
     }
 
-    fn notes(&self) -> Option<&dyn Notes> {
+    fn observer(&self) -> Option<&dyn Observer> {
         Some(&*self.0)
     }
 
@@ -182,7 +182,7 @@ impl Transport for Checked {
         None
     }
 
-    fn search(&self, _: Lane, _: &Search<'_>) -> Option<Result<Found>> {
+    fn search(&self, _: Submission, _: &Search<'_>) -> Option<Result<Found>> {
         None
     }
 
@@ -191,7 +191,7 @@ impl Transport for Checked {
     }
 }
 
-impl Notes for Checker {
+impl Observer for Checker {
     fn site(&self, called: Operation, at: &'static Location<'static>) -> u16 {
         self.sites.here(called, at)
     }

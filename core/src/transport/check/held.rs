@@ -1,12 +1,12 @@
 //! An operation that is held back, and what its delivery does.
 
-use super::delay::Reach;
+use super::delay::TargetRange;
 use super::memory::{self, Digest};
-use super::tracker::Ticket;
+use super::tracker::ReleaseStamp;
 use super::{Checker, HELD_BYTES};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::job::bell;
+use crate::job::doorbell;
 use crate::op::SignalOp;
 use crate::sites::inside;
 use crate::transport::copy::copy;
@@ -21,19 +21,19 @@ pub(super) enum Bytes {
 }
 
 impl Bytes {
-    /// A copy of a source, in a buffer of `spare` if it is a large one.
+    /// A copy of a source, in a buffer of `pool` if it is a large one.
     #[inline(always)]
-    pub(super) fn of(source: LocalSource<'_>, spare: &Spare) -> Bytes {
+    pub(super) fn of(source: LocalSource<'_>, pool: &BufferPool) -> Bytes {
         let word = source.address().cast::<AtomicU64>();
         if source.bytes() == 8 && word.is_aligned() {
             // SAFETY: the source is valid by the rules of `buffer`, and aligned (just checked).
             return Bytes::Few([unsafe { (*word).load(Relaxed) }, 0]);
         }
-        Bytes::other(source, spare)
+        Bytes::other(source, pool)
     }
 
     #[inline(never)]
-    fn other(source: LocalSource<'_>, spare: &Spare) -> Bytes {
+    fn other(source: LocalSource<'_>, pool: &BufferPool) -> Bytes {
         let bytes = source.bytes();
         if bytes <= 16 {
             let mut few = [0; 2];
@@ -42,7 +42,7 @@ impl Bytes {
             return Bytes::Few(few);
         }
         let words = bytes.div_ceil(8);
-        let mut many = spare.take(words);
+        let mut many = pool.take(words);
         assert!(many.capacity() >= words);
         // SAFETY: as above; the last word is set first, since its end may lie past the source's, then all are.
         unsafe {
@@ -68,14 +68,14 @@ impl Bytes {
 /// system and asks for again.
 const LARGE: usize = 128;
 /// How many buffers are kept, and how many of their words: beside what is held back, as much memory again.
-const SPARES: usize = 64;
-const SPARE_WORDS: usize = HELD_BYTES / 8;
+const POOLED_BUFFERS: usize = 64;
+const POOLED_WORDS: usize = HELD_BYTES / 8;
 
 /// Buffers of operations that have been delivered, for those to come.
 #[derive(Default)]
-pub(super) struct Spare(Mutex<Vec<Vec<u64>>>);
+pub(super) struct BufferPool(Mutex<Vec<Vec<u64>>>);
 
-impl Spare {
+impl BufferPool {
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<u64>>> {
         crate::lock::lock(&self.0)
     }
@@ -98,77 +98,79 @@ impl Spare {
         let Bytes::Many(buffer) = bytes else {
             return;
         };
-        if !(LARGE..=SPARE_WORDS).contains(&buffer.capacity()) {
+        if !(LARGE..=POOLED_WORDS).contains(&buffer.capacity()) {
             return;
         }
         let mut buffer = std::mem::take(buffer);
         buffer.clear();
         let mut kept = self.lock();
         kept.push(buffer);
-        while kept.len() > SPARES || kept.iter().map(Vec::capacity).sum::<usize>() > SPARE_WORDS {
+        while kept.len() > POOLED_BUFFERS
+            || kept.iter().map(Vec::capacity).sum::<usize>() > POOLED_WORDS
+        {
             kept.remove(0);
         }
     }
 }
 
 /// What an operation does when it is delivered.
-pub(super) enum What {
+pub(super) enum Effect {
     Put(Bytes),
-    /// A put whose source is read only now; the number of its entry in the list of lent buffers.
+    /// A put whose source is read only now; the number of its entry in the list of in-flight buffers.
     PutFrom {
         source: u64,
-        lent: u64,
+        in_flight: u64,
         digest: Digest,
     },
     /// A get whose dest is written only now.
     GetTo {
         dest: u64,
-        lent: u64,
+        in_flight: u64,
     },
     /// The result of an atomic operation, which is written to its dest only now.
     Give {
         dest: u64,
         value: u64,
-        lent: u64,
+        in_flight: u64,
     },
     Signal(u64, SignalOp),
 }
 
 /// An operation that is held back.
-pub(super) struct Held {
-    pub(super) reach: Reach,
+pub(super) struct HeldOperation {
+    pub(super) target_range: TargetRange,
     pub(super) site: u16,
     /// How many fences came before it.
     pub(super) fences: u32,
-    pub(super) ticket: Ticket,
-    pub(super) what: What,
+    pub(super) stamp: ReleaseStamp,
+    pub(super) effect: Effect,
 }
 
-impl Held {
+impl HeldOperation {
     /// A signal.
     pub(super) fn signal(
         pe: Pe,
         offset: u64,
         value: u64,
         op: SignalOp,
-        ticket: Ticket,
+        stamp: ReleaseStamp,
         site: u16,
-    ) -> Held {
-        Held {
-            reach: Reach {
+    ) -> HeldOperation {
+        HeldOperation {
+            target_range: TargetRange {
                 pe,
                 offset,
                 bytes: 8,
             },
             site,
             fences: 0,
-            ticket,
-            what: What::Signal(value, op),
+            stamp,
+            effect: Effect::Signal(value, op),
         }
     }
 }
 
-/// Bytes of a lent buffer that are copied at a time.
+/// Bytes of an in-flight buffer that are copied at a time.
 const PART: usize = 1 << 20;
 
 /// What an atomic operation makes of a word.
@@ -198,30 +200,36 @@ pub(super) fn result(width: Width, operation: Atomic, old: u64) -> u64 {
 
 impl Checker {
     /// Does what was held back. Under the lock of the queue, whose order it keeps.
-    pub(super) fn deliver(&self, held: &mut Held) {
+    pub(super) fn deliver(&self, held: &mut HeldOperation) {
         // What was delivered before, by whatever thread, is seen before.
         self.below().fence();
-        let Reach { pe, offset, bytes } = held.reach;
-        match &mut held.what {
-            What::Put(copied) => {
+        let TargetRange { pe, offset, bytes } = held.target_range;
+        match &mut held.effect {
+            Effect::Put(copied) => {
                 let source = LocalSource::from(copied.get(bytes as usize));
-                self.do_put(held.reach, source, &held.ticket, held.site);
-                self.spare.keep(copied);
+                self.do_put(held.target_range, source, &held.stamp, held.site);
+                self.pool.keep(copied);
             }
-            &mut What::PutFrom {
+            &mut Effect::PutFrom {
                 source,
-                lent,
+                in_flight,
                 digest,
-            } => self.put_from(held, source, lent, digest),
-            &mut What::GetTo { dest, lent } => self.get_to(held.reach, dest, lent),
-            &mut What::Give { dest, value, lent } => {
+            } => self.put_from(held, source, in_flight, digest),
+            &mut Effect::GetTo { dest, in_flight } => {
+                self.get_to(held.target_range, dest, in_flight)
+            }
+            &mut Effect::Give {
+                dest,
+                value,
+                in_flight,
+            } => {
                 let value = &value.to_ne_bytes()[..bytes as usize];
                 if !memory::write(dest, value) {
-                    self.lent.changed(lent);
+                    self.in_flight.changed(in_flight);
                 }
             }
-            &mut What::Signal(value, op) => {
-                let asked = self.tracker.delivered(pe, offset, bytes, &held.ticket);
+            &mut Effect::Signal(value, op) => {
+                let asked = self.tracker.delivered(pe, offset, bytes, &held.stamp);
                 let operation = match op {
                     SignalOp::Set => Atomic::Swap(value),
                     SignalOp::Add => Atomic::Add(value),
@@ -229,52 +237,65 @@ impl Checker {
                 if asked {
                     let old = self.below().atomic(pe, offset, Width::Bits64, operation);
                     let new = result(Width::Bits64, operation, old);
-                    self.updated(held.reach, old, new, &held.ticket, held.site);
+                    self.updated(held.target_range, old, new, &held.stamp, held.site);
                 } else {
                     self.below().signal(pe, offset, value, op);
                 }
             }
         }
-        if !matches!(held.what, What::GetTo { .. } | What::Give { .. }) {
-            bell::ring_words(&self.control, pe, SymRange::new(offset, bytes));
+        if !matches!(held.effect, Effect::GetTo { .. } | Effect::Give { .. }) {
+            doorbell::ring_words(&self.control, pe, SymRange::new(offset, bytes));
         }
     }
 
     /// Puts now.
-    pub(super) fn do_put(&self, reach: Reach, source: LocalSource<'_>, ticket: &Ticket, site: u16) {
+    pub(super) fn do_put(
+        &self,
+        target_range: TargetRange,
+        source: LocalSource<'_>,
+        stamp: &ReleaseStamp,
+        site: u16,
+    ) {
         self.below().fence();
-        let Reach { pe, offset, bytes } = reach;
-        let asked = self.tracker.delivered(pe, offset, bytes, ticket);
+        let TargetRange { pe, offset, bytes } = target_range;
+        let asked = self.tracker.delivered(pe, offset, bytes, stamp);
         let word = matches!(bytes, 1 | 2 | 4 | 8) && offset.is_multiple_of(bytes);
         if !(asked && word) {
             return self.below().put(pe, offset, source);
         }
         let old = self.word(pe, offset, bytes);
         self.below().put(pe, offset, source);
-        let new = match Bytes::of(source, &self.spare) {
+        let new = match Bytes::of(source, &self.pool) {
             Bytes::Few(words) => words[0],
             Bytes::Many(words) => words[0],
         };
-        self.updated(reach, old, new, ticket, site);
+        self.updated(target_range, old, new, stamp, site);
     }
 
     /// Tells the tracker what was done to a word. Its words about that are kept until the queue's lock is given up.
-    pub(super) fn updated(&self, reach: Reach, old: u64, new: u64, ticket: &Ticket, site: u16) {
-        let Reach { pe, offset, bytes } = reach;
+    pub(super) fn updated(
+        &self,
+        target_range: TargetRange,
+        old: u64,
+        new: u64,
+        stamp: &ReleaseStamp,
+        site: u16,
+    ) {
+        let TargetRange { pe, offset, bytes } = target_range;
         let update = || {
             self.tracker
-                .update(pe, offset, bytes, old, new, ticket, site);
+                .update(pe, offset, bytes, old, new, stamp, site);
         };
         let said = inside::keep(update);
         if !said.is_empty() {
-            self.said().push_str(&said);
-            self.has_said.store(true, Relaxed);
+            self.unwritten().push_str(&said);
+            self.has_unwritten.store(true, Relaxed);
         }
     }
 
-    /// Puts what a lent source holds now.
-    fn put_from(&self, held: &Held, source: u64, lent: u64, digest: Digest) {
-        let Reach { pe, offset, bytes } = held.reach;
+    /// Puts what an in-flight source holds now.
+    fn put_from(&self, held: &HeldOperation, source: u64, in_flight: u64, digest: Digest) {
+        let TargetRange { pe, offset, bytes } = held.target_range;
         let bytes = bytes as usize;
         if bytes <= 8 {
             let mut word = [0_u64];
@@ -282,15 +303,15 @@ impl Checker {
             let readable = memory::read(source, word);
             if readable {
                 let source = LocalSource::from(&*word);
-                self.do_put(held.reach, source, &held.ticket, held.site);
+                self.do_put(held.target_range, source, &held.stamp, held.site);
             }
             if !readable || Digest::new().with(word) != digest {
-                self.lent.changed(lent);
+                self.in_flight.changed(in_flight);
             }
             return;
         }
         self.tracker
-            .delivered(pe, offset, bytes as u64, &held.ticket);
+            .delivered(pe, offset, bytes as u64, &held.stamp);
         let mut found = Some(Digest::new());
         memory::in_parts(bytes, PART, |at, part| {
             let readable = memory::read(source + at as u64, part);
@@ -301,23 +322,23 @@ impl Checker {
             found = found.filter(|_| readable).map(|found| found.with(part));
         });
         if found != Some(digest) {
-            self.lent.changed(lent);
+            self.in_flight.changed(in_flight);
         }
     }
 
-    /// Gets into a lent buffer.
-    fn get_to(&self, reach: Reach, dest: u64, lent: u64) {
-        memory::in_parts(reach.bytes as usize, PART, |at, part| {
-            let from = reach.offset + at as u64;
+    /// Gets into an in-flight buffer.
+    fn get_to(&self, target_range: TargetRange, dest: u64, in_flight: u64) {
+        memory::in_parts(target_range.bytes as usize, PART, |at, part| {
+            let from = target_range.offset + at as u64;
             self.below()
-                .get(reach.pe, from, LocalDest::from(&mut *part));
+                .get(target_range.pe, from, LocalDest::from(&mut *part));
             if !memory::write(dest + at as u64, part) {
-                self.lent.changed(lent);
+                self.in_flight.changed(in_flight);
             }
         });
     }
 }
-const _: () = assert!(size_of::<Held>() <= 96);
+const _: () = assert!(size_of::<HeldOperation>() <= 96);
 
 #[cfg(test)]
 mod tests {
@@ -325,23 +346,23 @@ mod tests {
 
     #[test]
     fn large_buffers_are_used_again_and_hold_what_they_should() {
-        let spare = Spare::default();
+        let pool = BufferPool::default();
         for bytes in [8, 16, 17, 4000, 4096, 40_000, 4001] {
             let source: Vec<u8> = (0..bytes).map(|i| (i * 7 + bytes) as u8).collect();
-            let mut copied = Bytes::of(LocalSource::from(source.as_slice()), &spare);
+            let mut copied = Bytes::of(LocalSource::from(source.as_slice()), &pool);
             assert_eq!(copied.get(bytes), source, "{bytes} bytes");
-            spare.keep(&mut copied);
+            pool.keep(&mut copied);
         }
-        let kept = |spare: &Spare| spare.lock().iter().map(Vec::capacity).collect::<Vec<_>>();
+        let kept = |pool: &BufferPool| pool.lock().iter().map(Vec::capacity).collect::<Vec<_>>();
         assert_eq!(
-            kept(&spare),
+            kept(&pool),
             [500, 5000, 512],
             "4001 bytes took the one of 4096"
         );
         let large = |words| Bytes::Many(Vec::with_capacity(words));
-        for words in [SPARE_WORDS / 2, SPARE_WORDS / 2, SPARE_WORDS + 1] {
-            spare.keep(&mut large(words));
+        for words in [POOLED_WORDS / 2, POOLED_WORDS / 2, POOLED_WORDS + 1] {
+            pool.keep(&mut large(words));
         }
-        assert_eq!(kept(&spare), [SPARE_WORDS / 2; 2], "the oldest have gone");
+        assert_eq!(kept(&pool), [POOLED_WORDS / 2; 2], "the oldest have gone");
     }
 }

@@ -1,4 +1,4 @@
-//! Local memory that the program has lent the library until quiet, and that may be gone all the same.
+//! Local memory of operations in flight, which the program may have unmapped all the same.
 //!
 //! The kernel copies it and says so if it is not there, where an access of our own would end the process.
 
@@ -29,7 +29,7 @@ pub(super) fn write(address: u64, source: &[u8]) -> bool {
         iov_base: address as *mut _,
         iov_len: source.len(),
     };
-    // SAFETY: the kernel checks both ranges and only reads `source`; what it writes was lent for that (rule 2 of `buffer`).
+    // SAFETY: the kernel checks both ranges and only reads `source`; what it writes was passed for that (rule 2 of `buffer`).
     let copied = unsafe { libc::process_vm_writev(libc::getpid(), &ours, 1, &theirs, 1, 0) };
     copied == source.len() as isize
 }

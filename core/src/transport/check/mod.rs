@@ -1,19 +1,19 @@
 //! The synchronisation checker (`NVSHMEMRS_CHECK`): it holds operations back and delivers them late and out of order as far as the
 //! standard allows, and tracks what orders them.
 //!
-//! [`delay`] decides when an operation is delivered, [`held`] delivers it, [`courier`] is the thread that does so when the program
-//! makes no calls, [`lent`] knows the local buffers of operations without blocking, [`tracker`] the order of accesses.
+//! [`delay`] decides when an operation is delivered, [`held`] delivers it, [`delivery_thread`] does so when the program
+//! makes no calls, [`in_flight`] knows the local buffers of non-blocking operations, [`tracker`] the order of accesses.
 //!
 //! One lock guards what a PE holds back. It is held while operations are delivered, never while anything is waited for, and
 //! findings are made outside of it.
 
 pub(crate) mod area;
 mod clocks;
-mod courier;
 mod decorator;
 mod delay;
+mod delivery_thread;
 mod held;
-mod lent;
+mod in_flight;
 mod memory;
 mod operations;
 pub(crate) mod report;
@@ -23,19 +23,19 @@ mod sync;
 mod tally;
 pub(crate) mod tracker;
 
-use super::{Call, Own, Transport, Watch};
+use super::{Call, Internal, Transport, Watch};
 use crate::buffer::SymRange;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
 use crate::{Pe, Result};
-use courier::Courier;
 pub(crate) use decorator::Checked;
-use delay::{Queue, Random, Reach};
-use held::{Held, Spare};
-use lent::Lent;
-use report::{Finding, Party, Place, Problem};
+use delay::{Queue, Random, TargetRange};
+use delivery_thread::DeliveryThread;
+use held::{BufferPool, HeldOperation};
+use in_flight::InFlightBuffers;
+use report::{AccessInfo, Finding, FindingPlace, Problem};
 pub(crate) use settings::Settings;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -47,11 +47,11 @@ const HELD_BYTES: usize = 8 << 20;
 
 /// What the lock guards.
 struct State {
-    queue: Queue<Held>,
+    queue: Queue<HeldOperation>,
     /// For what must not disturb the draws of the queue: when to deliver something early.
     chances: Random,
-    /// Whether the courier has to be called.
-    courier_sleeps: bool,
+    /// Whether the delivery thread has to be woken.
+    delivery_sleeps: bool,
 }
 
 /// Memory of the program's that is symmetric where it is.
@@ -70,15 +70,15 @@ pub(crate) struct Checker {
     tracker: Tracker,
     sites: Arc<Sites>,
     state: Mutex<State>,
-    lent: Lent,
+    in_flight: InFlightBuffers,
     /// Buffers for what is held back.
-    spare: Spare,
+    pool: BufferPool,
     any_adopted: AtomicBool,
     adopted: RwLock<Vec<Adopted>>,
     /// Texts of findings that were made under the lock, and whether there are any.
-    said: Mutex<String>,
-    has_said: AtomicBool,
-    courier: Mutex<Option<Courier>>,
+    unwritten: Mutex<String>,
+    has_unwritten: AtomicBool,
+    delivery_thread: Mutex<Option<DeliveryThread>>,
     stop: AtomicBool,
 }
 
@@ -103,34 +103,34 @@ impl Checker {
             state: Mutex::new(State {
                 queue: Queue::new(seed, control.n_pes(), HELD_BYTES),
                 chances: Random::new(!seed),
-                courier_sleeps: false,
+                delivery_sleeps: false,
             }),
-            lent: Lent::new(),
-            spare: Spare::default(),
+            in_flight: InFlightBuffers::new(),
+            pool: BufferPool::default(),
             any_adopted: AtomicBool::new(false),
             adopted: RwLock::default(),
-            said: Mutex::default(),
-            has_said: AtomicBool::new(false),
-            courier: Mutex::default(),
+            unwritten: Mutex::default(),
+            has_unwritten: AtomicBool::new(false),
+            delivery_thread: Mutex::default(),
             stop: AtomicBool::new(false),
         });
-        *check.courier() = Some(Courier::start(&check)?);
+        *check.delivery_thread() = Some(DeliveryThread::start(&check)?);
         Ok(check)
     }
 
     /// Ends what the checker does on its own. What is held back, if anything, is forgotten.
     pub(crate) fn stop(&self) {
         self.state().queue.forget();
-        let courier = self.courier().take();
-        if let Some(courier) = courier {
-            courier.stop(self);
+        let delivery_thread = self.delivery_thread().take();
+        if let Some(delivery_thread) = delivery_thread {
+            delivery_thread.stop(self);
         }
     }
 
-    /// Lets go of the courier's thread, in a forked child, where it does not exist.
+    /// Forgets the delivery thread, in a forked child, where it does not exist.
     pub(crate) fn abandon(&self) {
-        if let Ok(mut courier) = self.courier.try_lock() {
-            std::mem::forget(courier.take());
+        if let Ok(mut delivery_thread) = self.delivery_thread.try_lock() {
+            std::mem::forget(delivery_thread.take());
         }
     }
 
@@ -138,33 +138,33 @@ impl Checker {
         crate::lock::lock(&self.state)
     }
 
-    fn courier(&self) -> MutexGuard<'_, Option<Courier>> {
-        crate::lock::lock(&self.courier)
+    fn delivery_thread(&self) -> MutexGuard<'_, Option<DeliveryThread>> {
+        crate::lock::lock(&self.delivery_thread)
     }
 
-    fn said(&self) -> MutexGuard<'_, String> {
-        crate::lock::lock(&self.said)
+    fn unwritten(&self) -> MutexGuard<'_, String> {
+        crate::lock::lock(&self.unwritten)
     }
 
     /// Writes what was found while the lock was held. Without the lock.
     #[inline]
-    fn say(&self) {
-        if self.has_said.load(Relaxed) {
-            self.has_said.store(false, Relaxed);
-            let said = std::mem::take(&mut *self.said());
+    fn write_findings(&self) {
+        if self.has_unwritten.load(Relaxed) {
+            self.has_unwritten.store(false, Relaxed);
+            let said = std::mem::take(&mut *self.unwritten());
             write(&said);
         }
     }
 
-    /// Asks, or tells, the tracker.
+    /// Calls the tracker.
     pub(crate) fn track<T>(&self, body: impl FnOnce(&Tracker) -> T) -> T {
         let _inside = Inside::enter();
         body(&self.tracker)
     }
 
     /// What operations are delivered to.
-    fn below(&self) -> Own<'_> {
-        Own::Other(&*self.below)
+    fn below(&self) -> Internal<'_> {
+        Internal::Other(&*self.below)
     }
 
     /// The site of an operation.
@@ -210,7 +210,7 @@ impl Checker {
     #[inline(always)]
     pub(crate) fn concerns(&self, address: u64, bytes: u64) -> bool {
         let may = address.wrapping_sub(self.layout.base) < self.layout.span
-            || self.lent.concerns(address, bytes)
+            || self.in_flight.concerns(address, bytes)
             || self.any_adopted.load(Acquire);
         may && !crate::sites::inside::is_inside()
     }
@@ -225,8 +225,8 @@ impl Checker {
             return;
         }
         let write = matches!(access, Access::Store | Access::AtomicStore);
-        let lent = self.touch(address, bytes, write, site);
-        let Some((pe, offset)) = self.locate(address).filter(|_| !lent) else {
+        let in_flight = self.touch(address, bytes, write, site);
+        let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) else {
             return;
         };
         match access {
@@ -241,8 +241,8 @@ impl Checker {
             Access::AtomicStore => {
                 self.tracker
                     .access(Kind::AtomicFetch, pe, offset, bytes, site);
-                let ticket = self.tracker.release(pe, offset, false);
-                self.tracker.delivered(pe, offset, bytes, &ticket);
+                let stamp = self.tracker.release(pe, offset, false);
+                self.tracker.delivered(pe, offset, bytes, &stamp);
             }
             Access::Unseen => {}
         }
@@ -264,7 +264,7 @@ impl Checker {
     /// Two PEs of a team have come to one collective with calls that do not match.
     pub(crate) fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String) {
         let _inside = Inside::enter();
-        let party = |(pe, site)| Party {
+        let party = |(pe, site)| AccessInfo {
             pe,
             does: "calls",
             bytes: 0,
@@ -272,7 +272,7 @@ impl Checker {
         };
         self.tracker.found(Finding {
             problem: Problem::Unmatched,
-            place: Place::Team { number: team },
+            place: FindingPlace::Team { number: team },
             now: party(mine),
             other: party(theirs),
             why,
@@ -283,7 +283,7 @@ impl Checker {
     /// The program frees a block.
     pub(crate) fn freed(&self, range: SymRange, site: u16) {
         let _inside = Inside::enter();
-        self.freed_while_lent(range.offset(), range.bytes(), site);
+        self.freed_while_in_flight(range.offset(), range.bytes(), site);
         self.tracker.freed(range, site);
     }
 
@@ -291,16 +291,16 @@ impl Checker {
     #[cold]
     pub(crate) fn look(&self, words: SymRange) {
         let _inside = Inside::enter();
-        let reach = Reach {
+        let target_range = TargetRange {
             pe: self.me,
             offset: words.offset(),
             bytes: words.bytes(),
         };
         let mut state = self.state();
-        let before = state.queue.before_fetch(reach, true);
+        let before = state.queue.before_fetch(target_range, true);
         state.queue.deliver_until(before, |held| self.deliver(held));
         drop(state);
-        self.say();
+        self.write_findings();
     }
 
     /// A wait begins.

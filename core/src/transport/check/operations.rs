@@ -1,14 +1,14 @@
 //! The program's operations, held back and tracked.
 
-use super::delay::{After, Reach};
-use super::held::{Bytes, Held, What, result};
+use super::delay::{After, TargetRange};
+use super::held::{Bytes, Effect, HeldOperation, result};
 use super::memory::{self, Digest};
-use super::report::{Finding, Party, Place, Problem};
+use super::report::{AccessInfo, Finding, FindingPlace, Problem};
 use super::tracker::Kind;
 use super::{Checker, Inside, MutexGuard, State};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::job::bell;
+use crate::job::doorbell;
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Call, Nbi, Width};
 
@@ -17,8 +17,8 @@ use crate::transport::{Atomic, Call, Nbi, Width};
 enum From {
     /// They are copied away.
     Now,
-    /// A buffer that is lent until quiet, by its number in the list.
-    Later { lent: u64, digest: Digest },
+    /// A buffer that is in flight until quiet, by its number in the list.
+    Later { in_flight: u64, digest: Digest },
 }
 
 impl Checker {
@@ -48,7 +48,7 @@ impl Checker {
     ) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let from = self.lend_source(pe, dest, source, lasts, site);
+        let from = self.hold_source(pe, dest, source, lasts, site);
         self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
         let (_, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
@@ -70,7 +70,7 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         let from = match nbi {
-            Nbi::Yes { lasts } => self.lend_source(pe, dest, source, lasts, site),
+            Nbi::Yes { lasts } => self.hold_source(pe, dest, source, lasts, site),
             Nbi::No => {
                 self.read_local(Kind::Load, source, site);
                 From::Now
@@ -78,10 +78,10 @@ impl Checker {
         };
         self.track_put(Kind::PutSignal, pe, dest, source, site);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
-        let ticket = self
+        let stamp = self
             .tracker
             .release_signal(pe, offset, dest, source.bytes() as u64);
-        let signal = Held::signal(pe, offset, value, op, ticket, site);
+        let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
         let mut state = self.state();
         let (data, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
         self.issue_word(&mut state, signal, After::Tick(data));
@@ -95,8 +95,8 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
-        let ticket = self.tracker.release(pe, offset, true);
-        let signal = Held::signal(pe, offset, value, op, ticket, site);
+        let stamp = self.tracker.release(pe, offset, true);
+        let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
         let mut state = self.state();
         self.issue_word(&mut state, signal, After::Puts);
         self.end(state, None);
@@ -147,7 +147,7 @@ impl Checker {
         site: u16,
     ) -> u64 {
         let bytes = width.bytes();
-        let reach = Reach { pe, offset, bytes };
+        let target_range = TargetRange { pe, offset, bytes };
         let reads_only = operation == Atomic::Fetch;
         let kind = match reads_only {
             true => Kind::AtomicLoad,
@@ -155,7 +155,7 @@ impl Checker {
         };
         self.tracker.access(kind, pe, offset, bytes, site);
         let mut state = self.state();
-        let before = state.queue.before_fetch(reach, reads_only);
+        let before = state.queue.before_fetch(target_range, reads_only);
         state.queue.deliver_until(before, |held| self.deliver(held));
         self.below().fence();
         let fetch = || self.below().atomic(pe, offset, width, Atomic::Fetch);
@@ -165,11 +165,11 @@ impl Checker {
             Atomic::CompareSwap { cond, .. } if fetch() != cond => {
                 let old = fetch();
                 match old == cond {
-                    true => self.update_now(reach, width, operation, fetches, site),
+                    true => self.update_now(target_range, width, operation, fetches, site),
                     false => old,
                 }
             }
-            _ => self.update_now(reach, width, operation, fetches, site),
+            _ => self.update_now(target_range, width, operation, fetches, site),
         };
         self.end(state, None);
         old
@@ -178,15 +178,15 @@ impl Checker {
     /// Publishes what this PE can, then updates a word.
     fn update_now(
         &self,
-        reach: Reach,
+        target_range: TargetRange,
         width: Width,
         operation: Atomic,
         fetches: bool,
         site: u16,
     ) -> u64 {
-        let Reach { pe, offset, bytes } = reach;
-        let ticket = self.tracker.release(pe, offset, true);
-        let asked = self.tracker.delivered(pe, offset, bytes, &ticket) && !fetches;
+        let TargetRange { pe, offset, bytes } = target_range;
+        let stamp = self.tracker.release(pe, offset, true);
+        let asked = self.tracker.delivered(pe, offset, bytes, &stamp) && !fetches;
         let operation = match operation {
             // A set does not tell the old value.
             Atomic::Set(value) if asked => Atomic::Swap(value),
@@ -195,7 +195,7 @@ impl Checker {
         let old = self.below().atomic(pe, offset, width, operation);
         if asked {
             let new = result(width, operation, old);
-            self.updated(reach, old, new, &ticket, site);
+            self.updated(target_range, old, new, &stamp, site);
         }
         old
     }
@@ -233,25 +233,30 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         let bytes = dest.bytes() as u64;
-        let reach = Reach {
+        let target_range = TargetRange {
             pe,
             offset: source,
             bytes,
         };
         let address = dest.address() as u64;
-        let lent = match lasts && bytes > 0 && !self.overlap(reach, address) {
+        let in_flight = match lasts && bytes > 0 && !self.overlap(target_range, address) {
             true => {
                 self.touch(address, bytes, true, site);
-                self.lent.enter(address, bytes, None, site)
+                self.in_flight.enter(address, bytes, None, site)
             }
             false => None,
         };
-        let Some(lent) = lent else {
+        let Some(in_flight) = in_flight else {
             return self.get_now(Kind::GetNbi, pe, source, dest, site);
         };
         self.tracker.access(Kind::GetNbi, pe, source, bytes, site);
         let dest = address;
-        self.issue_fetch(address, reach, What::GetTo { dest, lent }, site);
+        self.issue_fetch(
+            address,
+            target_range,
+            Effect::GetTo { dest, in_flight },
+            site,
+        );
     }
 
     /// What a fetching atomic operation gives is `value`, of at most 8 bytes, which is in `dest` at some time before quiet. `false` if
@@ -262,35 +267,44 @@ impl Checker {
         let _inside = Inside::enter();
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
         self.touch(address, bytes, true, site);
-        let Some(lent) = self.lent.enter(address, bytes, None, site) else {
+        let Some(in_flight) = self.in_flight.enter(address, bytes, None, site) else {
             self.write_local(dest, site);
             return false;
         };
-        let reach = Reach {
+        let target_range = TargetRange {
             pe: self.me,
             offset: 0,
             bytes,
         };
         let dest = address;
-        self.issue_fetch(address, reach, What::Give { dest, value, lent }, site);
+        self.issue_fetch(
+            address,
+            target_range,
+            Effect::Give {
+                dest,
+                value,
+                in_flight,
+            },
+            site,
+        );
         true
     }
 
-    /// Holds back what writes to the lent buffer at `address`, or does it. `reach` is where it comes from.
-    fn issue_fetch(&self, address: u64, reach: Reach, what: What, site: u16) {
+    /// Holds back what writes to the lent buffer at `address`, or does it. `target_range` is where it comes from.
+    fn issue_fetch(&self, address: u64, target_range: TargetRange, effect: Effect, site: u16) {
         if let Some((pe, offset)) = self.locate(address) {
             self.tracker
-                .access(Kind::Put, pe, offset, reach.bytes, site);
+                .access(Kind::Put, pe, offset, target_range.bytes, site);
         }
         let mut state = self.state();
         state.queue.tick(|held| self.deliver(held));
         let due = state.queue.draw_get();
-        let mut held = Held {
-            reach,
+        let mut held = HeldOperation {
+            target_range,
             site,
             fences: 0,
-            ticket: Default::default(),
-            what,
+            stamp: Default::default(),
+            effect,
         };
         match due > state.queue.now() {
             true => state.queue.hold(due, None, false, 0, held),
@@ -318,15 +332,15 @@ impl Checker {
             let mut state = self.state();
             state.queue.deliver_all(|held| self.deliver(held));
             self.below().quiet();
-            // Under the lock: another thread whose quiet returns may change what it has lent.
-            let returned = self.take_lent();
+            // Under the lock: another thread whose quiet returns may change its buffers.
+            let returned = self.take_in_flight();
             match returned.is_empty() {
                 true => Vec::new(),
                 false => self.look_at(returned, self.site_of(call)),
             }
         };
         self.tracker.quiet();
-        self.say();
+        self.write_findings();
         for finding in findings {
             self.tracker.found(finding);
         }
@@ -341,25 +355,25 @@ impl Checker {
         {
             state.queue.deliver_next(|held| self.deliver(held));
         }
-        self.say();
+        self.write_findings();
     }
 
     #[cold]
-    fn call_courier(&self) {
-        if let Some(courier) = &*self.courier() {
-            courier.call();
+    fn wake_delivery_thread(&self) {
+        if let Some(delivery_thread) = &*self.delivery_thread() {
+            delivery_thread.wake();
         }
     }
 
     /// Unlocks, and does what has to wait for that.
     #[inline]
     fn end(&self, mut state: MutexGuard<'_, State>, finding: Option<Box<Finding>>) {
-        let call = state.courier_sleeps && !state.queue.is_empty();
-        state.courier_sleeps &= !call;
+        let call = state.delivery_sleeps && !state.queue.is_empty();
+        state.delivery_sleeps &= !call;
         drop(state);
-        self.say();
+        self.write_findings();
         if call {
-            self.call_courier();
+            self.wake_delivery_thread();
         }
         if let Some(finding) = finding {
             self.tracker.found(*finding);
@@ -374,37 +388,37 @@ impl Checker {
         }
     }
 
-    /// The program lends a source that is read before the call returns, or until quiet.
+    /// The program passes a source that is read before the call returns, or until quiet.
     fn read_local(&self, kind: Kind, source: LocalSource<'_>, site: u16) {
         let (address, bytes) = (source.address() as u64, source.bytes() as u64);
         if bytes == 0 {
             return;
         }
-        let lent = self.touch(address, bytes, false, site);
-        if let Some((pe, offset)) = self.locate(address).filter(|_| !lent) {
+        let in_flight = self.touch(address, bytes, false, site);
+        if let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) {
             self.tracker.access(kind, pe, offset, bytes, site);
         }
     }
 
     /// Whether the far side of an operation and its local buffer, at this address, overlap. Then it is done as if the source had
     /// been copied away first.
-    fn overlap(&self, far: Reach, address: u64) -> bool {
+    fn overlap(&self, far: TargetRange, address: u64) -> bool {
         self.locate(address).is_some_and(|(pe, offset)| {
             pe == far.pe && offset < far.offset + far.bytes && far.offset < offset + far.bytes
         })
     }
 
-    /// The program lends a dest that is written before the call returns.
+    /// The program passes a dest that is written before the call returns.
     fn write_local(&self, dest: &LocalDest<'_>, site: u16) {
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
-        let lent = self.touch(address, bytes, true, site);
-        if let Some((pe, offset)) = self.locate(address).filter(|_| !lent) {
+        let in_flight = self.touch(address, bytes, true, site);
+        if let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) {
             self.tracker.access(Kind::Store, pe, offset, bytes, site);
         }
     }
 
-    /// The program lends the source of a put without blocking.
-    fn lend_source(
+    /// The program passes the source of a non-blocking put.
+    fn hold_source(
         &self,
         pe: Pe,
         dest: u64,
@@ -412,7 +426,7 @@ impl Checker {
         lasts: bool,
         site: u16,
     ) -> From {
-        let far = Reach {
+        let far = TargetRange {
             pe,
             offset: dest,
             bytes: source.bytes() as u64,
@@ -423,11 +437,13 @@ impl Checker {
             return From::Now;
         }
         self.read_local(Kind::GetNbi, source, site);
-        let lent = Digest::of(address, source.bytes()).and_then(|digest| {
-            let lent = self.lent.enter(address, far.bytes, Some(digest), site)?;
-            Some(From::Later { lent, digest })
+        let in_flight = Digest::of(address, source.bytes()).and_then(|digest| {
+            let in_flight = self
+                .in_flight
+                .enter(address, far.bytes, Some(digest), site)?;
+            Some(From::Later { in_flight, digest })
         });
-        lent.unwrap_or(From::Now)
+        in_flight.unwrap_or(From::Now)
     }
 
     /// Holds a put back, or does it. Gives the tick in which it is due, and what is wrong with it.
@@ -446,16 +462,16 @@ impl Checker {
         if bytes == 0 {
             return (queue.now(), None);
         }
-        let reach = Reach {
+        let target_range = TargetRange {
             pe,
             offset: dest,
             bytes: bytes as u64,
         };
-        let ticket = self.tracker.release(pe, dest, false);
-        let overlapping = queue.overlapping(reach);
+        let stamp = self.tracker.release(pe, dest, false);
+        let overlapping = queue.overlapping(target_range);
         let mut finding = None;
         if overlapping != 0 {
-            finding = self.two_puts(state, overlapping, reach, source, site);
+            finding = self.two_puts(state, overlapping, target_range, source, site);
             state.queue.settle(overlapping, |held| self.deliver(held));
         }
         let queue = &mut state.queue;
@@ -466,40 +482,40 @@ impl Checker {
         };
         if due <= queue.now() || !queue.has_room(kept) {
             queue.deliver_until(due, |held| self.deliver(held));
-            self.do_put(reach, source, &ticket, site);
-            bell::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
+            self.do_put(target_range, source, &stamp, site);
+            doorbell::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
             return (queue.now(), finding);
         }
-        let what = match from {
-            From::Now => What::Put(Bytes::of(source, &self.spare)),
-            From::Later { lent, digest } => What::PutFrom {
+        let effect = match from {
+            From::Now => Effect::Put(Bytes::of(source, &self.pool)),
+            From::Later { in_flight, digest } => Effect::PutFrom {
                 source: source.address() as u64,
-                lent,
+                in_flight,
                 digest,
             },
         };
-        let held = Held {
-            reach,
+        let held = HeldOperation {
+            target_range,
             site,
             fences: queue.fences(),
-            ticket,
-            what,
+            stamp,
+            effect,
         };
-        queue.hold(due, Some(reach), false, kept, held);
+        queue.hold(due, Some(target_range), false, kept, held);
         (due, finding)
     }
 
     /// Holds a signal back, or updates it.
-    fn issue_word(&self, state: &mut State, mut held: Held, after: After) {
+    fn issue_word(&self, state: &mut State, mut held: HeldOperation, after: After) {
         let queue = &mut state.queue;
         queue.tick(|held| self.deliver(held));
-        let overlapping = queue.overlapping(held.reach);
+        let overlapping = queue.overlapping(held.target_range);
         if overlapping != 0 {
             queue.settle(overlapping, |held| self.deliver(held));
         }
-        let due = queue.draw(held.reach.pe, after, true);
+        let due = queue.draw(held.target_range.pe, after, true);
         match due > queue.now() {
-            true => queue.hold(due, Some(held.reach), true, 0, held),
+            true => queue.hold(due, Some(held.target_range), true, 0, held),
             false => self.deliver(&mut held),
         }
     }
@@ -510,33 +526,36 @@ impl Checker {
         &self,
         state: &State,
         overlapping: u64,
-        reach: Reach,
+        target_range: TargetRange,
         source: LocalSource<'_>,
         site: u16,
     ) -> Option<Box<Finding>> {
         let fences = state.queue.fences();
-        let mut copied = Bytes::of(source, &self.spare);
+        let mut copied = Bytes::of(source, &self.pool);
         let new = copied.get(source.bytes());
-        let differs = |held: &&Held| {
-            let start = reach.offset.max(held.reach.offset);
-            let end = (reach.offset + reach.bytes).min(held.reach.offset + held.reach.bytes);
-            let part = |of: Reach| (start - of.offset) as usize..(end - of.offset) as usize;
-            let new = &new[part(reach)];
-            let other = match &held.what {
-                What::Put(bytes) => bytes.get(held.reach.bytes as usize)[part(held.reach)] != *new,
-                What::PutFrom { source, .. } => {
+        let differs = |held: &&HeldOperation| {
+            let start = target_range.offset.max(held.target_range.offset);
+            let end = (target_range.offset + target_range.bytes)
+                .min(held.target_range.offset + held.target_range.bytes);
+            let part = |of: TargetRange| (start - of.offset) as usize..(end - of.offset) as usize;
+            let new = &new[part(target_range)];
+            let other = match &held.effect {
+                Effect::Put(bytes) => {
+                    bytes.get(held.target_range.bytes as usize)[part(held.target_range)] != *new
+                }
+                Effect::PutFrom { source, .. } => {
                     let mut old = vec![0; new.len()];
-                    let start = source + part(held.reach).start as u64;
+                    let start = source + part(held.target_range).start as u64;
                     memory::read(start, &mut old) && old != new
                 }
-                What::GetTo { .. } | What::Give { .. } | What::Signal(..) => false,
+                Effect::GetTo { .. } | Effect::Give { .. } | Effect::Signal(..) => false,
             };
             held.fences == fences && other
         };
         let other = state.queue.held(overlapping).find(differs);
-        self.spare.keep(&mut copied);
+        self.pool.keep(&mut copied);
         let other = other?;
-        let party = |bytes, site| Party {
+        let party = |bytes, site| AccessInfo {
             pe: self.me,
             does: "puts",
             bytes,
@@ -544,12 +563,12 @@ impl Checker {
         };
         Some(Box::new(Finding {
             problem: Problem::TwoPuts,
-            place: Place::Symmetric {
-                pe: reach.pe,
-                offset: reach.offset,
+            place: FindingPlace::Symmetric {
+                pe: target_range.pe,
+                offset: target_range.offset,
             },
-            now: party(reach.bytes, site),
-            other: party(other.reach.bytes, other.site),
+            now: party(target_range.bytes, site),
+            other: party(other.target_range.bytes, other.site),
             why: String::new(),
             remedy: String::new(),
         }))

@@ -49,7 +49,7 @@ pub(crate) enum Problem {
 
 /// One of the two operations of a finding.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Party {
+pub(crate) struct AccessInfo {
     pub(crate) pe: Pe,
     /// "reads", "writes", "waits for", ...
     pub(crate) does: &'static str,
@@ -61,7 +61,7 @@ pub(crate) struct Party {
 
 /// Which memory it is about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum FindingPlace {
     /// `offset` of `pe`'s part.
     Symmetric { pe: Pe, offset: u64 },
     /// Memory of this process that is not symmetric.
@@ -74,11 +74,11 @@ pub(crate) enum Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) problem: Problem,
-    pub(crate) place: Place,
+    pub(crate) place: FindingPlace,
     /// What this PE does now.
-    pub(crate) now: Party,
+    pub(crate) now: AccessInfo,
     /// What was done before, or is done at the same time.
-    pub(crate) other: Party,
+    pub(crate) other: AccessInfo,
     /// What is known of the order of the two.
     pub(crate) why: String,
     /// What helps; empty for the usual.
@@ -117,7 +117,7 @@ pub(super) trait Names {
     /// "put at heat.c:71 (send_halo)".
     fn site(&self, pe: Pe, site: u16) -> String;
     /// "on PE 1, from byte 0x400 on of ...".
-    fn place(&self, place: Place) -> String;
+    fn place(&self, place: FindingPlace) -> String;
 }
 
 /// The operation that a site's name begins with.
@@ -218,8 +218,8 @@ impl Finding {
         let [one, other] = &sites;
         let pair = key(("pair", kind, one, other));
         let block = match self.place {
-            Place::Symmetric { offset, .. } => names.block(offset),
-            Place::Private { .. } | Place::Team { .. } => None,
+            FindingPlace::Symmetric { offset, .. } => names.block(offset),
+            FindingPlace::Private { .. } | FindingPlace::Team { .. } => None,
         };
         let Some(block) = block else {
             return [pair, 0, 0, 0];
@@ -245,7 +245,7 @@ impl Finding {
         );
         let title = self.problem.title(now_op, other_op, &order);
         let mut text = format!("nvshmemrs check: PE {me}: {title}\n");
-        let amount = |party: &Party| match party.bytes {
+        let amount = |party: &AccessInfo| match party.bytes {
             0 => String::new(),
             1 => " 1 byte".to_string(),
             bytes => format!(" {bytes} bytes"),
@@ -333,7 +333,7 @@ impl Reports {
             return false;
         }
         let mut text = finding.text(self.me, names);
-        let name = |party: Party| names.site(party.pe, party.site);
+        let name = |party: AccessInfo| names.site(party.pe, party.site);
         let key = (problem, name(now), name(other));
         let keys = finding.keys(names);
         let mut state = self.lock();

@@ -9,7 +9,7 @@
 //! It also remembers what its PE waits for, and the last *changes* of the word, for waits that could miss a value.
 
 use super::area::{Area, SYNC_HEAD};
-use super::clocks::{Clock, Clocks, Moment, Ticket, raise};
+use super::clocks::{Clock, Clocks, ReleaseStamp, Snapshot, raise};
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
@@ -17,18 +17,18 @@ use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 /// Marks the key of a word that somebody has waited for.
 const WAITED: u64 = 1 << 63;
 /// Where, in a sync object's head, its parts begin: how many waits, changes and signals with data there were, then the last of each.
-const ASK_TURN: usize = 0;
+const WAIT_TURN: usize = 0;
 const TURN: usize = 1;
-const TELL_TURN: usize = 2;
-const ASKED: usize = 3;
-const TOLD: usize = ASKED + ASKS * ASK;
-const RING: usize = TOLD + TELLS * TELL;
+const SIGNAL_TURN: usize = 2;
+const WAITS_AT: usize = 3;
+const SIGNALS_AT: usize = WAITS_AT + WAITS * WAIT_WORDS;
+const RING: usize = SIGNALS_AT + SIGNALS * SIGNAL_WORDS;
 /// How much data that signals tell of is remembered, and words of one.
-const TELLS: usize = 8;
-const TELL: usize = 4;
+const SIGNALS: usize = 8;
+const SIGNAL_WORDS: usize = 4;
 /// How many waits are remembered, and words of one.
-const ASKS: usize = 4;
-const ASK: usize = 4;
+const WAITS: usize = 4;
+const WAIT_WORDS: usize = 4;
 /// How many changes are remembered, and words of one.
 const CHANGES: usize = 8;
 const CHANGE: usize = 5;
@@ -48,7 +48,7 @@ pub(super) struct Sync<'a> {
 
 /// A value that a wait asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct WaitRecord {
     pub(super) offset: u64,
     pub(super) dtype: Dtype,
     pub(super) cmp: Cmp,
@@ -58,7 +58,7 @@ pub(super) struct Asked {
     pub(super) ended: Option<u64>,
 }
 
-impl Asked {
+impl WaitRecord {
     /// Whether these bits of the word are what it waits for.
     pub(super) fn holds(&self, bits: u64) -> bool {
         let (cmp, expected) = (self.cmp, self.expected);
@@ -116,8 +116,8 @@ impl Asked {
         [info, self.expected, self.ended.unwrap_or(0)]
     }
 
-    fn unpack(word: u64, [info, expected, ended]: [u64; 3]) -> Option<Asked> {
-        Some(Asked {
+    fn unpack(word: u64, [info, expected, ended]: [u64; 3]) -> Option<WaitRecord> {
+        Some(WaitRecord {
             offset: word * 8 + (info >> 24 & 7),
             dtype: Dtype::from_number((info >> 16 & 0xff) as i32).ok()?,
             cmp: Cmp::from_number((info >> 12 & 0xf) as i32).ok()?,
@@ -130,7 +130,7 @@ impl Asked {
 
 /// Data of a put_signal whose signal has been delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct SignalledData {
     pub(super) pe: u64,
     pub(super) tag: u64,
     pub(super) offset: u64,
@@ -171,7 +171,7 @@ impl Sync<'_> {
     }
 
     /// A write by `pe` publishes what it could.
-    pub(super) fn publish(&self, clocks: &Clocks, pe: u64, moment: Moment) {
+    pub(super) fn publish(&self, clocks: &Clocks, pe: u64, moment: Snapshot) {
         let own = pe as usize;
         raise(&self.clock(Clock::Seen)[own], moment.tag);
         raise(&self.clock(Clock::Done)[own], moment.done);
@@ -205,13 +205,13 @@ impl Sync<'_> {
     }
 
     /// Says what the owner waits for from now on. One thread of the owner at a time.
-    pub(super) fn ask(&self, asked: &Asked) {
-        let turn = self.words[ASK_TURN].fetch_add(1, Relaxed);
-        self.set_asked(turn as usize % ASKS, asked.pack());
+    pub(super) fn begin_wait(&self, wait: &WaitRecord) {
+        let turn = self.words[WAIT_TURN].fetch_add(1, Relaxed);
+        self.set_wait(turn as usize % WAITS, wait.pack());
     }
 
-    fn set_asked(&self, index: usize, fields: [u64; 3]) {
-        let slot = &self.words[ASKED + index * ASK..][..ASK];
+    fn set_wait(&self, index: usize, fields: [u64; 3]) {
+        let slot = &self.words[WAITS_AT + index * WAIT_WORDS..][..WAIT_WORDS];
         for (word, value) in slot.iter().zip(fields) {
             word.store(value, Relaxed);
         }
@@ -219,60 +219,55 @@ impl Sync<'_> {
     }
 
     /// The wait that began last at this offset and is not over has ended: before this tag of the owner's, or with an error.
-    pub(super) fn answer(&self, offset: u64, tag: Option<u64>) {
+    pub(super) fn end_wait(&self, offset: u64, tag: Option<u64>) {
         // The word may have been written over.
-        let turn = self.words[ASK_TURN].load(Relaxed) as usize % ASKS;
-        let open = |asked: &Asked| asked.offset == offset && asked.ended.is_none();
-        for index in (0..ASKS).map(|step| (turn + 2 * ASKS - 1 - step) % ASKS) {
-            let Some(asked) = self.asked_at(index).filter(open) else {
+        let turn = self.words[WAIT_TURN].load(Relaxed) as usize % WAITS;
+        let open = |wait: &WaitRecord| wait.offset == offset && wait.ended.is_none();
+        for index in (0..WAITS).map(|step| (turn + 2 * WAITS - 1 - step) % WAITS) {
+            let Some(wait) = self.wait_at(index).filter(open) else {
                 continue;
             };
             match tag {
-                Some(_) => self.set_asked(
-                    index,
-                    Asked {
-                        ended: tag,
-                        ..asked
-                    }
-                    .pack(),
-                ),
-                None => self.words[ASKED + index * ASK + 3].store(0, Relaxed),
+                Some(_) => self.set_wait(index, WaitRecord { ended: tag, ..wait }.pack()),
+                None => self.words[WAITS_AT + index * WAIT_WORDS + 3].store(0, Relaxed),
             }
             return;
         }
     }
 
-    fn asked_at(&self, index: usize) -> Option<Asked> {
-        let slot = &self.words[ASKED + index * ASK..][..ASK];
+    fn wait_at(&self, index: usize) -> Option<WaitRecord> {
+        let slot = &self.words[WAITS_AT + index * WAIT_WORDS..][..WAIT_WORDS];
         let fields: [u64; 3] = std::array::from_fn(|word| slot[word].load(Relaxed));
         let whole = slot[3].load(Relaxed) == self.checksum(fields);
-        whole.then(|| Asked::unpack(self.word(), fields)).flatten()
+        whole
+            .then(|| WaitRecord::unpack(self.word(), fields))
+            .flatten()
     }
 
     /// What the owner waits for, and has waited for at last.
-    pub(super) fn asked(&self) -> impl Iterator<Item = Asked> {
-        let asks = self.words[ASK_TURN].load(Relaxed).min(ASKS as u64);
-        (0..asks as usize).filter_map(|index| self.asked_at(index))
+    pub(super) fn waits(&self) -> impl Iterator<Item = WaitRecord> {
+        let asks = self.words[WAIT_TURN].load(Relaxed).min(WAITS as u64);
+        (0..asks as usize).filter_map(|index| self.wait_at(index))
     }
 
     /// A signal of `pe` tells of data, which whoever sees it next may use. If too many did before that nobody has seen, theirs
     /// counts as seen with all that came before it.
-    pub(super) fn tell(&self, pe: u64, ticket: &Ticket) {
-        let turn = self.words[TELL_TURN].fetch_add(1, Relaxed) as usize % TELLS;
-        let slot = &self.words[TOLD + turn * TELL..][..TELL];
+    pub(super) fn record_signalled(&self, pe: u64, stamp: &ReleaseStamp) {
+        let turn = self.words[SIGNAL_TURN].fetch_add(1, Relaxed) as usize % SIGNALS;
+        let slot = &self.words[SIGNALS_AT + turn * SIGNAL_WORDS..][..SIGNAL_WORDS];
         if slot[3].load(Relaxed) != 0 {
             self.publish_arrivals();
         }
-        let fields = [ticket.tag << 8 | pe, ticket.data.0, ticket.data.1];
+        let fields = [stamp.tag << 8 | pe, stamp.data.0, stamp.data.1];
         for (word, value) in slot.iter().zip(fields) {
             word.store(value, Relaxed);
         }
         slot[3].store(self.checksum(fields), Relaxed);
     }
 
-    /// Calls `hear` with the data that signals have told of since the last time.
-    pub(super) fn hear(&self, mut hear: impl FnMut(Told)) {
-        for slot in self.words[TOLD..][..TELLS * TELL].chunks_exact(TELL) {
+    /// Calls `take` with the data of signals since the last time.
+    pub(super) fn take_signalled(&self, mut take: impl FnMut(SignalledData)) {
+        for slot in self.words[SIGNALS_AT..][..SIGNALS * SIGNAL_WORDS].chunks_exact(SIGNAL_WORDS) {
             let sum = slot[3].load(Relaxed);
             if sum == 0 {
                 continue;
@@ -280,7 +275,7 @@ impl Sync<'_> {
             let fields: [u64; 3] = std::array::from_fn(|word| slot[word].load(Relaxed));
             if sum == self.checksum(fields) {
                 let [who, offset, bytes] = fields;
-                hear(Told {
+                take(SignalledData {
                     pe: who & 0xff,
                     tag: who >> 8,
                     offset,
@@ -306,7 +301,7 @@ impl Sync<'_> {
 
     /// Forgets the waits for the word and its changes, which may be those of a block that was there before.
     fn forget_past(&self) {
-        let sums = [(ASKED, ASKS, ASK), (RING, CHANGES, CHANGE)];
+        let sums = [(WAITS_AT, WAITS, WAIT_WORDS), (RING, CHANGES, CHANGE)];
         for (start, count, words) in sums {
             for slot in self.words[start..][..count * words].chunks_exact(words) {
                 slot[words - 1].store(0, Relaxed);
@@ -352,15 +347,15 @@ impl Sync<'_> {
 
     /// The change by another PE that takes away what a wait asks for, after one that has brought it. If there is more than one,
     /// the value comes again and again, and the wait sees it in the end.
-    pub(super) fn loss(&self, asked: &Asked, owner: u64) -> Option<Change> {
+    pub(super) fn loss(&self, wait: &WaitRecord, owner: u64) -> Option<Change> {
         let mut changes = self.changes();
         changes.retain(|change| change.pe != owner);
         let mut losses = changes
             .iter()
             .enumerate()
-            .filter(|(_, change)| asked.misses(change));
+            .filter(|(_, change)| wait.misses(change));
         let (at, loss) = losses.next()?;
-        let brought = changes[..at].iter().any(|change| asked.brings(change));
+        let brought = changes[..at].iter().any(|change| wait.brings(change));
         (brought && losses.next().is_none()).then_some(*loss)
     }
 }

@@ -39,7 +39,7 @@ pub(crate) enum Seen {
 pub(crate) struct Tally {
     file: Option<Descriptor>,
     /// What it has been told of: bits.
-    told: AtomicU64,
+    noted: AtomicU64,
 }
 
 impl Tally {
@@ -69,7 +69,7 @@ impl Tally {
     fn to(file: Option<Descriptor>) -> Tally {
         Tally {
             file,
-            told: AtomicU64::new(0),
+            noted: AtomicU64::new(0),
         }
     }
 
@@ -80,9 +80,9 @@ impl Tally {
 
     /// Tells of something, the first time.
     #[inline]
-    pub(crate) fn tell(&self, seen: Seen) {
+    pub(crate) fn note_once(&self, seen: Seen) {
         let bit = 1 << seen as u64;
-        if self.told.load(Relaxed) & bit == 0 && self.told.fetch_or(bit, Relaxed) & bit == 0 {
+        if self.noted.load(Relaxed) & bit == 0 && self.noted.fetch_or(bit, Relaxed) & bit == 0 {
             self.note(seen as u64, [0; 4]);
         }
     }
@@ -143,8 +143,8 @@ mod tests {
         let tally = Tally::to(open(number, place));
         tally.note(JOINED, [0; 4]);
         tally.add([9, 8, 7, 6]);
-        tally.tell(Seen::Streams);
-        tally.tell(Seen::Streams);
+        tally.note_once(Seen::Streams);
+        tally.note_once(Seen::Streams);
         let mut text = [0_u64; 20];
         let bytes = bytemuck::bytes_of_mut(&mut text);
         assert_eq!(file.read_at(bytes, 0).expect("its text"), 120);

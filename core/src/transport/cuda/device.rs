@@ -4,7 +4,7 @@
 
 use super::driver::{self, OutsideCapture, check};
 use crate::job::{fork, signals};
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::{Error, Pe, Result, config};
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUresult, CUstream, CUstreamCaptureStatus,
@@ -33,7 +33,7 @@ pub(crate) struct Device {
     context: CUcontext,
     /// The stream for what the library does itself: copies in order, not with the program's default stream.
     stream: CUstream,
-    facts: Facts,
+    properties: GpuProperties,
     /// Blocks of a collective's kernel that it runs at the same time, beside those of others.
     blocks: i32,
     /// The fork generation of the process that opened it: a forked child leaves it alone.
@@ -42,7 +42,7 @@ pub(crate) struct Device {
 
 /// What a GPU is and can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct GpuProperties {
     pub(crate) name: String,
     pub(super) uuid: Uuid,
     /// Bytes of memory.
@@ -63,7 +63,7 @@ unsafe impl Sync for Device {}
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GPU {} ({})", self.ordinal, self.facts.name)
+        write!(f, "GPU {} ({})", self.ordinal, self.properties.name)
     }
 }
 
@@ -156,7 +156,7 @@ fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Result<i32> {
 }
 
 /// How memory of a GPU is made for the heap: on the GPU, and such that other processes can be given it.
-pub(super) fn properties(device: CUdevice) -> sys::CUmemAllocationProp {
+pub(super) fn allocation_properties(device: CUdevice) -> sys::CUmemAllocationProp {
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
         requestedHandleTypes:
@@ -181,7 +181,7 @@ pub(super) fn location(device: CUdevice) -> sys::CUmemLocation {
 }
 
 /// What a GPU is; an error if it lacks what the heap needs.
-pub(super) fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
+pub(super) fn properties(ordinal: i32, device: CUdevice) -> Result<GpuProperties> {
     use CUdevice_attribute::*;
     let mut name: [c_char; 128] = [0; 128];
     // SAFETY: rules 1 and 2; the length is that of the array, and the driver ends the name with NUL.
@@ -221,10 +221,14 @@ pub(super) fn facts(ordinal: i32, device: CUdevice) -> Result<Facts> {
     let minimum = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     // SAFETY: rules 1 and 2.
     let code = unsafe {
-        sys::cuMemGetAllocationGranularity(&mut granularity, &properties(device), minimum)
+        sys::cuMemGetAllocationGranularity(
+            &mut granularity,
+            &allocation_properties(device),
+            minimum,
+        )
     };
     check("cuMemGetAllocationGranularity", code)?;
-    Ok(Facts {
+    Ok(GpuProperties {
         name,
         uuid: uuid.bytes.map(|byte| byte as u8),
         total: total as u64,
@@ -279,7 +283,7 @@ impl Device {
         // SAFETY: rules 1 and 2.
         let code = unsafe { sys::cuDeviceGet(&mut device, ordinal) };
         check("cuDeviceGet", code)?;
-        let facts = facts(ordinal, device)?;
+        let properties = properties(ordinal, device)?;
         let at_once = config::collectives_at_once()?;
         let mut context = std::ptr::null_mut();
         // The driver starts threads with a context.
@@ -292,8 +296,8 @@ impl Device {
             device,
             context,
             stream: std::ptr::null_mut(),
-            blocks: blocks(facts.multiprocessors, at_once),
-            facts,
+            blocks: blocks(properties.multiprocessors, at_once),
+            properties,
             generation: fork::generation(),
         };
         opened.stream = opened.new_stream()?;
@@ -331,21 +335,21 @@ impl Device {
         self.stream
     }
 
-    /// The stream of a lane.
-    pub(crate) fn stream_of(&self, lane: Lane) -> CUstream {
-        match lane {
-            Lane::Blocking => self.stream,
-            Lane::Stream(stream) => stream as CUstream,
+    /// The stream of a submission.
+    pub(crate) fn stream_of(&self, submission: Submission) -> CUstream {
+        match submission {
+            Submission::Blocking => self.stream,
+            Submission::Stream(stream) => stream as CUstream,
         }
     }
 
     /// Its UUID, the same in every process.
     pub(crate) fn uuid(&self) -> Uuid {
-        self.facts.uuid
+        self.properties.uuid
     }
 
-    pub(crate) fn facts(&self) -> &Facts {
-        &self.facts
+    pub(crate) fn properties(&self) -> &GpuProperties {
+        &self.properties
     }
 
     /// Blocks of a collective's kernel that it runs at the same time, beside those of as many other collectives as the settings say.
@@ -454,7 +458,7 @@ impl Device {
     /// Why this GPU cannot load from and store to another one of this host, if that can be told. A GPU that this process does not see
     /// (CUDA_VISIBLE_DEVICES) may be reachable all the same; mapping its memory will tell.
     pub(super) fn cannot_reach(&self, other: &Uuid) -> Result<Option<String>> {
-        if *other == self.facts.uuid {
+        if *other == self.properties.uuid {
             return Ok(None);
         }
         for ordinal in 0..count()? {

@@ -8,7 +8,7 @@ use super::kernels::State;
 use crate::buffer::{LocalSource, SymRange};
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::device_state::{DeviceJob, DeviceTables, DeviceTeam};
 use crate::{Error, Pe, Result};
 
@@ -30,7 +30,12 @@ impl CudaTransport {
     }
 
     fn put_own(&self, place: u64, bytes: &[u8]) -> Result<()> {
-        self.put_on(Lane::Blocking, self.me, place, LocalSource::from(bytes))
+        self.put_on(
+            Submission::Blocking,
+            self.me,
+            place,
+            LocalSource::from(bytes),
+        )
     }
 
     fn put_row(&self, team: u32, generation: u32, members: &[Pe], me: Pe) -> Result<()> {
@@ -74,7 +79,7 @@ impl DeviceTables for CudaTransport {
     fn end_team(&self, team: u32) {
         let row = self.layout.address(self.me, self.device_area().row(team));
         let zero = self.mailbox.zero_address();
-        let cleared = self.begin_copy(Lane::Blocking, row, zero, size_of::<u64>());
+        let cleared = self.begin_copy(Submission::Blocking, row, zero, size_of::<u64>());
         self.note(cleared.map(|()| self.issue()));
     }
 

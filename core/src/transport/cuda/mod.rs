@@ -7,35 +7,35 @@
 //! | [`operations`] | put, get, atomics, signals, waits; the blocking stream; staging |
 //! | [`streams`] | streams and events; their order among a team's collectives; backpressure |
 //! | [`collectives`] | what the kernels of teams need, and how they end |
-//! | [`served`] | what PEs of other hosts ask of a PE's GPU |
+//! | [`target_stream`] | the target side of operations of other hosts |
 //! | [`device_tables`] | what kernels of the program's get |
 //! | [`kernels`] | the device code, what it is given, and its launches |
 //! | [`images`] | where the compiled device code comes from |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
-//! | [`origin`] | which GPU a PE uses, and what it joins with |
-//! | [`introduction`] | what PEs tell each other of their GPUs at init |
+//! | [`provider`] | which GPU a PE uses, and what it joins with |
+//! | [`gpu_info`] | properties of their GPUs that PEs exchange at init |
 //! | [`survey`], [`nvml`] | what `nvshmemrs-info` shows of the GPUs |
 
 pub(crate) mod collectives;
 pub(crate) mod device;
 mod device_tables;
 pub(crate) mod driver;
+mod gpu_info;
 pub(crate) mod images;
-mod introduction;
 pub(crate) mod kernels;
 pub(crate) mod memory;
 mod nvml;
 mod operations;
-mod origin;
-pub(crate) mod served;
+mod provider;
 pub(crate) mod streams;
 pub mod survey;
+pub(crate) mod target_stream;
 
 pub(crate) use collectives::completion::Completion;
 pub(crate) use device::Device;
 use memory::default_heap_bytes;
 pub(crate) use memory::segment::Segment;
-pub(crate) use origin::CudaOrigin;
+pub(crate) use provider::CudaProvider;
 pub(crate) use streams::CudaEvent;
 
 use crate::buffer::SymRange;
@@ -46,28 +46,28 @@ use crate::job::layout::{self, Layout};
 use crate::job::published::Wait;
 use crate::operation::Operation;
 use crate::per_thread;
-use crate::transport::device_state::{Reached, Refers};
-use crate::transport::{Company, Owner};
+use crate::transport::device_state::{ReachablePes, StateAddresses};
+use crate::transport::{JobPeers, Owner};
 use crate::{Error, Pe, Result};
 use collectives::TeamTable;
 use driver::{OutsideCapture, check};
-use introduction::Introduction;
+use gpu_info::GpuInfo;
 use kernels::{Kernels, State};
 use memory::chunks::Chunks;
-use memory::exchange::{Exchange, Limit, Patience, Share};
+use memory::exchange::{Exchange, Limit, Share, WaitPolicy};
 use memory::mailbox::Mailbox;
 use memory::segment::Memory;
-use memory::share::{hear, say};
+use memory::share::{decode_outcomes, encode_outcome};
 use memory::stage::{STAGE, Stage};
 use memory::{check_size, stride};
 use operations::blocking::{BlockingStream, GivenUp};
-use origin::Threads;
+use provider::Threads;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
-use streams::order::{LOOK, LentStream, PER_THREAD, StreamOrder};
+use streams::order::{BorrowedStream, LOOK, PER_THREAD, StreamOrder};
 use streams::program::ProgramStream;
 
 /// How long what the library itself has begun may take when the transport goes.
@@ -106,7 +106,7 @@ pub(crate) struct CudaTransport {
     /// Whether kernels of the program's check their arguments.
     device_check: bool,
     /// The PEs that kernels reach.
-    reached: Reached,
+    reached: ReachablePes,
     /// The streams that finalize waits for.
     program_streams: Mutex<Vec<Arc<ProgramStream>>>,
     /// Until when it waits before.
@@ -130,7 +130,7 @@ impl CudaTransport {
         control: &Control,
         me: Pe,
         device: Result<Arc<Device>>,
-        (company, threads): (Company, &Threads),
+        (peers, threads): (JobPeers, &Threads),
         until: Instant,
     ) -> Result<CudaTransport> {
         let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
@@ -146,31 +146,31 @@ impl CudaTransport {
             Ok((device, tools))
         });
         let mut least = None;
-        let (parts, exchange) = match company {
-            Company::Threads => {
+        let (parts, exchange) = match peers {
+            JobPeers::Threads => {
                 let parts = ready.and_then(|(device, tools)| {
                     let segment = threads.segment(&device, stride * n_pes as u64, alignment)?;
                     Ok((device, tools, segment))
                 });
                 (parts, None)
             }
-            Company::Processes(near, links) => {
+            JobPeers::Processes(near, links) => {
                 let exchange = Exchange::new(me, near, links);
-                let introduction = ready.as_ref().map(|(device, _)| Introduction::of(device));
-                let share = Share::saying(say(introduction.map(|one| one.bytes())));
-                let patience = Patience {
+                let gpu_info = ready.as_ref().map(|(device, _)| GpuInfo::of(device));
+                let share = Share::of_bytes(encode_outcome(gpu_info.map(|one| one.bytes())));
+                let policy = WaitPolicy {
                     limit: Limit::Init(until),
-                    whole: &|| whole(control, me),
+                    check_job: &|| check_job(control, me),
                 };
-                let said = exchange
-                    .all(share, &patience)
-                    .and_then(|shares| hear(&shares, exchange.pes(), Operation::Init.name()));
+                let said = exchange.all(share, &policy).and_then(|shares| {
+                    decode_outcomes(&shares, exchange.pes(), Operation::Init.name())
+                });
                 // An error of its own is the better one.
                 let parts = ready.and_then(|(device, tools)| {
-                    for (introduction, &pe) in said?.iter().zip(exchange.pes()) {
-                        let introduction = Introduction::read(introduction, pe)?;
-                        introduction.check(me, &device, pe)?;
-                        let blocks = introduction.blocks;
+                    for (gpu_info, &pe) in said?.iter().zip(exchange.pes()) {
+                        let gpu_info = GpuInfo::read(gpu_info, pe)?;
+                        gpu_info.check(me, &device, pe)?;
+                        let blocks = gpu_info.blocks;
                         least = Some(least.map_or(blocks, |least: i32| least.min(blocks)));
                     }
                     let span = stride * n_pes as u64;
@@ -185,13 +185,13 @@ impl CudaTransport {
             Err(error) => {
                 if let Some(exchange) = exchange {
                     // The others, if they got so far, learn of it.
-                    exchange.leave(say(Err(&error)), until);
+                    exchange.leave(encode_outcome(Err(&error)), until);
                 }
                 return Err(error);
             }
         };
         let layout = Layout::new(segment.base(), stride, heap_bytes, me, n_pes);
-        let granularity = device.facts().granularity;
+        let granularity = device.properties().granularity;
         let transport = CudaTransport {
             me,
             layout,
@@ -214,7 +214,7 @@ impl CudaTransport {
             owner: OnceLock::new(),
             teams: TeamTable::new(),
             device_check: crate::config::device_check()?,
-            reached: Reached::default(),
+            reached: ReachablePes::default(),
             program_streams: Mutex::default(),
             init_until: until,
         };
@@ -242,7 +242,7 @@ impl CudaTransport {
     fn wait_in_init(&self, done: &dyn Fn() -> Result<bool>) -> Result<()> {
         let since = Instant::now();
         while !done()? {
-            whole(&self.control, self.me)?;
+            check_job(&self.control, self.me)?;
             if Instant::now() >= self.init_until {
                 return Err(Error::Timeout {
                     operation: Operation::Init.name(),
@@ -268,7 +268,7 @@ impl CudaTransport {
     }
 
     fn state_with(&self, abort: u64) -> State {
-        let to = Refers {
+        let to = StateAddresses {
             abort,
             error: self.mailbox.error_address(),
             job: self.layout.address(self.me, self.device_area().job()),
@@ -325,7 +325,7 @@ impl Drop for CudaTransport {
 const EXCHANGING: &str = "an exchange of GPU memory";
 
 /// An error if a PE of the job is gone, or has left a collective of all half-way.
-fn whole(control: &Control, me: Pe) -> Result<()> {
+fn check_job(control: &Control, me: Pe) -> Result<()> {
     let header = control.header();
     if header.gone.load(Acquire) == 0 {
         return match control.team(0, me).broken.load(Acquire) {

@@ -6,12 +6,12 @@
 
 use super::device::{self, Uuid};
 use super::driver::{self, check};
-use super::images::found;
+use super::images::inventory;
 use super::nvml::Nvml;
 use crate::Result;
 use cudarc::driver::sys;
 
-pub use super::images::found::{Compiler, Folder};
+pub use super::images::inventory::{Compiler, Folder};
 
 /// What was seen.
 #[derive(Debug)]
@@ -82,8 +82,8 @@ pub fn survey() -> Result<Survey> {
         driver: None,
         gpus: Vec::new(),
         links: Vec::new(),
-        folders: found::folders(),
-        compiler: found::compiler(),
+        folders: inventory::folders(),
+        compiler: inventory::compiler(),
         without_nvml: None,
     };
     if seen.cuda.is_err() {
@@ -104,7 +104,7 @@ pub fn survey() -> Result<Survey> {
         check("cuDeviceGet", unsafe {
             sys::cuDeviceGet(&mut raw, ordinal)
         })?;
-        let facts = device::facts(ordinal, raw).map(|facts| {
+        let facts = device::properties(ordinal, raw).map(|facts| {
             known.push((ordinal, raw, facts.uuid));
             let (major, minor) = facts.capability;
             GpuFacts {
@@ -113,7 +113,7 @@ pub fn survey() -> Result<Survey> {
                 memory_bytes: facts.total,
                 capability: (major, minor),
                 multiprocessors: facts.multiprocessors,
-                kernels: found::source_for(major, minor),
+                kernels: inventory::source_for(major, minor),
             }
         });
         let facts = facts.map_err(|error| error.to_string());

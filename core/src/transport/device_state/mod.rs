@@ -4,7 +4,7 @@
 //! |---|---|
 //! | this one | the tables that [`State`] leads to, and what a transport does for them |
 //! | [`state`] | [`State`], which every kernel gets |
-//! | [`reached`] | which PEs kernels reach |
+//! | [`reachable_pes`] | which PEs kernels reach |
 //! | [`report`] | what a kernel that checks its arguments has found, as an error |
 //!
 //! Where the tables lie is told in [`device_area`](crate::job::device_area). `include/nvshmemrs_device.cuh` declares the same structs,
@@ -13,14 +13,14 @@
 //! A team's row changes while kernels run. Of a new team, the first eight bytes are written last, after the row's other bytes; of a team
 //! that is no more, they are set to 0. So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
-pub(crate) mod reached;
+pub(crate) mod reachable_pes;
 pub(crate) mod report;
 pub(crate) mod state;
 
-pub(crate) use reached::Reached;
+pub(crate) use reachable_pes::ReachablePes;
 pub(crate) use report::DeviceReport;
 pub use state::State as DeviceState;
-pub(crate) use state::{Refers, State};
+pub(crate) use state::{State, StateAddresses};
 
 use crate::job::block::MAX_TEAMS;
 use crate::job::device_area::{DeviceArea, REPORT_BYTES, STRUCT};
@@ -100,7 +100,7 @@ impl DeviceJob {
         area: &DeviceArea,
         own: u64,
         report: u64,
-        (check, reached): (bool, &Reached),
+        (check, reached): (bool, &ReachablePes),
     ) -> DeviceJob {
         DeviceJob {
             heap_bytes: layout.heap_bytes + layout.window_bytes,
@@ -125,7 +125,7 @@ impl DeviceTeam {
         team: u32,
         generation: u32,
         (members, me): (&[Pe], Pe),
-        reached: &Reached,
+        reached: &ReachablePes,
     ) -> DeviceTeam {
         let (first, step) = stride(members);
         DeviceTeam {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn rows_say_who_the_members_are() {
         let area = DeviceArea::new(1 << 21, 4, 256);
-        let reached = Reached::default();
+        let reached = ReachablePes::default();
         let row = |members: &[Pe]| DeviceTeam::new(&area, 1 << 40, 7, 5, (members, 1), &reached);
         let even = row(&[0, 2]);
         assert_eq!((even.n, even.me, even.first, even.step), (2, 1, 0, 2));

@@ -83,7 +83,7 @@ const VERSION: u32 = 4;
 
 /// What a [`State`] refers to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refers {
+pub(crate) struct StateAddresses {
     /// The kernels' address of a `u32`.
     pub(crate) abort: u64,
     /// That of an [`ErrorRecord`](crate::transport::cuda::kernels::ErrorRecord), or 0.
@@ -93,7 +93,13 @@ pub(crate) struct Refers {
 }
 
 impl State {
-    pub(crate) fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, to: Refers, check: u32) -> State {
+    pub(crate) fn new(
+        layout: &Layout,
+        my_pe: Pe,
+        n_pes: Pe,
+        to: StateAddresses,
+        check: u32,
+    ) -> State {
         State {
             magic: MAGIC,
             version: VERSION,

@@ -10,7 +10,7 @@
 //! 2. An address for a further mapping is taken only if nothing is mapped there; the kernel checks it again.
 //! 3. What is mapped at an address of the kernel's choice is this module's alone.
 
-use super::hold::Holder;
+use super::hold::ThreadHold;
 use crate::job::segment::Segment;
 use crate::{Error, Result};
 use procfs::process::{MMPermissions, MMapPath, MemoryMaps, Process};
@@ -103,7 +103,7 @@ fn pieces(maps: &MemoryMaps, buffer: u64, bytes: u64) -> Result<Vec<(u64, u64)>>
 pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
     let maps = maps()?;
     pieces(&maps, buffer, bytes)?;
-    Holder::new()?;
+    ThreadHold::new()?;
     if preferred == 0 {
         return Ok(());
     }
@@ -126,7 +126,7 @@ pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
 
 /// An error if a buffer cannot be given back without a loss.
 pub(super) fn check_give_back() -> Result<()> {
-    Holder::new().map(drop)
+    ThreadHold::new().map(drop)
 }
 
 const PROTECTION: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
@@ -156,23 +156,23 @@ fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix:
 }
 
 /// Private memory at an address of the kernel's choice, which is taken out when it is dropped.
-struct Room {
+struct TemporaryMapping {
     start: u64,
     bytes: u64,
 }
 
-impl Room {
-    fn new(bytes: u64, protection: ProtFlags) -> rustix::io::Result<Room> {
+impl TemporaryMapping {
+    fn new(bytes: u64, protection: ProtFlags) -> rustix::io::Result<TemporaryMapping> {
         let null = std::ptr::null_mut();
         // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
         let start = unsafe {
             rustix::mm::mmap_anonymous(null, bytes as usize, protection, MapFlags::PRIVATE)
         }? as u64;
-        Ok(Room { start, bytes })
+        Ok(TemporaryMapping { start, bytes })
     }
 }
 
-impl Drop for Room {
+impl Drop for TemporaryMapping {
     fn drop(&mut self) {
         // SAFETY: rule 3; a room whose addresses have been left to others is forgotten.
         let _ = unsafe { rustix::mm::munmap(self.start as *mut _, self.bytes as usize) };
@@ -218,8 +218,8 @@ fn share(segment: &Segment, offset: u64, bytes: u64, buffer: u64, preferred: u64
     let maps = maps()?;
     let pieces = pieces(&maps, buffer, bytes)?;
     mappings_left(&maps, pieces.len())?;
-    let holder = Holder::new()?;
-    let room = Room::new(bytes, ProtFlags::empty()).map_err(system)?;
+    let hold_on_threads = ThreadHold::new()?;
+    let temporary = TemporaryMapping::new(bytes, ProtFlags::empty()).map_err(system)?;
     segment.commit(place, bytes)?;
     if preferred != 0
         && let Err(error) = map_at(segment, offset, bytes, preferred)
@@ -227,9 +227,9 @@ fn share(segment: &Segment, offset: u64, bytes: u64, buffer: u64, preferred: u64
         segment.decommit(place, bytes);
         return Err(Error::system("mapping a registered buffer", error));
     }
-    let held = holder.holds();
-    let moved = holder.hold(buffer, bytes, false, || {
-        replace(segment, offset, buffer, &pieces, &room, held)
+    let held = hold_on_threads.holds();
+    let moved = hold_on_threads.hold(buffer, bytes, false, || {
+        replace(segment, offset, buffer, &pieces, &temporary, held)
     });
     if moved.is_err() {
         if preferred != 0 {
@@ -241,18 +241,18 @@ fn share(segment: &Segment, offset: u64, bytes: u64, buffer: u64, preferred: u64
     moved.map_err(system)
 }
 
-/// Puts pages of the segment in the place of a buffer's, with their contents. While threads are held, the buffer's pages go to `room` first.
+/// Puts pages of the segment in the place of a buffer's, with their contents. While threads are held, the buffer's pages go to `temporary` first.
 fn replace(
     segment: &Segment,
     offset: u64,
     buffer: u64,
     pieces: &[(u64, u64)],
-    room: &Room,
+    temporary: &TemporaryMapping,
     held: bool,
 ) -> rustix::io::Result<()> {
     let fd = segment.find_fd()?;
-    let (place, bytes) = (segment.base() + offset, room.bytes);
-    let there = |start: u64| room.start + (start - buffer);
+    let (place, bytes) = (segment.base() + offset, temporary.bytes);
+    let there = |start: u64| temporary.start + (start - buffer);
     let back = |pieces: &[(u64, u64)]| {
         for &(start, bytes) in pieces {
             // SAFETY: rules 1 and 3: the pages were taken from there. A move of the same size fails for the number of mappings only,
@@ -269,7 +269,7 @@ fn replace(
                 return Err(error);
             }
         }
-        source = room.start;
+        source = temporary.start;
     }
     // SAFETY: `source` has the buffer's pages, which nobody else touches there: they are in the room, or there is no other thread. The
     // segment covers `place` (the caller took it from the layout), which nobody knows yet.
@@ -303,10 +303,10 @@ pub(super) fn give_back(
     let place = segment.base() + offset;
     let system = |error| Error::system("unsharing a registered buffer", error);
     mappings_left(&maps()?, 1)?;
-    let holder = Holder::new()?;
-    let room = Room::new(bytes, PROTECTION).map_err(system)?;
-    let held = holder.holds();
-    holder
+    let hold_on_threads = ThreadHold::new()?;
+    let temporary = TemporaryMapping::new(bytes, PROTECTION).map_err(system)?;
+    let held = hold_on_threads.holds();
+    hold_on_threads
         .hold(buffer, bytes, true, || {
             if held {
                 unmap_pages(buffer, bytes)?;
@@ -316,16 +316,16 @@ pub(super) fn give_back(
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     place as *const u8,
-                    room.start as *mut u8,
+                    temporary.start as *mut u8,
                     bytes as usize,
                 )
             };
             // SAFETY: rules 1 and 3: the range is ours since `adopt`, and the same contents take its place.
-            unsafe { move_pages(room.start, buffer, bytes, false) }
+            unsafe { move_pages(temporary.start, buffer, bytes, false) }
         })
         .map_err(system)?;
     // The pages are the buffer's, and what was the room's may be anybody's.
-    std::mem::forget(room);
+    std::mem::forget(temporary);
     if preferred != 0 {
         // SAFETY: `adopt` made this mapping; its address is no longer symmetric.
         let _ = unsafe { rustix::mm::munmap(preferred as *mut _, bytes as usize) };

@@ -12,7 +12,7 @@ use crate::job::device_area::DeviceArea;
 use crate::job::hosts::Hosts;
 use crate::lock::lock;
 use crate::transport::device_state::{
-    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, Reached, Refers, State,
+    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, ReachablePes, State, StateAddresses,
 };
 use crate::{Error, Pe, Result};
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ pub(super) struct Tables {
     control: Control,
     area: DeviceArea,
     check: bool,
-    reached: Reached,
+    reached: ReachablePes,
     known: Mutex<Known>,
 }
 
@@ -48,7 +48,7 @@ impl Tables {
             control: control.clone(),
             area: Control::device_area(control.n_pes(), control.heap_bytes()),
             check,
-            reached: Reached::default(),
+            reached: ReachablePes::default(),
             known: Mutex::new(Known {
                 backed: false,
                 written: false,
@@ -125,7 +125,7 @@ impl HostTransport {
 
     fn device_state(&self) -> State {
         let tables = &self.tables;
-        let to = Refers {
+        let to = StateAddresses {
             abort: std::ptr::from_ref(&tables.control.header().gone) as u64,
             error: 0,
             job: self.own() + tables.area.job(),

@@ -32,17 +32,17 @@ const MINOR: u64 = 1 << 2;
 const OWN_THREADS: [&str; 2] = ["nvshmemrs-watch", "nvshmemrs-check"];
 
 /// How threads are held up.
-pub(super) struct Holder {
+pub(super) struct ThreadHold {
     /// None: there are no other threads.
     fault: Option<OwnedFd>,
 }
 
-impl Holder {
+impl ThreadHold {
     /// Finds a way. An error if there is none, though other threads might write.
-    pub(super) fn new() -> Result<Holder> {
+    pub(super) fn new() -> Result<ThreadHold> {
         match open() {
-            Ok(fault) => Ok(Holder { fault: Some(fault) }),
-            Err(_) if soon_alone()? => Ok(Holder { fault: None }),
+            Ok(fault) => Ok(ThreadHold { fault: Some(fault) }),
+            Err(_) if soon_alone()? => Ok(ThreadHold { fault: None }),
             Err(error) => Err(Error::NotSupported(format!(
                 "this process has several threads, and what they write to a buffer while it is registered or unregistered could be \
                  lost: the kernel gives no userfaultfd for shared memory ({error}). It takes Linux 5.14, and a container whose \
@@ -55,7 +55,7 @@ impl Holder {
     /// before it reads them elsewhere, must not touch the range, and must not wait for anything of another thread's: no lock, no memory
     /// of the allocator's.
     ///
-    /// What is said of pages holds only if [`holds`](Holder::holds).
+    /// What is said of pages holds only if [`holds`](ThreadHold::holds).
     pub(super) fn hold<T>(
         self,
         start: u64,

@@ -6,9 +6,9 @@
 mod adopt;
 mod device_tables;
 mod hold;
-mod origin;
+mod provider;
 
-pub(crate) use origin::HostOrigin;
+pub(crate) use provider::HostProvider;
 
 use super::device_state::DeviceTables;
 use super::{
@@ -261,7 +261,7 @@ impl Transport for HostTransport {
             page_bytes: rustix::param::page_size() as u64,
             may_load: true,
             takes_machine_memory: true,
-            looks_are_slow: false,
+            polling_is_slow: false,
             makers_of_memory: "mmap and posix_memalign give such memory",
             device: None,
         }

@@ -27,14 +27,14 @@ fn call(arg: u64) -> Call {
 pub(crate) fn payloads_arrive_whole(members: Pe, epochs: u64) {
     run(job(members, 0), move |pe| {
         for epoch in 1..=epochs {
-            let turn = pe.turn();
-            let met = turn
+            let collective = pe.collective();
+            let met = collective
                 .meet(call(0), &[epoch * 100 + pe.my_pe as u64, epoch])
                 .expect("equal calls");
             assert_eq!(met, epoch);
             for member in 0..members {
                 let mut words = [0; 2];
-                turn.payload(member, met, &mut words);
+                collective.payload(member, met, &mut words);
                 assert_eq!(
                     words,
                     [epoch * 100 + member as u64, epoch],
@@ -49,27 +49,31 @@ pub(crate) fn payloads_arrive_whole(members: Pe, epochs: u64) {
 pub(crate) fn a_mismatch_is_seen_by_all(members: Pe) {
     run(job(members, 0), move |pe| {
         let differs = pe.my_pe == members - 1;
-        let turn = pe.turn();
+        let collective = pe.collective();
         assert!(
-            turn.meet(call(differs.into()), &[]).is_err(),
+            collective.meet(call(differs.into()), &[]).is_err(),
             "a mismatch went unseen"
         );
-        assert_eq!(turn.meet(call(0), &[]), Ok(2), "the epoch after a mismatch");
+        assert_eq!(
+            collective.meet(call(0), &[]),
+            Ok(2),
+            "the epoch after a mismatch"
+        );
     });
 }
 
 /// In epoch 1 one member brings an error of its own: it gets that one, the others an error.
 pub(crate) fn an_error_of_one_is_an_error_of_all(members: Pe) {
     run(job(members, 0), move |pe| {
-        let turn = pe.turn();
+        let collective = pe.collective();
         let mut bad = call(0);
         let own = Error::Internal("own".into());
         bad.error = (pe.my_pe == 0).then(|| own.clone());
-        let error = turn
+        let error = collective
             .meet(bad, &[])
             .expect_err("an error of one member went unseen");
         assert_eq!(error == own, pe.my_pe == 0);
-        assert_eq!(turn.meet(call(0), &[]), Ok(2));
+        assert_eq!(collective.meet(call(0), &[]), Ok(2));
     });
 }
 
@@ -83,7 +87,7 @@ pub(crate) fn a_member_that_leaves_strands_nobody(members: Pe) {
         for epoch in 1..=2 {
             let met = pe
                 .enter(all(0), Operation::Reduce)
-                .and_then(|turn| turn.meet(call(0), &[]));
+                .and_then(|collective| collective.meet(call(0), &[]));
             match met {
                 Ok(met) => assert_eq!(met, epoch),
                 Err(Error::Timeout { .. }) => return assert_eq!(pe.my_pe, members - 1),

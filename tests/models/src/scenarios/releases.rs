@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 /// The meetings of a collective allocation, as `agree` of memory_management/mod.rs; gives how many blocks were freed.
 fn round(pe: &Inner, error: Option<Error>) -> Option<usize> {
-    let (turn, mine) = (pe.turn(), pe.released_ids());
+    let (collective, mine) = (pe.collective(), pe.released_ids());
     let before = pe.heap.lock().freed.len();
     let call = Call {
         error,
         ..Call::plain(Operation::Malloc)
     };
-    pe.meet_and_free(&turn, call, &mine).ok()?;
+    pe.meet_and_free(&collective, call, &mine).ok()?;
     Some(pe.heap.lock().freed.len() - before)
 }
 

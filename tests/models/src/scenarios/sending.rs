@@ -9,11 +9,11 @@ type Pe = i32;
 
 include!(concat!(env!("OUT_DIR"), "/sending.rs"));
 
-/// What is to be sent to a PE: how much, and whether it is pending.
+/// What is to be sent to a PE: how much, and whether it is queued.
 #[derive(Default)]
-struct Link {
-    out: Mutex<u64>,
-    pending: AtomicBool,
+struct PeerState {
+    queue: Mutex<u64>,
+    queued: AtomicBool,
 }
 
 /// The lock of the engine, and how much has left. Whoever tries loom's own Mutex waits for it if another thread takes it meanwhile.
@@ -38,18 +38,18 @@ impl Drop for Held<'_> {
     }
 }
 
-struct Net {
-    pending: Pending,
+struct Endpoint {
+    queued: QueuedPeers,
     /// Of PEs 0 and 64, which share a bit, and of PE 1.
-    links: [Link; 3],
+    peers: [PeerState; 3],
     engine: Engine,
 }
 
 /// The number of PEs of which the model has some.
 const N_PES: usize = 65;
 
-/// Mirrors net/mod.rs and net/out.rs.
-impl Net {
+/// Mirrors net/endpoint/mod.rs and net/endpoint/send_queue.rs.
+impl Endpoint {
     fn try_engine(&self) -> Option<Held<'_>> {
         let taken = self
             .engine
@@ -58,53 +58,53 @@ impl Net {
         taken.ok().map(|_| Held(&self.engine))
     }
 
-    fn link(&self, pe: Pe) -> &Link {
-        &self.links[[0, 64, 1].iter().position(|one| *one == pe).unwrap()]
+    fn peer(&self, pe: Pe) -> &PeerState {
+        &self.peers[[0, 64, 1].iter().position(|one| *one == pe).unwrap()]
     }
 
     fn flush(&self, engine: &mut Held<'_>) {
-        self.pending.take(|pe| {
-            let link = self.link(pe);
-            if !link.pending.load(Relaxed) {
+        self.queued.take(|pe| {
+            let peer = self.peer(pe);
+            if !peer.queued.load(Relaxed) {
                 return;
             }
-            let mut out = link.out.lock().unwrap();
-            link.pending.store(false, Relaxed);
-            let records = std::mem::take(&mut *out);
-            drop(out);
+            let mut queue = peer.queue.lock().unwrap();
+            peer.queued.store(false, Relaxed);
+            let records = std::mem::take(&mut *queue);
+            drop(queue);
             engine.send(records);
         });
     }
 
-    fn mark(&self, link: &Link, pe: Pe) {
-        if !link.pending.load(Relaxed) {
-            link.pending.store(true, Relaxed);
-            self.pending.add(pe);
+    fn mark(&self, peer: &PeerState, pe: Pe) {
+        if !peer.queued.load(Relaxed) {
+            peer.queued.store(true, Relaxed);
+            self.queued.add(pe);
         }
     }
 
     fn post(&self, pe: Pe) {
-        let link = self.link(pe);
-        let mut out = link.out.lock().unwrap();
-        *out += 1;
-        self.mark(link, pe);
+        let peer = self.peer(pe);
+        let mut queue = peer.queue.lock().unwrap();
+        *queue += 1;
+        self.mark(peer, pe);
     }
 
     fn post_now(&self, pe: Pe) {
-        let link = self.link(pe);
-        let mut out = link.out.lock().unwrap();
-        *out += 1;
+        let peer = self.peer(pe);
+        let mut queue = peer.queue.lock().unwrap();
+        *queue += 1;
         match self.try_engine() {
             Some(engine) => {
-                let records = std::mem::take(&mut *out);
-                drop(out);
+                let records = std::mem::take(&mut *queue);
+                drop(queue);
                 engine.send(records);
                 drop(engine);
                 self.kick_rest();
             }
             None => {
-                self.mark(link, pe);
-                drop(out);
+                self.mark(peer, pe);
+                drop(queue);
                 self.kick();
             }
         }
@@ -122,28 +122,28 @@ pub(crate) enum Send {
 
 /// Each thread sends records to some PEs, and looks after nothing later.
 pub(crate) fn nothing_stays_behind(threads: &[&'static [Send]]) {
-    let net = Arc::new(Net {
-        pending: Pending::new(N_PES),
-        links: Default::default(),
+    let endpoint = Arc::new(Endpoint {
+        queued: QueuedPeers::new(N_PES),
+        peers: Default::default(),
         engine: Engine::default(),
     });
-    let send = |net: &Net, records: &[Send]| {
+    let send = |endpoint: &Endpoint, records: &[Send]| {
         for record in records {
             match *record {
                 Send::Added(pe) => {
-                    net.post(pe);
-                    net.kick();
+                    endpoint.post(pe);
+                    endpoint.kick();
                 }
-                Send::Now(pe) => net.post_now(pe),
+                Send::Now(pe) => endpoint.post_now(pe),
             }
         }
     };
     let threads: Vec<_> = threads
         .iter()
         .map(|&thread| {
-            let net = Arc::clone(&net);
+            let endpoint = Arc::clone(&endpoint);
             let count = thread.len() as u64;
-            (count, spawn(move || send(&net, thread)))
+            (count, spawn(move || send(&endpoint, thread)))
         })
         .collect();
     let mut records = 0;
@@ -151,7 +151,7 @@ pub(crate) fn nothing_stays_behind(threads: &[&'static [Send]]) {
         thread.join().unwrap();
         records += count;
     }
-    assert!(net.pending.is_empty(), "a PE is to be sent something");
-    let left = net.engine.left.load(Relaxed);
+    assert!(endpoint.queued.is_empty(), "a PE is to be sent something");
+    let left = endpoint.engine.left.load(Relaxed);
     assert_eq!(left, records, "records stay behind");
 }

@@ -11,14 +11,15 @@ const NONE_FREE: Numbers = Numbers { taken: 1, free: 0 };
 /// Gives number 0 to a team of the caller alone, and meets there.
 fn again_alone(pe: &Inner) {
     let claim = pe.teams.claim(0).expect("the number was given back");
-    let born = claim.epoch();
+    let base_epoch = claim.epoch();
     let alone = Members::of(vec![pe.my_pe]);
-    let team = claim.settle(&pe.control, &alone, 0, born, TeamConfig::default());
+    let team = claim.into_team(&pe.control, &alone, 0, base_epoch, TeamConfig::default());
     for _ in 0..2 {
-        let turn = pe
+        let collective = pe
             .enter(team, Operation::Barrier)
             .expect("a new team is whole");
-        turn.meet(Call::plain(Operation::Barrier), &[])
+        collective
+            .meet(Call::plain(Operation::Barrier), &[])
             .expect("a new team meets");
     }
 }
@@ -44,8 +45,8 @@ pub(crate) fn a_broken_number_is_used_again() {
         .map(|pe| {
             let pe = Arc::clone(pe);
             spawn(move || {
-                let turn = pe.enter(all(0), Operation::Barrier)?;
-                turn.meet(Call::plain(Operation::Barrier), &[])
+                let collective = pe.enter(all(0), Operation::Barrier)?;
+                collective.meet(Call::plain(Operation::Barrier), &[])
             })
         })
         .collect();
@@ -69,10 +70,11 @@ pub(crate) fn a_broken_number_is_used_again() {
 }
 
 fn meets(pe: &Inner, team: Team) {
-    let turn = pe
+    let collective = pe
         .enter(team, Operation::Barrier)
         .expect("a new team is whole");
-    turn.meet(Call::plain(Operation::Barrier), &[])
+    collective
+        .meet(Call::plain(Operation::Barrier), &[])
         .expect("a new team meets");
 }
 
@@ -86,13 +88,13 @@ pub(crate) fn splits_come_apart(n_pes: Pe) {
             stride: 1,
             n_pes: pe.n_pes,
         };
-        let turn = pe.enter(all(parent), Operation::TeamSplitStrided).unwrap();
+        let collective = pe.enter(all(parent), Operation::TeamSplitStrided).unwrap();
         let call = Call::plain(Operation::TeamSplitStrided);
-        let team = pe.make_teams(&turn, call, Some(part), TeamConfig::default());
+        let team = pe.make_teams(&collective, call, Some(part), TeamConfig::default());
         let team = team
             .expect("numbers are left")
             .expect("this PE is a member");
-        drop(turn);
+        drop(collective);
         meets(pe, team);
         team.number() & 0xffff_ffff
     };

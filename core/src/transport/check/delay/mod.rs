@@ -41,13 +41,13 @@ impl Random {
 
 /// Bytes that an operation works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct TargetRange {
     pub(super) pe: Pe,
     pub(super) offset: u64,
     pub(super) bytes: u64,
 }
 
-impl Reach {
+impl TargetRange {
     /// Start and end as numbers that also tell the PEs' parts apart.
     fn ends(self) -> (u64, u64) {
         let start = (self.pe as u64) << 48 | self.offset;
@@ -80,12 +80,12 @@ struct Slot {
 const NARROW: u64 = 4;
 
 /// The words that known operations lie in: how many do, by the words' low bits; and those that lie in many words, as bits.
-struct Places {
+struct OccupiedWords {
     narrow: [u8; 256],
     wide: u64,
 }
 
-impl Places {
+impl OccupiedWords {
     /// The words of what lies from `start` to `end`; `None` if there are many.
     #[inline(always)]
     fn of(start: u64, end: u64) -> Option<Range<u64>> {
@@ -102,16 +102,16 @@ impl Places {
 
     #[inline(always)]
     fn enter(&mut self, bit: u64, start: u64, end: u64) {
-        match Places::of(start, end) {
-            Some(words) => words.for_each(|word| self.narrow[Places::spread(word)] += 1),
+        match OccupiedWords::of(start, end) {
+            Some(words) => words.for_each(|word| self.narrow[OccupiedWords::spread(word)] += 1),
             None => self.wide |= bit,
         }
     }
 
     #[inline(always)]
     fn leave(&mut self, bit: u64, start: u64, end: u64) {
-        match Places::of(start, end) {
-            Some(words) => words.for_each(|word| self.narrow[Places::spread(word)] -= 1),
+        match OccupiedWords::of(start, end) {
+            Some(words) => words.for_each(|word| self.narrow[OccupiedWords::spread(word)] -= 1),
             None => self.wide &= !bit,
         }
     }
@@ -120,8 +120,9 @@ impl Places {
     #[inline(always)]
     fn meet(&self, start: u64, end: u64) -> bool {
         self.wide != 0
-            || Places::of(start, end)
-                .is_none_or(|mut words| words.any(|word| self.narrow[Places::spread(word)] > 0))
+            || OccupiedWords::of(start, end).is_none_or(|mut words| {
+                words.any(|word| self.narrow[OccupiedWords::spread(word)] > 0)
+            })
     }
 }
 
@@ -145,7 +146,7 @@ pub(super) struct Queue<T> {
     slots: [Slot; SLOTS as usize],
     /// What to deliver; `None` once it is.
     items: Vec<Option<T>>,
-    places: Places,
+    occupied: OccupiedWords,
     /// Which slots are known, are held, are of words: bits.
     known: u64,
     held: u64,
@@ -169,7 +170,7 @@ impl<T> Queue<T> {
             targets: vec![Target::default(); n_pes as usize],
             slots: [Slot::default(); SLOTS as usize],
             items: (0..SLOTS).map(|_| None).collect(),
-            places: Places {
+            occupied: OccupiedWords {
                 narrow: [0; 256],
                 wide: 0,
             },
@@ -241,7 +242,7 @@ impl<T> Queue<T> {
         while bits != 0 {
             let slot = &self.slots[bits.trailing_zeros() as usize];
             self.bytes -= slot.bytes;
-            self.places
+            self.occupied
                 .leave(bits & bits.wrapping_neg(), slot.start, slot.end);
             bits &= bits - 1;
         }
@@ -249,9 +250,9 @@ impl<T> Queue<T> {
 
     /// The known operations that a reach overlaps, as bits.
     #[inline]
-    pub(super) fn overlapping(&self, reach: Reach) -> u64 {
-        let (start, end) = reach.ends();
-        if !self.places.meet(start, end) {
+    pub(super) fn overlapping(&self, target_range: TargetRange) -> u64 {
+        let (start, end) = target_range.ends();
+        if !self.occupied.meet(start, end) {
             return 0;
         }
         let (mut bits, mut found) = (self.known, 0);
@@ -323,13 +324,13 @@ impl<T> Queue<T> {
 
     /// When all is due that must come before an atomic operation which is done at once. One that only reads comes after the atomic
     /// operations on its word; another one also after fences and puts.
-    pub(super) fn before_fetch(&mut self, reach: Reach, reads_only: bool) -> u64 {
-        let overlapping = self.overlapping(reach);
+    pub(super) fn before_fetch(&mut self, target_range: TargetRange, reads_only: bool) -> u64 {
+        let overlapping = self.overlapping(target_range);
         if reads_only {
             return self.last_due(overlapping & self.words);
         }
         let overlapped = self.last_due(overlapping);
-        let target = self.target(reach.pe);
+        let target = self.target(target_range.pe);
         target.fenced.max(target.puts).max(overlapped)
     }
 
@@ -338,19 +339,19 @@ impl<T> Queue<T> {
         self.bytes + bytes <= self.limit
     }
 
-    /// Holds an operation of this tick back until tick `due`, which is later. `reach`: what later operations must not overtake.
+    /// Holds an operation of this tick back until tick `due`, which is later. `target_range`: what later operations must not overtake.
     #[inline(always)]
     pub(super) fn hold(
         &mut self,
         due: u64,
-        reach: Option<Reach>,
+        target_range: Option<TargetRange>,
         word: bool,
         bytes: usize,
         item: T,
     ) {
         debug_assert!(due > self.now && due <= self.now + LONGEST);
         let index = self.now % SLOTS;
-        let (start, end) = reach.map_or((0, 0), Reach::ends);
+        let (start, end) = target_range.map_or((0, 0), TargetRange::ends);
         self.slots[index as usize] = Slot {
             start,
             end,
@@ -360,7 +361,7 @@ impl<T> Queue<T> {
         };
         self.items[index as usize] = Some(item);
         let bit = 1 << index;
-        self.places.enter(bit, start, end);
+        self.occupied.enter(bit, start, end);
         self.known |= bit;
         self.held |= bit;
         if word {

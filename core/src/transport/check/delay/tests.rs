@@ -7,7 +7,7 @@ const N_PES: Pe = 3;
 #[derive(Clone, Copy, Debug)]
 struct Op {
     number: usize,
-    reach: Reach,
+    target_range: TargetRange,
     fences: u32,
     word: bool,
     after_puts: bool,
@@ -42,10 +42,16 @@ impl Bench {
     }
 
     /// Gives an operation to the queue, as the checker does.
-    fn issue(&mut self, reach: Reach, word: bool, after: After, data: Option<usize>) -> u64 {
+    fn issue(
+        &mut self,
+        target_range: TargetRange,
+        word: bool,
+        after: After,
+        data: Option<usize>,
+    ) -> u64 {
         let op = Op {
             number: self.issued.len(),
-            reach,
+            target_range,
             fences: self.queue.fences(),
             word,
             after_puts: after == After::Puts,
@@ -54,28 +60,28 @@ impl Bench {
         self.issued.push(op);
         let (queue, delivered) = (&mut self.queue, &mut self.delivered);
         queue.tick(|op| delivered.push(op.number));
-        let overlapping = queue.overlapping(reach);
+        let overlapping = queue.overlapping(target_range);
         if overlapping != 0 {
             queue.settle(overlapping, |op| delivered.push(op.number));
         }
-        let due = queue.draw(reach.pe, after, word);
+        let due = queue.draw(target_range.pe, after, word);
         self.delays.push(due - queue.now());
         if due > queue.now() {
-            queue.hold(due, Some(reach), word, 8, op);
+            queue.hold(due, Some(target_range), word, 8, op);
         } else {
             delivered.push(op.number);
         }
         due
     }
 
-    fn reach(&mut self, word: bool) -> Reach {
+    fn target_range(&mut self, word: bool) -> TargetRange {
         let bytes = match self.below(4) {
             _ if word => 8,
             0 => 300,
             1 => 24,
             _ => 8,
         };
-        Reach {
+        TargetRange {
             pe: self.below(N_PES as u64) as Pe,
             offset: 8 * self.below(if word { 8 } else { 400 }),
             bytes,
@@ -86,24 +92,24 @@ impl Bench {
         match self.below(16) {
             0 | 1 => self.queue.fence(),
             2..=4 => {
-                let reach = self.reach(true);
-                self.issue(reach, true, After::Puts, None);
+                let target_range = self.target_range(true);
+                self.issue(target_range, true, After::Puts, None);
             }
             5 | 6 => {
-                let reach = self.reach(false);
+                let target_range = self.target_range(false);
                 let data = self.issued.len();
-                let due = self.issue(reach, false, After::Fences, None);
+                let due = self.issue(target_range, false, After::Fences, None);
                 let offset = 8 * self.below(8);
-                let signal = Reach {
+                let signal = TargetRange {
                     offset,
                     bytes: 8,
-                    ..reach
+                    ..target_range
                 };
                 self.issue(signal, true, After::Tick(due), Some(data));
             }
             _ => {
-                let reach = self.reach(false);
-                self.issue(reach, false, After::Fences, None);
+                let target_range = self.target_range(false);
+                self.issue(target_range, false, After::Fences, None);
             }
         }
     }
@@ -125,13 +131,13 @@ impl Bench {
         let (queue, delivered) = (&mut self.queue, &mut self.delivered);
         queue.deliver_all(|op| delivered.push(op.number));
         assert!(queue.is_empty() && queue.bytes == 0 && queue.known == 0);
-        assert!(queue.places.narrow.iter().all(|&count| count == 0) && queue.places.wide == 0);
+        assert!(queue.occupied.narrow.iter().all(|&count| count == 0) && queue.occupied.wide == 0);
         let places: HashMap<usize, usize> = self.delivered.iter().copied().zip(0..).collect();
         assert_eq!(places.len(), self.issued.len(), "each once");
         assert_eq!(self.delivered.len(), self.issued.len(), "once each");
         for (index, later) in self.issued.iter().enumerate() {
             for earlier in &self.issued[index.saturating_sub(200)..index] {
-                let (a, b) = (earlier.reach, later.reach);
+                let (a, b) = (earlier.target_range, later.target_range);
                 let one_pe = a.pe == b.pe;
                 let overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
                 let ordered = one_pe
@@ -170,12 +176,12 @@ fn what_is_not_ordered_changes_places() {
     for seed in 0..50 {
         let mut bench = Bench::new(seed, seed);
         for number in 0..100 {
-            let reach = Reach {
+            let target_range = TargetRange {
                 pe: 1,
                 offset: 8 * number,
                 bytes: 8,
             };
-            bench.issue(reach, false, After::Fences, None);
+            bench.issue(target_range, false, After::Fences, None);
         }
         longest = longest.max(*bench.delays.iter().max().unwrap());
         bench.check();
@@ -213,7 +219,7 @@ fn the_draws_follow_from_seed_and_operations() {
 fn a_fetch_waits_for_what_it_must_see() {
     for seed in 0..100 {
         let mut bench = Bench::new(seed, seed);
-        let word = |offset| Reach {
+        let word = |offset| TargetRange {
             pe: 0,
             offset,
             bytes: 8,

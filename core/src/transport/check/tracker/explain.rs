@@ -1,8 +1,10 @@
 //! What a conflict is called, and why the order is missing.
 
-use super::{How, Learned, Tracker};
+use super::{Learned, LearnedBy, Tracker};
 use crate::Pe;
-use crate::transport::check::report::{Finding, Names, Party, Place, Problem, operation};
+use crate::transport::check::report::{
+    AccessInfo, Finding, FindingPlace, Names, Problem, operation,
+};
 use crate::transport::check::shadow::{Access, Cell, Conflict};
 use crate::transport::check::tracker::Kind;
 
@@ -78,17 +80,17 @@ impl Tracker {
         let (why, remedy) = self.why(problem, access, site, cell);
         Finding {
             problem,
-            place: Place::Symmetric {
+            place: FindingPlace::Symmetric {
                 pe: access.owner as Pe,
                 offset: conflict.start,
             },
-            now: Party {
+            now: AccessInfo {
                 pe: self.me as Pe,
                 does: does(access.kind, frees(self.me, site)),
                 bytes: access.bytes,
                 site,
             },
-            other: Party {
+            other: AccessInfo {
                 pe: cell.pe() as Pe,
                 does: does(cell.kind(), frees(cell.pe(), cell.site())),
                 bytes: conflict.end - conflict.start,
@@ -130,11 +132,11 @@ impl Tracker {
         if !self.clocks.saw(pe, cell.tag()) {
             let why = match learned {
                 None => format!("PE {me} has not waited for anything of PE {pe}'s"),
-                Some(Learned { site, how, .. }) => {
+                Some(Learned { site, by, .. }) => {
                     let place = name(me, site);
-                    let what = match how {
-                        How::Word { flag, .. } => format!("{} in {place}", name(pe, flag)),
-                        How::Meeting { .. } => place,
+                    let what = match by {
+                        LearnedBy::Word { flag, .. } => format!("{} in {place}", name(pe, flag)),
+                        LearnedBy::Meeting { .. } => place,
                     };
                     format!(
                         "the last that PE {me} has seen of PE {pe} is {what}; the {before} comes after that, or is not covered by it"
@@ -147,8 +149,8 @@ impl Tracker {
         match learned.filter(|learned| learned.tag >= cell.tag()) {
             Some(Learned {
                 site,
-                how:
-                    How::Word {
+                by:
+                    LearnedBy::Word {
                         owner,
                         flag,
                         written,
@@ -189,7 +191,7 @@ impl Tracker {
             }
             Some(Learned {
                 site,
-                how: How::Meeting { completing },
+                by: LearnedBy::Meeting { completing },
                 ..
             }) => {
                 let meeting = name(me, site);
@@ -236,18 +238,18 @@ impl Names for Tracker {
         Some((start, self.sites.name(block.site)))
     }
 
-    fn place(&self, place: Place) -> String {
+    fn place(&self, place: FindingPlace) -> String {
         match place {
-            Place::Team { number } => {
+            FindingPlace::Team { number } => {
                 format!(
                     "in the collectives of team {}",
                     crate::job::team::name(number)
                 )
             }
-            Place::Private { address } => {
+            FindingPlace::Private { address } => {
                 format!("private memory of PE {}, at address {address:#x}", self.me)
             }
-            Place::Symmetric { pe, offset } => {
+            FindingPlace::Symmetric { pe, offset } => {
                 let state = self.lock();
                 match state.block(offset) {
                     Some((start, block)) => format!(

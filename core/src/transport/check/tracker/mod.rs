@@ -47,7 +47,7 @@ mod tests;
 mod words;
 
 use super::area::{self, Area};
-pub(crate) use super::clocks::Ticket;
+pub(crate) use super::clocks::ReleaseStamp;
 use super::clocks::{self, Clock, Clocks};
 use super::report::{Finding, Reports};
 use super::shadow::{Access, Cell, Conflict, Shadow};
@@ -145,7 +145,7 @@ impl Kind {
 
 /// How this PE came to know of another one's operations.
 #[derive(Clone, Copy, Debug)]
-enum How {
+enum LearnedBy {
     /// By a word of `owner`, which the other one had written at `flag`, a site of its own, with the tag `written`.
     Word { owner: u64, flag: u16, written: u64 },
     /// In a meeting; `completing`: a barrier.
@@ -159,7 +159,7 @@ struct Learned {
     tag: u64,
     /// In which operation of this PE's.
     site: u16,
-    how: How,
+    by: LearnedBy,
 }
 
 /// A block of symmetric memory.
@@ -253,8 +253,14 @@ impl Tracker {
     /// that it does not cover. After the [`access`](Tracker::access) of both.
     #[inline]
     #[must_use]
-    pub(crate) fn release_signal(&self, pe: Pe, offset: u64, data: u64, bytes: u64) -> Ticket {
-        Ticket {
+    pub(crate) fn release_signal(
+        &self,
+        pe: Pe,
+        offset: u64,
+        data: u64,
+        bytes: u64,
+    ) -> ReleaseStamp {
+        ReleaseStamp {
             data: (data, bytes),
             ..self.release(pe, offset, false)
         }
@@ -319,18 +325,18 @@ impl Tracker {
     /// that writes, a signal. After its [`access`](Tracker::access). `fenced`: all earlier puts of this PE to `pe` come first.
     #[inline]
     #[must_use]
-    pub(crate) fn release(&self, _pe: Pe, _offset: u64, fenced: bool) -> Ticket {
-        let ticket = self.clocks.ticket();
+    pub(crate) fn release(&self, _pe: Pe, _offset: u64, fenced: bool) -> ReleaseStamp {
+        let stamp = self.clocks.stamp();
         if !fenced {
             self.released.store(true, Relaxed);
-            return ticket;
+            return stamp;
         }
-        self.clocks.order(ticket.tag);
+        self.clocks.order(stamp.tag);
         // Puts from here on are not covered.
         self.next();
-        Ticket {
-            fenced: ticket.tag,
-            ..ticket
+        ReleaseStamp {
+            fenced: stamp.tag,
+            ..stamp
         }
     }
 
@@ -352,7 +358,7 @@ impl Tracker {
             state.learned[pe as usize] = Some(Learned {
                 tag: self.clocks.known(Clock::Seen, pe),
                 site,
-                how: How::Meeting { completing },
+                by: LearnedBy::Meeting { completing },
             });
         }
         if new {
@@ -371,17 +377,17 @@ impl Tracker {
     /// The program tells of its own loads and stores, so none is unseen.
     pub(crate) fn shows_accesses(&self) {
         self.clocks.show();
-        self.tally.tell(Seen::Accesses);
+        self.tally.note_once(Seen::Accesses);
     }
 
     /// The program hands symmetric memory to something that tells of nothing.
     pub(crate) fn hands_out(&self) {
-        self.tally.tell(Seen::HandedOut);
+        self.tally.note_once(Seen::HandedOut);
     }
 
     /// The program has a stream.
     pub(crate) fn streams(&self) {
-        self.tally.tell(Seen::Streams);
+        self.tally.note_once(Seen::Streams);
     }
 
     /// Learns what this PE may know by ways that nobody sees. Tells whether there are any.

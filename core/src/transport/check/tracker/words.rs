@@ -1,21 +1,21 @@
 //! Words that PEs synchronise by: writes to them, looks at them, waits for them.
 
-use super::{How, Learned, Ticket, Tracker};
+use super::{Learned, LearnedBy, ReleaseStamp, Tracker};
 use crate::Pe;
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::transport::check::area;
-use crate::transport::check::clocks::{Clock, Moment};
-use crate::transport::check::report::{Finding, Party, Place, Problem};
+use crate::transport::check::clocks::{Clock, Snapshot};
+use crate::transport::check::report::{AccessInfo, Finding, FindingPlace, Problem};
 use crate::transport::check::shadow::Cell;
-use crate::transport::check::sync::{Asked, Change, Sync};
+use crate::transport::check::sync::{Change, Sync, WaitRecord};
 use std::sync::atomic::{Ordering::*, fence};
 
 impl Tracker {
-    /// What `release` gave a ticket for is about to be done: right before, by any thread. Tells whether `update` wants to hear what
+    /// The operation of a stamp of `release` is about to be performed: right before, by any thread. Tells whether `update` wants to hear what
     /// it did, if it is a put of one aligned word or an operation that does not fetch.
     #[inline]
-    pub(crate) fn delivered(&self, pe: Pe, offset: u64, bytes: u64, ticket: &Ticket) -> bool {
+    pub(crate) fn delivered(&self, pe: Pe, offset: u64, bytes: u64, stamp: &ReleaseStamp) -> bool {
         if bytes == 0 || self.clocks.is_off() {
             return false;
         }
@@ -26,19 +26,19 @@ impl Tracker {
         let mut marked = false;
         self.syncs.each_marked(owner, first, count, |word| {
             if let Some(sync) = self.syncs.find(owner, word) {
-                self.publish(&sync, ticket);
+                self.publish(&sync, stamp);
                 marked = true;
             }
         });
-        if !marked && count == 1 && self.is_atomic(owner, first, ticket) {
+        if !marked && count == 1 && self.is_atomic(owner, first, stamp) {
             // An atomic write to a word that has no sync object: it gets one.
             match self.sync(owner, first, false) {
                 Some(sync) => {
-                    self.publish(&sync, ticket);
+                    self.publish(&sync, stamp);
                     marked = true;
                 }
                 // No room to tell anybody: then it counts as told.
-                None => self.signalled(owner, self.me, ticket.tag, ticket.data),
+                None => self.signalled(owner, self.me, stamp.tag, stamp.data),
             }
         }
         // Whoever sees the effect sees what was published with it.
@@ -46,14 +46,14 @@ impl Tracker {
         marked
     }
 
-    fn publish(&self, sync: &Sync<'_>, ticket: &Ticket) {
-        let moment = Moment {
-            fenced: ticket.fenced,
-            ..self.clocks.past(self.me, ticket.tag)
+    fn publish(&self, sync: &Sync<'_>, stamp: &ReleaseStamp) {
+        let moment = Snapshot {
+            fenced: stamp.fenced,
+            ..self.clocks.past(self.me, stamp.tag)
         };
         sync.publish(&self.clocks, self.me, moment);
-        if ticket.data.1 > 0 {
-            sync.tell(self.me, ticket);
+        if stamp.data.1 > 0 {
+            sync.record_signalled(self.me, stamp);
         }
     }
 
@@ -66,9 +66,9 @@ impl Tracker {
 
     /// Whether a write that is about to be done is an atomic one.
     #[inline]
-    fn is_atomic(&self, owner: u64, word: u64, ticket: &Ticket) -> bool {
+    fn is_atomic(&self, owner: u64, word: u64, stamp: &ReleaseStamp) -> bool {
         let atomic = |cell: Cell| cell.pe() == self.me && cell.kind().is_atomic();
-        ticket.fenced == ticket.tag || self.shadow.word(owner, word).any(atomic)
+        stamp.fenced == stamp.tag || self.shadow.word(owner, word).any(atomic)
     }
 
     /// The sync object of a word, made if need be, with what its cells say.
@@ -96,14 +96,14 @@ impl Tracker {
     }
 
     /// What an access could publish, by its cell; `None` if it only reads. A store may have taken the place of a put of the same PE.
-    fn published(&self, cell: Cell) -> Option<Moment> {
+    fn published(&self, cell: Cell) -> Option<Snapshot> {
         let kind = cell.kind();
         if !kind.writes() {
             return None;
         }
         let moment = self.clocks.past(cell.pe(), cell.tag());
         Some(match kind.is_atomic() {
-            true => Moment {
+            true => Snapshot {
                 fenced: moment.fenced.max(moment.tag),
                 ..moment
             },
@@ -120,7 +120,7 @@ impl Tracker {
         bytes: u64,
         old: u64,
         new: u64,
-        ticket: &Ticket,
+        stamp: &ReleaseStamp,
         site: u16,
     ) {
         let owner = pe as u64;
@@ -133,7 +133,7 @@ impl Tracker {
             old,
             new,
             pe: self.me,
-            tag: ticket.tag,
+            tag: stamp.tag,
             site,
         };
         sync.remember(&change);
@@ -142,20 +142,20 @@ impl Tracker {
         if owner == self.me {
             return;
         }
-        for asked in sync.asked() {
-            let Some(loss) = sync.loss(&asked, owner) else {
+        for wait in sync.waits() {
+            let Some(loss) = sync.loss(&wait, owner) else {
                 continue;
             };
             // Another PE may have taken the value away before this one could say that it has brought it.
-            if loss != change && (loss.pe == self.me || !asked.brings(&change)) {
+            if loss != change && (loss.pe == self.me || !wait.brings(&change)) {
                 continue;
             }
             let version = self.clocks.past(loss.pe, loss.tag).version;
             let seen = self.clocks.version(loss.pe, version, Clock::Seen);
             let known = seen[owner as usize].load(Relaxed);
-            let after = asked.ended.is_some_and(|tag| known >= tag);
+            let after = wait.ended.is_some_and(|tag| known >= tag);
             if !after && !self.clocks.linked(owner) {
-                self.missed(&asked, owner, &loss, Some(site));
+                self.missed(&wait, owner, &loss, Some(site));
             }
         }
     }
@@ -174,7 +174,9 @@ impl Tracker {
         let mut brought = false;
         if let Some(sync) = self.sync(owner, word, false) {
             new |= sync.learn(&self.clocks, owner);
-            sync.hear(|told| self.signalled(owner, told.pe, told.tag, (told.offset, told.bytes)));
+            sync.take_signalled(|data| {
+                self.signalled(owner, data.pe, data.tag, (data.offset, data.bytes))
+            });
             if stored_to {
                 let brings = |change: &Change| {
                     (change.offset, change.bytes, change.new) == (offset, bytes, value)
@@ -206,7 +208,7 @@ impl Tracker {
                 state.learned[writer as usize] = Some(Learned {
                     tag: self.clocks.known(Clock::Seen, writer),
                     site,
-                    how: How::Word {
+                    by: LearnedBy::Word {
                         owner,
                         flag: cell.site(),
                         written: cell.tag(),
@@ -233,7 +235,7 @@ impl Tracker {
         let Some(sync) = self.sync(self.me, word, true) else {
             return;
         };
-        let asked = Asked {
+        let wait = WaitRecord {
             offset,
             dtype,
             cmp,
@@ -241,14 +243,14 @@ impl Tracker {
             site,
             ended: None,
         };
-        sync.ask(&asked);
+        sync.begin_wait(&wait);
         // A change that is not seen here sees the wait.
         fence(SeqCst);
-        if let Some(change) = sync.loss(&asked, self.me)
+        if let Some(change) = sync.loss(&wait, self.me)
             && !self.clocks.saw(change.pe, change.tag)
             && !self.clocks.linked(change.pe)
         {
-            self.missed(&asked, self.me, &change, None);
+            self.missed(&wait, self.me, &change, None);
         }
     }
 
@@ -262,20 +264,20 @@ impl Tracker {
             true => self.next(),
             false => self.clocks.tag(),
         };
-        sync.answer(offset, held.then_some(tag));
+        sync.end_wait(offset, held.then_some(tag));
     }
 
     /// A wait of `owner` can miss its value because of a change. This PE has just changed the word at `site`, else it waits.
     #[cold]
-    fn missed(&self, asked: &Asked, owner: u64, change: &Change, site: Option<u16>) {
-        let bytes = asked.dtype.size() as u64;
-        let waiter = Party {
+    fn missed(&self, wait: &WaitRecord, owner: u64, change: &Change, site: Option<u16>) {
+        let bytes = wait.dtype.size() as u64;
+        let waiter = AccessInfo {
             pe: owner as Pe,
             does: "waits for",
             bytes,
-            site: asked.site,
+            site: wait.site,
         };
-        let writer = Party {
+        let writer = AccessInfo {
             pe: change.pe as Pe,
             does: "replaces",
             bytes,
@@ -285,7 +287,7 @@ impl Tracker {
             None => (waiter, writer),
             Some(_) if change.pe == self.me => (writer, waiter),
             Some(site) => {
-                let brings = Party {
+                let brings = AccessInfo {
                     pe: self.me as Pe,
                     does: "brings",
                     bytes,
@@ -294,17 +296,17 @@ impl Tracker {
                 (brings, waiter)
             }
         };
-        let (old, new) = (asked.show(change.old), asked.show(change.new));
-        let wanted = format!("{} {}", asked.cmp.sign(), asked.show(asked.expected));
+        let (old, new) = (wait.show(change.old), wait.show(change.new));
+        let wanted = format!("{} {}", wait.cmp.sign(), wait.show(wait.expected));
         let why = format!(
             "PE {owner} waits until it is {wanted}; {old} is, but PE {} makes it {new}, and nothing orders that after the wait",
             change.pe
         );
         self.found(Finding {
             problem: Problem::Missed,
-            place: Place::Symmetric {
+            place: FindingPlace::Symmetric {
                 pe: owner as Pe,
-                offset: asked.offset,
+                offset: wait.offset,
             },
             now,
             other,

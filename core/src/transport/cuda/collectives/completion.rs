@@ -15,12 +15,12 @@
 //! |---|---|---|
 //! | the watchdog | a PE is gone: all kernels; a member has broken a team with collectives on streams: those of the team | [`Completion::watch`] |
 //! | a call that waits or checks | it finds such a team | [`Completion::end_kernels`] |
-//! | a blocking collective | its wait ends with an error | [`LentStream::abandon`] |
+//! | a blocking collective | its wait ends with an error | [`BorrowedStream::abandon`] |
 //! | destroy | the team is no more, or is broken | [`CudaTransport::end_generation`] |
 //! | a PE in finalize | it comes to no further collective of a team: the kernels of the other members report it | `finalize.rs` |
 //! | a PE that leaves | from then on, all of its kernels; those of all PEs of the process if it leaves without finalize | `let_all_go` |
 //!
-//! The host finds the end of a blocking collective by its ticket, or by the driver's word for its stream ([`LentStream::is_over`]); of
+//! The host finds the end of a blocking collective by its ticket, or by the driver's word for its stream ([`BorrowedStream::is_over`]); of
 //! those on streams by their counts, which a copy brings ([`CompletionCounts`], [`Completion::have_run`]). Whether the work was done says
 //! [`Completion::is_told`]; why not, the report, or the job's control block ([`CudaTransport::why_ended`]). What else is on streams when a PE
 //! leaves is waited for by events (`streams/order.rs`).
@@ -31,9 +31,11 @@ use crate::Result;
 use crate::buffer::LocalDest;
 use crate::job::block::{Control, MAX_TEAMS};
 use crate::job::team::breaks;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::kernels::{CollectiveArgs, TeamLocal};
-use crate::transport::cuda::{CudaEvent, CudaTransport, LOOK, LentStream, Mailbox, STAGE, Stage};
+use crate::transport::cuda::{
+    BorrowedStream, CudaEvent, CudaTransport, LOOK, Mailbox, STAGE, Stage,
+};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -187,7 +189,7 @@ impl CudaTransport {
     }
 }
 
-impl LentStream<'_> {
+impl BorrowedStream<'_> {
     /// Whether the team's blocking collective is over. Its ticket comes before the driver's word; a look at it costs next to nothing, so
     /// there are several. The driver knows of a kernel that says nothing.
     pub(crate) fn is_over(&self, ticket: u64) -> Result<bool> {
@@ -259,13 +261,13 @@ impl<'a> CompletionCounts<'a> {
         if cuda.is_held_up()? {
             return Ok(());
         }
-        let Some(stage) = cuda.mailbox.stage(Lane::Blocking)? else {
+        let Some(stage) = cuda.mailbox.stage(Submission::Blocking)? else {
             return Ok(());
         };
         let from = sync_area::epoch(cuda.sync_area(), 0).offset();
         let from = cuda.layout.address(cuda.me, from);
-        cuda.begin_copy(Lane::Blocking, stage.address(), from, BYTES)?;
-        match cuda.mark_here(cuda.stream(Lane::Blocking)) {
+        cuda.begin_copy(Submission::Blocking, stage.address(), from, BYTES)?;
+        match cuda.mark_here(cuda.stream(Submission::Blocking)) {
             Ok(end) => self.under_way = Some((stage, end)),
             Err(error) => {
                 stage.retire(None);

@@ -22,7 +22,7 @@ use crate::lock::lock;
 use crate::operation::Operation;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{TeamArgs, TeamLocal};
-use crate::transport::{Collective, Collectives, Lane, Meeting, Transport as _};
+use crate::transport::{Collective, Collectives, Meeting, Submission, Transport as _};
 use crate::{Error, Pe, Result};
 use completion::CompletionCounts;
 use std::cell::RefCell;
@@ -39,7 +39,7 @@ struct OnGpu {
     args: Result<TeamArgs>,
     n_pes: usize,
     /// The epoch after which its first one comes.
-    born: u64,
+    base_epoch: u64,
 }
 
 /// The teams of this PE, by their numbers.
@@ -85,10 +85,15 @@ impl CudaTransport {
         let generation = (generation % u64::from(TeamLocal::GIVEN_UP)) as u32;
         let team = TeamArgs::new(index, me, members, generation, own, epoch, block)?;
         let table = team.members().wrapping_sub(own);
-        self.put_on(Lane::Blocking, self.me, table, LocalSource::from(members))?;
+        self.put_on(
+            Submission::Blocking,
+            self.me,
+            table,
+            LocalSource::from(members),
+        )?;
         let local = [TeamLocal::new(generation)];
         let local = LocalSource::from(&local);
-        self.put_on(Lane::Blocking, self.me, epoch.offset(), local)?;
+        self.put_on(Submission::Blocking, self.me, epoch.offset(), local)?;
         Ok(team)
     }
 
@@ -107,24 +112,31 @@ impl CudaTransport {
 }
 
 impl Collectives for CudaTransport {
-    fn run(&self, lane: Lane, call: &Collective, meeting: &dyn Meeting) -> Option<Result<()>> {
-        match (lane, call.operation) {
+    fn run(
+        &self,
+        submission: Submission,
+        call: &Collective,
+        meeting: &dyn Meeting,
+    ) -> Option<Result<()>> {
+        match (submission, call.operation) {
             // The meeting is all that there is to do; or the members learn there what each brings.
-            (Lane::Blocking, Operation::Barrier | Operation::Sync | Operation::Collect) => None,
-            (Lane::Blocking, _) => Some(
+            (Submission::Blocking, Operation::Barrier | Operation::Sync | Operation::Collect) => {
+                None
+            }
+            (Submission::Blocking, _) => Some(
                 meeting
                     .join(call.operation, call.args)
                     .and_then(|epoch| self.move_data(call, epoch, meeting)),
             ),
-            (Lane::Stream(_), _) => Some(self.run_on_stream(lane, call, meeting)),
+            (Submission::Stream(_), _) => Some(self.run_on_stream(submission, call, meeting)),
         }
     }
 
     fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()> {
         let index = meeting.team_index();
         // On a stream of its own: another thread may be in a collective of another team.
-        let launched = self.lend_stream(index).and_then(|stream| {
-            self.launch((stream.lane()?, Some(epoch)), call, meeting)?;
+        let launched = self.borrow_stream(index).and_then(|stream| {
+            self.launch((stream.submission()?, Some(epoch)), call, meeting)?;
             Ok(stream)
         });
         let stream = match launched {
@@ -155,11 +167,14 @@ impl Collectives for CudaTransport {
         }
     }
 
-    fn refuse(&self, lane: Lane, operation: Operation, meeting: &dyn Meeting) -> bool {
-        if lane == Lane::Blocking {
+    fn refuse(&self, submission: Submission, operation: Operation, meeting: &dyn Meeting) -> bool {
+        if submission == Submission::Blocking {
             return false;
         }
-        if self.announce_refusal(lane, operation, meeting).is_err() {
+        if self
+            .announce_refusal(submission, operation, meeting)
+            .is_err()
+        {
             // Then those who wait learn it on the host.
             meeting.break_team();
         }
@@ -177,11 +192,11 @@ impl Collectives for CudaTransport {
         Ok(())
     }
 
-    fn make_team(&self, team: u32, members: &[Pe], me: Pe, born: u64) {
+    fn make_team(&self, team: u32, members: &[Pe], me: Pe, base_epoch: u64) {
         let made = OnGpu {
-            args: self.put_team(team, members, me, born),
+            args: self.put_team(team, members, me, base_epoch),
             n_pes: members.len(),
-            born,
+            base_epoch,
         };
         self.teams.set(team, Some(made));
     }

@@ -10,54 +10,58 @@ use super::OnGpu;
 use crate::operation::{ARGS, Operation, signature};
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
-use crate::transport::{Collective, Collectives as _, Form, Lane, Meeting, Transport as _};
+use crate::transport::{
+    Collective, CollectiveShape, Collectives as _, Meeting, Submission, Transport as _,
+};
 use crate::{Error, Result};
 
 impl CudaTransport {
     /// What the kernels of a team get, and the epoch after which its first one comes.
     pub(super) fn team_args(&self, index: u32) -> Result<(TeamArgs, u64)> {
-        let OnGpu { args, born, .. } = self.teams.get(index)?;
-        Ok((args?, born))
+        let OnGpu {
+            args, base_epoch, ..
+        } = self.teams.get(index)?;
+        Ok((args?, base_epoch))
     }
 
     /// Puts nothing but the announcement of a call that is not valid on a stream; those of all members match.
     pub(super) fn announce_refusal(
         &self,
-        lane: Lane,
+        submission: Submission,
         operation: Operation,
         meeting: &dyn Meeting,
     ) -> Result<()> {
-        let (team, born) = self.team_args(meeting.team_index())?;
+        let (team, base_epoch) = self.team_args(meeting.team_index())?;
         let sign = signature(operation, &[0; ARGS], true);
         let mut args = self.call_args(team, operation, sign);
         args.announces(CudaTransport::refused(operation));
         let plan = self.plan_of(Operation::Barrier, None, 0, &team)?;
-        self.put_kernel((lane, Some(born)), operation, plan, &args)
+        self.put_kernel((submission, Some(base_epoch)), operation, plan, &args)
     }
 
     /// Puts a collective on a stream; the call returns before it has run.
     pub(super) fn run_on_stream(
         &self,
-        lane: Lane,
+        submission: Submission,
         call: &Collective,
         meeting: &dyn Meeting,
     ) -> Result<()> {
         let operation = call.operation;
         let refuse = |error| {
-            self.refuse(lane, operation, meeting);
+            self.refuse(submission, operation, meeting);
             // Its own error is the better one.
             Err(error)
         };
         if let Err(error) = self.failure() {
             return refuse(error);
         }
-        match self.apply_backpressure(lane, operation, 1) {
+        match self.apply_backpressure(submission, operation, 1) {
             Ok(()) => {}
             // Nothing has begun: the program may call again.
             Err(error @ (Error::Timeout { .. } | Error::Interrupted { .. })) => return Err(error),
             Err(error) => return refuse(error),
         }
-        self.launch((lane, None), call, meeting)
+        self.launch((submission, None), call, meeting)
             // The kernels of the others would wait for one that does not come.
             .inspect_err(|_| meeting.break_team())
     }
@@ -88,15 +92,15 @@ impl CudaTransport {
         CollectiveArgs::new(state, team, operation as u32, signature)
     }
 
-    /// Puts the kernel of a collective on a lane; `ticket`: that of a blocking one.
+    /// Puts the kernel of a collective on a stream; `ticket`: that of a blocking one.
     pub(super) fn launch(
         &self,
-        (lane, ticket): (Lane, Option<u64>),
+        (submission, ticket): (Submission, Option<u64>),
         call: &Collective,
         meeting: &dyn Meeting,
     ) -> Result<()> {
         let (operation, task) = (call.operation, &call.task);
-        let (team, born) = self.team_args(meeting.team_index())?;
+        let (team, base_epoch) = self.team_args(meeting.team_index())?;
         let sign = signature(operation, &call.args, false);
         let mut kernel = self.call_args(team, operation, sign);
         (kernel.dest, kernel.source) = (task.dest, task.source);
@@ -106,9 +110,9 @@ impl CudaTransport {
             kernel.reduces(reduction);
         }
         let of_bytes = |bytes| self.plan_of(operation, reduction, bytes, &team);
-        let plan = match task.form {
-            Form::Plain => of_bytes(task.bytes)?,
-            Form::Strided {
+        let plan = match task.shape {
+            CollectiveShape::Plain => of_bytes(task.bytes)?,
+            CollectiveShape::Strided {
                 count,
                 element,
                 dest_step,
@@ -118,7 +122,7 @@ impl CudaTransport {
                 (kernel.dest_step, kernel.source_step) = (dest_step, source_step);
                 of_bytes(count * element)?
             }
-            Form::Collected { room, filled } => {
+            CollectiveShape::Collected { room, filled } => {
                 (kernel.count, kernel.element) = (room, filled.into());
                 kernels::collect_plan(room, &team, self.most_blocks())
             }
@@ -127,29 +131,29 @@ impl CudaTransport {
         if let Some(ticket) = ticket {
             self.asks_when(&mut kernel, ticket);
         }
-        let on_stream = ticket.is_none().then_some(born);
-        self.put_kernel((lane, on_stream), operation, plan, &kernel)
+        let on_stream = ticket.is_none().then_some(base_epoch);
+        self.put_kernel((submission, on_stream), operation, plan, &kernel)
     }
 
-    /// Puts a kernel of a team on a lane. `on_stream`: the call returns before it has run; the epoch after which the team's first one
+    /// Puts a kernel of a team on a stream. `on_stream`: the call returns before it has run; the epoch after which the team's first one
     /// comes.
     fn put_kernel(
         &self,
-        (lane, on_stream): (Lane, Option<u64>),
+        (submission, on_stream): (Submission, Option<u64>),
         operation: Operation,
         plan: Plan,
         args: &CollectiveArgs,
     ) -> Result<()> {
         let team = args.team_index();
-        let captured = on_stream.is_some() && self.is_captured(lane);
+        let captured = on_stream.is_some() && self.is_captured(submission);
         let mut args = *args;
         if captured {
             args.is_replayed();
         }
         if on_stream.is_some() {
-            self.lose_turn(lane);
+            self.lose_turn(submission);
         }
-        while !self.put_in_turn(lane, captured, plan, &args)? {
+        while !self.put_in_turn(submission, captured, plan, &args)? {
             // The one before is on another stream, which is captured now, or was when the program let it go.
             self.await_launches(operation, team)?;
             self.all_have_run(team);
@@ -158,16 +162,16 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Puts a collective of a team on a lane, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
+    /// Puts a collective of a team on a stream, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
     /// is the program's affair. False: nothing was put there, because nobody can mark the end of the one before; it must have run first.
     fn put_in_turn(
         &self,
-        lane: Lane,
+        submission: Submission,
         captured: bool,
         plan: Plan,
         args: &CollectiveArgs,
     ) -> Result<bool> {
-        let (team, stream) = (args.team_index(), self.stream(lane));
+        let (team, stream) = (args.team_index(), self.stream(submission));
         if !captured && !self.take_turn(team, stream)? {
             return Ok(false);
         }

@@ -3,10 +3,10 @@
 //! An image serves a real architecture (a cubin: sm_90) or every later one (PTX: compute_80, which the driver compiles itself, and
 //! keeps). Its file's name says for which sources, architecture and compiler version it is; its digest says that it is whole.
 
-pub(super) mod found;
 mod frames;
+pub(super) mod inventory;
 mod nvrtc;
-mod places;
+mod search_paths;
 mod store;
 
 pub(crate) use store::Image;
@@ -14,7 +14,7 @@ pub(crate) use store::Image;
 use crate::job::signals;
 use crate::{Error, Result};
 use nvrtc::Nvrtc;
-use places::Places;
+use search_paths::SearchPaths;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::fmt;
@@ -137,7 +137,7 @@ fn program() -> String {
 /// A search for an image that the driver takes: the best first.
 pub(super) struct Search {
     gpu: Arch,
-    places: Places,
+    paths: SearchPaths,
     /// Files that are still to be tried.
     files: VecDeque<PathBuf>,
     /// Places of NVRTC that are still to be tried, and the versions that were.
@@ -150,14 +150,14 @@ pub(super) struct Search {
 impl Search {
     /// A search for a GPU of this architecture.
     pub(super) fn new(gpu: Arch) -> Search {
-        Search::within(gpu, Places::of_this_process())
+        Search::within(gpu, SearchPaths::of_this_process())
     }
 
-    fn within(gpu: Arch, places: Places) -> Search {
+    fn within(gpu: Arch, paths: SearchPaths) -> Search {
         let mut tried = Vec::new();
         let mut found = Vec::new();
-        for (order, folder) in places.folders().enumerate() {
-            match store::list(folder, sources_hash(), places.trusts(folder)) {
+        for (order, folder) in paths.folders().enumerate() {
+            match store::list(folder, sources_hash(), paths.trusts(folder)) {
                 Ok(entries) => {
                     let before = found.len();
                     let fits = entries
@@ -182,9 +182,9 @@ impl Search {
         Search {
             gpu,
             files: found.into_iter().map(|(_, entry)| entry.path).collect(),
-            compilers: places.compilers.iter().cloned().collect(),
+            compilers: paths.compilers.iter().cloned().collect(),
             versions: Vec::new(),
-            places,
+            paths,
             tried,
         }
     }
@@ -206,7 +206,7 @@ impl Search {
     /// The next image that is in a file.
     fn next_file(&mut self) -> Option<Image> {
         while let Some(path) = self.files.pop_front() {
-            match store::read(&path, self.places.trusts_file(&path)) {
+            match store::read(&path, self.paths.trusts_file(&path)) {
                 Ok(image) => return Some(image),
                 Err(why) => self.tried.push(format!("{}: {why}", path.display())),
             }
@@ -267,7 +267,7 @@ impl Search {
             Target::Virtual(_) => code.ptx,
         };
         // Without a cache it is compiled again the next time.
-        if let Some(cache) = &self.places.cache
+        if let Some(cache) = &self.paths.cache
             && store::own_folder(cache).is_ok()
         {
             let _ = store::write(cache, sources_hash(), target, nvrtc.version(), &bytes);

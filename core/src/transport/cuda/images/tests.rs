@@ -33,12 +33,12 @@ const PTX_80: Target = Target::Virtual(Arch::new(8, 0));
 
 /// The codes of the images that are tried on a GPU, in order.
 fn tried(gpu: Arch, shipped: &[&Folder], cache: Option<&Folder>) -> (Vec<String>, String) {
-    let places = Places {
+    let paths = SearchPaths {
         shipped: shipped.iter().map(|folder| folder.0.clone()).collect(),
         cache: cache.map(|folder| folder.0.clone()),
         compilers: Vec::new(),
     };
-    let mut search = Search::within(gpu, places);
+    let mut search = Search::within(gpu, paths);
     let mut codes = Vec::new();
     loop {
         match search.next_image() {

@@ -34,12 +34,12 @@ const UNUSED: u64 = 4 * PLANS as u64;
 pub(super) struct Graphs {
     /// By stream. Each has a lock of its own: a launch may wait, when much is on its stream.
     streams: Mutex<HashMap<u64, Arc<Mutex<Plans>>>>,
-    spare: Mutex<Spare>,
+    pool: Mutex<GraphPool>,
 }
 
 /// Graphs that no stream has.
 #[derive(Default)]
-struct Spare {
+struct GraphPool {
     ready: Vec<Graph>,
     /// Those of streams that are forgotten, from an event on behind their launches.
     later: Vec<(Arc<CudaEvent>, Vec<Graph>)>,
@@ -48,7 +48,7 @@ struct Spare {
 /// What has come on a stream.
 #[derive(Default)]
 struct Plans {
-    known: Vec<Repeated>,
+    known: Vec<CountedPlan>,
     /// Graphs of plans that have given up their places.
     unused: Vec<Graph>,
     /// Launches so far.
@@ -56,15 +56,15 @@ struct Plans {
 }
 
 /// A plan that has come on a stream.
-struct Repeated {
+struct CountedPlan {
     plan: Plan,
-    by: By,
+    method: LaunchMethod,
     /// The number of the launch when it came last.
     last: u64,
 }
 
 /// How a plan is launched.
-enum By {
+enum LaunchMethod {
     /// As a kernel; so often so far.
     Kernel(u32),
     Graph(Graph),
@@ -127,7 +127,7 @@ impl Graphs {
     pub(super) fn make(&self, device: &Arc<Device>, stream: CUstream, kernel: &Launch<'_>) {
         let made = std::iter::from_fn(|| Graph::new(device, stream, kernel).ok());
         // Where the driver makes fewer, fewer plans have one.
-        lock(&self.spare).ready.extend(made.take(GRAPHS));
+        lock(&self.pool).ready.extend(made.take(GRAPHS));
     }
 
     /// Launches a kernel on a stream that is not captured, whose context is the current one, if there is a graph for it; otherwise the
@@ -142,24 +142,24 @@ impl Graphs {
         let Some(place) = plans.find(kernel.plan) else {
             return false;
         };
-        let by = &mut plans.known[place].by;
-        if let By::Kernel(times) = by {
+        let method = &mut plans.known[place].method;
+        if let LaunchMethod::Kernel(times) = method {
             *times = times.saturating_add(1);
             if *times < OFTEN || !times.is_power_of_two() {
                 return false;
             }
-            match plans.unused.pop().or_else(|| lock(&self.spare).take()) {
-                Some(graph) => *by = By::Graph(graph),
+            match plans.unused.pop().or_else(|| lock(&self.pool).take()) {
+                Some(graph) => *method = LaunchMethod::Graph(graph),
                 None => return false,
             }
         }
-        let By::Graph(graph) = by else {
+        let LaunchMethod::Graph(graph) = method else {
             return false;
         };
         let launched = graph.launch(stream, kernel).is_ok();
         if !launched {
             // If something else is wrong, the kernel's launch will tell.
-            *by = By::KernelForGood;
+            *method = LaunchMethod::KernelForGood;
         }
         launched
     }
@@ -182,10 +182,10 @@ impl Graphs {
         if graphs.is_empty() {
             return end;
         }
-        let spare = &mut *lock(&self.spare);
+        let pool = &mut *lock(&self.pool);
         match &end {
-            Ok(None) => spare.ready.extend(graphs),
-            Ok(Some(end)) => spare.later.push((Arc::clone(end), graphs)),
+            Ok(None) => pool.ready.extend(graphs),
+            Ok(Some(end)) => pool.later.push((Arc::clone(end), graphs)),
             // They are destroyed, and there are fewer from now on.
             Err(_) => {}
         }
@@ -195,12 +195,12 @@ impl Graphs {
     /// Gives all of them back.
     pub(super) fn clear(&self) {
         let forgotten = std::mem::take(&mut *lock(&self.streams));
-        let spare = std::mem::take(&mut *lock(&self.spare));
-        drop((forgotten, spare));
+        let pool = std::mem::take(&mut *lock(&self.pool));
+        drop((forgotten, pool));
     }
 }
 
-impl Spare {
+impl GraphPool {
     /// One whose launches have all ended.
     fn take(&mut self) -> Option<Graph> {
         if self.ready.is_empty() {
@@ -220,9 +220,9 @@ impl Plans {
         let last = self.launches;
         let place = match self.known.iter().position(|known| known.plan == plan) {
             Some(place) => place,
-            None => self.make_place(Repeated {
+            None => self.make_place(CountedPlan {
                 plan,
-                by: By::Kernel(0),
+                method: LaunchMethod::Kernel(0),
                 last,
             })?,
         };
@@ -231,7 +231,7 @@ impl Plans {
     }
 
     /// Where a new entry was put: at the end, or in the place of the one that has not come for longest.
-    fn make_place(&mut self, new: Repeated) -> Option<usize> {
+    fn make_place(&mut self, new: CountedPlan) -> Option<usize> {
         if self.known.len() < PLANS {
             self.known.push(new);
             return Some(self.known.len() - 1);
@@ -250,16 +250,16 @@ impl Plans {
     }
 
     fn graphs(self) -> Vec<Graph> {
-        let known = self.known.into_iter().filter_map(Repeated::graph);
+        let known = self.known.into_iter().filter_map(CountedPlan::graph);
         known.chain(self.unused).collect()
     }
 }
 
-impl Repeated {
+impl CountedPlan {
     fn graph(self) -> Option<Graph> {
-        match self.by {
-            By::Graph(graph) => Some(graph),
-            By::Kernel(_) | By::KernelForGood => None,
+        match self.method {
+            LaunchMethod::Graph(graph) => Some(graph),
+            LaunchMethod::Kernel(_) | LaunchMethod::KernelForGood => None,
         }
     }
 }

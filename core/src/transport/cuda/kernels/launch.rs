@@ -92,7 +92,7 @@ const WITHOUT_ENGINE: u64 = 4 << 20;
 
 /// How a signal follows a copy on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SignalWay {
+pub(crate) enum SignalMethod {
     /// One kernel of one block does both.
     OneKernel,
     /// One kernel copies, another one updates the signal.
@@ -138,7 +138,7 @@ fn unfit(code: CUresult) -> bool {
 impl Kernels {
     /// Loads the kernels of `device` from the first image that the driver takes.
     pub(crate) fn load(device: &Arc<Device>) -> Result<Kernels> {
-        let (major, minor) = device.facts().capability;
+        let (major, minor) = device.properties().capability;
         let mut search = images::Search::new(images::Arch::new(major, minor));
         let current = device.enter()?;
         let (module, origin) = loop {
@@ -298,21 +298,21 @@ impl Kernels {
     }
 
     /// How a signal best follows a copy of `bytes` bytes that a kernel could do.
-    pub(crate) fn way_of_signal(
+    pub(crate) fn signal_method(
         &self,
         stream: CUstream,
         op: SignalOp,
         bytes: u64,
-    ) -> Result<SignalWay> {
+    ) -> Result<SignalMethod> {
         if bytes <= SMALL {
-            return Ok(SignalWay::OneKernel);
+            return Ok(SignalMethod::OneKernel);
         }
         // In a graph, that would be a node of a kind that not every driver takes.
         let written = op == SignalOp::Set && self.writes && !self.device.is_captured(stream)?;
         Ok(match written {
-            true => SignalWay::Written,
-            false if bytes <= WITHOUT_ENGINE => SignalWay::TwoKernels,
-            false => SignalWay::AfterEngine,
+            true => SignalMethod::Written,
+            false if bytes <= WITHOUT_ENGINE => SignalMethod::TwoKernels,
+            false => SignalMethod::AfterEngine,
         })
     }
 

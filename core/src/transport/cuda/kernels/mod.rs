@@ -29,7 +29,7 @@ mod launch;
 mod plan;
 
 pub(crate) use crate::transport::device_state::State;
-pub(crate) use launch::{Kernels, SignalWay};
+pub(crate) use launch::{Kernels, SignalMethod};
 pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
 
 use crate::buffer::SymRange;

@@ -9,7 +9,7 @@ struct Movers {
     u32 threads;
 
     __device__ Movers()
-        : thread(blockIdx.x * (blockDim.x - HERALD) + threadIdx.x - HERALD), threads(gridDim.x * (blockDim.x - HERALD)) {}
+        : thread(blockIdx.x * (blockDim.x - FLAG_THREADS) + threadIdx.x - FLAG_THREADS), threads(gridDim.x * (blockDim.x - FLAG_THREADS)) {}
 };
 
 DEVICE u32 units_of(u64 bytes) {
@@ -34,8 +34,8 @@ DEVICE void write_unit(const Turn &turn, i32 member, u64 part, u64 bytes, u32 un
 KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
-    if (threadIdx.x < HERALD) {
-        turn.herald();
+    if (threadIdx.x < FLAG_THREADS) {
+        turn.meet_by_flags();
     } else {
         Movers movers;
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
@@ -116,8 +116,8 @@ KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
 KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
-    if (threadIdx.x < HERALD) {
-        turn.herald();
+    if (threadIdx.x < FLAG_THREADS) {
+        turn.meet_by_flags();
     } else {
         Movers movers;
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
@@ -154,8 +154,8 @@ KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
 KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
-    if (threadIdx.x < HERALD) {
-        turn.herald();
+    if (threadIdx.x < FLAG_THREADS) {
+        turn.meet_by_flags();
     } else {
         Movers movers;
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;

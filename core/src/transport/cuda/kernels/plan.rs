@@ -13,8 +13,8 @@ const MOVERS: u64 = 256;
 const MOST_MOVERS: u64 = 512;
 /// Threads of a block of the other kernels (DIRECT in team.cuh).
 const DIRECT: u64 = 1024;
-/// Threads beside the movers in the kernels with flags (HERALD in team.cuh).
-const HERALD: u64 = 32;
+/// Threads that write flags, beside the movers, in the kernels with flags (FLAG_THREADS in team.cuh).
+const FLAG_THREADS: u64 = 32;
 /// The most blocks of a kernel with flags.
 const FLAG_BLOCKS: u64 = 32;
 /// What a block of the other kernels has to move to be worth it.
@@ -152,7 +152,7 @@ pub(crate) fn plan(
             n,
             grid,
             items.div_ceil(grid).min(MOST_MOVERS),
-            HERALD,
+            FLAG_THREADS,
         )
     } else {
         let grid = moved.div_ceil(BLOCK_BYTES).min(most);
@@ -183,12 +183,12 @@ fn by_flags(operation: Operation, bytes: u64, n: u64) -> bool {
     row.is_some_and(|row| bytes <= row.bytes[column])
 }
 
-fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, herald: u64) -> Plan {
+fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) -> Plan {
     Plan {
         kernel,
         grid: grid.max(1) as u32,
         // Whole warps.
-        block: (threads.next_multiple_of(32) + herald) as u32,
+        block: (threads.next_multiple_of(32) + flag_threads) as u32,
         // The address of each member's part.
         shared: (n * 8) as u32,
     }

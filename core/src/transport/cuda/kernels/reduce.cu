@@ -97,7 +97,7 @@ template <class T>
 DEVICE void reduce_flags(const Collective &c) {
     Turn turn(c);
     if (!turn.live()) return;
-    if (threadIdx.x < HERALD) turn.herald();
+    if (threadIdx.x < FLAG_THREADS) turn.meet_by_flags();
     else reduce_by_flags<T>(turn);
     turn.leave();
 }

@@ -83,8 +83,8 @@ struct Collective {
 static_assert(sizeof(Collective) == 224, "as Collective in mod.rs");
 
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
-static constexpr u32 HERALD = 32;
-// The most threads of a block, the herald among them.
+static constexpr u32 FLAG_THREADS = 32;
+// The most threads of a block, the flag threads among them.
 static constexpr u32 MOST_THREADS = 544;
 // The kernels without flags, which have few blocks with all the threads that a multiprocessor has registers for (64 each): as many threads
 // keep the links busy from half the multiprocessors.
@@ -193,11 +193,11 @@ class Turn {
         return true;
     }
 
-    // The herald's part, in block 0: to meet the others while the block's other threads move data. What others see of this one's memory
+    // The flag threads' part, in block 0: to meet the others while the block's other threads move data. What others see of this one's memory
     // comes with flags, so the announcement need not say that it is to be seen.
-    __device__ void herald() const {
-        announce(threadIdx.x, HERALD);
-        if (blockIdx.x == 0) wait_all_calls(threadIdx.x, HERALD);
+    __device__ void meet_by_flags() const {
+        announce(threadIdx.x, FLAG_THREADS);
+        if (blockIdx.x == 0) wait_all_calls(threadIdx.x, FLAG_THREADS);
     }
 
     // All threads of all blocks: returns when all members have entered, and what they did before can be seen.

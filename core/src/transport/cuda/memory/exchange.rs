@@ -32,31 +32,31 @@ pub(crate) struct Share {
 
 impl Share {
     /// Bytes without descriptors.
-    pub(crate) fn saying(bytes: Vec<u8>) -> Share {
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Share {
         let fds = Vec::new();
         Share { bytes, fds }
     }
 }
 
 /// Waits for a PE until the answer is yes.
-pub(crate) type Waits<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
+pub(crate) type WaitFn<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
 
 /// How long a PE waits for the others.
 pub(crate) enum Limit<'a> {
     /// In init, while there is no runtime yet.
     Init(Instant),
     /// As long as this PE's other waits.
-    Usual(Waits<'a>),
+    Usual(WaitFn<'a>),
 }
 
 /// How a PE waits for the others.
-pub(crate) struct Patience<'a> {
+pub(crate) struct WaitPolicy<'a> {
     pub(crate) limit: Limit<'a>,
     /// An error if it is pointless to wait on.
-    pub(crate) whole: &'a dyn Fn() -> Result<()>,
+    pub(crate) check_job: &'a dyn Fn() -> Result<()>,
 }
 
-impl Patience<'_> {
+impl WaitPolicy<'_> {
     /// Waits until `done`, for which `pe` is to read from its end of a stream, or to write there.
     fn wait(
         &self,
@@ -71,7 +71,7 @@ impl Patience<'_> {
         };
         let slice = timespec(SLICE);
         while !done()? {
-            (self.whole)()?;
+            (self.check_job)()?;
             if Instant::now() >= until {
                 return Err(lost(format!(
                     "PE {pe} did not come within the time that init may take"
@@ -119,14 +119,14 @@ impl Exchange {
     /// Gives every PE what all PEs have, in the order of [`pes`](Exchange::pes). This PE's own entry has no descriptors.
     ///
     /// Collective over all PEs of the host.
-    pub(crate) fn all(&self, own: Share, patience: &Patience<'_>) -> Result<Vec<Share>> {
+    pub(crate) fn all(&self, own: Share, policy: &WaitPolicy<'_>) -> Result<Vec<Share>> {
         let mut slot = lock(&self.links);
         let links = slot
             .as_ref()
             .ok_or_else(|| lost("an earlier exchange of GPU memory failed".into()))?;
         let shared = match links {
-            Links::Leader(streams) => self.lead(streams, own, patience),
-            Links::Follower(stream) => self.follow(stream, own, patience),
+            Links::Leader(streams) => self.lead(streams, own, policy),
+            Links::Follower(stream) => self.follow(stream, own, policy),
         };
         if let Err(error) = &shared {
             if let Links::Leader(streams) = links {
@@ -147,24 +147,24 @@ impl Exchange {
             bytes,
             fds: Vec::new(),
         };
-        let patience = Patience {
+        let policy = WaitPolicy {
             limit: Limit::Init(until),
-            whole: &|| Ok(()),
+            check_job: &|| Ok(()),
         };
         // The others find out by themselves if it fails.
-        let _ = self.all(share, &patience);
+        let _ = self.all(share, &policy);
     }
 
     fn lead(
         &self,
         streams: &[UnixStream],
         own: Share,
-        patience: &Patience<'_>,
+        policy: &WaitPolicy<'_>,
     ) -> Result<Vec<Share>> {
         let mut shares = vec![own];
         let followers = || streams.iter().zip(self.pes.iter().copied().skip(1));
         for (stream, pe) in followers() {
-            let (from, share) = take(stream, pe, patience)?;
+            let (from, share) = take(stream, pe, policy)?;
             if from != pe {
                 return Err(lost(format!("PE {pe} says it is PE {from}")));
             }
@@ -173,7 +173,7 @@ impl Exchange {
         for (stream, to) in followers() {
             for (share, &from) in shares.iter().zip(&self.pes) {
                 if from != to {
-                    give(stream, from, share, to, patience)?;
+                    give(stream, from, share, to, policy)?;
                 }
             }
         }
@@ -185,17 +185,17 @@ impl Exchange {
         &self,
         stream: &UnixStream,
         own: Share,
-        patience: &Patience<'_>,
+        policy: &WaitPolicy<'_>,
     ) -> Result<Vec<Share>> {
         let leader = self.pes[0];
-        give(stream, self.me, &own, leader, patience)?;
+        give(stream, self.me, &own, leader, policy)?;
         let mut shares = Vec::with_capacity(self.pes.len());
         for &pe in &self.pes {
             if pe == self.me {
-                shares.push(Share::saying(own.bytes.clone()));
+                shares.push(Share::of_bytes(own.bytes.clone()));
                 continue;
             }
-            let (from, share) = take(stream, leader, patience)?;
+            let (from, share) = take(stream, leader, policy)?;
             if from != pe {
                 return Err(lost(format!(
                     "PE {leader} passed on PE {from}'s for PE {pe}'s"
@@ -217,23 +217,24 @@ fn give(
     from: Pe,
     share: &Share,
     to: Pe,
-    patience: &Patience<'_>,
+    policy: &WaitPolicy<'_>,
 ) -> Result<()> {
     // It may have given up before it heard this, and said why.
-    let failed =
-        |error: std::io::Error| match ((patience.whole)(), Arriving::new(MAX_MESSAGE).take(stream))
-        {
-            (Err(error), _) => error,
-            (_, Ok(Some(said))) if said.kind == Kind::Refusal => lost(said.text()),
-            _ => lost(format!("PE {to}: {error}")),
-        };
+    let failed = |error: std::io::Error| match (
+        (policy.check_job)(),
+        Arriving::new(MAX_MESSAGE).take(stream),
+    ) {
+        (Err(error), _) => error,
+        (_, Ok(Some(said))) if said.kind == Kind::Refusal => lost(said.text()),
+        _ => lost(format!("PE {to}: {error}")),
+    };
     let mut message = Vec::with_capacity(HEAD + share.bytes.len());
     message.extend(from.to_le_bytes());
     message.extend((share.fds.len() as u32).to_le_bytes());
     message.extend(&share.bytes);
     assert!(message.len() <= MAX_MESSAGE, "a share that fits no message");
     // A socket that says it has room has it for more than the longest message.
-    let room = || patience.wait(stream, PollFlags::OUT, to, &|| Ok(has_room(stream)));
+    let room = || policy.wait(stream, PollFlags::OUT, to, &|| Ok(has_room(stream)));
     let soon = || Instant::now() + SOON;
     room()?;
     send(stream, Kind::Share, &message, soon()).map_err(failed)?;
@@ -253,8 +254,8 @@ fn has_room(stream: &UnixStream) -> bool {
 }
 
 /// Receives a share that PE `peer` sends or passes on.
-fn take(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<(Pe, Share)> {
-    let head = receive(stream, peer, patience)?;
+fn take(stream: &UnixStream, peer: Pe, policy: &WaitPolicy<'_>) -> Result<(Pe, Share)> {
+    let head = receive(stream, peer, policy)?;
     let (Kind::Share, Some((head, bytes))) = (head.kind, head.contents.split_first_chunk::<HEAD>())
     else {
         return Err(lost(format!("PE {peer} does not speak this protocol")));
@@ -266,7 +267,7 @@ fn take(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<(Pe, S
         fds: Vec::new(),
     };
     for _ in 0..u32::from_le_bytes(count) {
-        let message = receive(stream, peer, patience)?;
+        let message = receive(stream, peer, policy)?;
         let (Kind::Descriptor, Some(fd)) = (message.kind, message.fd) else {
             return Err(lost(format!(
                 "a descriptor of PE {from} did not arrive; is this process's limit on open files (`ulimit -n`) reached?"
@@ -277,7 +278,7 @@ fn take(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<(Pe, S
     Ok((from, share))
 }
 
-fn receive(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<Message> {
+fn receive(stream: &UnixStream, peer: Pe, policy: &WaitPolicy<'_>) -> Result<Message> {
     let (arriving, arrived) = (RefCell::new(Arriving::new(MAX_MESSAGE)), RefCell::new(None));
     // It may be asked again after it has said yes.
     let look = || {
@@ -285,13 +286,13 @@ fn receive(stream: &UnixStream, peer: Pe, patience: &Patience<'_>) -> Result<Mes
         if arrived.is_none() {
             let took = arriving.borrow_mut().take(stream);
             *arrived = took.or_else(|error| {
-                (patience.whole)()?;
+                (policy.check_job)()?;
                 Err(lost(format!("PE {peer} ended or gave up ({error})")))
             })?;
         }
         Ok(arrived.is_some())
     };
-    patience.wait(stream, PollFlags::IN, peer, &look)?;
+    policy.wait(stream, PollFlags::IN, peer, &look)?;
     match arrived.into_inner() {
         Some(message) if message.kind == Kind::Refusal => Err(lost(message.text())),
         Some(message) => Ok(message),
@@ -325,10 +326,10 @@ mod tests {
         })
     }
 
-    fn patience() -> Patience<'static> {
-        Patience {
+    fn policy() -> WaitPolicy<'static> {
+        WaitPolicy {
             limit: Limit::Init(Instant::now() + Duration::from_secs(20)),
-            whole: &|| Ok(()),
+            check_job: &|| Ok(()),
         }
     }
 
@@ -347,28 +348,28 @@ mod tests {
         Ok(())
     }
 
-    fn usual() -> Patience<'static> {
-        Patience {
+    fn usual() -> WaitPolicy<'static> {
+        WaitPolicy {
             limit: Limit::Usual(&asks_again),
-            whole: &|| Ok(()),
+            check_job: &|| Ok(()),
         }
     }
 
     #[test]
     fn everybody_gets_what_everybody_has() {
-        for patience in [patience, usual] {
-            everybody_gets_it(patience);
+        for policy in [policy, usual] {
+            everybody_gets_it(policy);
         }
     }
 
-    fn everybody_gets_it(patience: fn() -> Patience<'static>) {
+    fn everybody_gets_it(policy: fn() -> WaitPolicy<'static>) {
         star(4, |me, exchange| {
             for round in 0..3_u8 {
                 let own = Share {
                     bytes: vec![me as u8, round],
                     fds: (0..me).map(|n| file(&[me as u8, n as u8, round])).collect(),
                 };
-                let shares = exchange.all(own, &patience()).unwrap();
+                let shares = exchange.all(own, &policy()).unwrap();
                 assert_eq!(shares.len(), 4);
                 for (share, pe) in shares.iter().zip(0..) {
                     assert_eq!(share.bytes, [pe as u8, round]);
@@ -390,8 +391,8 @@ mod tests {
             if me == 2 {
                 return None;
             }
-            let first = exchange.all(Share::default(), &patience()).unwrap_err();
-            let again = exchange.all(Share::default(), &patience()).unwrap_err();
+            let first = exchange.all(Share::default(), &policy()).unwrap_err();
+            let again = exchange.all(Share::default(), &policy()).unwrap_err();
             assert!(again.to_string().contains("earlier exchange"), "{again}");
             Some(first.to_string())
         });
@@ -408,11 +409,11 @@ mod tests {
                 late.wait();
                 return String::new();
             }
-            let patience = Patience {
+            let policy = WaitPolicy {
                 limit: Limit::Init(Instant::now() + Duration::from_millis(50)),
-                whole: &|| Ok(()),
+                check_job: &|| Ok(()),
             };
-            let why = exchange.all(Share::default(), &patience).unwrap_err();
+            let why = exchange.all(Share::default(), &policy).unwrap_err();
             late.wait();
             why.to_string()
         });
@@ -426,12 +427,12 @@ mod tests {
         };
         // Who learns otherwise that the job is broken says that.
         star(2, |me, exchange| {
-            let patience = Patience {
-                whole: &|| broken(1),
-                ..patience()
+            let policy = WaitPolicy {
+                check_job: &|| broken(1),
+                ..policy()
             };
             if me == 0 {
-                let why = exchange.all(Share::default(), &patience).unwrap_err();
+                let why = exchange.all(Share::default(), &policy).unwrap_err();
                 assert_eq!(why, Error::NotInitialized("the job is broken"));
             } else {
                 std::thread::sleep(Duration::from_millis(100));

@@ -19,7 +19,7 @@ pub(crate) mod share;
 pub(crate) mod stage;
 
 use super::collectives::sync_area;
-use super::device::{self, Device, Facts};
+use super::device::{self, Device, GpuProperties};
 use super::{CudaTransport, lock};
 use crate::buffer::SymRange;
 use crate::job::device_area::DeviceArea;
@@ -71,9 +71,9 @@ fn behind_window(n_pes: Pe) -> u64 {
 
 /// An error if a heap does not fit a GPU at all.
 pub(super) fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()> {
-    let Facts {
+    let GpuProperties {
         total, granularity, ..
-    } = *device.facts();
+    } = *device.properties();
     if !HEAP_UNIT.is_multiple_of(granularity) {
         return Err(Error::NotSupported(format!(
             "{device} maps memory in pages of {granularity} bytes, but nvshmemrs can use those of at most {HEAP_UNIT}"
@@ -141,7 +141,7 @@ impl CudaTransport {
                 Error::DeviceMemory {
                     requested,
                     free,
-                    total: self.device.facts().total,
+                    total: self.device.properties().total,
                     device: self.device.to_string(),
                     me: self.me,
                 }

@@ -32,7 +32,7 @@ impl Memory {
     /// Makes `bytes` bytes, a multiple of the granularity, on a GPU.
     pub(crate) fn make(device: &Device, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
-        let properties = device::properties(device.raw());
+        let properties = device::allocation_properties(device.raw());
         // SAFETY: rules 1 and 2; `drop` releases it.
         let code = unsafe { sys::cuMemCreate(&mut handle, bytes as usize, &properties, 0) };
         check("cuMemCreate", code)?;
@@ -81,7 +81,7 @@ impl Memory {
 
     /// Why it cannot be part of the symmetric heap of `device`, if it cannot.
     pub(crate) fn unfit(&self, device: &Device) -> Result<Option<&'static str>> {
-        let mut properties = device::properties(device.raw());
+        let mut properties = device::allocation_properties(device.raw());
         // SAFETY: rules 1 to 3.
         let code =
             unsafe { sys::cuMemGetAllocationPropertiesFromHandle(&mut properties, self.handle) };
@@ -153,7 +153,7 @@ impl Segment {
         preferred: u64,
     ) -> Result<Segment> {
         let _current = device.enter()?;
-        let alignment = device.facts().granularity.max(alignment) as usize;
+        let alignment = device.properties().granularity.max(alignment) as usize;
         let mut base = 0;
         // SAFETY: rules 1 and 2; `drop` frees it.
         let code =
@@ -233,7 +233,7 @@ impl Segment {
         state.mapped.insert(address, memory.bytes);
         let allowed = allow(address, memory.bytes, &state.devices);
         if allowed.is_err() {
-            take_out(&mut state, address, memory.bytes);
+            remove_mappings(&mut state, address, memory.bytes);
         }
         allowed
     }
@@ -244,7 +244,7 @@ impl Segment {
         let Ok(_current) = state.devices[0].enter() else {
             return;
         };
-        take_out(&mut state, address, bytes);
+        remove_mappings(&mut state, address, bytes);
     }
 }
 
@@ -269,7 +269,7 @@ fn allow(address: u64, bytes: u64, devices: &[Arc<Device>]) -> Result<()> {
     check("cuMemSetAccess", code)
 }
 
-fn take_out(state: &mut State, address: u64, bytes: u64) {
+fn remove_mappings(state: &mut State, address: u64, bytes: u64) {
     let inside: Vec<_> = state
         .mapped
         .range(address..address + bytes)
@@ -296,7 +296,7 @@ impl Drop for Segment {
             return;
         };
         // A transport whose work has not come to its end holds the range for good.
-        take_out(&mut state, base, span);
+        remove_mappings(&mut state, base, span);
         // SAFETY: rules 1 and 4; nothing is mapped in it any more.
         let _ = unsafe { sys::cuMemAddressFree(base, span as usize) };
     }

@@ -3,8 +3,8 @@
 use crate::buffer::SymRange;
 use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
-use crate::transport::cuda::memory::exchange::{Limit, MAX_BYTES, Patience, Share};
-use crate::transport::cuda::whole;
+use crate::transport::cuda::check_job;
+use crate::transport::cuda::memory::exchange::{Limit, MAX_BYTES, Share, WaitPolicy};
 use crate::transport::cuda::{CudaTransport, Memory};
 use crate::{Error, Pe, Result};
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) type Pieces = Vec<(u64, Memory)>;
 
 /// The bytes of a share: a 0 and what there is to say, or a 1 and what went wrong.
-pub(crate) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
+pub(crate) fn encode_outcome(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
     match outcome {
         Ok(bytes) => [&[0], &bytes[..]].concat(),
         Err(error) => {
@@ -27,7 +27,11 @@ pub(crate) fn say(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
 }
 
 /// What the PEs said whose shares these are, or the error of the first that has one.
-pub(crate) fn hear(shares: &[Share], pes: &[Pe], operation: &'static str) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn decode_outcomes(
+    shares: &[Share],
+    pes: &[Pe],
+    operation: &'static str,
+) -> Result<Vec<Vec<u8>>> {
     let mut said = Vec::with_capacity(shares.len());
     for (share, &pe) in shares.iter().zip(pes) {
         match share.bytes.split_first() {
@@ -70,22 +74,22 @@ impl CudaTransport {
             let target = Target::Share { pe };
             self.wait(Wait { operation, target }, done)
         };
-        let patience = Patience {
+        let policy = WaitPolicy {
             limit: init_until.map_or(Limit::Usual(&usual), Limit::Init),
-            whole: &|| whole(&self.control, self.me),
+            check_job: &|| check_job(&self.control, self.me),
         };
         let everybody = exchange.pes();
         let exported = own.and_then(|pieces| Ok((export(&pieces)?, pieces)));
         let (share, pieces) = match exported {
             Ok(((places, fds), pieces)) => {
-                let bytes = say(Ok(places));
+                let bytes = encode_outcome(Ok(places));
                 (Share { bytes, fds }, Ok(pieces))
             }
-            Err(error) => (Share::saying(say(Err(&error))), Err(error)),
+            Err(error) => (Share::of_bytes(encode_outcome(Err(&error))), Err(error)),
         };
-        let shares = exchange.all(share, &patience);
+        let shares = exchange.all(share, &policy);
         let (pieces, mut shares) = (pieces?, shares?);
-        let said = hear(&shares, everybody, operation.name())?;
+        let said = decode_outcomes(&shares, everybody, operation.name())?;
         // From here on every PE knows that all have brought theirs.
         let mut mapped = self.map(self.me, &pieces);
         for ((share, places), &pe) in shares.iter_mut().zip(&said).zip(everybody) {
@@ -96,10 +100,10 @@ impl CudaTransport {
                     .map_err(|error| self.not_mapped(pe, error));
             }
         }
-        let share = Share::saying(say(mapped.as_ref().map(|()| Vec::new())));
+        let share = Share::of_bytes(encode_outcome(mapped.as_ref().map(|()| Vec::new())));
         let met = exchange
-            .all(share, &patience)
-            .and_then(|shares| hear(&shares, everybody, operation.name()));
+            .all(share, &policy)
+            .and_then(|shares| decode_outcomes(&shares, everybody, operation.name()));
         let outcome = mapped.and(met.map(|_| ()));
         if outcome.is_err() {
             self.unmap(everybody, ranges);

@@ -4,7 +4,7 @@
 use super::mailbox::{Mailbox, STAGED};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::lock::lock;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::copy::copy;
 use crate::transport::cuda::CudaEvent;
 use crate::{Error, Result};
@@ -54,12 +54,12 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Mailbox {
-    /// A stage for a lane if there is one now; an error if all are given up to copies that have not been done.
-    pub(crate) fn stage(&self, lane: Lane) -> Result<Option<Stage<'_>>> {
+    /// A stage for a submission if there is one now; an error if all are given up to copies that have not been done.
+    pub(crate) fn stage(&self, submission: Submission) -> Result<Option<Stage<'_>>> {
         let stages = &self.stages;
-        let kept = match lane {
-            Lane::Blocking => 0,
-            Lane::Stream(_) => KEPT,
+        let kept = match submission {
+            Submission::Blocking => 0,
+            Submission::Stream(_) => KEPT,
         };
         let mut unused = lock(&stages.unused);
         let index = if unused.len() > kept {

@@ -11,7 +11,7 @@
 use crate::clock::now_ns;
 use crate::job::published::{Target, Wait};
 use crate::operation::Operation;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::streams::backpressure;
 use crate::transport::cuda::{CudaEvent, CudaTransport};
 use crate::{Error, Result};
@@ -43,7 +43,7 @@ pub(crate) struct BlockingStream {
     completed: AtomicU64,
 }
 
-/// Why a call has given up, and an event behind what it has left on its lane; none if nobody will know when that is done.
+/// Why a call has given up, and an event behind what it has left on its stream; none if nobody will know when that is done.
 pub(crate) struct GivenUp {
     pub(crate) error: Error,
     pub(crate) end: Option<CudaEvent>,
@@ -65,24 +65,24 @@ fn of(operation: Operation) -> Wait {
 }
 
 impl CudaTransport {
-    pub(crate) fn stream(&self, lane: Lane) -> CUstream {
-        self.device.stream_of(lane)
+    pub(crate) fn stream(&self, submission: Submission) -> CUstream {
+        self.device.stream_of(submission)
     }
 
-    /// The stream of a lane, for something new, when there is room; the blocking one when what was given up there is done.
+    /// The stream of a submission, for new work, when there is room; the blocking one when what was given up there is done.
     #[inline]
-    pub(crate) fn begin(&self, lane: Lane, operation: Operation) -> Result<CUstream> {
-        if lane == Lane::Blocking
+    pub(crate) fn begin(&self, submission: Submission, operation: Operation) -> Result<CUstream> {
+        if submission == Submission::Blocking
             && self.blocking.completed.load(Acquire) < self.blocking.issued.load(Acquire)
         {
-            self.make_way(operation)?;
+            self.await_room(operation)?;
         }
-        self.apply_backpressure(lane, operation, 1)?;
-        Ok(self.stream(lane))
+        self.apply_backpressure(submission, operation, 1)?;
+        Ok(self.stream(submission))
     }
 
     /// Waits until something new on the blocking stream is behind nothing that was given up, and not behind too much.
-    fn make_way(&self, operation: Operation) -> Result<()> {
+    fn await_room(&self, operation: Operation) -> Result<()> {
         let blocking = &self.blocking;
         let given_up = blocking.given_up.load(Acquire);
         if blocking.cleared.load(Acquire) < given_up {
@@ -94,7 +94,7 @@ impl CudaTransport {
         let completed = blocking.completed.load(Acquire);
         match blocking.issued.load(Acquire).saturating_sub(completed) < MOST {
             true => Ok(()),
-            false => self.await_here(Lane::Blocking, operation),
+            false => self.await_here(Submission::Blocking, operation),
         }
     }
 
@@ -106,10 +106,10 @@ impl CudaTransport {
 
     /// Waits until a blocking operation is done.
     #[inline]
-    pub(crate) fn finish(&self, lane: Lane, operation: Operation) -> Result<()> {
-        match lane {
-            Lane::Blocking => self.await_blocking(operation),
-            Lane::Stream(_) => Ok(()),
+    pub(crate) fn finish(&self, submission: Submission, operation: Operation) -> Result<()> {
+        match submission {
+            Submission::Blocking => self.await_blocking(operation),
+            Submission::Stream(_) => Ok(()),
         }
     }
 
@@ -128,30 +128,30 @@ impl CudaTransport {
                 blocking.see(issued);
                 Ok(())
             }
-            Ok(false) => self.await_here(Lane::Blocking, operation),
+            Ok(false) => self.await_here(Submission::Blocking, operation),
             Err(error) => Err(self.give_up(error)),
         }
     }
 
     /// Waits until a stream has come to here.
-    pub(crate) fn await_here(&self, lane: Lane, operation: Operation) -> Result<()> {
-        let stream = self.stream(lane);
+    pub(crate) fn await_here(&self, submission: Submission, operation: Operation) -> Result<()> {
+        let stream = self.stream(submission);
         let issued = self.blocking.issued.load(Acquire);
         let come = self.mark_here(stream).and_then(|mark| {
-            match lane {
-                Lane::Blocking => self.wait(of(operation), &|| mark.query())?,
-                Lane::Stream(_) => self.await_mark(&mark)?,
+            match submission {
+                Submission::Blocking => self.wait(of(operation), &|| mark.query())?,
+                Submission::Stream(_) => self.await_mark(&mark)?,
             }
             self.give_mark_back(mark);
             Ok(())
         });
-        match (lane, come) {
-            (Lane::Blocking, Ok(())) => {
+        match (submission, come) {
+            (Submission::Blocking, Ok(())) => {
                 self.blocking.see(issued);
                 Ok(())
             }
-            (Lane::Blocking, Err(error)) => Err(self.give_up(error)),
-            (Lane::Stream(_), come) => come,
+            (Submission::Blocking, Err(error)) => Err(self.give_up(error)),
+            (Submission::Stream(_), come) => come,
         }
     }
 
@@ -164,19 +164,19 @@ impl CudaTransport {
         self.wait(wait, &|| mark.query())
     }
 
-    /// Waits until what a call has put on a lane is done.
+    /// Waits until what a call has put on a stream is done.
     pub(crate) fn see_done(
         &self,
-        lane: Lane,
+        submission: Submission,
         operation: Operation,
     ) -> std::result::Result<(), GivenUp> {
-        if lane == Lane::Blocking {
+        if submission == Submission::Blocking {
             return self.await_blocking(operation).map_err(|error| GivenUp {
                 error,
-                end: self.mark_here(self.stream(lane)).ok(),
+                end: self.mark_here(self.stream(submission)).ok(),
             });
         }
-        let mark = match self.mark_here(self.stream(lane)) {
+        let mark = match self.mark_here(self.stream(submission)) {
             Ok(mark) => mark,
             Err(error) => return Err(GivenUp { error, end: None }),
         };
@@ -207,26 +207,30 @@ impl CudaTransport {
         error
     }
 
-    /// Does something in parts on a lane, of which an error may leave some there.
-    pub(crate) fn in_parts(&self, lane: Lane, parts: impl FnOnce() -> Result<()>) -> Result<()> {
-        parts().map_err(|error| match lane {
-            Lane::Blocking => self.give_up(error),
-            Lane::Stream(_) => error,
+    /// Does something in parts on a stream, of which an error may leave some there.
+    pub(crate) fn in_parts(
+        &self,
+        submission: Submission,
+        parts: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        parts().map_err(|error| match submission {
+            Submission::Blocking => self.give_up(error),
+            Submission::Stream(_) => error,
         })
     }
 
-    /// Puts each of many on a lane, when there is room for it.
+    /// Puts each of many on a stream, when there is room for it.
     pub(crate) fn each<T>(
         &self,
-        (lane, operation): (Lane, Operation),
+        (submission, operation): (Submission, Operation),
         many: impl Iterator<Item = T>,
         mut put: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        self.in_parts(lane, || {
+        self.in_parts(submission, || {
             for one in many {
-                self.begin(lane, operation)?;
+                self.begin(submission, operation)?;
                 put(one)?;
-                if lane == Lane::Blocking {
+                if submission == Submission::Blocking {
                     self.issue();
                 }
             }
@@ -261,7 +265,7 @@ impl CudaTransport {
     pub(crate) fn await_turn(&self, operation: Operation) -> Result<()> {
         match self.has_turn() {
             true => Ok(()),
-            false => self.await_here(Lane::Blocking, operation),
+            false => self.await_here(Submission::Blocking, operation),
         }
     }
 
@@ -270,9 +274,9 @@ impl CudaTransport {
         now_ns().wrapping_sub(self.blocking.seen.load(Relaxed)) < STILL
     }
 
-    /// What waits is about to be put on a lane: on another stream, it may take the last queue.
-    pub(crate) fn lose_turn(&self, lane: Lane) {
-        if lane != Lane::Blocking {
+    /// What waits is about to be put on a stream: on another stream, it may take the last queue.
+    pub(crate) fn lose_turn(&self, submission: Submission) {
+        if submission != Submission::Blocking {
             self.blocking.seen.store(0, Relaxed);
         }
     }
@@ -293,7 +297,7 @@ impl CudaTransport {
     /// Waits for what [`issue`](CudaTransport::issue) has told of.
     pub(crate) fn complete_blocking(&self) -> Result<()> {
         // Behind what was given up it puts nothing, so that quiets that give up do not fill the stream.
-        self.begin(Lane::Blocking, Operation::Quiet)?;
+        self.begin(Submission::Blocking, Operation::Quiet)?;
         match self.blocking.completed.load(Acquire) < self.blocking.issued.load(Acquire) {
             true => self.await_blocking(Operation::Quiet),
             false => Ok(()),

@@ -1,10 +1,10 @@
 //! Blocks of memory at equal steps: by a kernel, where one reaches all of it.
 
-use super::Way;
-use super::copies::What;
+use super::Submitted;
+use super::copies::PointerAttribute;
 use crate::Result;
 use crate::strides::Transfer;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::StridedArgs;
 use cudarc::driver::sys;
@@ -15,20 +15,22 @@ impl CudaTransport {
     fn reached_at(&self, address: u64) -> Option<u64> {
         let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64;
         let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
-        let reached = match What::MemoryType.of(address)? {
+        let reached = match PointerAttribute::MemoryType.of(address)? {
             kind if kind == host => true,
-            kind if kind == device => What::Device.of(address)? == self.device.raw() as u64,
+            kind if kind == device => {
+                PointerAttribute::Device.of(address)? == self.device.raw() as u64
+            }
             _ => false,
         };
         reached
-            .then(|| What::AddressForKernels.of(address))
+            .then(|| PointerAttribute::AddressForKernels.of(address))
             .flatten()
     }
 
     /// Copies blocks by a kernel; `dest` and `source` are where the lowest of them are.
     pub(super) fn copy_blocks(
         &self,
-        (lane, operation): Way,
+        (submission, operation): Submitted,
         (dest, source): (u64, u64),
         transfer: &Transfer,
     ) -> Result<()> {
@@ -42,18 +44,18 @@ impl CudaTransport {
             block,
             count,
         };
-        self.kernels.copy_strided(self.stream(lane), &args)?;
-        self.finish(lane, operation)
+        self.kernels.copy_strided(self.stream(submission), &args)?;
+        self.finish(submission, operation)
     }
 
-    /// Where a kernel that is put on a lane may use memory of the program's.
+    /// Where a kernel that is put on a stream may use memory of the program's.
     pub(super) fn for_kernel(
         &self,
-        (lane, operation): Way,
+        (submission, operation): Submitted,
         borrowed: bool,
         address: u64,
     ) -> Result<Option<u64>> {
-        self.begin(lane, operation)?;
+        self.begin(submission, operation)?;
         if self.layout.locate(address).is_some() {
             return Ok(Some(address));
         }
@@ -63,8 +65,8 @@ impl CudaTransport {
         let current = self.device.enter()?;
         let reached = self.reached_at(address);
         drop(current);
-        if reached.is_some() && lane == Lane::Blocking && !self.has_turn() {
-            self.kernels.fence(self.stream(lane))?;
+        if reached.is_some() && submission == Submission::Blocking && !self.has_turn() {
+            self.kernels.fence(self.stream(submission))?;
             self.await_blocking(operation)?;
         }
         Ok(reached)

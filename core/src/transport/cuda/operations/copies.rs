@@ -1,4 +1,4 @@
-//! Copies on a lane, and what memory of the program's needs for them.
+//! Copies on a stream, and what memory of the program's needs for them.
 //!
 //! The driver takes memory that it knows (of a GPU, managed, pinned) when the stream comes to the copy. Of pageable memory it copies a
 //! little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends that: not
@@ -16,11 +16,11 @@
 //! memory (a little put from there begins at once, for speed), the GPU may use GPU memory and pinned memory after the error, until a quiet
 //! says that it is done.
 
-use super::Way;
+use super::Submitted;
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::copy::copy;
 use crate::transport::cuda::streams::backpressure::{PIECE, pieces};
 use crate::transport::cuda::{CudaTransport, GivenUp, STAGE, Stage, check};
@@ -40,7 +40,7 @@ const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
 
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum PointerAttribute {
     MemoryType,
     Device,
     AddressForKernels,
@@ -49,14 +49,14 @@ pub(crate) enum What {
 /// `CU_DEVICE_INVALID`, in 4 bytes.
 const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 
-impl What {
+impl PointerAttribute {
     /// `None` if the address is none that the driver knows. The device's context is the current one.
     pub(crate) fn of(self, address: u64) -> Option<u64> {
         use sys::CUpointer_attribute::*;
         let (attribute, nothing) = match self {
-            What::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
-            What::Device => (CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, NO_DEVICE),
-            What::AddressForKernels => (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 0),
+            PointerAttribute::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
+            PointerAttribute::Device => (CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, NO_DEVICE),
+            PointerAttribute::AddressForKernels => (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 0),
         };
         let (mut value, mut attribute) = (0_u64, attribute);
         let mut place: *mut c_void = (&raw mut value).cast();
@@ -68,10 +68,10 @@ impl What {
 }
 
 impl CudaTransport {
-    /// Puts a copy on a lane.
+    /// Puts a copy on a stream.
     pub(crate) fn begin_copy(
         &self,
-        lane: Lane,
+        submission: Submission,
         dest: u64,
         source: u64,
         bytes: usize,
@@ -83,81 +83,86 @@ impl CudaTransport {
             // Both sides are memory of the heap then; the copy engine does not take ranges that overlap.
             return self
                 .kernels
-                .copy(self.stream(lane), dest, source, bytes as u64);
+                .copy(self.stream(submission), dest, source, bytes as u64);
         }
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3 of driver.rs. One side lies within mapped memory of the heap (checked above this layer); the other does,
         // too, or is memory that `LocalSource` and `LocalDest` vouch for, at least until the operation is over, or is a stage, which
         // nobody else uses before the copy is done.
-        let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream(lane)) };
+        let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream(submission)) };
         check("cuMemcpyAsync", code)
     }
 
-    /// Puts a copy from memory of the program's on a lane. A borrowed slice is read before this returns.
-    pub(crate) fn begin_put(&self, way: Way, to: u64, source: LocalSource<'_>) -> Result<()> {
-        let lane = way.0;
+    /// Puts a copy from memory of the program's on a stream. A borrowed slice is read before this returns.
+    pub(crate) fn begin_put(
+        &self,
+        submitted: Submitted,
+        to: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
+        let submission = submitted.0;
         let (from, bytes) = (source.address() as u64, source.bytes());
         if self.layout.locate(from).is_some() {
-            return self.begin_copy(lane, to, from, bytes);
+            return self.begin_copy(submission, to, from, bytes);
         }
         if source.is_borrowed() {
-            return self.put_borrowed(way, to, source);
+            return self.put_borrowed(submitted, to, source);
         }
-        match lane {
-            Lane::Blocking => self.put_blocking(way.1, to, source),
-            Lane::Stream(_) if bytes <= AT_ONCE => {
+        match submission {
+            Submission::Blocking => self.put_blocking(submitted.1, to, source),
+            Submission::Stream(_) if bytes <= AT_ONCE => {
                 let away = self.copied_away(from, bytes)?;
-                self.apply_backpressure(lane, way.1, pieces(away))?;
-                self.begin_copy(lane, to, from, bytes)
+                self.apply_backpressure(submission, submitted.1, pieces(away))?;
+                self.begin_copy(submission, to, from, bytes)
             }
-            Lane::Stream(_) => {
-                match self.is_known(from)? || self.device.is_captured(self.stream(lane))? {
-                    true => self.begin_copy(lane, to, from, bytes),
-                    false => self.put_staged(way, to, source),
+            Submission::Stream(_) => {
+                match self.is_known(from)? || self.device.is_captured(self.stream(submission))? {
+                    true => self.begin_copy(submission, to, from, bytes),
+                    false => self.put_staged(submitted, to, source),
                 }
             }
         }
     }
 
-    fn put_borrowed(&self, way: Way, to: u64, source: LocalSource<'_>) -> Result<()> {
-        let lane = way.0;
+    fn put_borrowed(&self, submitted: Submitted, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let submission = submitted.0;
         let (from, bytes) = (source.address() as u64, source.bytes());
-        if let Lane::Stream(stream) = lane {
+        if let Submission::Stream(stream) = submission {
             self.device
                 .check_capture(stream as sys::CUstream, BORROWED)?;
         }
-        if self.device.facts().reads_pages {
-            return self.put_staged(way, to, source);
+        if self.device.properties().reads_pages {
+            return self.put_staged(submitted, to, source);
         }
         if bytes <= LITTLE {
             let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
             let away = away.as_mut_ptr().cast();
             // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is long enough (just checked) and nobody else's.
             unsafe { copy::<false, false>(away, source.address(), bytes) };
-            return self.begin_copy(lane, to, away as u64, bytes);
+            return self.begin_copy(submission, to, away as u64, bytes);
         }
-        if lane == Lane::Blocking {
-            return self.put_blocking(way.1, to, source);
+        if submission == Submission::Blocking {
+            return self.put_blocking(submitted.1, to, source);
         }
         if bytes > AT_ONCE {
-            return self.put_staged(way, to, source);
+            return self.put_staged(submitted, to, source);
         }
-        self.apply_backpressure(lane, way.1, pieces(bytes))?;
+        self.apply_backpressure(submission, submitted.1, pieces(bytes))?;
         if !self.is_known(from)? {
-            return self.begin_copy(lane, to, from, bytes);
+            return self.begin_copy(submission, to, from, bytes);
         }
         let mut away = vec![0_u8; bytes];
         // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is as long and nobody else's.
         unsafe { copy::<false, false>(away.as_mut_ptr(), source.address(), bytes) };
-        self.begin_copy(lane, to, away.as_ptr() as u64, bytes)
+        self.begin_copy(submission, to, away.as_ptr() as u64, bytes)
     }
 
     /// Puts a copy from memory outside the heap on the blocking stream.
     fn put_blocking(&self, operation: Operation, to: u64, source: LocalSource<'_>) -> Result<()> {
-        let way = (Lane::Blocking, operation);
+        let submitted = (Submission::Blocking, operation);
         let (from, bytes) = (source.address() as u64, source.bytes());
         let (little, borrowed) = (bytes <= AT_ONCE, source.is_borrowed());
-        let reads_pages = self.device.facts().reads_pages;
+        let reads_pages = self.device.properties().reads_pages;
         let mut first = 0;
         if !little || borrowed || reads_pages || !self.has_turn() {
             match self.kind_of(from)? {
@@ -168,13 +173,13 @@ impl CudaTransport {
                 Some(_) if !little && !borrowed && self.has_turn() => {}
                 Some(_) if !little && !borrowed => {
                     first = LITTLE;
-                    self.put_staged(way, to, source.part(0, first))?;
+                    self.put_staged(submitted, to, source.part(0, first))?;
                 }
-                _ => return self.put_staged(way, to, source),
+                _ => return self.put_staged(submitted, to, source),
             }
         }
         let (to, from) = (to + first as u64, from + first as u64);
-        self.begin_copy(Lane::Blocking, to, from, bytes - first)
+        self.begin_copy(Submission::Blocking, to, from, bytes - first)
     }
 
     /// Puts a copy on the blocking stream, which nobody waits for, from memory that is the GPU's until quiet.
@@ -186,14 +191,14 @@ impl CudaTransport {
     ) -> Result<()> {
         let (from, bytes) = (source.address() as u64, source.bytes());
         let of_heap = self.layout.locate(from).is_some();
-        let away = match of_heap || self.device.facts().reads_pages {
+        let away = match of_heap || self.device.properties().reads_pages {
             true => 0,
             false => self.copied_away(from, bytes)?,
         };
         if away > AT_ONCE {
-            return self.put_staged((Lane::Blocking, operation), to, source);
+            return self.put_staged((Submission::Blocking, operation), to, source);
         }
-        self.begin_copy(Lane::Blocking, to, from, bytes)?;
+        self.begin_copy(Submission::Blocking, to, from, bytes)?;
         self.issue_copied(away);
         Ok(())
     }
@@ -207,25 +212,30 @@ impl CudaTransport {
     }
 
     /// Copies memory of the host's away in parts, each when its turn has come.
-    fn put_staged(&self, way: Way, to: u64, source: LocalSource<'_>) -> Result<()> {
-        self.await_turn_on(way)?;
+    fn put_staged(&self, submitted: Submitted, to: u64, source: LocalSource<'_>) -> Result<()> {
+        self.await_turn_on(submitted)?;
         for start in (0..source.bytes()).step_by(STAGE) {
             let part = source.part(start, STAGE.min(source.bytes() - start));
-            let stage = self.stage(way)?;
+            let stage = self.stage(submitted)?;
             stage.fill(0, &part);
-            self.through_stage(way, stage, |at| {
-                self.begin_copy(way.0, to + start as u64, at, part.bytes())
+            self.through_stage(submitted, stage, |at| {
+                self.begin_copy(submitted.0, to + start as u64, at, part.bytes())
             })?;
         }
         Ok(())
     }
 
-    /// Puts a copy to memory of the program's on a lane. A borrowed slice is written before this returns. Whether it is done already.
-    pub(crate) fn begin_get(&self, way: Way, dest: LocalDest<'_>, from: u64) -> Result<bool> {
-        let (lane, operation) = way;
+    /// Puts a copy to memory of the program's on a stream. A borrowed slice is written before this returns. Whether it is done already.
+    pub(crate) fn begin_get(
+        &self,
+        submitted: Submitted,
+        dest: LocalDest<'_>,
+        from: u64,
+    ) -> Result<bool> {
+        let (submission, operation) = submitted;
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         if self.layout.locate(to).is_none() {
-            let Lane::Stream(stream) = lane else {
+            let Submission::Stream(stream) = submission else {
                 return self.get_blocking(operation, dest, from);
             };
             let stream = stream as sys::CUstream;
@@ -234,19 +244,19 @@ impl CudaTransport {
                 self.device.check_capture(stream, BORROWED)?;
             }
             if borrowed || !self.is_known(to)? && !self.device.is_captured(stream)? {
-                return self.get_staged(way, dest, from).map(|()| true);
+                return self.get_staged(submitted, dest, from).map(|()| true);
             }
         }
-        self.begin_copy(lane, to, from, bytes).map(|()| false)
+        self.begin_copy(submission, to, from, bytes).map(|()| false)
     }
 
     /// Puts a copy to memory outside the heap on the blocking stream. Whether it is done already.
     fn get_blocking(&self, operation: Operation, dest: LocalDest<'_>, from: u64) -> Result<bool> {
-        let way = (Lane::Blocking, operation);
+        let submitted = (Submission::Blocking, operation);
         let (to, bytes) = (dest.address() as u64, dest.bytes());
         let little = bytes <= AT_ONCE;
         if dest.is_borrowed() && little {
-            return self.get_staged(way, dest, from).map(|()| true);
+            return self.get_staged(submitted, dest, from).map(|()| true);
         }
         let mut first = 0;
         match self.kind_of(to)? {
@@ -254,24 +264,24 @@ impl CudaTransport {
             Some(_) if !little && !dest.is_borrowed() => {
                 if !self.has_turn() {
                     first = LITTLE;
-                    self.get_staged(way, dest.part(0, first), from)?;
+                    self.get_staged(submitted, dest.part(0, first), from)?;
                 }
             }
-            _ => return self.get_staged(way, dest, from).map(|()| true),
+            _ => return self.get_staged(submitted, dest, from).map(|()| true),
         }
         let (to, from) = (to + first as u64, from + first as u64);
-        self.begin_copy(Lane::Blocking, to, from, bytes - first)
+        self.begin_copy(Submission::Blocking, to, from, bytes - first)
             .map(|()| false)
     }
 
     /// Fills memory of the host's in parts, when its turn has come.
-    fn get_staged(&self, way: Way, dest: LocalDest<'_>, from: u64) -> Result<()> {
-        self.await_turn_on(way)?;
+    fn get_staged(&self, submitted: Submitted, dest: LocalDest<'_>, from: u64) -> Result<()> {
+        self.await_turn_on(submitted)?;
         for start in (0..dest.bytes()).step_by(STAGE) {
             let bytes = STAGE.min(dest.bytes() - start);
-            let stage = self.stage(way)?;
-            let stage = self.through_stage(way, stage, |at| {
-                self.begin_copy(way.0, at, from + start as u64, bytes)
+            let stage = self.stage(submitted)?;
+            let stage = self.through_stage(submitted, stage, |at| {
+                self.begin_copy(submitted.0, at, from + start as u64, bytes)
             })?;
             stage.empty(0, &mut dest.part(start, bytes));
         }
@@ -279,27 +289,27 @@ impl CudaTransport {
     }
 
     /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
-    pub(crate) fn await_turn_on(&self, (lane, operation): Way) -> Result<()> {
-        match lane {
-            Lane::Blocking => Ok(()),
-            Lane::Stream(_) => self.await_here(lane, operation),
+    pub(crate) fn await_turn_on(&self, (submission, operation): Submitted) -> Result<()> {
+        match submission {
+            Submission::Blocking => Ok(()),
+            Submission::Stream(_) => self.await_here(submission, operation),
         }
     }
 
-    /// A stage for a lane, when another thread is done with one.
-    pub(crate) fn stage(&self, (lane, operation): Way) -> Result<Stage<'_>> {
-        self.take(operation, || self.mailbox.stage(lane))
+    /// A stage for a submission, when another thread is done with one.
+    pub(crate) fn stage(&self, (submission, operation): Submitted) -> Result<Stage<'_>> {
+        self.take(operation, || self.mailbox.stage(submission))
     }
 
     /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.
     pub(crate) fn through_stage<'a>(
         &'a self,
-        (lane, operation): Way,
+        (submission, operation): Submitted,
         stage: Stage<'a>,
         begin: impl FnOnce(u64) -> Result<()>,
     ) -> Result<Stage<'a>> {
         begin(stage.address())?;
-        match self.see_done(lane, operation) {
+        match self.see_done(submission, operation) {
             Ok(()) => Ok(stage),
             Err(GivenUp { error, end }) => {
                 stage.retire(end);
@@ -315,6 +325,6 @@ impl CudaTransport {
 
     fn kind_of(&self, address: u64) -> Result<Option<u64>> {
         let _current = self.device.enter()?;
-        Ok(What::MemoryType.of(address))
+        Ok(PointerAttribute::MemoryType.of(address))
     }
 }

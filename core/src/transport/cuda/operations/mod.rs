@@ -8,54 +8,54 @@
 //! | [`search`] | waits and tests on a stream |
 //! | [`blocking`] | the library's blocking stream, and waits for it with all that ends a wait |
 //! | [`copies`] | how a copy goes, by the kind of memory of the program's |
-//! | [`near`] | copies for what goes to other hosts and comes from there |
+//! | [`host_copies`] | copies between the GPU and host memory, for other hosts |
 //! | [`staging`] | many blocks of host memory through pinned memory, with one wait for all |
 //!
-//! An operation goes to a lane: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
+//! An operation is submitted to a stream: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
 //! takes operations in order, and then the call returns at once. Operations of one stream follow each other, so fences have nothing
 //! to do; quiet waits for what a call has left behind on the blocking stream.
 
 pub(crate) mod blocking;
 mod blocks;
 pub(crate) mod copies;
-mod near;
+mod host_copies;
 mod parts;
 mod search;
 mod staging;
 
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::job::liveness::Chore;
+use crate::job::liveness::WatchdogTask;
 use crate::lock::lock;
 use crate::operation::Operation;
 use crate::per_thread;
 use crate::strides::Transfer;
 use crate::transport::cuda::CudaTransport;
-use crate::transport::cuda::kernels::SignalWay;
+use crate::transport::cuda::kernels::SignalMethod;
 use crate::transport::cuda::memory::mailbox::ResultWord;
 use crate::transport::{
-    Atomic, Body, Call, Collectives, DeviceTables, Found, Lane, Memory, NOTHING, Nbi, Owner,
-    Properties, Reply, Request, Search, SignalUpdate, Streams, Transport, Width, bytes_of,
+    Atomic, Body, Call, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Owner, Properties,
+    Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, Width, bytes_of,
     execute_in_parts,
 };
 use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Where an operation goes, and what the program knows it as.
-pub(crate) type Way = (Lane, Operation);
+/// The submission of an operation, and its name for the program.
+pub(crate) type Submitted = (Submission, Operation);
 
 impl Call {
-    fn way(&self) -> Way {
-        (self.lane, self.called)
+    fn submitted(&self) -> Submitted {
+        (self.submission, self.called)
     }
 }
 
 impl CudaTransport {
     fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
         let at = self.layout.address(pe, dest);
-        let stream = self.begin(call.lane, call.called)?;
+        let stream = self.begin(call.submission, call.called)?;
         self.kernels.put_value(stream, at, value)?;
-        self.finish(call.lane, call.called)
+        self.finish(call.submission, call.called)
     }
 
     fn put_blocks(
@@ -66,22 +66,24 @@ impl CudaTransport {
         source: LocalSource<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        let (way, lane) = (call.way(), call.lane);
+        let (submitted, submission) = (call.submitted(), call.submission);
         let dest = self.layout.address(pe, dest);
         let (from, borrowed) = (source.address() as u64, source.is_borrowed());
-        if let Some(from) = self.for_kernel(way, borrowed, from)? {
-            return self.copy_blocks(way, (dest, from), transfer);
+        if let Some(from) = self.for_kernel(submitted, borrowed, from)? {
+            return self.copy_blocks(submitted, (dest, from), transfer);
         }
         // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
-        if lane == Lane::Blocking && self.blocks_are_staged(lane, (from, borrowed), transfer)? {
+        if submission == Submission::Blocking
+            && self.blocks_are_staged(submission, (from, borrowed), transfer)?
+        {
             return self.put_blocks_staged(call.called, dest, &source, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
-        self.each(way, transfer.blocks(), |(to, from)| {
+        self.each(submitted, transfer.blocks(), |(to, from)| {
             let block = source.part(from as usize, bytes as usize);
-            self.begin_put(way, dest + to, block)
+            self.begin_put(submitted, dest + to, block)
         })?;
-        self.finish(lane, call.called)
+        self.finish(submission, call.called)
     }
 
     fn get_blocks(
@@ -92,21 +94,21 @@ impl CudaTransport {
         mut dest: LocalDest<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        let (way, lane) = (call.way(), call.lane);
+        let (submitted, submission) = (call.submitted(), call.submission);
         let from = self.layout.address(pe, source);
         let (to, borrowed) = (dest.address() as u64, dest.is_borrowed());
-        if let Some(to) = self.for_kernel(way, borrowed, to)? {
-            return self.copy_blocks(way, (to, from), transfer);
+        if let Some(to) = self.for_kernel(submitted, borrowed, to)? {
+            return self.copy_blocks(submitted, (to, from), transfer);
         }
-        if self.blocks_are_staged(lane, (to, borrowed), transfer)? {
-            return self.get_blocks_staged(way, &mut dest, from, transfer);
+        if self.blocks_are_staged(submission, (to, borrowed), transfer)? {
+            return self.get_blocks_staged(submitted, &mut dest, from, transfer);
         }
         let (_, bytes, _) = transfer.dest().parts();
-        self.each(way, transfer.blocks(), |(to, at)| {
+        self.each(submitted, transfer.blocks(), |(to, at)| {
             let block = dest.part(to as usize, bytes as usize);
-            self.begin_get(way, block, from + at).map(drop)
+            self.begin_get(submitted, block, from + at).map(drop)
         })?;
-        self.finish(lane, call.called)
+        self.finish(submission, call.called)
     }
 
     fn put_signal(
@@ -117,31 +119,31 @@ impl CudaTransport {
         source: LocalSource<'_>,
         update: SignalUpdate,
     ) -> Result<()> {
-        let lane = call.lane;
+        let submission = call.submission;
         let to = self.layout.address(pe, dest);
         let (from, bytes) = (source.address() as u64, source.bytes() as u64);
         let at = self.layout.address(pe, update.offset);
-        let (stream, kernels) = (self.begin(lane, call.called)?, &self.kernels);
-        let way = kernels.way_of_signal(stream, update.op, bytes)?;
+        let (stream, kernels) = (self.begin(submission, call.called)?, &self.kernels);
+        let method = kernels.signal_method(stream, update.op, bytes)?;
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
-        let one_kernel = matches!(way, SignalWay::OneKernel) && apart && bytes > 0;
-        self.apply_backpressure(lane, call.called, u64::from(!one_kernel))?;
+        let one_kernel = matches!(method, SignalMethod::OneKernel) && apart && bytes > 0;
+        self.apply_backpressure(submission, call.called, u64::from(!one_kernel))?;
         // One after the other on a stream, so there is one wait for both.
-        self.in_parts(lane, || {
-            match way {
+        self.in_parts(submission, || {
+            match method {
                 _ if one_kernel => {
                     let signal = (at, update.value, update.op);
                     return kernels.put_signal(stream, (to, from, bytes), signal);
                 }
-                SignalWay::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
-                _ => self.begin_put(call.way(), to, source)?,
+                SignalMethod::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
+                _ => self.begin_put(call.submitted(), to, source)?,
             }
-            match way {
-                SignalWay::Written => kernels.write_signal(stream, at, update.value),
+            match method {
+                SignalMethod::Written => kernels.write_signal(stream, at, update.value),
                 _ => kernels.signal(stream, at, update.value, update.op),
             }
         })?;
-        self.finish(lane, call.called)
+        self.finish(submission, call.called)
     }
 
     fn atomic(
@@ -153,59 +155,63 @@ impl CudaTransport {
         operation: Atomic,
         fetches: bool,
     ) -> Result<u64> {
-        let (lane, at) = (call.lane, self.layout.address(pe, offset));
+        let (submission, at) = (call.submission, self.layout.address(pe, offset));
         if fetches {
             let begin = |stream, place: &ResultWord<'_>| {
                 self.kernels
                     .atomic(stream, at, width, operation, place.address())
             };
-            return Ok(self.fetch(call.way(), &mut Vec::new(), begin)?[0]);
+            return Ok(self.fetch(call.submitted(), &mut Vec::new(), begin)?[0]);
         }
-        let stream = self.begin(lane, call.called)?;
+        let stream = self.begin(submission, call.called)?;
         self.kernels.atomic(stream, at, width, operation, 0)?;
-        self.finish(lane, call.called)?;
+        self.finish(submission, call.called)?;
         Ok(0)
     }
 
     fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
         let at = self.layout.address(pe, update.offset);
-        let stream = self.begin(call.lane, call.called)?;
+        let stream = self.begin(call.submission, call.called)?;
         self.kernels.signal(stream, at, update.value, update.op)?;
-        self.finish(call.lane, call.called)
+        self.finish(call.submission, call.called)
     }
 
-    fn fence(&self, lane: Lane) -> Result<()> {
+    fn fence(&self, submission: Submission) -> Result<()> {
         self.failure()?;
-        match lane {
+        match submission {
             // The blocking stream does one thing after the other, and the host has waited for each.
-            Lane::Blocking => Ok(()),
-            Lane::Stream(_) => self.kernels.fence(self.begin(lane, Operation::Fence)?),
+            Submission::Blocking => Ok(()),
+            Submission::Stream(_) => self
+                .kernels
+                .fence(self.begin(submission, Operation::Fence)?),
         }
     }
 
     fn quiet(&self, call: Call) -> Result<()> {
         self.quiet_before_release(call)?;
-        match call.lane {
-            Lane::Blocking => Ok(()),
-            Lane::Stream(_) => self.kernels.quiet(self.begin(call.lane, Operation::Quiet)?),
+        match call.submission {
+            Submission::Blocking => Ok(()),
+            Submission::Stream(_) => self
+                .kernels
+                .quiet(self.begin(call.submission, Operation::Quiet)?),
         }
     }
 
     fn quiet_before_release(&self, call: Call) -> Result<()> {
         self.failure()?;
-        match call.lane {
-            Lane::Blocking => self.complete_blocking(),
+        match call.submission {
+            Submission::Blocking => self.complete_blocking(),
             // The meeting's kernel begins when what came before is done.
-            Lane::Stream(_) => Ok(()),
+            Submission::Stream(_) => Ok(()),
         }
     }
 
     fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
         let dest = self.layout.address(to, dest);
         let source = self.layout.address(from, source);
-        self.begin(Lane::Blocking, Operation::Put)?;
-        self.begin_copy(Lane::Blocking, dest, source, bytes as usize)?;
-        self.finish(Lane::Blocking, Operation::Put)
+        self.begin(Submission::Blocking, Operation::Put)?;
+        self.begin_copy(Submission::Blocking, dest, source, bytes as usize)?;
+        self.finish(Submission::Blocking, Operation::Put)
     }
 
     fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
@@ -213,7 +219,7 @@ impl CudaTransport {
             // Until somebody has asked why.
             return Ok(0);
         }
-        Ok(self.get_words((Lane::Blocking, called), self.me, offset, bytes)?[0])
+        Ok(self.get_words((Submission::Blocking, called), self.me, offset, bytes)?[0])
     }
 }
 
@@ -269,10 +275,10 @@ impl Transport for CudaTransport {
     fn properties(&self) -> Properties {
         Properties {
             kind: MemoryKind::Device,
-            page_bytes: self.device.facts().granularity,
+            page_bytes: self.device.properties().granularity,
             may_load: false,
             takes_machine_memory: false,
-            looks_are_slow: true,
+            polling_is_slow: true,
             makers_of_memory: "cuMemAddressReserve and cuMemCreate give such memory",
             device: Some(self.device.ordinal()),
         }
@@ -288,7 +294,7 @@ impl Transport for CudaTransport {
     }
 
     fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
-        let way = call.way();
+        let submitted = call.submitted();
         match body {
             Body::Put {
                 pe,
@@ -296,8 +302,8 @@ impl Transport for CudaTransport {
                 source,
                 nbi,
             } => match nbi {
-                Nbi::No => self.put_bytes(way, pe, dest, source)?,
-                Nbi::Yes { lasts } => self.put_nbi(way, pe, dest, source, lasts)?,
+                Nbi::No => self.put_bytes(submitted, pe, dest, source)?,
+                Nbi::Yes { lasts } => self.put_nbi(submitted, pe, dest, source, lasts)?,
             },
             Body::Get {
                 pe,
@@ -305,8 +311,8 @@ impl Transport for CudaTransport {
                 dest,
                 nbi,
             } => match nbi {
-                Nbi::No => self.get_bytes(way, pe, source, dest)?,
-                Nbi::Yes { lasts } => self.get_nbi(way, pe, source, dest, lasts)?,
+                Nbi::No => self.get_bytes(submitted, pe, source, dest)?,
+                Nbi::Yes { lasts } => self.get_nbi(submitted, pe, source, dest, lasts)?,
             },
             Body::PutValue {
                 pe,
@@ -317,7 +323,7 @@ impl Transport for CudaTransport {
                 self.put_value(call, pe, dest, bytes_of(&value, bytes))?;
             }
             Body::GetValue { pe, source, bytes } => {
-                return self.get_words(way, pe, source, bytes);
+                return self.get_words(submitted, pe, source, bytes);
             }
             Body::PutBlocks {
                 pe,
@@ -357,10 +363,20 @@ impl Transport for CudaTransport {
             Body::Signal { pe, update } => self.signal(call, pe, update)?,
             // The program looks at its own memory, or changes it, at once.
             Body::Read { me, source, dest } => {
-                self.get_bytes((Lane::Blocking, call.called), me, source.offset(), dest)?;
+                self.get_bytes(
+                    (Submission::Blocking, call.called),
+                    me,
+                    source.offset(),
+                    dest,
+                )?;
             }
             Body::Write { me, dest, source } => {
-                self.put_bytes((Lane::Blocking, call.called), me, dest.offset(), source)?;
+                self.put_bytes(
+                    (Submission::Blocking, call.called),
+                    me,
+                    dest.offset(),
+                    source,
+                )?;
             }
             Body::Copy {
                 to,
@@ -374,7 +390,7 @@ impl Transport for CudaTransport {
             Body::Load { offset, bytes } => {
                 return Ok([self.load(call.called, offset, bytes)?, 0]);
             }
-            Body::Fence => self.fence(call.lane)?,
+            Body::Fence => self.fence(call.submission)?,
             Body::Quiet => self.quiet(call)?,
             Body::QuietBeforeRelease => self.quiet_before_release(call)?,
             Body::GetAll(_) => return execute_in_parts(self, Request { call, body }),
@@ -414,8 +430,8 @@ impl Transport for CudaTransport {
         Some(self)
     }
 
-    fn search(&self, lane: Lane, search: &Search<'_>) -> Option<Result<Found>> {
-        Some(self.search_on(lane, search))
+    fn search(&self, submission: Submission, search: &Search<'_>) -> Option<Result<Found>> {
+        Some(self.search_on(submission, search))
     }
 
     fn streams(&self) -> Option<&dyn Streams> {
@@ -435,7 +451,7 @@ impl Transport for CudaTransport {
         self.let_all_go()
     }
 
-    fn chore(&self) -> Option<Chore> {
+    fn chore(&self) -> Option<WatchdogTask> {
         let (completion, control) = (Arc::clone(&self.completion), self.control.clone());
         let me = self.me;
         Some(Box::new(move || completion.watch(&control, me)))

@@ -1,10 +1,10 @@
-//! What several operations have in common: a put and a get on a lane, and results that a stream writes.
+//! What several operations have in common: a put and a get on a stream, and results that a stream writes.
 
-use super::Way;
+use super::Submitted;
 use super::blocking::GivenUp;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::operation::Operation;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::memory::mailbox::{ResultWord, Scratch};
 use crate::transport::cuda::{CudaTransport, check};
 use crate::{Pe, Result};
@@ -14,81 +14,90 @@ impl CudaTransport {
     /// A put of the library's own.
     pub(crate) fn put_on(
         &self,
-        lane: Lane,
+        submission: Submission,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
     ) -> Result<()> {
-        self.put_bytes((lane, Operation::Put), pe, dest, source)
+        self.put_bytes((submission, Operation::Put), pe, dest, source)
     }
 
     /// A put.
     pub(super) fn put_bytes(
         &self,
-        way: Way,
+        submitted: Submitted,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
     ) -> Result<()> {
-        self.begin(way.0, way.1)?;
-        self.begin_put(way, self.layout.address(pe, dest), source)?;
-        self.finish(way.0, way.1)
+        self.begin(submitted.0, submitted.1)?;
+        self.begin_put(submitted, self.layout.address(pe, dest), source)?;
+        self.finish(submitted.0, submitted.1)
     }
 
     /// A get.
     pub(super) fn get_bytes(
         &self,
-        way: Way,
+        submitted: Submitted,
         pe: Pe,
         source: u64,
         dest: LocalDest<'_>,
     ) -> Result<()> {
-        self.begin(way.0, way.1)?;
-        match self.begin_get(way, dest, self.layout.address(pe, source))? {
+        self.begin(submitted.0, submitted.1)?;
+        match self.begin_get(submitted, dest, self.layout.address(pe, source))? {
             true => Ok(()),
-            false => self.finish(way.0, way.1),
+            false => self.finish(submitted.0, submitted.1),
         }
     }
 
     /// A put that may be incomplete when it returns; `lasts`: the source is there until quiet.
     pub(super) fn put_nbi(
         &self,
-        way: Way,
+        submitted: Submitted,
         pe: Pe,
         dest: u64,
         source: LocalSource<'_>,
         lasts: bool,
     ) -> Result<()> {
-        match (way.0, lasts) {
-            (_, false) => return self.put_bytes(way, pe, dest, source),
-            (Lane::Stream(_), true) => return self.put_bytes(way, pe, dest, source.lasting()),
-            (Lane::Blocking, true) => {}
+        match (submitted.0, lasts) {
+            (_, false) => return self.put_bytes(submitted, pe, dest, source),
+            (Submission::Stream(_), true) => {
+                return self.put_bytes(submitted, pe, dest, source.lasting());
+            }
+            (Submission::Blocking, true) => {}
         }
-        self.begin(way.0, way.1)?;
-        self.issue_put(way.1, self.layout.address(pe, dest), source)
+        self.begin(submitted.0, submitted.1)?;
+        self.issue_put(submitted.1, self.layout.address(pe, dest), source)
     }
 
     /// A get that may be incomplete when it returns; `lasts`: `dest` is there until quiet.
     pub(super) fn get_nbi(
         &self,
-        way: Way,
+        submitted: Submitted,
         pe: Pe,
         source: u64,
         dest: LocalDest<'_>,
         lasts: bool,
     ) -> Result<()> {
-        match (way.0, lasts) {
-            (_, false) => return self.get_bytes(way, pe, source, dest),
-            (Lane::Stream(_), true) => return self.get_bytes(way, pe, source, dest.lasting()),
-            (Lane::Blocking, true) => {}
+        match (submitted.0, lasts) {
+            (_, false) => return self.get_bytes(submitted, pe, source, dest),
+            (Submission::Stream(_), true) => {
+                return self.get_bytes(submitted, pe, source, dest.lasting());
+            }
+            (Submission::Blocking, true) => {}
         }
         let to = dest.address() as u64;
         if self.layout.locate(to).is_none() && !self.is_known(to)? {
             // The driver's own call would wait.
-            return self.get_bytes(way, pe, source, dest);
+            return self.get_bytes(submitted, pe, source, dest);
         }
-        self.begin(way.0, way.1)?;
-        self.begin_copy(way.0, to, self.layout.address(pe, source), dest.bytes())?;
+        self.begin(submitted.0, submitted.1)?;
+        self.begin_copy(
+            submitted.0,
+            to,
+            self.layout.address(pe, source),
+            dest.bytes(),
+        )?;
         self.issue();
         Ok(())
     }
@@ -96,21 +105,21 @@ impl CudaTransport {
     /// Reads up to 16 bytes of `pe`'s memory.
     pub(super) fn get_words(
         &self,
-        way: Way,
+        submitted: Submitted,
         pe: Pe,
         source: u64,
         bytes: usize,
     ) -> Result<[u64; 2]> {
         let from = self.layout.address(pe, source);
-        self.fetch(way, &mut Vec::new(), |_, place| {
-            self.begin_copy(way.0, place.address(), from, bytes)
+        self.fetch(submitted, &mut Vec::new(), |_, place| {
+            self.begin_copy(submitted.0, place.address(), from, bytes)
         })
     }
 
     /// Sets this PE's copy of a range to 0.
     pub(crate) fn set_zero(&self, range: SymRange, operation: Operation) -> Result<()> {
         let place = self.layout.address(self.me, range.offset());
-        let stream = self.begin(Lane::Blocking, operation)?;
+        let stream = self.begin(Submission::Blocking, operation)?;
         let current = self.device.enter()?;
         let bytes = range.bytes() as usize;
         // SAFETY: rules 1 and 3 of driver.rs; the range lies within mapped memory of this PE.
@@ -124,18 +133,18 @@ impl CudaTransport {
     /// again afterwards: if it has not ended, it takes them.
     pub(crate) fn fetch<'a>(
         &'a self,
-        (lane, operation): Way,
+        (submission, operation): Submitted,
         arrays: &mut Vec<Scratch<'a>>,
         begin: impl FnOnce(CUstream, &ResultWord<'_>) -> Result<()>,
     ) -> Result<[u64; 2]> {
-        let stream = self.begin(lane, operation)?;
-        if lane != Lane::Blocking {
+        let stream = self.begin(submission, operation)?;
+        if submission != Submission::Blocking {
             self.device
                 .check_capture(stream, "an operation that gives something back")?;
         }
         let place = self.take(operation, || self.mailbox.result())?;
         begin(stream, &place)?;
-        match self.see_done(lane, operation) {
+        match self.see_done(submission, operation) {
             Ok(()) => Ok(place.value()),
             Err(GivenUp { error, end }) => {
                 self.mailbox.retire(place, std::mem::take(arrays), end);

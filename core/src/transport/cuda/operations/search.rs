@@ -3,18 +3,18 @@
 //! A wait that gives nothing back is put on the stream, and the call returns. One that gives something back, a test, and a call with
 //! arrays of the caller's (a status, a value for each element) waits until the stream has run it.
 
-use super::Way;
+use super::Submitted;
 use crate::operation::Operation;
 use crate::transport::cuda::CudaTransport;
 use crate::transport::cuda::kernels::{WaitArgs, WaitMode};
 use crate::transport::cuda::memory::mailbox::Scratch;
-use crate::transport::{Expected, Found, Goal, Lane, Search, Transport as _};
+use crate::transport::{Expected, Found, MatchMode, Search, Submission, Transport as _};
 use crate::{Cmp, Dtype, Error, Result};
 use cudarc::driver::sys::CUstream;
 
 impl CudaTransport {
     /// See [`Transport::search`](crate::transport::Transport::search).
-    pub(super) fn search_on(&self, lane: Lane, search: &Search<'_>) -> Result<Found> {
+    pub(super) fn search_on(&self, submission: Submission, search: &Search<'_>) -> Result<Found> {
         self.failure()?;
         let mut args = self.wait_args(search);
         let mut arrays = Vec::new();
@@ -33,25 +33,26 @@ impl CudaTransport {
             Expected::Each(values) => args.values = array(values)?,
         }
         if !search.answers && arrays.is_empty() {
-            self.begin_wait((lane, search.called), &args)?;
+            self.begin_wait((submission, search.called), &args)?;
             return Ok(Found {
                 held: true,
                 ..Found::default()
             });
         }
-        if search.goal == Goal::Some {
+        if search.mode == MatchMode::Some {
             let array = self.mailbox.scratch(search.count * size_of::<u64>())?;
             args.indices = array.address();
             arrays.push(array);
         }
-        let words = self.fetch_wait((lane, search.called), &mut arrays, |place| WaitArgs {
-            result: place,
-            indices: match search.goal {
-                Goal::One => place + size_of::<u64>() as u64,
-                _ => args.indices,
-            },
-            ..args
-        })?;
+        let words =
+            self.fetch_wait((submission, search.called), &mut arrays, |place| WaitArgs {
+                result: place,
+                indices: match search.mode {
+                    MatchMode::One => place + size_of::<u64>() as u64,
+                    _ => args.indices,
+                },
+                ..args
+            })?;
         let found = found(search, words, arrays.last());
         // A kernel that has nothing to wait for leaves; else it was told to.
         if search.waits && !found.held && !search.finds_nothing() {
@@ -61,11 +62,11 @@ impl CudaTransport {
     }
 
     fn wait_args(&self, search: &Search<'_>) -> WaitArgs {
-        let (mode, start) = match search.goal {
-            Goal::One => (WaitMode::One, 0),
-            Goal::All => (WaitMode::All, 0),
-            Goal::Any { start } => (WaitMode::Any, start),
-            Goal::Some => (WaitMode::Some, 0),
+        let (mode, start) = match search.mode {
+            MatchMode::One => (WaitMode::One, 0),
+            MatchMode::All => (WaitMode::All, 0),
+            MatchMode::Any { start } => (WaitMode::Any, start),
+            MatchMode::Some => (WaitMode::Some, 0),
         };
         WaitArgs {
             state: self.state(),
@@ -85,8 +86,14 @@ impl CudaTransport {
     }
 
     /// Holds up a stream until the word of the host's at an address has counted so far, or this PE's kernels are told to end.
-    pub(crate) fn hold(&self, stream: CUstream, lane: Lane, word: u64, count: u64) -> Result<()> {
-        self.lose_turn(lane);
+    pub(crate) fn hold(
+        &self,
+        stream: CUstream,
+        submission: Submission,
+        word: u64,
+        count: u64,
+    ) -> Result<()> {
+        self.lose_turn(submission);
         let args = WaitArgs {
             state: self.state(),
             ivars: word,
@@ -105,10 +112,10 @@ impl CudaTransport {
         self.kernels.wait(stream, &args)
     }
 
-    /// Puts a wait on a lane; only the lane waits.
-    fn begin_wait(&self, (lane, operation): Way, args: &WaitArgs) -> Result<()> {
-        let stream = self.begin(lane, operation)?;
-        self.lose_turn(lane);
+    /// Puts a wait on a stream; only the stream waits.
+    fn begin_wait(&self, (submission, operation): Submitted, args: &WaitArgs) -> Result<()> {
+        let stream = self.begin(submission, operation)?;
+        self.lose_turn(submission);
         self.kernels.wait(stream, args)
     }
 
@@ -116,12 +123,12 @@ impl CudaTransport {
     /// `arrays`, see [`fetch`](CudaTransport::fetch).
     fn fetch_wait<'a>(
         &'a self,
-        way: Way,
+        submitted: Submitted,
         arrays: &mut Vec<Scratch<'a>>,
         args: impl FnOnce(u64) -> WaitArgs,
     ) -> Result<[u64; 2]> {
-        self.fetch(way, arrays, |stream, place| {
-            self.lose_turn(way.0);
+        self.fetch(submitted, arrays, |stream, place| {
+            self.lose_turn(submitted.0);
             self.kernels.wait(stream, &args(place.address()))
         })
     }
@@ -138,22 +145,22 @@ impl CudaTransport {
 /// What the words say that a kernel has written, see [`WaitArgs::result`].
 fn found(search: &Search<'_>, [result, held]: [u64; 2], indices: Option<&Scratch<'_>>) -> Found {
     let index = |word: u64| usize::try_from(word).ok();
-    let indices: Vec<usize> = match (search.goal, indices) {
-        (Goal::Any { .. }, _) => index(result)
+    let indices: Vec<usize> = match (search.mode, indices) {
+        (MatchMode::Any { .. }, _) => index(result)
             .filter(|&index| index < search.count)
             .into_iter()
             .collect(),
-        (Goal::Some, Some(array)) => {
+        (MatchMode::Some, Some(array)) => {
             let words = array.words((result as usize).min(search.count));
             words.into_iter().filter_map(index).collect()
         }
         _ => Vec::new(),
     };
     Found {
-        held: match search.goal {
-            Goal::One => held == 1,
-            Goal::All => result == 1,
-            Goal::Any { .. } | Goal::Some => !indices.is_empty(),
+        held: match search.mode {
+            MatchMode::One => held == 1,
+            MatchMode::All => result == 1,
+            MatchMode::Any { .. } | MatchMode::Some => !indices.is_empty(),
         },
         bits: result,
         indices,

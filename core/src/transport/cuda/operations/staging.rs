@@ -1,12 +1,12 @@
 //! Blocks of memory of the host's that kernels do not reach: as many as fit are gathered in a stage (`copies.rs`), which a kernel empties
 //! or fills, so that there is one wait for all of them.
 
-use super::Way;
+use super::Submitted;
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::strides::Transfer;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::kernels::StridedArgs;
 use crate::transport::cuda::{CudaTransport, STAGE};
 use cudarc::driver::sys::CUstream;
@@ -25,7 +25,7 @@ impl CudaTransport {
     /// captured stream nobody can wait for a stage.
     pub(crate) fn blocks_are_staged(
         &self,
-        lane: Lane,
+        submission: Submission,
         (address, borrowed): (u64, bool),
         transfer: &Transfer,
     ) -> Result<bool> {
@@ -34,9 +34,11 @@ impl CudaTransport {
             return Ok(false);
         }
         let unreached = borrowed || !self.is_known(address)?;
-        match lane {
-            Lane::Blocking => Ok(unreached),
-            Lane::Stream(stream) => Ok(unreached && !self.device.is_captured(stream as CUstream)?),
+        match submission {
+            Submission::Blocking => Ok(unreached),
+            Submission::Stream(stream) => {
+                Ok(unreached && !self.device.is_captured(stream as CUstream)?)
+            }
         }
     }
 
@@ -48,17 +50,17 @@ impl CudaTransport {
         local: &LocalSource<'_>,
         transfer: &Transfer,
     ) -> Result<()> {
-        let way = (Lane::Blocking, operation);
+        let submitted = (Submission::Blocking, operation);
         let (dest_step, block, _) = transfer.dest().parts();
         let bytes = block as usize;
         for indices in groups(transfer) {
-            let stream = self.begin(Lane::Blocking, operation)?;
-            let stage = self.stage(way)?;
+            let stream = self.begin(Submission::Blocking, operation)?;
+            let stage = self.stage(submitted)?;
             for (place, index) in indices.clone().enumerate() {
                 let from = transfer.source().at(index) as usize;
                 stage.fill(place * bytes, &local.part(from, bytes));
             }
-            self.through_stage(way, stage, |at| {
+            self.through_stage(submitted, stage, |at| {
                 let args = StridedArgs {
                     dest: dest + transfer.dest().at(indices.start),
                     source: at,
@@ -76,18 +78,18 @@ impl CudaTransport {
     /// Fills blocks of `local` from `source`, where the lowest of them is, and waits for it.
     pub(crate) fn get_blocks_staged(
         &self,
-        way: Way,
+        submitted: Submitted,
         local: &mut LocalDest<'_>,
         source: u64,
         transfer: &Transfer,
     ) -> Result<()> {
         let (source_step, block, _) = transfer.source().parts();
         let bytes = block as usize;
-        self.await_turn_on(way)?;
+        self.await_turn_on(submitted)?;
         for indices in groups(transfer) {
-            let stream = self.begin(way.0, way.1)?;
-            let stage = self.stage(way)?;
-            let stage = self.through_stage(way, stage, |at| {
+            let stream = self.begin(submitted.0, submitted.1)?;
+            let stage = self.stage(submitted)?;
+            let stage = self.through_stage(submitted, stage, |at| {
                 let args = StridedArgs {
                     dest: at,
                     source: source + transfer.source().at(indices.start),

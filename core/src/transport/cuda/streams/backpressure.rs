@@ -9,7 +9,7 @@ use crate::Result;
 use crate::job::published::{Target, Wait};
 use crate::lock::lock;
 use crate::operation::Operation;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::{CudaEvent, CudaTransport, PER_THREAD};
 use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
@@ -69,15 +69,15 @@ impl Backpressure {
 }
 
 impl CudaTransport {
-    /// Before so many pieces are put on a lane; on the library's own, others count (`blocking.rs`).
+    /// Before so many pieces are put on a stream; on the library's own, others count (`blocking.rs`).
     #[inline]
     pub(crate) fn apply_backpressure(
         &self,
-        lane: Lane,
+        submission: Submission,
         operation: Operation,
         pieces: u64,
     ) -> Result<()> {
-        let Lane::Stream(stream) = lane else {
+        let Submission::Stream(stream) = submission else {
             return Ok(());
         };
         if pieces == 0 {

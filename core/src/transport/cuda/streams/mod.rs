@@ -15,7 +15,7 @@ pub(crate) mod program;
 
 use crate::transport::cuda::driver::done;
 use crate::transport::cuda::{Device, OutsideCapture, check};
-use crate::transport::{Lane, Streams, TransportEvent, TransportStream};
+use crate::transport::{Streams, Submission, TransportEvent, TransportStream};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use std::any::Any;
@@ -218,12 +218,12 @@ impl CudaEvent {
 }
 
 impl TransportEvent for CudaEvent {
-    fn record(&self, lane: Lane) -> Result<()> {
-        self.record_on(self.device.stream_of(lane))
+    fn record(&self, submission: Submission) -> Result<()> {
+        self.record_on(self.device.stream_of(submission))
     }
 
-    fn hold_up(&self, lane: Lane) -> Result<()> {
-        self.hold_stream(self.device.stream_of(lane))
+    fn hold_up(&self, submission: Submission) -> Result<()> {
+        self.hold_stream(self.device.stream_of(submission))
     }
 
     fn is_reached(&self) -> Result<bool> {

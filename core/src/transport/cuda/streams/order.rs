@@ -7,7 +7,7 @@
 
 use crate::job::block::MAX_TEAMS;
 use crate::lock::lock;
-use crate::transport::Lane;
+use crate::transport::Submission;
 use crate::transport::cuda::streams::CudaStream;
 use crate::transport::cuda::{CudaEvent, CudaTransport, Device};
 use crate::{Error, Result};
@@ -90,21 +90,21 @@ impl TeamOrder {
 }
 
 /// A stream that a blocking collective has to itself.
-pub(crate) struct LentStream<'a> {
+pub(crate) struct BorrowedStream<'a> {
     pub(crate) cuda: &'a CudaTransport,
     pub(crate) team: u32,
     /// There until it is given back.
     stream: Option<CudaStream>,
 }
 
-impl LentStream<'_> {
+impl BorrowedStream<'_> {
     fn stream(&self) -> Result<&CudaStream> {
         let gone = || Error::Internal("a stream was given back before its use".into());
         self.stream.as_ref().ok_or_else(gone)
     }
 
-    pub(crate) fn lane(&self) -> Result<Lane> {
-        Ok(Lane::Stream(self.stream()?.raw()))
+    pub(crate) fn submission(&self) -> Result<Submission> {
+        Ok(Submission::Stream(self.stream()?.raw()))
     }
 
     /// Whether everything on it has run.
@@ -119,7 +119,7 @@ impl LentStream<'_> {
     }
 }
 
-impl Drop for LentStream<'_> {
+impl Drop for BorrowedStream<'_> {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.take() {
             // If it is not idle, it runs on, and the driver frees it then.
@@ -134,13 +134,13 @@ impl Drop for LentStream<'_> {
 
 impl CudaTransport {
     /// A stream for one blocking collective of a team: what waits for other PEs must not hold up what another thread does.
-    pub(crate) fn lend_stream(&self, team: u32) -> Result<LentStream<'_>> {
+    pub(crate) fn borrow_stream(&self, team: u32) -> Result<BorrowedStream<'_>> {
         let unused = lock(&self.stream_order.streams).pop();
         let stream = match unused {
             Some(stream) => stream,
             None => CudaStream::new(&self.device)?,
         };
-        Ok(LentStream {
+        Ok(BorrowedStream {
             cuda: self,
             team,
             stream: Some(stream),
@@ -226,12 +226,15 @@ impl CudaTransport {
         lock(&self.stream_order.marks).extend(latest.mark.take());
     }
 
-    /// Whether what is put on a lane becomes part of a graph.
-    pub(crate) fn is_captured(&self, lane: Lane) -> bool {
-        match lane {
-            Lane::Blocking => false,
+    /// Whether what is put on a stream becomes part of a graph.
+    pub(crate) fn is_captured(&self, submission: Submission) -> bool {
+        match submission {
+            Submission::Blocking => false,
             // Where the driver cannot tell, no kernel is counted on.
-            Lane::Stream(_) => self.device.is_captured(self.stream(lane)).unwrap_or(true),
+            Submission::Stream(_) => self
+                .device
+                .is_captured(self.stream(submission))
+                .unwrap_or(true),
         }
     }
 

@@ -4,7 +4,7 @@ use super::{CudaEvent, CudaStream};
 use crate::Result;
 use crate::lock::lock;
 use crate::transport::cuda::CudaTransport;
-use crate::transport::{Lane, Streams, TransportEvent, TransportStream};
+use crate::transport::{Streams, Submission, TransportEvent, TransportStream};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl ProgramStream {
 }
 
 impl TransportStream for ProgramStream {
-    fn lane(&self) -> Lane {
-        Lane::Stream(self.cuda.raw())
+    fn submission(&self) -> Submission {
+        Submission::Stream(self.cuda.raw())
     }
 
     fn is_idle(&self) -> Result<bool> {

@@ -20,7 +20,7 @@ mod texts;
 mod threads;
 mod waits;
 
-use super::{Kind, Ticket, Tracker, area};
+use super::{Kind, ReleaseStamp, Tracker, area};
 use crate::Pe;
 use crate::buffer::SymRange;
 use crate::dtype::Dtype;
@@ -60,7 +60,7 @@ struct Held {
     offset: u64,
     bytes: u64,
     effect: Option<Effect>,
-    ticket: Ticket,
+    stamp: ReleaseStamp,
     site: u16,
 }
 
@@ -127,7 +127,7 @@ impl Job {
 
     fn effect(&self, pe: Pe, held: &Held) {
         let tracker = &self.trackers[pe as usize];
-        let asked = tracker.delivered(held.to, held.offset, held.bytes, &held.ticket);
+        let asked = tracker.delivered(held.to, held.offset, held.bytes, &held.stamp);
         let Some(effect) = held.effect else {
             return;
         };
@@ -145,11 +145,11 @@ impl Job {
                 to,
                 offset,
                 bytes,
-                ticket,
+                stamp,
                 site,
                 ..
             } = *held;
-            tracker.update(to, offset, bytes, old, new, &ticket, site);
+            tracker.update(to, offset, bytes, old, new, &stamp, site);
         }
     }
 
@@ -257,7 +257,7 @@ impl<'a> At<'a> {
     ) {
         let tracker = self.tracker();
         tracker.access(kind, to, offset, bytes, site);
-        let ticket = match data {
+        let stamp = match data {
             Some((data, bytes)) => tracker.release_signal(to, offset, data, bytes),
             None => tracker.release(to, offset, fenced),
         };
@@ -266,7 +266,7 @@ impl<'a> At<'a> {
             offset,
             bytes,
             effect,
-            ticket,
+            stamp,
             site,
         };
         match self.job.holds.get() {
@@ -356,8 +356,8 @@ impl<'a> At<'a> {
     fn fetching(self, to: Pe, offset: u64, change: impl Fn(u64) -> u64, site: u16) -> u64 {
         let tracker = self.tracker();
         tracker.access(Kind::AtomicFetch, to, offset, 8, site);
-        let ticket = tracker.release(to, offset, true);
-        tracker.delivered(to, offset, 8, &ticket);
+        let stamp = tracker.release(to, offset, true);
+        tracker.delivered(to, offset, 8, &stamp);
         let old = self.job.word(to, offset);
         self.job
             .words

@@ -113,7 +113,7 @@ struct Under {
     to: Pe,
     start: u64,
     bytes: u64,
-    ticket: Ticket,
+    stamp: ReleaseStamp,
     published: [Published; 2],
 }
 
@@ -133,7 +133,7 @@ impl Run {
     fn deliver(&mut self, me: Pe, index: usize) {
         let one = self.under[me as usize].remove(index);
         let tracker = &self.job.trackers[me as usize];
-        tracker.delivered(one.to, one.start, one.bytes, &one.ticket);
+        tracker.delivered(one.to, one.start, one.bytes, &one.stamp);
         for (model, published) in [&mut self.exact, &mut self.loose]
             .into_iter()
             .zip(&one.published)
@@ -166,14 +166,14 @@ impl Run {
             return;
         }
         let fenced = kind.is_atomic();
-        let ticket = self.job.trackers[pe].release(to, start, fenced);
+        let stamp = self.job.trackers[pe].release(to, start, fenced);
         let published =
             [&mut self.exact, &mut self.loose].map(|model| model.release(pe, owner, fenced));
         self.under[pe].push(Under {
             to,
             start,
             bytes,
-            ticket,
+            stamp,
             published,
         });
     }

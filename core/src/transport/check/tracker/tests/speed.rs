@@ -46,15 +46,15 @@ fn costs() {
     time("put of 8 bytes: access, release, delivered", n, |i| {
         let offset = i % 4096 * 8;
         tracker.access(Kind::Put, 1, offset, 8, 2);
-        let ticket = tracker.release(1, offset, false);
-        black_box(tracker.delivered(1, offset, 8, &ticket));
+        let stamp = tracker.release(1, offset, false);
+        black_box(tracker.delivered(1, offset, 8, &stamp));
     });
     time("the same, from symmetric memory", n, |i| {
         let offset = i % 4096 * 8;
         tracker.access(Kind::Load, 0, offset, 8, 2);
         tracker.access(Kind::Put, 1, offset, 8, 2);
-        let ticket = tracker.release(1, offset, false);
-        black_box(tracker.delivered(1, offset, 8, &ticket));
+        let stamp = tracker.release(1, offset, false);
+        black_box(tracker.delivered(1, offset, 8, &stamp));
     });
     time("fence", n, |_| tracker.fence());
     time("quiet", n, |_| tracker.quiet());
@@ -79,8 +79,8 @@ fn costs() {
     for (what, kind) in [("put", Kind::Put), ("get", Kind::Get)] {
         let checked = time(&format!("2 MiB: {what}"), 5, |_| {
             tracker.access(kind, 1, 0, bytes as u64, 3);
-            let ticket = tracker.release(1, 0, false);
-            tracker.delivered(1, 0, bytes as u64, &ticket);
+            let stamp = tracker.release(1, 0, false);
+            tracker.delivered(1, 0, bytes as u64, &stamp);
             tracker.quiet();
         });
         println!("{:>57.1} copies", checked / copy);

@@ -1,7 +1,7 @@
 //! Findings as people read them.
 
 use super::*;
-use crate::transport::check::report::{Finding, Party, Place};
+use crate::transport::check::report::{AccessInfo, Finding, FindingPlace};
 
 /// The text with the lines of this file named by number from `first` on.
 fn lines(text: &str, first: u32) -> String {
@@ -115,7 +115,7 @@ fn other_pes_at_the_same_place_are_the_same_finding() {
 #[test]
 fn findings_of_others_are_told_in_the_same_way() {
     job!(job: a);
-    let party = |does, bytes, operation| Party {
+    let party = |does, bytes, operation| AccessInfo {
         pe: 0,
         does,
         bytes,
@@ -123,7 +123,7 @@ fn findings_of_others_are_told_in_the_same_way() {
     };
     let finding = Finding {
         problem: Problem::SourceReused,
-        place: Place::Private { address: 0x1000 },
+        place: FindingPlace::Private { address: 0x1000 },
         now: party("notices", 0, "quiet"),
         other: party("reads", 64, "put_nbi"),
         why: String::new(),

@@ -28,37 +28,37 @@ impl Real<'_> {
     fn put(&self, to: Pe, offset: u64, site: u16) {
         let tracker = self.tracker();
         tracker.access(Kind::Put, to, offset, BLOCK, site);
-        let ticket = tracker.release(to, offset, false);
-        tracker.delivered(to, offset, BLOCK, &ticket);
+        let stamp = tracker.release(to, offset, false);
+        tracker.delivered(to, offset, BLOCK, &stamp);
     }
 
     fn p(&self, to: Pe, index: usize, value: u64, site: u16) {
         let (tracker, offset) = (self.tracker(), WORD + 8 * index as u64);
         tracker.access(Kind::Put, to, offset, 8, site);
-        let ticket = tracker.release(to, offset, false);
-        let asked = tracker.delivered(to, offset, 8, &ticket);
+        let stamp = tracker.release(to, offset, false);
+        let asked = tracker.delivered(to, offset, 8, &stamp);
         let old = self.word(to, index).swap(value, AcqRel);
         if asked {
-            tracker.update(to, offset, 8, old, value, &ticket, site);
+            tracker.update(to, offset, 8, old, value, &stamp, site);
         }
     }
 
     fn add(&self, to: Pe, index: usize, value: u64, site: u16) {
         let (tracker, offset) = (self.tracker(), WORD + 8 * index as u64);
         tracker.access(Kind::Atomic, to, offset, 8, site);
-        let ticket = tracker.release(to, offset, true);
-        let asked = tracker.delivered(to, offset, 8, &ticket);
+        let stamp = tracker.release(to, offset, true);
+        let asked = tracker.delivered(to, offset, 8, &stamp);
         let old = self.word(to, index).fetch_add(value, AcqRel);
         if asked {
-            tracker.update(to, offset, 8, old, old + value, &ticket, site);
+            tracker.update(to, offset, 8, old, old + value, &stamp, site);
         }
     }
 
     fn fetching(&self, to: Pe, index: usize, change: impl Fn(&AtomicU64) -> u64, site: u16) -> u64 {
         let (tracker, offset) = (self.tracker(), WORD + 8 * index as u64);
         tracker.access(Kind::AtomicFetch, to, offset, 8, site);
-        let ticket = tracker.release(to, offset, true);
-        tracker.delivered(to, offset, 8, &ticket);
+        let stamp = tracker.release(to, offset, true);
+        tracker.delivered(to, offset, 8, &stamp);
         let old = change(self.word(to, index));
         tracker.acquire(to, offset, 8, old, site);
         old

@@ -1,0 +1,168 @@
+//! Tells the PEs which of them have ended for good: those that wait in init for one that has not joined cannot know.
+//!
+//! A PE that has failed ends the job, so it is told at once. One that has exited with status 0 may have left the real program behind, as a
+//! wrapper does that starts it in the background; so it is told once nothing is left of its process group, and nothing that it started
+//! and that has a group of its own.
+
+use super::job::{End, Job, Pe};
+use super::watch::numbers;
+use crate::console;
+use anyhow::Result;
+use nvshmemrs::{ExitRegistry, Part};
+use rustix::io::Errno;
+use rustix::process::test_kill_process_group;
+use std::fs;
+use std::io::ErrorKind;
+
+/// Notifies the PEs of a job of those that have ended.
+#[derive(Debug)]
+pub struct ExitNotifier {
+    /// There unless the launcher cannot have the file: then who waits in init for a PE that has ended waits until its deadline.
+    registry: Option<ExitRegistry>,
+    /// Those that have ended, but of which something may be left.
+    open: Vec<usize>,
+    /// Those that have ended before the launcher ended the job.
+    own: Vec<usize>,
+}
+
+impl ExitNotifier {
+    /// Those of a job of `n_pes` PEs.
+    pub fn new(n_pes: u32) -> Self {
+        let mut notifier = Self {
+            registry: None,
+            open: Vec::new(),
+            own: Vec::new(),
+        };
+        match ExitRegistry::new(n_pes) {
+            Ok(registry) => notifier.registry = Some(registry),
+            Err(error) => notifier.lose(&error),
+        }
+        notifier
+    }
+
+    /// Goes on without the file.
+    fn lose(&mut self, error: &nvshmemrs::Error) {
+        console::error(format_args!(
+            "nvshmemrs-run: PEs in init cannot be told of others that end: {error}"
+        ));
+        self.registry = None;
+    }
+
+    /// The variable by which PEs find out, and its value.
+    pub fn variable(&self) -> Result<Option<(&'static str, String)>> {
+        Ok(self
+            .registry
+            .as_ref()
+            .map(ExitRegistry::setting)
+            .transpose()?)
+    }
+
+    /// Takes note that PEs have ended; `own`: the launcher has not told any to.
+    pub fn add(&mut self, ended: &[usize], own: bool) {
+        self.open.extend(ended);
+        if own {
+            self.own.extend(ended);
+        }
+    }
+
+    /// Whether something may be left of a PE that has ended.
+    pub fn are_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Tells the PEs of those that have ended for good.
+    pub fn tell(&mut self, job: &Job) {
+        let mut orphans = None;
+        let mut left = Vec::new();
+        for index in std::mem::take(&mut self.open) {
+            let pe = &job.pes()[index];
+            let Some(end) = pe.end else { continue };
+            let may_join = !end.failed()
+                && (has_group(pe) || orphans.get_or_insert_with(|| orphans_of(job)).may_be(pe));
+            if may_join {
+                left.push(index);
+            } else {
+                let pid = pe.pid.as_raw_pid() as u32;
+                let told = self
+                    .registry
+                    .as_ref()
+                    .map(|registry| registry.ended(pe.pe, pid, words(end)));
+                if let Some(Err(error)) = told {
+                    self.lose(&error);
+                }
+            }
+        }
+        self.open = left;
+    }
+
+    /// The PE that went wrong before PE `index` did, if the PEs know of one that ended by itself.
+    pub fn before(&self, index: usize) -> Option<usize> {
+        let registry = self.registry.as_ref()?;
+        let culprit = registry.culprit(u32::try_from(index).ok()?) as usize;
+        (culprit != index && self.own.contains(&culprit)).then_some(culprit)
+    }
+
+    /// That PEs have ended as if nothing were wrong, and have not finalized; none if there are none.
+    pub fn unfinalized(&self, job: &Job) -> Option<String> {
+        let registry = self.registry.as_ref()?;
+        let joined = |pe: &u32| registry.part(*pe) == Part::Joined;
+        let pes: Vec<u32> = job.pes().iter().map(|pe| pe.pe).filter(joined).collect();
+        let who = match pes.len() {
+            0 => return None,
+            1 => numbers(&pes),
+            n if n == job.pes().len() => format!("all {n} PEs"),
+            _ => numbers(&pes),
+        };
+        Some(format!(
+            "{who} ended with status 0 and did not call finalize, so operations that were not complete may be lost"
+        ))
+    }
+}
+
+/// As the PEs are told.
+fn words(end: End) -> nvshmemrs::End {
+    match end {
+        End::Exited(status) => nvshmemrs::End::Exited(u8::try_from(status).unwrap_or(u8::MAX)),
+        End::Killed(signal) => nvshmemrs::End::Killed(u8::try_from(signal).unwrap_or(u8::MAX)),
+    }
+}
+
+/// Whether a process of the PE's group is left. One of another user (a program that changes it) cannot be signalled, but is there.
+fn has_group(pe: &Pe) -> bool {
+    test_kill_process_group(pe.pid) != Err(Errno::SRCH)
+}
+
+/// Processes whose parent has ended: they are the launcher's children now. What they have started in turn has their environment.
+struct Orphans(Vec<Option<String>>);
+
+fn orphans_of(job: &Job) -> Orphans {
+    let live: Vec<u32> = job.live_pids().collect();
+    let threads = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    let pids = lists.iter().flat_map(|list| list.split_whitespace());
+    let orphans = pids.filter_map(|pid| pid.parse().ok().filter(|pid| !live.contains(pid)));
+    let environments =
+        orphans.filter_map(|pid: u32| match fs::read(format!("/proc/{pid}/environ")) {
+            Ok(bytes) => Some(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Some(None),
+            // It has ended meanwhile.
+            Err(_) => None,
+        });
+    Orphans(environments.collect())
+}
+
+impl Orphans {
+    /// Whether one may still join as this PE: it has its number, or cannot be looked at.
+    fn may_be(&self, pe: &Pe) -> bool {
+        let own = format!("NVSHMEMRS_PE={}", pe.pe);
+        self.0.iter().any(|environment| match environment {
+            Some(text) => text.split('\0').any(|variable| variable == own),
+            None => true,
+        })
+    }
+}

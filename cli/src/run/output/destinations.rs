@@ -1,0 +1,144 @@
+//! Where the streams of a PE lead.
+//!
+//! * One PE without `--tag` has the launcher's own.
+//! * A terminal of the launcher's becomes a terminal of each PE, a file or a pipe becomes a pipe: so C and Python print a line when it is
+//!   ended exactly where they do without the launcher.
+//! * Where both streams of the launcher lead to one place, a PE has one pipe for both: their order stays.
+//! * A device that is no terminal, such as /dev/null, is given to the PEs as it is, except with `--tag`.
+
+use super::Stream;
+use anyhow::{Context, Result};
+use rustix::fs::{FileType, Stat, fstat};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{
+    LocalModes, OptionalActions, OutputModes, isatty, tcgetattr, tcgetwinsize, tcsetattr,
+    tcsetwinsize,
+};
+use std::io::{self, stderr, stdout};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Command, Stdio};
+
+/// What PEs get in place of one of the launcher's streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    /// The stream itself.
+    Itself,
+    Pipe,
+    Terminal,
+}
+
+/// The destinations of standard output and standard error.
+#[derive(Debug)]
+pub(super) struct Destinations {
+    out: Destination,
+    err: Destination,
+    /// Whether both lead to one place.
+    together: bool,
+    /// Whether lines say whose they are.
+    pub(super) tag: bool,
+}
+
+impl Destinations {
+    /// Those of a job; makes room for its files.
+    pub(super) fn of_job(n_pes: u32, tag: bool) -> Result<Self> {
+        let look =
+            |stream: BorrowedFd<'_>| fstat(stream).context("cannot look at a standard stream");
+        let (out, err) = (look(stdout().as_fd())?, look(stderr().as_fd())?);
+        let alone = n_pes == 1 && !tag;
+        let destination =
+            |stat: &Stat, stream: BorrowedFd<'_>| match FileType::from_raw_mode(stat.st_mode) {
+                _ if alone => Destination::Itself,
+                _ if isatty(stream) => Destination::Terminal,
+                FileType::CharacterDevice if !tag => Destination::Itself,
+                _ => Destination::Pipe,
+            };
+        let destinations = Self {
+            out: destination(&out, stdout().as_fd()),
+            err: destination(&err, stderr().as_fd()),
+            together: (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino),
+            tag,
+        };
+        if (destinations.out, destinations.err) != (Destination::Itself, Destination::Itself) {
+            reserve(n_pes)?;
+        }
+        Ok(destinations)
+    }
+
+    /// Gives a PE its streams; those that come here instead of going to the launcher's own.
+    pub(super) fn give(&self, command: &mut Command) -> io::Result<Vec<(Stream, OwnedFd)>> {
+        let mut pipes = Vec::new();
+        if let Some((here, there)) = made(self.out, stdout().as_fd())? {
+            if self.together {
+                command.stderr(Stdio::from(there.try_clone()?));
+            }
+            command.stdout(Stdio::from(there));
+            pipes.push((Stream::Out, here));
+        }
+        if !self.together
+            && let Some((here, there)) = made(self.err, stderr().as_fd())?
+        {
+            command.stderr(Stdio::from(there));
+            pipes.push((Stream::Err, here));
+        }
+        for (_, pipe) in &pipes {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        Ok(pipes)
+    }
+
+    /// Whether what ends in a stream is shown on a terminal.
+    pub(super) fn is_terminal(&self, stream: Stream) -> bool {
+        let destination = match stream {
+            Stream::Out => self.out,
+            Stream::Err => self.err,
+        };
+        destination == Destination::Terminal
+    }
+}
+
+/// The launcher's end and the PE's.
+fn made(destination: Destination, shown: BorrowedFd<'_>) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
+    Ok(match destination {
+        Destination::Itself => None,
+        Destination::Pipe => {
+            let (here, there) = io::pipe()?;
+            Some((here.into(), there.into()))
+        }
+        Destination::Terminal => Some(terminal(shown)?),
+    })
+}
+
+/// A terminal for a PE, as wide as the one that shows it. It passes bytes on as they are.
+fn terminal(shown: BorrowedFd<'_>) -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let here = openpt(flags)?;
+    unlockpt(&here)?;
+    let there = ioctl_tiocgptpeer(&here, flags)?;
+    let mut modes = tcgetattr(&there)?;
+    modes.output_modes.remove(OutputModes::OPOST);
+    modes.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&there, OptionalActions::Now, &modes)?;
+    if let Ok(size) = tcgetwinsize(shown) {
+        tcsetwinsize(&there, size)?;
+    }
+    Ok((here, there))
+}
+
+/// Makes room for the pipes of `n_pes` PEs: two files each.
+fn reserve(n_pes: u32) -> Result<()> {
+    let needed = u64::from(n_pes) * 2 + 64;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < needed) {
+        if limit.maximum.is_some_and(|most| most < needed) {
+            anyhow::bail!(
+                "-n {n_pes} needs {needed} open files for what the PEs print, but the hard limit is {}: \
+                 raise it (ulimit -Hn)",
+                limit.maximum.unwrap_or_default()
+            );
+        }
+        limit.current = Some(needed);
+        setrlimit(Resource::Nofile, limit).context("cannot raise the limit of open files")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Queries the status of the PEs of a job.
+
+use super::{Board, State};
+use crate::Pe;
+use crate::clock::now_ns;
+use crate::job::process::pid_of;
+use crate::job::status_file::{StatusReader, ask, job_number};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Duration;
+
+/// How long to wait before PEs that have been asked are looked at again.
+const PAUSE: Duration = Duration::from_micros(50);
+/// How often that is before the files of a process are looked through again for the one with the answer.
+const LOOKS: u32 = 10;
+/// The same where one is known, which the program can have closed. To look through the files of a process takes as long as to look at
+/// one a hundred times.
+const LOOKS_LOST: u32 = 200;
+
+/// What a PE has told of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// JSON, as the library of that PE writes it.
+    pub text: Vec<u8>,
+    /// How long ago.
+    pub age: Duration,
+    /// Whether it was told because it was asked now.
+    pub fresh: bool,
+}
+
+/// Asks the PEs of one job, again and again.
+#[derive(Debug, Default)]
+pub struct Questions {
+    files: Vec<Option<StatusReader>>,
+}
+
+/// PEs that have been asked.
+#[derive(Debug)]
+pub struct Asked {
+    /// When, on the monotonic clock in ns.
+    start: u64,
+    pending: Vec<Pending>,
+}
+
+/// A PE that has not answered yet.
+#[derive(Debug)]
+struct Pending {
+    pe: Pe,
+    heard: bool,
+    looks: u32,
+}
+
+impl Board {
+    /// Asks all PEs that are in the job to tell of themselves. [`told`](Board::told) has their answers; what the caller does before it
+    /// takes no time from them.
+    ///
+    /// A PE is asked through its watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of threads,
+    /// does not answer. PEs of other hosts are not asked for all that; but the first PE of this host asks them what they wait for, which
+    /// the board has when it has answered.
+    pub fn ask(&self) -> Asked {
+        let start = now_ns();
+        let there = (0..self.n_pes()).filter(|&pe| self.is_there(pe) && !self.is_elsewhere(pe));
+        let asked = there.map(|pe| Pending {
+            pe,
+            heard: ask(&self.control, pe),
+            looks: 0,
+        });
+        let pending = asked.collect();
+        Asked { start, pending }
+    }
+
+    /// What every PE tells of itself, by PE: its settings, heap, allocations, teams, streams, findings and traffic. Waits for the
+    /// answers of those that were asked until `patience` has passed since; of a PE that has not answered then, what it told before.
+    pub fn told(
+        &self,
+        asked: Asked,
+        questions: &mut Questions,
+        patience: Duration,
+    ) -> Vec<Option<Told>> {
+        let Asked { start, mut pending } = asked;
+        let job = self
+            .number
+            .unwrap_or_else(|| job_number(self.control.segment()));
+        questions.files.resize_with(self.n_pes() as usize, || None);
+        let over = || Duration::from_nanos(now_ns().saturating_sub(start)) >= patience;
+        loop {
+            pending.retain_mut(|one| {
+                let file = &mut questions.files[one.pe as usize];
+                let known = file.as_ref().and_then(StatusReader::when);
+                if known.is_some_and(|when| when >= start) {
+                    return false;
+                }
+                // The PE has no file before it is asked first, and may have lost it since.
+                if one.heard {
+                    let again = match file {
+                        None => one.looks.is_multiple_of(LOOKS),
+                        Some(_) => one.looks > 0 && one.looks.is_multiple_of(LOOKS_LOST),
+                    };
+                    if again {
+                        *file = StatusReader::find(pid_of(&self.control, one.pe), job, one.pe)
+                            .or(file.take());
+                    }
+                    one.looks += 1;
+                }
+                self.is_there(one.pe)
+            });
+            if pending.is_empty() || over() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            for one in pending.iter_mut().filter(|one| !one.heard) {
+                one.heard = ask(&self.control, one.pe);
+            }
+        }
+        let told = questions.files.iter().map(|file| {
+            let (when, text) = file.as_ref()?.read()?;
+            Some(Told {
+                text,
+                age: Duration::from_nanos(now_ns().saturating_sub(when)),
+                fresh: when >= start,
+            })
+        });
+        told.collect()
+    }
+
+    /// Whether a PE is known to be on another host than this board.
+    pub fn is_elsewhere(&self, pe: Pe) -> bool {
+        let here = self.control.header().host.iter();
+        let there = self.control.pe(pe).host.iter();
+        let differs = here
+            .zip(there)
+            .any(|(here, there)| here.load(Relaxed) != there.load(Relaxed));
+        differs && self.is_there(pe)
+    }
+
+    /// Whether a PE has joined and has not ended.
+    fn is_there(&self, pe: Pe) -> bool {
+        let state = State::from_number(self.control.pe(pe).state.load(Acquire));
+        matches!(state, State::Active | State::Finalizing)
+    }
+}

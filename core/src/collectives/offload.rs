@@ -1,0 +1,92 @@
+//! Collectives offloaded to the transport, and the meeting as the transport uses it.
+
+use super::CollectiveCall;
+use crate::operation::{ARGS, Operation};
+use crate::transport::{Collective, Collectives, Meeting, Submission, Task};
+use crate::{Error, Result};
+
+impl CollectiveCall<'_> {
+    /// The collectives that the transport does by itself, and a call of one; `None`: it does none.
+    #[inline(always)]
+    fn offload_call(
+        &self,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: impl FnOnce() -> Task,
+    ) -> Option<(&dyn Collectives, Collective)> {
+        let own = self.inner.transport.collectives()?;
+        let task = task();
+        let call = Collective {
+            operation,
+            args,
+            task,
+        };
+        Some((own, call))
+    }
+
+    /// Has the transport do the collective, if it does that for this submission; all members have `args` alike.
+    #[inline(always)]
+    pub(super) fn offload(
+        &self,
+        submission: Submission,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: impl FnOnce() -> Task,
+    ) -> Option<Result<()>> {
+        let (own, call) = self.offload_call(operation, args, task)?;
+        own.run(submission, &call, self)
+    }
+
+    /// Whether the transport moves the data of a collective whose members have met.
+    #[inline(always)]
+    pub(super) fn offloads_data(&self) -> bool {
+        self.inner.transport.collectives().is_some()
+    }
+
+    /// Has the transport move the data of a collective whose members have met in `epoch`, if it does that.
+    #[inline(always)]
+    pub(super) fn offload_data(
+        &self,
+        epoch: u64,
+        operation: Operation,
+        args: [u64; ARGS],
+        task: impl FnOnce() -> Task,
+    ) -> Option<Result<()>> {
+        let (own, call) = self.offload_call(operation, args, task)?;
+        Some(own.move_data(&call, epoch, self))
+    }
+
+    /// This member cannot take part, because its arguments are wrong or something before has failed: the others learn of it, in the
+    /// meeting, or on a stream as the transport tells them.
+    #[cold]
+    pub(super) fn refuse<T>(
+        &self,
+        submission: Submission,
+        operation: Operation,
+        error: Error,
+    ) -> Result<T> {
+        match self.inner.transport.collectives() {
+            // Its own error is the better one.
+            Some(own) if own.refuse(submission, operation, self) => Err(error),
+            _ => self.fail(operation, [0; ARGS], error),
+        }
+    }
+}
+
+impl Meeting for CollectiveCall<'_> {
+    fn team_index(&self) -> u32 {
+        self.team.index
+    }
+
+    fn join(&self, operation: Operation, args: [u64; ARGS]) -> Result<u64> {
+        CollectiveCall::join(self, operation, args, &[])
+    }
+
+    fn leave(&self, error: &Error) {
+        CollectiveCall::leave(self, error);
+    }
+
+    fn break_team(&self) {
+        CollectiveCall::break_team(self);
+    }
+}

@@ -1,0 +1,71 @@
+//! The thread that delivers held operations of a PE that makes no calls.
+
+use super::{Checker, Inside};
+use crate::job::signals;
+use crate::{Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often it looks. What was there at the last look is delivered, so nothing is held back for much longer than twice that.
+const EVERY: Duration = Duration::from_millis(1);
+/// Looks without anything held back, after which it sleeps until it is called.
+const IDLE_AFTER: u32 = 20;
+
+/// The thread's handle.
+pub(super) struct DeliveryThread(JoinHandle<()>);
+
+impl DeliveryThread {
+    pub(super) fn start(check: &Arc<Checker>) -> Result<DeliveryThread> {
+        let check = Arc::clone(check);
+        let builder = std::thread::Builder::new()
+            .name("nvshmemrs-check".into())
+            .stack_size(256 << 10);
+        let thread = signals::spawn(builder, move || check.run_delivery_thread())
+            .map_err(|error| Error::system("starting the checker's thread", error))?;
+        Ok(DeliveryThread(thread))
+    }
+
+    /// Wakes it.
+    pub(super) fn wake(&self) {
+        self.0.thread().unpark();
+    }
+
+    /// Ends the thread.
+    pub(super) fn stop(self, check: &Checker) {
+        check.stop.store(true, Release);
+        self.wake();
+        // It only ends by returning.
+        let _ = self.0.join();
+    }
+}
+
+impl Checker {
+    fn run_delivery_thread(&self) {
+        let (mut seen, mut idle) = (0, 0);
+        loop {
+            match idle {
+                IDLE_AFTER => std::thread::park(),
+                _ => std::thread::park_timeout(EVERY),
+            }
+            if self.stop.load(Acquire) {
+                return;
+            }
+            let _inside = Inside::enter();
+            let mut state = self.state();
+            state
+                .queue
+                .deliver_issued_until(seen, |held| self.deliver(held));
+            seen = state.queue.now();
+            idle = match state.queue.is_empty() {
+                true => (idle + 1).min(IDLE_AFTER),
+                false => 0,
+            };
+            // Under the lock: whoever holds something back from here on sees it.
+            state.delivery_sleeps = idle == IDLE_AFTER;
+            drop(state);
+            self.write_findings();
+        }
+    }
+}

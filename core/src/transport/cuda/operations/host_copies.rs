@@ -1,0 +1,53 @@
+//! Copies between GPU memory and the library's host memory, for data of other hosts.
+
+use super::copies::PointerAttribute;
+use crate::buffer::{LocalDest, LocalSource};
+use crate::operation::Operation;
+use crate::transport::Submission;
+use crate::transport::cuda::CudaTransport;
+use crate::{Pe, Result};
+use cudarc::driver::sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+
+impl CudaTransport {
+    /// The address of `offset` of a PE of this host.
+    pub(crate) fn address_of(&self, pe: Pe, offset: u64) -> u64 {
+        self.layout.address(pe, offset)
+    }
+
+    /// Whether an address is one of a GPU's memory, which the CPU cannot use.
+    pub(crate) fn is_of_gpu(&self, address: u64) -> Result<bool> {
+        if self.layout.locate(address).is_some() {
+            return Ok(true);
+        }
+        let _current = self.device.enter()?;
+        Ok(PointerAttribute::MemoryType.of(address) == Some(CU_MEMORYTYPE_DEVICE as u64))
+    }
+
+    /// Copies memory of a GPU to `dest`, which is the host's; it is there when this returns.
+    pub(crate) fn copy_to_host(
+        &self,
+        operation: Operation,
+        source: u64,
+        dest: LocalDest<'_>,
+    ) -> Result<()> {
+        let submitted = (Submission::Blocking, operation);
+        self.begin(submitted.0, operation)?;
+        match self.begin_get(submitted, dest, source)? {
+            true => Ok(()),
+            false => self.finish(submitted.0, operation),
+        }
+    }
+
+    /// Copies `source`, which is the host's, to memory of a GPU; it is there when this returns.
+    pub(crate) fn copy_from_host(
+        &self,
+        operation: Operation,
+        dest: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
+        let submitted = (Submission::Blocking, operation);
+        self.begin(submitted.0, operation)?;
+        self.begin_put(submitted, dest, source)?;
+        self.finish(submitted.0, operation)
+    }
+}

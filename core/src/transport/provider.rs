@@ -1,0 +1,74 @@
+//! Provides the memory of a job's heap: properties that init reads before the job exists, and how a PE joins the heap.
+//!
+//! A transport has one [`MemoryProvider`], in its folder, and is made in one line here.
+
+use super::Route;
+use super::cuda::CudaProvider;
+use super::host::HostProvider;
+use crate::job::block::Control;
+use crate::job::layout::Layout;
+use crate::job::topology::Id;
+use crate::job::wire::Links;
+use crate::{MemoryKind, Pe, Result};
+use std::time::Instant;
+
+/// The memory of a heap before the job exists.
+pub(crate) trait MemoryProvider: std::fmt::Debug + Send + Sync {
+    /// The default size of the heap per PE, in bytes.
+    fn default_heap(&self, n_pes: Pe) -> Result<u64>;
+
+    /// The GPU that the calling process uses for its heap.
+    fn gpu(&self) -> Option<Id> {
+        None
+    }
+
+    /// Whether processes go on exchanging something over the connections that brought the job together.
+    fn exchanges(&self) -> bool {
+        false
+    }
+
+    /// Joins the heap of a job as PE `me`. What has gone wrong before, so that this PE cannot, is said here.
+    ///
+    /// Collective over all PEs of the host if they are processes that exchange something.
+    fn join(&self, control: &Control, me: Pe, peers: JobPeers, until: Instant) -> Result<Joined>;
+}
+
+/// The PEs of a job.
+pub(crate) enum JobPeers {
+    /// All are threads of this process, and use one [`MemoryProvider`].
+    Threads,
+    /// Each is a process: these of this host, in order.
+    Processes(Vec<Pe>, Links),
+}
+
+/// A PE that has joined the heap.
+pub(crate) struct Joined {
+    pub(crate) layout: Layout,
+    pub(crate) transport: Route,
+    /// The GPU that the PE uses.
+    pub(crate) gpu: Option<Id>,
+}
+
+/// The origin of PE `pe`, a process. A PE without what it needs joins, and tells the others why it cannot go on.
+pub(crate) fn of_process(
+    memory: MemoryKind,
+    device: Option<i32>,
+    pe: Pe,
+) -> Box<dyn MemoryProvider> {
+    match memory {
+        MemoryKind::Host => Box::new(HostProvider),
+        MemoryKind::Device => Box::new(CudaProvider::of_process(device, pe)),
+    }
+}
+
+/// The origin of `n_pes` PEs that are threads of this process.
+pub(crate) fn of_threads(
+    memory: MemoryKind,
+    device: Option<i32>,
+    n_pes: Pe,
+) -> Result<Box<dyn MemoryProvider>> {
+    Ok(match memory {
+        MemoryKind::Host => Box::new(HostProvider),
+        MemoryKind::Device => Box::new(CudaProvider::of_threads(device, n_pes)?),
+    })
+}
