@@ -123,11 +123,14 @@ _INTERNAL: Dict[str, Set[str]] = {
     "nvshmemrs.core.device": {"fitting"},
     "nvshmemrs.core.memory": {
         "allocate", "as_numpy", "end", "fail_allocation", "fail_free", "leave_scope", "owner_of",
-        "peer_address", "registered_at",
+        "peer_address", "registered_at", "unregister",
     },
     "nvshmemrs.core.init_fini": {"attributes", "end_together"},
     "nvshmemrs.core.interop.numpy": {"announce_if_checked"},
-    "nvshmemrs.core.streams": {"adopt_current", "handle_of", "hold", "queue", "synchronize"},
+    "nvshmemrs.core.streams": {
+        "adopt_current", "completed", "handle_of", "hold", "hold_until_quiet", "queue",
+        "release_all", "synchronize",
+    },
     "nvshmemrs.core.collective": {"team_size"},
     "nvshmemrs.core.nvshmem_types": {
         "TeamsOfProcess", "TeamsOfThread", "error_of", "name_teams_of_thread",

@@ -292,7 +292,7 @@ def raise_status(status: int) -> NoReturn:
     if status == _INTERRUPTED:
         message = last_error()
         caught = _watcher.caught
-        if _ending and not caught:
+        if _ended and not caught and threading.current_thread() is not threading.main_thread():
             raise SystemExit(message)  # ends the thread, and prints nothing
         error = caught.pop() if caught else KeyboardInterrupt()
         if _watcher.handed_over:
@@ -355,7 +355,7 @@ def _watch(caught: List[BaseException]) -> Generator[int, object, None]:
     while True:
         try:
             yield answer
-            answer = 1 if _ending else 0
+            answer = 0
         except GeneratorExit:
             return
         except BaseException as error:  # raised by a signal handler
@@ -389,7 +389,8 @@ _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller
 def interruptible() -> None:
     """Lets Ctrl-C end the init of this thread, and the waits of the runtime that it gives."""
     _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
-    hook = ctypes.cast(None if threading.current_thread().daemon else _hook, _ffi.InterruptHook)
+    own: Any = None if threading.current_thread().daemon else _hook
+    hook = ctypes.cast(own, _ffi.InterruptHook)
     check(lib.nvshmemrs_init_interrupt_hook(hook, id(_watcher)))
 
 
@@ -460,16 +461,16 @@ def leave() -> None:
 # A program that ends without finalize must not hang in a collective.
 atexit.register(leave)
 
-# Whether the interpreter ends, and waits for threads that are not daemons.
-_ending = False
+# Whether the interpreter ends. The main thread may still wait then, in functions of `atexit`.
+_ended = False
 
 
 def _end_waits() -> None:
     """Ends the waits of all threads, now and later: the interpreter would wait for the threads."""
-    global _ending
+    global _ended
     if job.is_forked():
         return
-    _ending = True
+    _ended = True
     atexit.register(_let_wait)  # called first of all that are registered
     for runtime in list(live):
         lib.nvshmemrs_interrupt(runtime)
@@ -477,8 +478,6 @@ def _end_waits() -> None:
 
 def _let_wait() -> None:
     """Lets the main thread wait again, for functions that the program has given to `atexit`."""
-    global _ending
-    _ending = False
     for runtime in list(live):
         lib.nvshmemrs_interrupt_clear(runtime)
 
