@@ -72,14 +72,14 @@ impl Transport for Recorder {
     }
     fn failure(&self) -> Result<()> {
         self.record("failure");
-        Err(Error::Internal("recorded".into()))
+        Err(Error::Internal("the recorder returns this error".into()))
     }
     fn unwatched(&self) -> Option<&dyn Transport> {
         self.record("unwatched");
         None
     }
     fn observer(&self) -> Option<&dyn Observer> {
-        self.record("notes");
+        self.record("observer");
         None
     }
     fn progress(&self) {
@@ -106,14 +106,14 @@ impl Transport for Recorder {
     }
     fn drain(&self) -> Result<()> {
         self.record("drain");
-        Err(Error::Internal("recorded".into()))
+        Err(Error::Internal("the recorder returns this error".into()))
     }
     fn leave(&self, _: bool) -> Option<String> {
         self.record("leave");
         Some("left".into())
     }
     fn disconnect(&self, _: bool) {
-        self.record("hang_up");
+        self.record("disconnect");
     }
     fn chore(&self) -> Option<WatchdogTask> {
         self.record("chore");
@@ -304,5 +304,5 @@ fn a_compound_request_becomes_simple_ones() {
     assert_eq!(two, [[1, 2], [11, 12]]);
     simple.execute(request(Body::QuietBeforeRelease)).unwrap();
     let error = execute_in_parts(&simple, request(Body::Fence)).unwrap_err();
-    assert!(error.to_string().contains("Fence"), "{error}");
+    assert!(error.to_string().contains("`get`"), "{error}");
 }

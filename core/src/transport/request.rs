@@ -6,7 +6,7 @@
 use super::{Atomic, Call, GetRequest, Nbi, SignalUpdate, Transport, Width};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::strides::Transfer;
-use crate::{Pe, Result};
+use crate::{Error, Pe, Result};
 
 /// An operation of a PE, or of the library on its behalf.
 #[derive(Debug)]
@@ -237,7 +237,10 @@ pub(crate) fn execute_in_parts(
             nbi,
         }),
         Body::QuietBeforeRelease => simple(Body::Quiet),
-        simple => Err(crate::Error::Internal(format!("{simple:?} is in no parts"))),
+        _ => Err(Error::Internal(format!(
+            "a request of `{}` consists of no simpler ones",
+            call.called.name()
+        ))),
     }
 }
 

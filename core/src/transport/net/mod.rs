@@ -402,7 +402,12 @@ impl RemoteAccess {
                 return Ok([old, 0]);
             }
             Body::Signal { pe, update } => self.signal_remote(call, pe, update)?,
-            other => return Err(Error::Internal(format!("{other:?} is for no other host"))),
+            _ => {
+                return Err(Error::Internal(format!(
+                    "a request of `{}` has no PE of another host as its target",
+                    call.called.name()
+                )));
+            }
         }
         Ok(NOTHING)
     }

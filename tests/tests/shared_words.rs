@@ -11,12 +11,12 @@ use syn::{Fields, Item, Type};
 const VIEWS: [&str; 4] = [
     "job/block/corrupt.rs",
     "job/block/mod.rs",
-    "job/roll.rs",
+    "job/exit_registry.rs",
     "transport/device_state/report.rs",
 ];
 
 /// The words that only `job/shared_words.rs` can write.
-const SHARED: [&str; 2] = ["Told32", "Told64"];
+const SHARED: [&str; 2] = ["SharedU32", "SharedU64"];
 
 /// The type of a field, of an array's elements.
 fn element(of: &Type) -> String {
@@ -27,7 +27,7 @@ fn element(of: &Type) -> String {
     }
 }
 
-/// The fields of shared structs, of which a file with views of the segment consists, that are neither told words nor made of such.
+/// The fields of shared structs, of which a file with views of the segment consists, that are neither shared words nor made of such.
 fn bare(text: &str) -> Vec<String> {
     let file = syn::parse_file(text).unwrap();
     let structs: Vec<_> = file
@@ -65,7 +65,7 @@ fn the_control_block_is_made_of_words_that_one_file_writes() {
     let source = fs::read_to_string(core.join("job/shared_words.rs")).unwrap();
     assert!(
         source.contains("pub(crate) struct $name($atomic);"),
-        "the atomic in a told word is not private"
+        "the atomic in a shared word is not private"
     );
     assert!(
         !source.contains("-> &Atomic"),
@@ -98,7 +98,7 @@ fn shared_memory_is_seen_as_few_types() {
 #[test]
 fn a_bare_atomic_is_found() {
     let text = "
-        #[repr(C)] struct Outer { one: Told32, many: [Told64; 4], inner: [Inner; 2], bare: AtomicU32 }
+        #[repr(C)] struct Outer { one: SharedU32, many: [SharedU64; 4], inner: [Inner; 2], bare: AtomicU32 }
         #[repr(C)] struct Inner { bare: [AtomicU64; 8] }
         struct Own { mine: AtomicU64 }
     ";
