@@ -78,7 +78,7 @@ class Members:
     def refusal_of_types(self, args: Any, named: Dict[str, Any], types: Any) -> str:
         """The error of the first argument whose type is that of a wrong enum. `types` are Numba's."""
         for name, like in self.bound(args, named):
-            kind = getattr(like, "instance_class", None)
+            kind: Any = getattr(like, "instance_class", None)
             if isinstance(like, types.EnumMember) and is_member(next(iter(kind))):
                 found = self.refusal(name, kind, None, a_kind(next(iter(kind))))
                 if found:
