@@ -176,7 +176,7 @@ __global__ void rma_lent(Move m, int what) {
     // Not aligned, which give_smem mends.
     m.state = nvshmemrs_give_smem(m.state, shared + DEVICE_THREAD / 32 * PIECE + 8, PIECE - 8);
     switch (what) { CONTIGUOUS(void, putmem, getmem) }
-    if (DEVICE_THREAD == 0 && nvshmemrs_release_smem(m.state).lent != 0) nvshmemrs::device::stop();
+    if (DEVICE_THREAD == 0 && nvshmemrs_release_smem(m.state).lent != 0) nvshmemrs::device::stop(false);
 }
 // All warps at once, each its own part, again and again through the same memory.
 __global__ void all_warps_put(State given, u8 *dest, const u8 *source, u64 each, int pe) {
