@@ -72,7 +72,9 @@ impl Transport for Recorder {
     }
     fn failure(&self) -> Result<()> {
         self.record("failure");
-        Err(Error::Internal("the recorder is the transport below".into()))
+        Err(Error::Internal(
+            "the recorder is the transport below".into(),
+        ))
     }
     fn unwatched(&self) -> Option<&dyn Transport> {
         self.record("unwatched");
@@ -106,7 +108,9 @@ impl Transport for Recorder {
     }
     fn drain(&self) -> Result<()> {
         self.record("drain");
-        Err(Error::Internal("the recorder is the transport below".into()))
+        Err(Error::Internal(
+            "the recorder is the transport below".into(),
+        ))
     }
     fn leave(&self, _: bool) -> Option<String> {
         self.record("leave");
