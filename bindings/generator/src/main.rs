@@ -1,5 +1,5 @@
-//! `nvshmemrs-generator [--check | fortran]`: writes the generated files. With `--check` it compares those that are committed, and says
-//! which one differs; with `fortran` it writes Fortran's modules only.
+//! `nvshmemrs-generator [--check | fortran]`: writes the generated files. With `--check` it compares the committed files and names the
+//! first that differs; with `fortran` it writes Fortran's modules only.
 
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};

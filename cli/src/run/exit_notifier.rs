@@ -14,7 +14,7 @@ use rustix::process::test_kill_process_group;
 use std::fs;
 use std::io::ErrorKind;
 
-/// Notifies the PEs of a job of those that have ended.
+/// Notifies the PEs of a job of PEs that have ended.
 #[derive(Debug)]
 pub struct ExitNotifier {
     /// There unless the launcher cannot have the file: then who waits in init for a PE that has ended waits until its deadline.

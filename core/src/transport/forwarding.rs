@@ -39,10 +39,6 @@ impl Memory for Recorder {
 }
 
 impl Transport for Recorder {
-    fn inner(&self) -> Option<&dyn Transport> {
-        // The wrapper that forwards to this one asks its own `inner`.
-        None
-    }
     fn properties(&self) -> Properties {
         self.record("properties");
         Properties {
