@@ -11,7 +11,7 @@ mod pool;
     unreachable_pub,
     reason = "the suite, which is a package of its own, uses the rest"
 )]
-#[path = "../../tests/suite/src/values.rs"]
+#[path = "../../tests/conformance/suite/src/values.rs"]
 mod values;
 
 use nvshmemrs::{Dtype, Op, Pe, Result, Runtime, SymArray, Team, TeamConfig};

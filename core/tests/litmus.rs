@@ -2,7 +2,7 @@
 //!
 //! `LITMUS_ROUNDS=10000 cargo test --release --test litmus -- --nocapture` runs more of them; the counts are printed.
 
-#[path = "../../tests/litmus/all.rs"]
+#[path = "../../tests/models/litmus/all.rs"]
 mod all;
 
 use all::{check_the_checker, run_all, table};

@@ -1,5 +1,5 @@
 /* Every argument of every operation wrong once: the status, and that the words name the argument; nothing is written, every member gets an
- * error, nobody hangs. Each line that is checked is printed as "function argument"; tests/tests/bad_input.rs compares that
+ * error, nobody hangs. Each line that is checked is printed as "function argument"; tests/faults/bad_input.rs compares that
  * with the API model. */
 
 #include "check.h"

@@ -1,5 +1,5 @@
 /* Random calls with hostile arguments: the arguments, the objects that live meanwhile, and the calls that change them. The other calls
- * are generated from the API model by tests/tests/hostile.rs, which includes this file.
+ * are generated from the API model by tests/faults/hostile.rs, which includes this file.
  *
  * Numbers come from two sequences: `common` is the same on every PE, and collectives and all that makes or destroys things draw from
  * it, so that PEs stay alike; one-sided calls draw from a sequence of their own PE. Local buffers are always valid. */

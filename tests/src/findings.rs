@@ -1,4 +1,4 @@
-//! What the synchronisation checker has written, and what a program of `tests/check` says it should.
+//! What the synchronisation checker has written, and what a program of `tests/checker/planted` says it should.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
 // Kernels that call every function for remote memory access, signals and atomic operations: one for each type, `what` says which function.
-// lists.hpp, which tests/tests/device_header.rs writes, has the types.
+// lists.hpp, which tests/gpu/device_header.rs writes, has the types.
 #pragma once
 
 #include "lists.hpp"

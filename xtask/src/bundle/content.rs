@@ -49,7 +49,7 @@ const TEXTS: [(&str, &str); 19] = [
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
-    ("tests/run_gpu_tests.py", "run-gpu-tests"),
+    ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     (
         "perf/gpu/device_bench.py",

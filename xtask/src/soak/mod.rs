@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: operations drawn by lot on several PEs for a set time, every result checked, memory and descriptors watched.
 //!
-//! The PEs run `tests/soak`, which draws everything from a seed, so a seed says what was done and a failing one can be run again. Each
+//! The PEs run `tests/programs/soak`, which draws everything from a seed, so a seed says what was done and a failing one can be run again. Each
 //! PE leaves a file with its checks and samples; here they are added up, judged and drawn.
 
 mod report;

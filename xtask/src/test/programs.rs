@@ -25,7 +25,7 @@ const LONG: [&str; 13] = [
     "tests: device_streams",
     "tests: julia",
     DOCUMENTATION,
-    "tests/suite: threads",
+    "tests/conformance/suite: threads",
     "tests: suite",
     "tests: faults",
     "tests: conformance",

@@ -118,10 +118,10 @@ fn results_of_atomic_operations_without_blocking_come_late() {
     assert!(seen < 3 * 2 * 8 * 20 / 2, "{seen} came at once");
 }
 
-/// The programs of `tests/check/correct` have many scenarios each, in the style of real codes; each checks its own result.
+/// The programs of `tests/checker/correct` have many scenarios each, in the style of real codes; each checks its own result.
 #[test]
 fn nothing_is_said_of_correct_programs() {
-    let folder = workspace().join("tests/check/correct");
+    let folder = workspace().join("tests/checker/correct");
     let entries = fs::read_dir(folder).expect("the programs");
     let sources = entries.map(|entry| entry.expect("a program").path());
     let mut sources: Vec<PathBuf> = sources
@@ -154,7 +154,7 @@ fn nothing_is_said_of_correct_programs() {
 /// The same for programs that use NumPy.
 #[test]
 fn nothing_is_said_of_correct_programs_in_numpy_style() {
-    let source = workspace().join("tests/check/correct/numpy_style.py");
+    let source = workspace().join("tests/checker/correct/numpy_style.py");
     for (n_pes, seed) in [(2, "11"), (3, "12"), (4, "13")] {
         let output = run(
             &mut under_check(n_pes, seed, &[python(), source.clone().into()]),

@@ -137,7 +137,7 @@ fn clippy_denies_a_block_without_its_reason() {
         "perf",
         "bindings/generator",
         "tests",
-        "tests/suite",
+        "tests/conformance/suite",
         "xtask",
     ] {
         let manifest = workspace().join(package).join("Cargo.toml");

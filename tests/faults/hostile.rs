@@ -134,7 +134,7 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
         ("value" | "cond", Type::Scalar(Scalar::F32 | Scalar::F64)) => "(int32_t)next() * 0.5f",
         ("value" | "cond", Type::Scalar(scalar)) => return format!("({})next()", scalar.c()),
         (name, ty) => panic!(
-            "{}: an argument of a new kind, `{}`: say in tests/tests/hostile.rs what to pass for {name}",
+            "{}: an argument of a new kind, `{}`: say in tests/faults/hostile.rs what to pass for {name}",
             function.name,
             ty.c(name)
         ),

@@ -274,7 +274,7 @@ const TREES: [&str; 9] = [
     "xtask/src",
     "bindings/generator/src",
     "tests/src",
-    "tests/suite/src",
+    "tests/conformance/suite/src",
     "tests/models/src",
 ];
 

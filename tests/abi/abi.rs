@@ -1,7 +1,6 @@
 //! The C ABI, as programs meet it: symbols, SONAME, layouts, the header by itself, and a library that brings and says nothing
 //! that nobody asked for.
 
-#[path = "abi/baseline.rs"]
 mod baseline;
 
 use nvshmemrs_tests::{HANG, compile_c, job, launcher, library, program, run, workspace};

@@ -15,7 +15,7 @@ const RENEW: &str =
     "cargo test --release -p nvshmemrs-tests --test abi -- --ignored renews_the_baseline";
 
 fn baseline() -> PathBuf {
-    workspace().join("tests/tests/abi/baseline.abi")
+    workspace().join("tests/abi/baseline.abi")
 }
 
 fn header() -> String {

@@ -18,7 +18,7 @@ fn bundle(conformance: Option<&str>) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("tests")).expect("a folder");
-    fs::copy(workspace().join("tests/run_gpu_tests.py"), at(SCRIPT)).expect("a copy");
+    fs::copy(workspace().join("tests/gpu/run_gpu_tests.py"), at(SCRIPT)).expect("a copy");
     let link = |to: &Path, name| symlink(to, at(name)).expect("a link");
     link(&bin_dir(), "bin");
     link(Path::new(env!("CARGO_BIN_EXE_device")), "tests/device");

@@ -227,7 +227,7 @@ fn what_the_library_writes_ends_no_pe() {
         command.arg(&unfreed).env("NVSHMEMRS_TRACK", "1");
         ends(streams, &command).assert_success();
         // A finding, and the status that says so.
-        let forwarded = compile_c(&workspace().join("tests/check/forwarded.c"));
+        let forwarded = compile_c(&workspace().join("tests/checker/planted/forwarded.c"));
         let mut command = launcher(2, &["--check"]);
         command.arg(forwarded).env("NVSHMEMRS_CHECK_SEED", "1234");
         ends(streams, &command).assert_code(1);

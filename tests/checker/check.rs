@@ -1,7 +1,6 @@
-//! The synchronisation checker: it finds what is wrong with each program of `tests/check`, names both places, and says nothing else;
+//! The synchronisation checker: it finds what is wrong with each program of `tests/checker/planted`, names both places, and says nothing else;
 //! of their correct twins, and of the project's other programs, it says nothing at all.
 
-#[path = "check/more.rs"]
 mod more;
 
 use nvshmemrs_tests::compile::{compile_as, compile_c_text, compile_instrumented};
@@ -71,7 +70,7 @@ fn assert_checker_silent(output: &Output, n_pes: u32, seed: &str) {
     assert_silence(&said, output, n_pes, seed);
 }
 
-/// A program of `tests/check`.
+/// A program of `tests/checker/planted`.
 struct Program {
     source: PathBuf,
     header: Header,
@@ -80,7 +79,7 @@ struct Program {
 impl Program {
     #[track_caller]
     fn new(name: &str) -> Program {
-        let source = workspace().join("tests/check").join(name);
+        let source = workspace().join("tests/checker/planted").join(name);
         let header = Header::of(&source);
         assert!(!header.expected.is_empty(), "{name} says nothing of a bug");
         Program { source, header }
@@ -241,7 +240,7 @@ programs! {
 
 #[test]
 fn every_program_has_its_test() {
-    let entries = fs::read_dir(workspace().join("tests/check")).expect("the programs");
+    let entries = fs::read_dir(workspace().join("tests/checker/planted")).expect("the programs");
     let files: BTreeSet<String> = entries
         .map(|entry| {
             entry
@@ -407,7 +406,7 @@ fn the_documentation_shows_a_real_report() {
         .and_then(|(_, rest)| rest.split_once("```"));
     let (shown, _) = shown.expect("a report in the page");
     let words = Program::new("forwarded.c").words(false);
-    let folder = workspace().join("tests/check");
+    let folder = workspace().join("tests/checker/planted");
     let output = run(under_check(2, "1234", &words).current_dir(folder), HANG);
     assert_eq!(output.stderr, shown, "{}", output.describe());
 }

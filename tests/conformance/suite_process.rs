@@ -1,4 +1,4 @@
-//! The suite for `tests/tests/suite.rs`, as one PE of a job of processes; `suite threads N` is a job of N threads. `suite few` runs few
+//! The suite for `tests/conformance/suite.rs`, as one PE of a job of processes; `suite threads N` is a job of N threads. `suite few` runs few
 //! sizes. Prints what it has checked.
 
 use nvshmemrs::{Pe, Result, Runtime, local};

@@ -1,7 +1,7 @@
 //! The table-driven suite: every operation, for every type that it has, over every shape of team, at once and on a stream. It writes to
 //! the right neighbour, looks at the elements written and at those beside them, and compares with a plain model that knows
-//! nothing of the library. The same code runs with PEs as threads (`tests/suite/tests/threads.rs`) and as processes
-//! (`tests/tests/suite.rs`).
+//! nothing of the library. The same code runs with PEs as threads (`tests/conformance/suite/tests/threads.rs`) and as processes
+//! (`tests/conformance/suite.rs`).
 
 mod collectives;
 mod context;

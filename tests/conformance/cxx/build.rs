@@ -1,7 +1,7 @@
 //! Compiles what cxx makes of the bridge, with the headers of the C++ layer.
 
 fn main() {
-    let headers = ["../../include", "../../bindings/cpp/include"];
+    let headers = ["../../../include", "../../../bindings/cpp/include"];
     cxx_build::bridge("src/lib.rs")
         .std("c++17")
         .includes(headers)

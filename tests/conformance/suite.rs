@@ -1,5 +1,5 @@
-//! The table-driven suite of `tests/suite` with PEs as processes: one program, which runs the same scenarios as
-//! `tests/suite/tests/threads.rs`, on one host and on several. More PEs than here run as threads.
+//! The table-driven suite of `tests/conformance/suite` with PEs as processes: one program, which runs the same scenarios as
+//! `tests/conformance/suite/tests/threads.rs`, on one host and on several. More PEs than here run as threads.
 
 use nvshmemrs_suite::NAMES;
 use nvshmemrs_tests::hosts::{host, mpirun};

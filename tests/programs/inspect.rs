@@ -96,7 +96,7 @@ fn numbers<T: ToString>(values: &[T]) -> String {
     texts.join(",")
 }
 
-/// What `tests/inspect/text.*` print of a job, of which the process `other` is no PE.
+/// What `tests/programs/inspect/text.*` print of a job, of which the process `other` is no PE.
 #[track_caller]
 fn text(seen: &Snapshot, other: u32) -> String {
     let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
@@ -198,7 +198,7 @@ fn cpp(source: &Path, folder: &Path) -> PathBuf {
 
 /// The programs that print what they see, by language.
 fn programs(folder: &Path) -> Vec<(&'static str, Command)> {
-    let source = |name: &str| workspace().join("tests/inspect").join(name);
+    let source = |name: &str| workspace().join("tests/programs/inspect").join(name);
     let (mut python, mut ruby) = (python(), ruby(folder));
     python.arg(source("text.py"));
     ruby.arg(source("text.rb"));
@@ -568,7 +568,7 @@ fn a_pe_looks_into_its_own_job_and_keeps_its_place() {
     let python = python();
     command
         .arg(python.get_program())
-        .arg(workspace().join("tests/inspect/own.py"))
+        .arg(workspace().join("tests/programs/inspect/own.py"))
         .stdin(Stdio::null());
     for (name, value) in python.get_envs() {
         if let Some(value) = value {

@@ -11,7 +11,9 @@ use std::time::Duration;
 const SLOW: Duration = Duration::from_secs(240);
 
 fn source(name: &str) -> PathBuf {
-    workspace().join("tests/fortran").join(name)
+    workspace()
+        .join("tests/conformance/typed_fortran")
+        .join(name)
 }
 
 #[track_caller]

@@ -83,7 +83,7 @@ fn every_kind_of_transfer() {
     }
 }
 
-/// Every collective, type and team, as on any memory; `tests/tests/suite.rs` runs all sizes on several hosts.
+/// Every collective, type and team, as on any memory; `tests/conformance/suite.rs` runs all sizes on several hosts.
 #[test]
 fn the_suite() {
     let suite: OsString = env!("CARGO_BIN_EXE_suite").into();
