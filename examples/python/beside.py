@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import socket
 import statistics
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
@@ -88,9 +87,8 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
     word = np.zeros(8, np.uint8)
     port = nvshmem.buffer(8)
     if me == 0:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            word.view(np.int64)[0] = probe.getsockname()[1]
+        store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False)
+        word.view(np.int64)[0] = store.port
         port.copy_from(word)
     nvshmem.barrier_all()
     if me != 0:
@@ -98,8 +96,9 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         port.copy_to(word)
     nvshmem.barrier_all()
     nvshmem.free(port)
-    address = f"tcp://127.0.0.1:{int(word.view(np.int64)[0])}"
-    dist.init_process_group("nccl", init_method=address, rank=me, world_size=n, device_id=gpu)
+    if me != 0:
+        store = dist.TCPStore("127.0.0.1", int(word.view(np.int64)[0]), n, False)
+    dist.init_process_group("nccl", store=store, rank=me, world_size=n, device_id=gpu)
     return Peer(torch, dist)
 
 

@@ -13,7 +13,6 @@ import os
 import platform
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -73,12 +72,6 @@ def nvshmem_library(python: str) -> str:
     return python_finds(code, python)
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def command_of(side: str, python: str, most: int) -> list[str]:
     if side in python_kernels.PROGRAMS:
         return [python, *(str(DIST / part) for part in python_kernels.PROGRAMS[side][0])]
@@ -99,7 +92,8 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
     env = {
         **os.environ,
         **OFF,
-        "BENCH_INIT": f"tcp://127.0.0.1:{free_port()}",
+        # A file, because another process can take a port before the job listens on it.
+        "BENCH_INIT": f"file://{work / f'init-{side}-{n}'}",
         "BENCH_ROWS": "1",
         "BENCH_SIDE": side,
         "BENCH_UNIQUE_ID": str(work / f"id-{side}-{n}"),

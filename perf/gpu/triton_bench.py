@@ -7,7 +7,6 @@ reduce, large; one PE alone puts to itself and gets from itself. With --quick fe
 """
 
 import os
-import socket
 import statistics
 import sys
 
@@ -343,14 +342,13 @@ def main():
         raise SystemExit("triton_bench.py measures 1 or 2 PEs: start it with nvshmemrs-run -n 2")
     port = nvshmem.tensor(1, torch.int64)
     if me == 0:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port.fill_(probe.getsockname()[1])
+        store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False)
+        port.fill_(store.port)
     meet()
     nvshmem.broadcast(nvshmem.Teams.TEAM_WORLD, port, port, 0)
-    dist.init_process_group(
-        "nccl", init_method=f"tcp://127.0.0.1:{int(port.item())}", rank=me, world_size=n, device_id=torch.device("cuda", gpu)
-    )
+    if me != 0:
+        store = dist.TCPStore("127.0.0.1", int(port.item()), n, False)
+    dist.init_process_group("nccl", store=store, rank=me, world_size=n, device_id=torch.device("cuda", gpu))
     version = ".".join(map(str, torch.cuda.nccl.version()))
     if me == 0:
         print(f"{torch.cuda.get_device_name()} x {n}, Triton {triton.__version__}, torch {torch.__version__}, NCCL {version}", flush=True)

@@ -118,7 +118,8 @@ def correctness(n: int, most: str) -> list[Check]:
             Check(f"{n} {kind}: suite", run("suite"), rf"suite ok PE \d+ of {n}", n, gpus=n, limit=SUITE),
         ]
     for scenario in ("ring", "model", "misuse"):
-        if scenario == "misuse" and n == 1:
+        # A mistake takes two PEs; the values that the model expects are those of at most 4 PEs.
+        if (scenario == "misuse" and n == 1) or (scenario == "model" and n > 4):
             continue
         command = processes(n, program("conformance"), scenario)
         checks.append(Check(f"{n} processes: {scenario}, Rust", command, rf"{scenario} ok PE \d+ of {n} \(Rust\)", n, gpus=n))
