@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x40d7e02268428b95)
+#define NVSHMEMRS_API_HASH UINT64_C(0x650814fae88b29b3)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -1511,6 +1511,23 @@ int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
 /// stays registered), SYSTEM.
 /// @see NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
+
+/// Makes the global and static variables of the executable symmetric, where they are. The address of a
+/// variable is then its symmetric address on every PE, also where PEs have loaded the executable at
+/// different addresses. Finalize makes the variables private again, with their contents. All of them are
+/// one allocation: an access that leaves its variable is an error only if it leaves them all.
+///
+/// No other thread of the program may write to a variable during the call. A child that is forked later
+/// gets a private copy. Thread-local variables, and those of shared libraries, are not symmetric.
+///
+/// Collective over TEAM_WORLD; includes a barrier. Returns when the variables of every PE are symmetric.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, after which an operation on a variable fails
+/// with the same reason: MISMATCH (the PEs run different executables), NOT_SUPPORTED (the heap is in device
+/// memory, the variables are symmetric already, or they are larger than the heap), INVALID_VALUE (a PE is a
+/// thread of a process whose variables another PE has), SYSTEM.
+/// @see OpenSHMEM 1.5, section 3 (Memory Model).
+int32_t nvshmemrs_static_data_register(nvshmemrs_runtime_t runtime);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
 /// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.

@@ -145,6 +145,25 @@ pub extern "C" fn nvshmemrs_buffer_unregister(
     guard::call(runtime, |rt| rt.buffer_unregister(handle::addr(symmetric)))
 }
 
+/// Makes the global and static variables of the executable symmetric, where they are. The address of a
+/// variable is then its symmetric address on every PE, also where PEs have loaded the executable at
+/// different addresses. Finalize makes the variables private again, with their contents. All of them are one
+/// allocation: an access that leaves its variable is an error only if it leaves them all.
+///
+/// No other thread of the program may write to a variable during the call. A child that is forked later gets
+/// a private copy. Thread-local variables, and those of shared libraries, are not symmetric.
+///
+/// Collective over TEAM_WORLD; includes a barrier. Returns when the variables of every PE are symmetric.
+/// OpenSHMEM 1.5, section 3 (Memory Model).
+/// Errors, on every member, after which an operation on a variable fails with the same reason: MISMATCH (the
+/// PEs run different executables), NOT_SUPPORTED (the heap is in device memory, the variables are symmetric
+/// already, or they are larger than the heap), INVALID_VALUE (a PE is a thread of a process whose variables
+/// another PE has), SYSTEM.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_static_data_register(runtime: nvshmemrs_runtime_t) -> i32 {
+    guard::call(runtime, |rt| rt.static_data_register())
+}
+
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
 /// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
 /// NULL does nothing.

@@ -57,6 +57,8 @@ enum ArgumentKind {
     Offset,
     /// Two numbers with a sign of 32 bits each: the stride of the destination, and that of the source.
     Strides,
+    /// The first 8 bytes of a hash.
+    Hash,
     /// A type.
     Dtype,
     /// A reduction.
@@ -75,6 +77,7 @@ impl Argument {
         let number = i32::try_from(value as i64).ok();
         match self.kind {
             ArgumentKind::Number => format!("{name} {value}"),
+            ArgumentKind::Hash => format!("{name} {value:016x}"),
             ArgumentKind::Signed => unnamed(),
             ArgumentKind::Offset if value == NONE => format!("{name} `NULL`"),
             ArgumentKind::Offset if value == IN_PLACE => format!("{name} in place"),
@@ -248,6 +251,8 @@ operations! {
     Ibget = 64, "ibget", OneSided, Own, ["source": Offset];
     PutSignalNbi = 65, "put_signal_nbi", OneSided, Own, ["dest": Offset, "signal": Offset];
     SignalFetch = 66, "signal_fetch", Local, Own, ["signal": Offset];
+    StaticDataRegister = 67, "static_data_register", Collective, Earlier,
+        ["bytes of variables": Number, "build of the executable": Hash];
     AtomicFetch = 70, "atomic_fetch", OneSided, Own, ["source": Offset];
     AtomicSet = 71, "atomic_set", OneSided, Own, ["dest": Offset];
     AtomicSwap = 72, "atomic_swap", OneSided, Own, ["dest": Offset];
@@ -443,7 +448,10 @@ mod tests {
                 // Other forms of malloc.
                 Operation::Calloc | Operation::Align | Operation::Array => true,
                 // The job of threads begins otherwise, and buffers need pages of processes of their own.
-                Operation::Init | Operation::BufferRegister | Operation::BufferUnregister => true,
+                Operation::Init
+                | Operation::BufferRegister
+                | Operation::BufferUnregister
+                | Operation::StaticDataRegister => true,
                 _ => false,
             };
             let called = code.contains(&format!("rt.{}(", operation.name()));

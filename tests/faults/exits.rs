@@ -2,12 +2,10 @@
 //!
 //! `EXITS=200` runs each end so often.
 
-use nvshmemrs_tests::{
-    HANG, bin_dir, compile_c, compile_cxx, launch, library, program, run, workspace,
-};
+use nvshmemrs_tests::compile::compile_static;
+use nvshmemrs_tests::{HANG, compile_c, compile_cxx, launch, program, run};
 use std::env;
 use std::path::Path;
-use std::process::Command;
 
 /// How often each end is run.
 fn rounds() -> u32 {
@@ -36,25 +34,7 @@ fn a_pe_may_wait_and_finalize_while_its_process_or_thread_ends() {
 
 #[test]
 fn a_pe_with_the_static_library_may_wait_and_finalize_while_its_process_or_thread_ends() {
-    let made = bin_dir().join("nvshmemrs-tests/exits-static");
-    let mut compiler = Command::new("c++");
-    compiler
-        .args([
-            "-std=c++17",
-            "-O1",
-            "-g",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-I",
-        ])
-        .arg(workspace().join("include"))
-        .arg(program("exits.cpp"))
-        .arg(library().with_extension("a"))
-        .args(["-lm", "-ldl", "-pthread", "-o"])
-        .arg(&made);
-    run(&mut compiler, HANG).assert_success();
-    all_ends(&made);
+    all_ends(&compile_static(&program("exits.cpp"), "exits-static", &[]));
 }
 
 #[test]

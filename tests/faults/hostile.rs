@@ -56,6 +56,7 @@ const SPECIAL: &[&str] = &[
     "deadline_end",
     "buffer_register",
     "buffer_unregister",
+    "static_data_register",
 ];
 
 /// Calls without a status, all made by `special_plain`.
@@ -72,6 +73,7 @@ const PLAIN: &[&str] = &[
 
 /// Calls that cannot succeed as they are made; streams of a GPU are not had on host memory.
 const NEVER: &[&str] = &[
+    "static_data_register",
     "init",
     "init_mpi_comm",
     "init_mpi_fortran",

@@ -537,6 +537,12 @@ static int32_t special_buffer_unregister(void)
     return status;
 }
 
+/* The program's variables stay private: this program takes their addresses for such that are not symmetric. */
+static int32_t special_static_data_register(void)
+{
+    return nvshmemrs_static_data_register(strange_handle());
+}
+
 /* The calls without a status. */
 static int32_t special_plain(void)
 {

@@ -5,7 +5,7 @@
 
 use crate::{HANG, bin, bin_dir, library, lock, run, workspace};
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -124,6 +124,14 @@ pub fn compile_as(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     finish(compiler, name)
 }
 
+/// As [`compile_as`] for C and C++, with the static library.
+#[track_caller]
+pub fn compile_static(source: &Path, name: &str, options: &[&str]) -> PathBuf {
+    let mut compiler = compiler(source);
+    compiler.args(options).arg(source);
+    link(compiler, name, &[library().with_extension("a").into()])
+}
+
 /// Compiles a C program that calls MPI itself.
 #[track_caller]
 pub fn compile_mpi(source: &Path) -> PathBuf {
@@ -222,16 +230,22 @@ fn default_name(source: &Path) -> String {
 /// Links the program and gives its place. Tests may compile the same source at once, so the result appears
 /// whole or not at all.
 #[track_caller]
-fn finish(mut compiler: Command, name: &str) -> PathBuf {
+fn finish(compiler: Command, name: &str) -> PathBuf {
+    let rpath = format!("-Wl,-rpath,{}", library_folder().display());
+    link(compiler, name, &[library().into(), rpath.into()])
+}
+
+/// Links what was compiled with a form of the library, under a name.
+#[track_caller]
+fn link(mut compiler: Command, name: &str, library: &[OsString]) -> PathBuf {
     let folder = programs();
     let work = TempDir::new_in(&folder).expect("cannot make a folder for a compiler");
     let unfinished = work.path().join("program");
-    let rpath = format!("-Wl,-rpath,{}", library_folder().display());
     compiler
         .arg("-o")
         .arg(&unfinished)
-        .arg(library())
-        .args([&rpath, "-pthread", "-lm"]);
+        .args(library)
+        .args(["-pthread", "-lm", "-ldl"]);
 
     let tool = compiler.get_program().to_string_lossy().into_owned();
     let found = Command::new(&tool).arg("--version").output();

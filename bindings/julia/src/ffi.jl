@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x40d7e02268428b95
+const API_HASH = 0x650814fae88b29b3
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -2553,6 +2553,40 @@ NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 """
 @inline function nvshmemrs_buffer_unregister(runtime, symmetric)
     ccall(pointer_buffer_unregister[], Int32, (UInt64, Ptr{Cvoid}), runtime, symmetric)
+end
+
+const pointer_static_data_register = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_static_data_register(nvshmemrs_runtime_t runtime)
+"""
+    nvshmemrs_static_data_register(runtime)
+
+Makes the global and static variables of the executable symmetric, where they are. The
+address of a variable is then its symmetric address on every PE, also where PEs have loaded
+the executable at different addresses. Finalize makes the variables private again, with
+their contents. All of them are one allocation: an access that leaves its variable is an
+error only if it leaves them all.
+
+No other thread of the program may write to a variable during the call. A child that is
+forked later gets a private copy. Thread-local variables, and those of shared libraries, are
+not symmetric.
+
+Collective over TEAM\\_WORLD; includes a barrier. Returns when the variables of every PE are
+symmetric.
+
+# Returns
+
+`Status.SUCCESS`, or an error, on every member, after which an operation on a variable fails
+with the same reason: MISMATCH (the PEs run different executables), NOT\\_SUPPORTED (the heap
+is in device memory, the variables are symmetric already, or they are larger than the heap),
+INVALID\\_VALUE (a PE is a thread of a process whose variables another PE has), SYSTEM.
+
+# Standard
+
+OpenSHMEM 1.5, section 3 (Memory Model).
+"""
+@inline function nvshmemrs_static_data_register(runtime)
+    ccall(pointer_static_data_register[], Int32, (UInt64,), runtime)
 end
 
 const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5274,6 +5308,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_realloc => pointer_realloc,
     :nvshmemrs_buffer_register => pointer_buffer_register,
     :nvshmemrs_buffer_unregister => pointer_buffer_unregister,
+    :nvshmemrs_static_data_register => pointer_static_data_register,
     :nvshmemrs_release => pointer_release,
     :nvshmemrs_heap_stats => pointer_heap_stats,
     :nvshmemrs_unfreed => pointer_unfreed,

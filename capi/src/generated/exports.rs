@@ -88,6 +88,7 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::heap::nvshmemrs_realloc as *const () as u64,
         crate::heap::nvshmemrs_buffer_register as *const () as u64,
         crate::heap::nvshmemrs_buffer_unregister as *const () as u64,
+        crate::heap::nvshmemrs_static_data_register as *const () as u64,
         crate::heap::nvshmemrs_release as *const () as u64,
         crate::heap::nvshmemrs_heap_stats as *const () as u64,
         crate::heap::nvshmemrs_unfreed as *const () as u64,

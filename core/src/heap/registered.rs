@@ -4,8 +4,8 @@ use crate::allocator::{Allocator, Block};
 use crate::job::layout::Layout;
 use std::collections::BTreeMap;
 use std::sync::RwLock;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A registered buffer.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,25 @@ pub(crate) struct RegisteredRanges {
     /// Whether there are any, so that a program without them pays nothing.
     any: AtomicBool,
     list: RwLock<Vec<RegisteredRange>>,
+    variables: VariablesRange,
+}
+
+/// Where the executable's variables are, once they are symmetric: looked up without a lock.
+#[derive(Default)]
+struct VariablesRange {
+    start: AtomicU64,
+    /// 0: they are not symmetric.
+    bytes: AtomicU64,
+    offset: AtomicU64,
+}
+
+impl VariablesRange {
+    #[inline(always)]
+    fn offset(&self, address: u64) -> Option<u64> {
+        let bytes = self.bytes.load(Acquire);
+        let distance = address.wrapping_sub(self.start.load(Relaxed));
+        (distance < bytes).then(|| self.offset.load(Relaxed) + distance)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +82,16 @@ struct RegisteredRange {
 
 impl RegisteredRanges {
     /// The symmetric offset of an address.
+    #[inline(always)]
     pub(crate) fn offset(&self, address: u64) -> Option<u64> {
+        match self.variables.offset(address) {
+            None => self.offset_of_buffer(address),
+            found => found,
+        }
+    }
+
+    #[cold]
+    fn offset_of_buffer(&self, address: u64) -> Option<u64> {
         if !self.any.load(Acquire) {
             return None;
         }
@@ -72,6 +100,20 @@ impl RegisteredRanges {
             let distance = address.checked_sub(range.start)?;
             (distance < range.bytes).then_some(range.offset + distance)
         })
+    }
+
+    /// The variables start at an address and have an offset. They never move; `bytes` 0: they are not symmetric any more.
+    pub(crate) fn set_variables(&self, start: u64, bytes: u64, offset: u64) {
+        self.variables.start.store(start, Relaxed);
+        self.variables.offset.store(offset, Relaxed);
+        self.variables.bytes.store(bytes, Release);
+    }
+
+    /// The start of the variables and their offset, if they are symmetric.
+    pub(crate) fn variables(&self) -> Option<(u64, u64)> {
+        let there = self.variables.bytes.load(Acquire) > 0;
+        let start = self.variables.start.load(Relaxed);
+        there.then(|| (start, self.variables.offset.load(Relaxed)))
     }
 
     /// Adds, or removes, the places of a buffer.

@@ -22,6 +22,7 @@
 //! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
 //! | [`team`] | names of teams for messages, marks of broken ones |
 //! | [`wire`], [`interrupt`] | messages over the sockets that bring a job together; what ends init's waits |
+//! | [`executable`] | the executable's variables, and its build |
 //! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
 
 pub(crate) mod block;
@@ -30,6 +31,7 @@ pub(crate) mod credentials;
 pub(crate) mod descriptor;
 pub(crate) mod device_area;
 pub(crate) mod doorbell;
+pub(crate) mod executable;
 pub(crate) mod exit_registry;
 pub(crate) mod fork;
 pub(crate) mod hosts;

@@ -24,7 +24,7 @@ use crate::words::counted;
 use crate::{Error, Pe, Result, Runtime, wait};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
 /// The PE, as its transport may ask it.
@@ -121,6 +121,7 @@ impl Runtime {
             held: Mutex::new(None),
             registry,
             blamed: AtomicBool::new(false),
+            static_data_error: OnceLock::new(),
             control,
         };
         let runtime = Runtime {

@@ -112,6 +112,7 @@ impl Inner {
             self.debug.write(Level::Warn, self.my_pe, || warning);
         }
         self.forget_buffers();
+        self.forget_static_data();
         if state != State::Left {
             self.state(state);
         }

@@ -1,12 +1,14 @@
 //! Symmetric memory: allocating, freeing and registering it, all of which are collectives over WORLD.
 //!
 //! The allocator is deterministic, so every PE comes to the same answer by itself. [`released`] is how a PE gives memory up without a
-//! collective, [`array`] the typed form, [`register`] makes buffers of the program's symmetric.
+//! collective, [`array`] the typed form, [`register`] makes buffers of the program's symmetric,
+//! and [`static_data`] its variables.
 
 mod array;
 mod realloc;
 mod register;
 mod released;
+mod static_data;
 
 pub use array::SymArray;
 

@@ -38,7 +38,7 @@ use crate::{Error, Pe, Result, board};
 use std::any::Any;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Keeps a heap's memory mapped in this process, also after finalize, for foreign arrays that may outlive the runtime.
 #[derive(Debug)]
@@ -86,6 +86,8 @@ pub(crate) struct Inner {
     /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
     pub(crate) registry: Option<RegistryReader>,
     pub(crate) blamed: AtomicBool,
+    /// Why the executable's variables cannot be symmetric, once that was tried.
+    pub(crate) static_data_error: OnceLock<String>,
 }
 
 impl Inner {

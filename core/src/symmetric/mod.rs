@@ -94,7 +94,20 @@ impl Inner {
             Some(offset) => Ok(offset),
             None => self
                 .registered_offset(address)
-                .ok_or_else(|| self.layout.not_symmetric(argument, address)),
+                .ok_or_else(|| self.not_symmetric(argument, address)),
+        }
+    }
+
+    /// The error for an address that is not symmetric.
+    #[cold]
+    fn not_symmetric(&self, argument: &'static str, address: u64) -> Error {
+        match self.about_variable(address) {
+            Some(why) => Error::NotSymmetric {
+                argument,
+                address,
+                why,
+            },
+            None => self.layout.not_symmetric(argument, address),
         }
     }
 
@@ -181,8 +194,8 @@ impl Inner {
         }
     }
 
-    /// The symmetric offset of a registered buffer's own, or preferred, address.
-    #[cold]
+    /// The symmetric offset of a variable, or of a registered buffer's own, or preferred, address.
+    #[inline(always)]
     fn registered_offset(&self, address: u64) -> Option<u64> {
         self.heap.ranges.offset(address)
     }
@@ -285,7 +298,7 @@ impl Runtime {
         match self.inner.layout.locate(address) {
             Some(_) => Ok(self.inner.transport.properties().kind),
             None if registered().is_some() => Ok(self.inner.transport.properties().kind),
-            None => Err(self.inner.layout.not_symmetric("ptr", address)),
+            None => Err(self.inner.not_symmetric("ptr", address)),
         }
     }
 }

@@ -209,6 +209,19 @@ pub(crate) trait Memory {
 
     /// Makes memory which `adopt` took the program's own memory again, with its contents.
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
+
+    /// Makes the executable's variables, which start at `start`, this PE's copy of `range`, with their contents.
+    fn adopt_static(&self, _range: SymRange, _start: u64) -> Result<()> {
+        Err(Error::NotSupported(
+            "variables of the executable are host memory, and the heap is not: set NVSHMEMRS_MEMORY=host, or allocate with `malloc()`"
+                .into(),
+        ))
+    }
+
+    /// Makes the executable's variables, which `adopt_static` took, private memory again, with their contents.
+    fn give_back_static(&self, _range: SymRange, _start: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A kind of memory with its operations, or a wrapper around one. See the module for what it may take for granted.

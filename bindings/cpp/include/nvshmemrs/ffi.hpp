@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x40d7e02268428b95;
+inline constexpr std::uint64_t expected_api_hash = 0x650814fae88b29b3;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1432,6 +1432,25 @@ enum class Access : int32_t {
 /// @see NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
 [[nodiscard]] inline Status buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric) noexcept {
     return static_cast<Status>(nvshmemrs_buffer_unregister(runtime, symmetric));
+}
+
+/// Makes the global and static variables of the executable symmetric, where they are. The address of a
+/// variable is then its symmetric address on every PE, also where PEs have loaded the executable at
+/// different addresses. Finalize makes the variables private again, with their contents. All of them are
+/// one allocation: an access that leaves its variable is an error only if it leaves them all.
+///
+/// No other thread of the program may write to a variable during the call. A child that is forked later
+/// gets a private copy. Thread-local variables, and those of shared libraries, are not symmetric.
+///
+/// Collective over TEAM_WORLD; includes a barrier. Returns when the variables of every PE are symmetric.
+///
+/// @return `Status::Success`, or an error, on every member, after which an operation on a variable fails
+/// with the same reason: MISMATCH (the PEs run different executables), NOT_SUPPORTED (the heap is in device
+/// memory, the variables are symmetric already, or they are larger than the heap), INVALID_VALUE (a PE is a
+/// thread of a process whose variables another PE has), SYSTEM.
+/// @see OpenSHMEM 1.5, section 3 (Memory Model).
+[[nodiscard]] inline Status static_data_register(nvshmemrs_runtime_t runtime) noexcept {
+    return static_cast<Status>(nvshmemrs_static_data_register(runtime));
 }
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x40d7e02268428b95
+API_HASH = 0x650814fae88b29b3
 """The API hash that this file was generated with."""
 
 
@@ -2031,6 +2031,35 @@ _FUNCTIONS = (
 
     Standard:
         NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
+    """,
+    ),
+    (
+        "nvshmemrs_static_data_register",
+        c_int32,
+        (c_uint64,),
+        """(runtime)
+
+    Makes the global and static variables of the executable symmetric, where they are. The address
+    of a variable is then its symmetric address on every PE, also where PEs have loaded the
+    executable at different addresses. Finalize makes the variables private again, with their
+    contents. All of them are one allocation: an access that leaves its variable is an error only if
+    it leaves them all.
+
+    No other thread of the program may write to a variable during the call. A child that is forked
+    later gets a private copy. Thread-local variables, and those of shared libraries, are not
+    symmetric.
+
+    Collective over TEAM_WORLD; includes a barrier. Returns when the variables of every PE are
+    symmetric.
+
+    Returns:
+        SUCCESS, or an error, on every member, after which an operation on a variable fails with the
+        same reason: MISMATCH (the PEs run different executables), NOT_SUPPORTED (the heap is in
+        device memory, the variables are symmetric already, or they are larger than the heap),
+        INVALID_VALUE (a PE is a thread of a process whose variables another PE has), SYSTEM.
+
+    Standard:
+        OpenSHMEM 1.5, section 3 (Memory Model).
     """,
     ),
     (

@@ -60,6 +60,24 @@ impl Memory for Checked {
         self.0.track(|tracker| tracker.decommit(range));
         (self.0.below.memory()).give_back(range, buffer, preferred)
     }
+
+    fn adopt_static(&self, range: SymRange, start: u64) -> Result<()> {
+        let below = self.0.below.memory();
+        below.adopt_static(range, start)?;
+        match self.0.track(|tracker| tracker.commit(range)) {
+            Ok(()) => {
+                self.0.adopt(range, [start, 0]);
+                Ok(())
+            }
+            Err(error) => below.give_back_static(range, start).and(Err(error)),
+        }
+    }
+
+    fn give_back_static(&self, range: SymRange, start: u64) -> Result<()> {
+        self.0.give_back(range);
+        self.0.track(|tracker| tracker.decommit(range));
+        self.0.below.memory().give_back_static(range, start)
+    }
 }
 
 impl Transport for Checked {

@@ -22,7 +22,7 @@ use std::sync::Mutex;
 static ADOPTED: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 /// Enters a range into the list, unless part of it is there.
-fn claim(buffer: u64, bytes: u64) -> Result<()> {
+pub(super) fn claim(buffer: u64, bytes: u64) -> Result<()> {
     let mut adopted = crate::lock::lock(&ADOPTED);
     let taken = adopted
         .iter()
@@ -38,7 +38,7 @@ fn claim(buffer: u64, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-fn unclaim(buffer: u64) {
+pub(super) fn unclaim(buffer: u64) {
     let mut adopted = crate::lock::lock(&ADOPTED);
     adopted.retain(|&(start, _)| start != buffer);
 }
@@ -49,7 +49,7 @@ fn end(argument: &'static str, start: u64, bytes: u64) -> Result<u64> {
     end.ok_or_else(|| Error::invalid(argument, format!("{start:#x}"), "a range that ends"))
 }
 
-fn maps() -> Result<MemoryMaps> {
+pub(super) fn maps() -> Result<MemoryMaps> {
     Process::myself()
         .and_then(|process| process.maps())
         .map_err(|error| Error::system("reading /proc/self/maps", error))
@@ -129,7 +129,7 @@ pub(super) fn check_give_back() -> Result<()> {
     ThreadHold::new().map(drop)
 }
 
-const PROTECTION: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
+pub(super) const PROTECTION: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
 /// Maps pages of a segment at `preferred`, where nothing may be.
 fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix::io::Result<()> {
@@ -156,13 +156,13 @@ fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix:
 }
 
 /// Private memory at an address of the kernel's choice, which is taken out when it is dropped.
-struct TemporaryMapping {
-    start: u64,
+pub(super) struct TemporaryMapping {
+    pub(super) start: u64,
     bytes: u64,
 }
 
 impl TemporaryMapping {
-    fn new(bytes: u64, protection: ProtFlags) -> rustix::io::Result<TemporaryMapping> {
+    pub(super) fn new(bytes: u64, protection: ProtFlags) -> rustix::io::Result<TemporaryMapping> {
         let null = std::ptr::null_mut();
         // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
         let start = unsafe {
@@ -183,7 +183,12 @@ impl Drop for TemporaryMapping {
 ///
 /// # Safety
 /// Both ranges are the caller's.
-unsafe fn move_pages(from: u64, to: u64, bytes: u64, keep: bool) -> rustix::io::Result<()> {
+pub(super) unsafe fn move_pages(
+    from: u64,
+    to: u64,
+    bytes: u64,
+    keep: bool,
+) -> rustix::io::Result<()> {
     let keep = if keep {
         MremapFlags::DONTUNMAP
     } else {

@@ -7,6 +7,7 @@ mod adopt;
 mod device_tables;
 mod hold;
 mod provider;
+mod static_data;
 
 pub(crate) use provider::HostProvider;
 
@@ -251,6 +252,16 @@ impl Memory for HostTransport {
     fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
         let offset = self.layout.address(self.me, range.offset()) - self.segment.base();
         adopt::give_back(&self.segment, offset, range.bytes(), buffer, preferred)
+    }
+
+    fn adopt_static(&self, range: SymRange, start: u64) -> Result<()> {
+        let offset = self.layout.address(self.me, range.offset()) - self.segment.base();
+        static_data::adopt(&self.segment, offset, start, range.bytes())
+    }
+
+    fn give_back_static(&self, range: SymRange, start: u64) -> Result<()> {
+        let offset = self.layout.address(self.me, range.offset()) - self.segment.base();
+        static_data::give_back(&self.segment, offset, start, range.bytes())
     }
 }
 
