@@ -20,7 +20,7 @@ use crate::job::{block, init_status, interrupt, machine, signals};
 use crate::operation::Operation;
 use crate::runtime::Resolved;
 use crate::transport::net::{self, Table, Wire, plugin};
-use crate::transport::{self, JobPeers};
+use crate::transport::{self, JobPeers, Route};
 use crate::words::pes;
 use crate::{Communicator, Error, InitAttr, MemoryKind, Pe, Result, Runtime, config};
 use nvshmemrs_wire::VERSION as WIRE;
@@ -435,6 +435,7 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
     });
     let (control, joined) = net::join(control, joined, Box::new(wire), hosts)?;
     let member = Membership::Process;
+    let joined = joined.with(Route::from);
     Runtime::assemble(control, pe, &resolved, member, until, joined, None)
 }
 

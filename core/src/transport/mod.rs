@@ -12,6 +12,7 @@
 //! | [`provider`] | provides the memory of a heap before the job exists; how a PE joins |
 //! | [`observer`] | what a transport that observes the program receives besides the operations |
 //! | [`host`], [`cuda`] | memory of the host, memory of GPUs |
+//! | [`device_memory`] | memory of GPUs, as [`net`] uses it |
 //! | [`net`] | PEs of several hosts, which wraps either |
 //! | [`check`] | the checker, which wraps another transport |
 //! | [`traffic`] | counts what the program moves, as a wrapper, too |
@@ -23,6 +24,7 @@
 pub(crate) mod check;
 pub(crate) mod copy;
 pub(crate) mod cuda;
+mod device_memory;
 pub(crate) mod device_state;
 #[cfg(test)]
 mod forwarding;
@@ -39,6 +41,7 @@ pub(crate) use check::Settings as CheckSettings;
 pub use cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use cuda::streams::CudaStreamRef;
 pub use cuda::survey as gpus;
+pub(crate) use device_memory::{DeviceMemory, PinnedBuffer, TargetStream, VALUE_BYTES};
 pub use device_state::DeviceState;
 pub(crate) use device_state::DeviceTables;
 pub(crate) use hooks::{
@@ -46,7 +49,9 @@ pub(crate) use hooks::{
     StreamHold, Streams, Task, TransportEvent, TransportStream,
 };
 pub(crate) use observer::{Observer, Watch};
-pub(crate) use provider::{JobPeers, Joined, MemoryProvider, of_process, of_threads};
+pub(crate) use provider::{
+    JobPeers, Joined, LocalTransport, MemoryProvider, of_process, of_threads,
+};
 pub(crate) use request::{Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, get_requests};
 pub(crate) use route::{Internal, Route};
 

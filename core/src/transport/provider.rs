@@ -2,9 +2,9 @@
 //!
 //! A transport has one [`MemoryProvider`], in its folder, and is made in one line here.
 
-use super::Route;
+use super::DeviceMemory;
 use super::cuda::CudaProvider;
-use super::host::HostProvider;
+use super::host::{HostProvider, HostTransport};
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::topology::Id;
@@ -41,12 +41,29 @@ pub(crate) enum JobPeers {
     Processes(Vec<Pe>, Links),
 }
 
+/// The transport to the PEs of a host.
+pub(crate) enum LocalTransport {
+    Host(HostTransport),
+    Device(Box<dyn DeviceMemory>),
+}
+
 /// A PE that has joined the heap.
-pub(crate) struct Joined {
+pub(crate) struct Joined<T = LocalTransport> {
     pub(crate) layout: Layout,
-    pub(crate) transport: Route,
+    pub(crate) transport: T,
     /// The GPU that the PE uses.
     pub(crate) gpu: Option<Id>,
+}
+
+impl<T> Joined<T> {
+    /// The same with another transport, made of this one.
+    pub(crate) fn with<U>(self, transport: impl FnOnce(T) -> U) -> Joined<U> {
+        Joined {
+            layout: self.layout,
+            transport: transport(self.transport),
+            gpu: self.gpu,
+        }
+    }
 }
 
 /// The origin of PE `pe`, a process. A PE without what it needs joins, and tells the others why it cannot go on.

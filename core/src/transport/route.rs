@@ -6,10 +6,10 @@
 //! a word) bypass the checker, [`internal`](Route::internal).
 
 use super::host::HostTransport;
-use super::net::NetTransport;
+use super::net::{Connected, NetTransport};
 use super::{
-    Atomic, Body, Call, Collectives, Found, GetRequest, Memory, Nbi, Observer, Properties, Reply,
-    Request, Search, SignalUpdate, Streams, Submission, Transport, Width,
+    Atomic, Body, Call, Collectives, Found, GetRequest, LocalTransport, Memory, Nbi, Observer,
+    Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, Width,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::op::SignalOp;
@@ -29,6 +29,24 @@ pub(crate) enum Route {
     Hosts(NetTransport),
     /// Any other.
     Other(Box<dyn Transport>),
+}
+
+impl From<LocalTransport> for Route {
+    fn from(transport: LocalTransport) -> Route {
+        match transport {
+            LocalTransport::Host(host) => Route::Host(host),
+            LocalTransport::Device(device) => Route::Other(device),
+        }
+    }
+}
+
+impl From<Connected> for Route {
+    fn from(transport: Connected) -> Route {
+        match transport {
+            Connected::Host(hosts) => Route::Hosts(hosts),
+            Connected::Device(device) => Route::Other(device),
+        }
+    }
 }
 
 /// Marks the branch that calls it as the one that is not taken.

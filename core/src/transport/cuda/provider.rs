@@ -6,7 +6,7 @@ use crate::job::block::Control;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::topology::Id;
 use crate::lock::lock;
-use crate::transport::{JobPeers, Joined, MemoryProvider, Route};
+use crate::transport::{JobPeers, Joined, LocalTransport, MemoryProvider};
 use crate::{Error, Pe, Result};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
@@ -100,7 +100,7 @@ impl MemoryProvider for CudaProvider {
         Ok(Joined {
             layout: cuda.layout,
             gpu: Some(cuda.device.uuid()),
-            transport: Route::Other(Box::new(cuda)),
+            transport: LocalTransport::Device(Box::new(cuda)),
         })
     }
 }

@@ -13,9 +13,12 @@ use crate::buffer::SymRange;
 use crate::lock::lock;
 use crate::op::SignalOp;
 use crate::operation::Operation;
-use crate::transport::{Atomic, StreamHold, Submission, TransportEvent, Width};
+use crate::transport::{
+    Atomic, PinnedBuffer, StreamHold, Submission, TargetStream, TransportEvent, VALUE_BYTES, Width,
+};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUstream};
+use std::any::Any;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
@@ -23,11 +26,8 @@ use std::time::Instant;
 
 /// Bytes of pinned memory.
 const BYTES: usize = 8 << 20;
-/// The most bytes of a value that a kernel stores in one go.
-const VALUE: usize = 16;
-
 /// The stream and the pinned memory.
-pub(crate) struct TargetStream {
+pub(crate) struct CudaTargetStream {
     cuda: Arc<CudaTransport>,
     /// There until it is dropped.
     stream: Option<CudaStream>,
@@ -42,19 +42,12 @@ pub(crate) struct TargetStream {
 }
 
 // SAFETY: the pinned memory is given out in buffers, each of which has one owner.
-unsafe impl Send for TargetStream {}
+unsafe impl Send for CudaTargetStream {}
 // SAFETY: as above.
-unsafe impl Sync for TargetStream {}
+unsafe impl Sync for CudaTargetStream {}
 
-/// A buffer in the pinned memory, until it is freed.
-#[derive(Debug)]
-pub(crate) struct PinnedBuffer {
-    offset: u64,
-    bytes: usize,
-}
-
-impl TargetStream {
-    pub(crate) fn new(cuda: Arc<CudaTransport>) -> Result<TargetStream> {
+impl CudaTargetStream {
+    pub(crate) fn new(cuda: Arc<CudaTransport>) -> Result<CudaTargetStream> {
         let stream = CudaStream::new(&cuda.device)?;
         let _current = cuda.device.enter()?;
         let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
@@ -64,7 +57,7 @@ impl TargetStream {
         check("cuMemHostAlloc", code)?;
         // SAFETY: it is that long, and nobody else knows it yet.
         unsafe { std::ptr::write_bytes(host.cast::<u8>(), 0, BYTES) };
-        let mut target_stream = TargetStream {
+        let mut target_stream = CudaTargetStream {
             cuda: Arc::clone(&cuda),
             stream: Some(stream),
             pinned: host.cast(),
@@ -90,114 +83,12 @@ impl TargetStream {
         self.cuda.layout.address(self.cuda.me, offset)
     }
 
-    /// Whether all of a range of this PE's part has memory behind it.
-    pub(crate) fn is_backed(&self, range: SymRange) -> bool {
-        self.cuda.is_backed(range)
-    }
-
-    /// A buffer for some bytes, if that much is free.
-    pub(crate) fn buffer(&self, bytes: usize) -> Option<PinnedBuffer> {
-        let block = lock(&self.buffers).allocate(bytes.max(VALUE) as u64, 64)?;
-        let offset = block.offset;
-        Some(PinnedBuffer { offset, bytes })
-    }
-
-    /// Frees a buffer that nobody uses any more.
-    pub(crate) fn give_back(&self, buffer: PinnedBuffer) {
-        lock(&self.buffers).free(buffer.offset);
-    }
-
-    /// The address of a buffer.
-    pub(crate) fn address(&self, buffer: &PinnedBuffer) -> *mut u8 {
-        self.pinned.wrapping_add(buffer.offset as usize)
-    }
-
-    /// The contents of a buffer, which nobody writes to meanwhile.
-    pub(crate) fn data(&self, buffer: &PinnedBuffer) -> &[u8] {
-        // SAFETY: the room lies within the pinned memory, which is initialised, and its owner says that nobody writes there.
-        unsafe { std::slice::from_raw_parts(self.address(buffer), buffer.bytes) }
-    }
-
-    /// Fills a room.
-    pub(crate) fn fill(&self, buffer: &PinnedBuffer, data: &[u8]) {
-        assert!(data.len() <= buffer.bytes, "more than a room holds");
-        // SAFETY: the room is its owner's alone, and long enough (just checked).
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.address(buffer), data.len()) };
-    }
-
-    /// The word at the beginning of a room that the GPU, which is done with it, has written.
-    pub(crate) fn word(&self, buffer: &PinnedBuffer, width: Width) -> u64 {
-        // SAFETY: as in `data`; a room begins at a multiple of 64 and has room for a word.
-        let word = unsafe { &*self.address(buffer).cast::<AtomicU64>() };
-        match width {
-            Width::Bits32 => word.load(Acquire) & u64::from(u32::MAX),
-            Width::Bits64 => word.load(Acquire),
-        }
-    }
-
-    /// Whether a put of so many bytes needs no room, because the kernel gets them as arguments.
-    pub(crate) fn is_value(bytes: usize) -> bool {
-        bytes <= VALUE
-    }
-
-    /// Stores a value in this PE's part.
-    pub(crate) fn put_value(&self, offset: u64, value: &[u8]) -> Result<()> {
-        let (stream, at) = (self.stream(), self.at(offset));
-        self.cuda.kernels.put_value(stream, at, value)
-    }
-
     fn copy(&self, dest: u64, source: u64, bytes: usize) -> Result<()> {
         let _current = self.cuda.device.enter()?;
         // SAFETY: rules 1 and 3. One side is backed memory of this PE's part, the other one a room, which stays its owner's until that is
         // done.
         let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream()) };
         check("cuMemcpyAsync", code)
-    }
-
-    /// Copies what is in a room to this PE's part.
-    pub(crate) fn put(&self, offset: u64, buffer: &PinnedBuffer) -> Result<()> {
-        self.copy(self.at(offset), self.address + buffer.offset, buffer.bytes)
-    }
-
-    /// Copies this PE's part to a room.
-    pub(crate) fn get(&self, buffer: &PinnedBuffer, offset: u64) -> Result<()> {
-        self.copy(self.address + buffer.offset, self.at(offset), buffer.bytes)
-    }
-
-    /// Does an atomic operation in this PE's part; the old value goes to the room, if there is one.
-    pub(crate) fn atomic(
-        &self,
-        offset: u64,
-        width: Width,
-        operation: Atomic,
-        buffer: Option<&PinnedBuffer>,
-    ) -> Result<()> {
-        let result = buffer.map_or(0, |buffer| self.address + buffer.offset);
-        let (stream, at) = (self.stream(), self.at(offset));
-        self.cuda
-            .kernels
-            .atomic(stream, at, width, operation, result)
-    }
-
-    /// Updates a signal in this PE's part.
-    pub(crate) fn signal(&self, offset: u64, value: u64, op: SignalOp) -> Result<()> {
-        let (stream, at) = (self.stream(), self.at(offset));
-        self.cuda.kernels.signal(stream, at, value, op)
-    }
-
-    /// An event behind what was put on the stream.
-    pub(crate) fn mark(&self) -> Result<CudaEvent> {
-        self.cuda.mark_here(self.stream())
-    }
-
-    /// Takes an event back that was reached.
-    pub(crate) fn give_mark_back(&self, mark: CudaEvent) {
-        self.cuda.give_mark_back(mark);
-    }
-
-    /// The wire may use buffers for ever: the pinned memory stays.
-    pub(crate) fn keep_pinned(&self) {
-        self.in_use_by_wire.store(true, Release);
     }
 
     /// Whether all that was put on the stream is done, soon; after an error of the driver nothing runs any more.
@@ -214,9 +105,100 @@ impl TargetStream {
     }
 }
 
+impl TargetStream for CudaTargetStream {
+    fn is_backed(&self, range: SymRange) -> bool {
+        self.cuda.is_backed(range)
+    }
+
+    fn buffer(&self, bytes: usize) -> Option<PinnedBuffer> {
+        let block = lock(&self.buffers).allocate(bytes.max(VALUE_BYTES) as u64, 64)?;
+        let offset = block.offset;
+        Some(PinnedBuffer { offset, bytes })
+    }
+
+    fn give_back(&self, buffer: PinnedBuffer) {
+        lock(&self.buffers).free(buffer.offset);
+    }
+
+    fn address(&self, buffer: &PinnedBuffer) -> *mut u8 {
+        self.pinned.wrapping_add(buffer.offset as usize)
+    }
+
+    fn data(&self, buffer: &PinnedBuffer) -> &[u8] {
+        // SAFETY: the room lies within the pinned memory, which is initialised, and its owner says that nobody writes there.
+        unsafe { std::slice::from_raw_parts(self.address(buffer), buffer.bytes) }
+    }
+
+    fn fill(&self, buffer: &PinnedBuffer, data: &[u8]) {
+        assert!(data.len() <= buffer.bytes, "more than a room holds");
+        // SAFETY: the room is its owner's alone, and long enough (just checked).
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.address(buffer), data.len()) };
+    }
+
+    fn word(&self, buffer: &PinnedBuffer, width: Width) -> u64 {
+        // SAFETY: as in `data`; a room begins at a multiple of 64 and has room for a word.
+        let word = unsafe { &*self.address(buffer).cast::<AtomicU64>() };
+        match width {
+            Width::Bits32 => word.load(Acquire) & u64::from(u32::MAX),
+            Width::Bits64 => word.load(Acquire),
+        }
+    }
+
+    fn put_value(&self, offset: u64, value: &[u8]) -> Result<()> {
+        let (stream, at) = (self.stream(), self.at(offset));
+        self.cuda.kernels.put_value(stream, at, value)
+    }
+
+    fn put(&self, offset: u64, buffer: &PinnedBuffer) -> Result<()> {
+        self.copy(self.at(offset), self.address + buffer.offset, buffer.bytes)
+    }
+
+    fn get(&self, buffer: &PinnedBuffer, offset: u64) -> Result<()> {
+        self.copy(self.address + buffer.offset, self.at(offset), buffer.bytes)
+    }
+
+    fn atomic(
+        &self,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        buffer: Option<&PinnedBuffer>,
+    ) -> Result<()> {
+        let result = buffer.map_or(0, |buffer| self.address + buffer.offset);
+        let (stream, at) = (self.stream(), self.at(offset));
+        self.cuda
+            .kernels
+            .atomic(stream, at, width, operation, result)
+    }
+
+    fn signal(&self, offset: u64, value: u64, op: SignalOp) -> Result<()> {
+        let (stream, at) = (self.stream(), self.at(offset));
+        self.cuda.kernels.signal(stream, at, value, op)
+    }
+
+    fn mark(&self) -> Result<Box<dyn TransportEvent>> {
+        Ok(Box::new(self.cuda.mark_here(self.stream())?))
+    }
+
+    fn give_mark_back(&self, mark: Box<dyn TransportEvent>) {
+        let mark: Box<dyn Any> = mark;
+        if let Ok(mark) = mark.downcast::<CudaEvent>() {
+            self.cuda.give_mark_back(*mark);
+        }
+    }
+
+    fn keep_pinned(&self) {
+        self.in_use_by_wire.store(true, Release);
+    }
+
+    fn stream_hold(self: Arc<Self>, submission: Submission) -> Result<Arc<dyn StreamHold>> {
+        Ok(Arc::new(CudaStreamHold::new(&self, submission)?))
+    }
+}
+
 /// Holds a stream of the program's by a kernel that waits until a word has reached the number of the hold.
 pub(crate) struct CudaStreamHold {
-    target_stream: Arc<TargetStream>,
+    target_stream: Arc<CudaTargetStream>,
     submission: Submission,
     /// There until it is dropped.
     word: Option<PinnedBuffer>,
@@ -226,7 +208,7 @@ pub(crate) struct CudaStreamHold {
 
 impl CudaStreamHold {
     pub(crate) fn new(
-        target_stream: &Arc<TargetStream>,
+        target_stream: &Arc<CudaTargetStream>,
         submission: Submission,
     ) -> Result<CudaStreamHold> {
         let used = lock(&target_stream.words).pop();
@@ -289,7 +271,7 @@ impl Drop for CudaStreamHold {
     }
 }
 
-impl Drop for TargetStream {
+impl Drop for CudaTargetStream {
     fn drop(&mut self) {
         if !self.cuda.device.is_ours() {
             return;

@@ -4,7 +4,7 @@ use super::HostTransport;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::machine;
-use crate::transport::{JobPeers, Joined, MemoryProvider, Route};
+use crate::transport::{JobPeers, Joined, LocalTransport, MemoryProvider};
 use crate::{Pe, Result};
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ impl MemoryProvider for HostProvider {
         let host = HostTransport::new(control, layout, me, check);
         Ok(Joined {
             layout,
-            transport: Route::Host(host),
+            transport: LocalTransport::Host(host),
             gpu: None,
         })
     }

@@ -5,86 +5,38 @@
 //! Collectives are those of any memory, because kernels reach no PE of another host.
 
 use super::RemoteAccess;
-use super::endpoint::{DeviceTarget, LocalHeap};
 use super::transfers::PART_OF_CALL;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::transport::cuda::CudaTransport;
-use crate::transport::cuda::target_stream::{CudaStreamHold, TargetStream};
 use crate::transport::{
-    Body, Call, Collectives, DeviceTables, Found, GetRequest, Memory, NOTHING, Nbi, Owner,
-    Properties, Reply, Request, Route, Search, StreamHold, Streams, Submission, Transport,
-    TransportEvent, TransportStream, get_requests,
+    Body, Call, Collectives, DeviceMemory, Found, GetRequest, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, Search, StreamHold, Streams, Submission, TargetStream, Transport,
+    TransportEvent, TransportStream,
 };
 use crate::{Error, Pe, Result};
-use std::any::Any;
 use std::sync::Arc;
 
 /// How much of a transfer is in memory of the host at a time.
 const BETWEEN: usize = 1 << 20;
 
-/// What a PE has joined with its host, and its transport if that is one for GPUs.
-pub(super) fn local_heap(joined: Route) -> Result<(LocalHeap, Option<Cuda>)> {
-    let other: Box<dyn Any> = match joined {
-        Route::Host(host) => return Ok((LocalHeap::Host(host), None)),
-        other => other.boxed(),
-    };
-    let unknown = |_| Error::Internal("a kind of memory that is not known on several hosts".into());
-    let cuda: Box<CudaTransport> = other.downcast().map_err(unknown)?;
-    let cuda: Arc<CudaTransport> = Arc::from(cuda);
-    let target_stream = Arc::new(TargetStream::new(Arc::clone(&cuda))?);
-    let target = DeviceTarget::new(Arc::clone(&target_stream));
-    Ok((
-        LocalHeap::Device(target),
-        Some(Cuda {
-            cuda,
-            target_stream,
-        }),
-    ))
-}
-
-/// The transport to the GPUs of a PE's host.
-pub(super) struct Cuda {
-    cuda: Arc<CudaTransport>,
-    target_stream: Arc<TargetStream>,
-}
-
 pub(super) struct DeviceTransport {
     remote: RemoteAccess,
-    target_stream: Arc<TargetStream>,
-    cuda: Arc<CudaTransport>,
+    target_stream: Arc<dyn TargetStream>,
+    device: Arc<dyn DeviceMemory>,
     about: String,
 }
 
-impl DeviceTransport {
-    pub(super) fn new(local: Cuda, remote: RemoteAccess, about: String) -> Result<DeviceTransport> {
-        let Cuda {
-            cuda,
-            target_stream,
-        } = local;
-        cuda.set_hosts(remote.endpoint.hosts())?;
-        Ok(DeviceTransport {
-            remote,
-            target_stream,
-            cuda,
-            about,
-        })
-    }
-
-    fn is_local(&self, pe: Pe) -> bool {
-        self.remote.endpoint.hosts().is_local(pe)
-    }
-
+impl RemoteAccess {
     /// Whether memory of the program's is a GPU's. A borrowed slice never is.
-    fn is_of_gpu(&self, address: *const u8, borrowed: bool) -> Result<bool> {
-        match borrowed {
-            true => Ok(false),
-            false => self.cuda.is_of_gpu(address as u64),
+    pub(super) fn is_of_gpu(&self, address: *const u8, borrowed: bool) -> Result<bool> {
+        match &self.device {
+            Some(device) if !borrowed => device.is_of_gpu(address as u64),
+            _ => Ok(false),
         }
     }
 
-    /// A put to a PE of another host, which is not throttled.
-    fn put_remote(
+    /// A put to a PE of another host, of memory of the host or of a GPU. It is not throttled; a non-blocking one is not flushed.
+    pub(super) fn put(
         &self,
         call: Call,
         pe: Pe,
@@ -92,35 +44,65 @@ impl DeviceTransport {
         source: LocalSource<'_>,
         nbi: Nbi,
     ) -> Result<()> {
-        if !self.is_of_gpu(source.address(), source.is_borrowed())? {
-            return self.remote.put_remote(call, pe, dest, source, nbi);
-        }
+        let device = match &self.device {
+            Some(device) if self.is_of_gpu(source.address(), source.is_borrowed())? => device,
+            _ => return self.put_remote(call, pe, dest, source, nbi),
+        };
         in_parts(source.bytes(), |start, part| {
             let from = source.address() as u64 + start as u64;
-            self.cuda
-                .copy_to_host(call.called, from, LocalDest::from(&mut *part))?;
+            device.copy_to_host(call.called, from, LocalDest::from(&mut *part))?;
             let part = LocalSource::from(&*part);
-            self.remote
-                .put_remote(call, pe, dest + start as u64, part, PART_OF_CALL)
-        })
+            self.put_remote(call, pe, dest + start as u64, part, PART_OF_CALL)
+        })?;
+        if nbi == Nbi::No {
+            self.endpoint.kick();
+        }
+        Ok(())
     }
 
-    /// A get from a PE of another host to memory of the GPU.
-    fn get_remote(
+    /// A get from a PE of another host to memory of a GPU.
+    pub(super) fn get_to_gpu(&self, operation: Operation, get: &GetRequest<'_>) -> Result<()> {
+        let to = get.dest.address() as u64;
+        self.get_to(operation, (get.pe, get.source), to, get.dest.bytes())
+    }
+
+    /// The same, to an address.
+    fn get_to(
         &self,
         operation: Operation,
-        pe: Pe,
-        source: u64,
+        (pe, source): (Pe, u64),
         to: u64,
         bytes: usize,
     ) -> Result<()> {
+        let Some(device) = &self.device else {
+            let why = "a heap in host memory has no address on a GPU";
+            return Err(Error::Internal(why.into()));
+        };
         in_parts(bytes, |start, part| {
             let (from, to) = (source + start as u64, to + start as u64);
-            self.remote
-                .get_remote(operation, pe, from, LocalDest::from(&mut *part))?;
-            self.cuda
-                .copy_from_host(operation, to, LocalSource::from(&*part))
+            self.get_remote(operation, pe, from, LocalDest::from(&mut *part))?;
+            device.copy_from_host(operation, to, LocalSource::from(&*part))
         })
+    }
+}
+
+impl DeviceTransport {
+    pub(super) fn new(
+        device: Arc<dyn DeviceMemory>,
+        target_stream: Arc<dyn TargetStream>,
+        remote: RemoteAccess,
+        about: String,
+    ) -> DeviceTransport {
+        DeviceTransport {
+            remote,
+            target_stream,
+            device,
+            about,
+        }
+    }
+
+    fn is_local(&self, pe: Pe) -> bool {
+        self.remote.endpoint.hosts().is_local(pe)
     }
 }
 
@@ -135,28 +117,28 @@ fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) 
 
 impl Streams for DeviceTransport {
     fn make(&self) -> Result<Arc<dyn TransportStream>> {
-        Streams::make(&*self.cuda)
+        Streams::make(&*self.device)
     }
 
     unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
         // SAFETY: the caller vouches for the stream.
-        unsafe { Streams::adopt(&*self.cuda, stream) }
+        unsafe { Streams::adopt(&*self.device, stream) }
     }
 
     fn let_go(&self, stream: &Arc<dyn TransportStream>) {
-        Streams::let_go(&*self.cuda, stream);
+        Streams::let_go(&*self.device, stream);
     }
 
     fn event(&self) -> Result<Box<dyn TransportEvent>> {
-        self.cuda.event()
+        self.device.event()
     }
 
     fn stream_hold(
         &self,
         stream: &Arc<dyn TransportStream>,
     ) -> Result<Option<Arc<dyn StreamHold>>> {
-        let hold = CudaStreamHold::new(&self.target_stream, stream.submission())?;
-        Ok(Some(Arc::new(hold)))
+        let target_stream = Arc::clone(&self.target_stream);
+        target_stream.stream_hold(stream.submission()).map(Some)
     }
 }
 
@@ -171,16 +153,16 @@ impl DeviceTransport {
     ) -> Result<()> {
         let operation = call.called;
         if self.is_local(to) {
-            let to = self.cuda.address_of(to, dest);
-            return self.get_remote(operation, from, source, to, bytes);
+            let to = self.device.address_of(to, dest);
+            return self.remote.get_to(operation, (from, source), to, bytes);
         }
         in_parts(bytes, |start, part| {
             let start = start as u64;
             let between = LocalDest::from(&mut *part);
             match self.is_local(from) {
                 true => {
-                    let from = self.cuda.address_of(from, source + start);
-                    self.cuda.copy_to_host(operation, from, between)?;
+                    let from = self.device.address_of(from, source + start);
+                    self.device.copy_to_host(operation, from, between)?;
                 }
                 false => self
                     .remote
@@ -202,9 +184,9 @@ impl DeviceTransport {
         let mut remote = Vec::new();
         for one in requests {
             let GetRequest { pe, source, dest } = one;
-            if self.is_local(pe) || self.is_of_gpu(dest.address(), dest.is_borrowed())? {
-                let nbi = Nbi::No;
-                self.execute(Request {
+            let nbi = Nbi::No;
+            if self.is_local(pe) {
+                self.device.execute(Request {
                     call,
                     body: Body::Get {
                         pe,
@@ -213,88 +195,33 @@ impl DeviceTransport {
                         nbi,
                     },
                 })?;
+            } else if self.remote.is_of_gpu(dest.address(), dest.is_borrowed())? {
+                self.remote
+                    .get_to_gpu(call.called, &GetRequest { pe, source, dest })?;
             } else {
                 remote.push(GetRequest { pe, source, dest });
             }
         }
         self.remote.get_many(call.called, &mut remote.into_iter())
     }
-
-    /// Executes a request for a PE of another host, where its local memory may be a GPU's.
-    fn execute_far(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
-        match body {
-            Body::Put {
-                pe,
-                dest,
-                source,
-                nbi,
-            } => {
-                self.put_remote(call, pe, dest, source, nbi)?;
-                if nbi == Nbi::No {
-                    self.remote.endpoint.kick();
-                }
-                self.remote.throttle_puts(call, pe)?;
-            }
-            Body::Get {
-                pe, source, dest, ..
-            } if self.is_of_gpu(dest.address(), dest.is_borrowed())? => {
-                let (to, bytes) = (dest.address() as u64, dest.bytes());
-                self.get_remote(call.called, pe, source, to, bytes)?;
-            }
-            Body::PutBlocks {
-                pe,
-                dest,
-                source,
-                transfer,
-            } => {
-                let (_, block, _) = transfer.dest().parts();
-                for (to, from) in transfer.blocks() {
-                    let block = source.part(from as usize, block as usize);
-                    self.put_remote(call, pe, dest + to, block, PART_OF_CALL)?;
-                    self.remote.throttle_puts(call, pe)?;
-                }
-                self.remote.endpoint.kick();
-            }
-            Body::GetBlocks {
-                pe,
-                source,
-                dest,
-                transfer,
-            } => {
-                self.get_many(call, get_requests(pe, source, dest, transfer))?;
-            }
-            Body::PutSignal {
-                pe,
-                dest,
-                source,
-                update,
-                ..
-            } => {
-                self.put_remote(call, pe, dest, source, PART_OF_CALL)?;
-                self.remote.signal_remote(call, pe, update)?;
-            }
-            body => return self.remote.execute(Request { call, body }),
-        }
-        Ok(NOTHING)
-    }
 }
 
 impl Transport for DeviceTransport {
     fn inner(&self) -> Option<&dyn Transport> {
-        Some(&*self.cuda)
+        Some(&*self.device)
     }
 
     fn properties(&self) -> Properties {
-        self.cuda.properties()
+        self.device.properties()
     }
 
     fn memory(&self) -> &dyn Memory {
-        self.cuda.memory()
+        self.device.memory()
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
         match self.is_local(pe) {
-            true => self.cuda.local_ptr(pe, offset),
+            true => self.device.local_ptr(pe, offset),
             false => None,
         }
     }
@@ -303,10 +230,10 @@ impl Transport for DeviceTransport {
         match body {
             Body::Fence => {
                 self.remote.endpoint.fence();
-                self.cuda.execute(Request { call, body })
+                self.device.execute(Request { call, body })
             }
             Body::Quiet | Body::QuietBeforeRelease => {
-                self.cuda.execute(Request { call, body })?;
+                self.device.execute(Request { call, body })?;
                 self.remote.complete(call.called)?;
                 Ok(NOTHING)
             }
@@ -325,19 +252,19 @@ impl Transport for DeviceTransport {
                 Ok(NOTHING)
             }
             body if body.target().is_none_or(|pe| self.is_local(pe)) => {
-                self.cuda.execute(Request { call, body })
+                self.device.execute(Request { call, body })
             }
-            body => self.execute_far(Request { call, body }),
+            body => self.remote.execute(Request { call, body }),
         }
     }
 
     fn failure(&self) -> Result<()> {
-        self.cuda.failure()?;
+        self.device.failure()?;
         self.remote.endpoint.failure()
     }
 
     fn keep(&self, error: Error) {
-        self.cuda.keep(error);
+        self.device.keep(error);
     }
 
     fn progress(&self) {
@@ -345,7 +272,7 @@ impl Transport for DeviceTransport {
     }
 
     fn owned_by(&self, owner: Arc<dyn Owner>) {
-        self.cuda.owned_by(Arc::clone(&owner));
+        self.device.owned_by(Arc::clone(&owner));
         // Once, by the runtime that it is made for.
         let _ = self.remote.endpoint.owner.set(owner);
     }
@@ -369,8 +296,8 @@ impl Transport for DeviceTransport {
     }
 
     fn about(&self) -> Option<String> {
-        match self.cuda.about() {
-            Some(cuda) => Some(format!("{}; {cuda}", self.about)),
+        match self.device.about() {
+            Some(device) => Some(format!("{}; {device}", self.about)),
             None => Some(self.about.clone()),
         }
     }

@@ -41,8 +41,8 @@ mod wire;
 use super::device_state::DeviceTables;
 use super::host::HostTransport;
 use super::{
-    Body, Call, GetRequest, Joined, Memory, NOTHING, Nbi, Owner, Properties, Reply, Request, Route,
-    SignalUpdate, Transport, bytes_of, get_requests,
+    Body, Call, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
 };
 use crate::buffer::{LocalDest, LocalSource};
 use crate::job::block::Control;
@@ -50,7 +50,7 @@ use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
 use device::DeviceTransport;
-use endpoint::Endpoint;
+use endpoint::{DeviceTarget, Endpoint, LocalHeap};
 pub(crate) use message::GAVE_UP;
 use message::{Kind, nothing, of_atomic};
 use pending::AnswerKind;
@@ -64,6 +64,12 @@ pub(crate) use wire::{Event, Table, Wire};
 const MOST_BEHIND: u64 = 2048;
 const CATCH_UP: u64 = 1024;
 
+/// The transport of a PE that is connected to other hosts.
+pub(crate) enum Connected {
+    Host(NetTransport),
+    Device(Box<dyn Transport>),
+}
+
 /// Connects PE `hosts.me()`, which has joined its own host, to the other hosts, and announces it there.
 ///
 /// `control` is the block of its host, `joined` its transport there. The ranks of the wire are the PEs.
@@ -72,7 +78,7 @@ pub(crate) fn join(
     joined: Joined,
     wire: Box<dyn Wire>,
     hosts: Hosts,
-) -> Result<(Control, Joined)> {
+) -> Result<(Control, Joined<Connected>)> {
     join_and(control, joined, wire, hosts, Endpoint::start)
 }
 
@@ -83,39 +89,64 @@ fn join_and(
     wire: Box<dyn Wire>,
     hosts: Hosts,
     start: impl FnOnce(&Arc<Endpoint>) -> Result<()>,
-) -> Result<(Control, Joined)> {
+) -> Result<(Control, Joined<Connected>)> {
     if control.area_offset().is_some() {
         return Err(Error::NotSupported(
             "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
         ));
     }
-    let (local_heap, cuda) = device::local_heap(joined.transport)?;
     let about = format!(
         "the PEs are on {} hosts, over {}",
         hosts.count(),
         wire.name()
     );
+    let Joined {
+        layout,
+        transport,
+        gpu,
+    } = joined;
+    let (local, local_heap) = match transport {
+        LocalTransport::Host(host) => (Ok(host.clone()), LocalHeap::Host(host)),
+        LocalTransport::Device(device) => {
+            let device: Arc<dyn DeviceMemory> = Arc::from(device);
+            let stream = Arc::clone(&device).target_stream()?;
+            let target = DeviceTarget::new(Arc::clone(&stream));
+            (Err((device, stream)), LocalHeap::Device(target))
+        }
+    };
     let range = hosts.range();
     let endpoint = Endpoint::new(&control, local_heap, wire, hosts);
     let control = control.with_remote(Some(Arc::clone(endpoint.remote_hosts())));
     start(&endpoint)?;
-    let remote = RemoteAccess { endpoint };
-    let transport = match (cuda, remote.endpoint.local_heap.host().cloned()) {
-        (Some(cuda), _) => Route::Other(Box::new(DeviceTransport::new(cuda, remote, about)?)),
-        (None, Some(local)) => {
-            local.set_hosts(remote.endpoint.hosts())?;
-            Route::Hosts(NetTransport {
+    let hosts = endpoint.hosts().clone();
+    let transport = match local {
+        Ok(local) => {
+            let remote = RemoteAccess {
+                endpoint,
+                device: None,
+            };
+            local.set_hosts(&hosts)?;
+            Connected::Host(NetTransport {
                 local,
                 range,
                 remote,
                 about,
             })
         }
-        (None, None) => return Err(Error::Internal("a PE has no memory".into())),
+        Err((device, stream)) => {
+            let remote = RemoteAccess {
+                endpoint,
+                device: Some(Arc::clone(&device)),
+            };
+            device.set_hosts(&hosts)?;
+            let transport = DeviceTransport::new(device, stream, remote, about);
+            Connected::Device(Box::new(transport))
+        }
     };
     let joined = Joined {
+        layout,
         transport,
-        ..joined
+        gpu,
     };
     Ok((control, joined))
 }
@@ -123,6 +154,8 @@ fn join_and(
 /// Operations on PEs of other hosts, for a heap of either kind of memory.
 pub(crate) struct RemoteAccess {
     endpoint: Arc<Endpoint>,
+    /// The transport to the GPUs of this host, if the heap is on one: the program's own memory may be a GPU's, too.
+    device: Option<Arc<dyn DeviceMemory>>,
 }
 
 /// The transport of a PE in a job on several hosts, on memory of the hosts.
@@ -319,7 +352,7 @@ impl NetTransport {
 }
 
 impl RemoteAccess {
-    /// Executes a request for a PE of another host. Its local memory is memory of the host.
+    /// Executes a request for a PE of another host.
     fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
         match body {
             Body::Put {
@@ -328,7 +361,7 @@ impl RemoteAccess {
                 source,
                 nbi,
             } => {
-                self.put_remote(call, pe, dest, source, nbi)?;
+                self.put(call, pe, dest, source, nbi)?;
                 self.throttle_puts(call, pe)?;
             }
             Body::PutValue {
@@ -347,6 +380,9 @@ impl RemoteAccess {
                 dest,
                 nbi,
             } => match nbi {
+                _ if self.is_of_gpu(dest.address(), dest.is_borrowed())? => {
+                    self.get_to_gpu(call.called, &GetRequest { pe, source, dest })?;
+                }
                 Nbi::Yes { lasts: true } => self.get_nbi(call, pe, source, dest)?,
                 _ => self.get_remote(call.called, pe, source, dest)?,
             },
@@ -365,7 +401,7 @@ impl RemoteAccess {
                 let (_, block, _) = transfer.dest().parts();
                 for (to, from) in transfer.blocks() {
                     let block = source.part(from as usize, block as usize);
-                    self.put_remote(call, pe, dest + to, block, PART_OF_CALL)?;
+                    self.put(call, pe, dest + to, block, PART_OF_CALL)?;
                     self.throttle_puts(call, pe)?;
                 }
                 self.endpoint.kick();
@@ -376,8 +412,12 @@ impl RemoteAccess {
                 dest,
                 transfer,
             } => {
+                let of_gpu = self.is_of_gpu(dest.address(), dest.is_borrowed())?;
                 let mut requests = get_requests(pe, source, dest, transfer);
-                self.get_many(call.called, &mut requests)?;
+                match of_gpu {
+                    true => requests.try_for_each(|one| self.get_to_gpu(call.called, &one))?,
+                    false => self.get_many(call.called, &mut requests)?,
+                }
             }
             Body::PutSignal {
                 pe,
@@ -387,7 +427,7 @@ impl RemoteAccess {
                 nbi,
             } => {
                 let lasts = matches!(nbi, Nbi::Yes { lasts: true });
-                self.put_remote(call, pe, dest, source, Nbi::Yes { lasts })?;
+                self.put(call, pe, dest, source, Nbi::Yes { lasts })?;
                 self.signal_remote(call, pe, update)?;
             }
             Body::Atomic {

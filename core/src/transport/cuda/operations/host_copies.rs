@@ -3,19 +3,19 @@
 use super::copies::PointerAttribute;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::transport::Submission;
 use crate::transport::cuda::CudaTransport;
+use crate::transport::cuda::target_stream::CudaTargetStream;
+use crate::transport::{DeviceMemory, Submission, TargetStream};
 use crate::{Pe, Result};
 use cudarc::driver::sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+use std::sync::Arc;
 
-impl CudaTransport {
-    /// The address of `offset` of a PE of this host.
-    pub(crate) fn address_of(&self, pe: Pe, offset: u64) -> u64 {
+impl DeviceMemory for CudaTransport {
+    fn address_of(&self, pe: Pe, offset: u64) -> u64 {
         self.layout.address(pe, offset)
     }
 
-    /// Whether an address is one of a GPU's memory, which the CPU cannot use.
-    pub(crate) fn is_of_gpu(&self, address: u64) -> Result<bool> {
+    fn is_of_gpu(&self, address: u64) -> Result<bool> {
         if self.layout.locate(address).is_some() {
             return Ok(true);
         }
@@ -23,13 +23,7 @@ impl CudaTransport {
         Ok(PointerAttribute::MemoryType.of(address) == Some(CU_MEMORYTYPE_DEVICE as u64))
     }
 
-    /// Copies memory of a GPU to `dest`, which is the host's; it is there when this returns.
-    pub(crate) fn copy_to_host(
-        &self,
-        operation: Operation,
-        source: u64,
-        dest: LocalDest<'_>,
-    ) -> Result<()> {
+    fn copy_to_host(&self, operation: Operation, source: u64, dest: LocalDest<'_>) -> Result<()> {
         let submitted = (Submission::Blocking, operation);
         self.begin(submitted.0, operation)?;
         match self.begin_get(submitted, dest, source)? {
@@ -38,8 +32,7 @@ impl CudaTransport {
         }
     }
 
-    /// Copies `source`, which is the host's, to memory of a GPU; it is there when this returns.
-    pub(crate) fn copy_from_host(
+    fn copy_from_host(
         &self,
         operation: Operation,
         dest: u64,
@@ -49,5 +42,9 @@ impl CudaTransport {
         self.begin(submitted.0, operation)?;
         self.begin_put(submitted, dest, source)?;
         self.finish(submitted.0, operation)
+    }
+
+    fn target_stream(self: Arc<Self>) -> Result<Arc<dyn TargetStream>> {
+        Ok(Arc::new(CudaTargetStream::new(self)?))
     }
 }

@@ -9,11 +9,9 @@ use crate::buffer::{LocalSource, SymRange};
 use crate::job::doorbell;
 use crate::lock::lock;
 use crate::op::SignalOp;
-use crate::transport::cuda::CudaEvent;
-use crate::transport::cuda::target_stream::{PinnedBuffer, TargetStream};
 use crate::transport::host::HostTransport;
 use crate::transport::net::message::{self, Kind, Record};
-use crate::transport::{Atomic, Width};
+use crate::transport::{Atomic, PinnedBuffer, TargetStream, TransportEvent, VALUE_BYTES, Width};
 use crate::{Pe, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -109,7 +107,7 @@ struct PeerQueue {
 struct Work {
     queues: BTreeMap<Pe, PeerQueue>,
     /// What is on the stream, with the events behind it.
-    batches: VecDeque<(CudaEvent, Vec<TargetRequest>)>,
+    batches: VecDeque<(Box<dyn TransportEvent>, Vec<TargetRequest>)>,
     /// The buffers that the wire sends from, by the number of the transfer.
     sending: HashMap<u64, PinnedBuffer>,
     /// The number of the last transfer.
@@ -120,7 +118,7 @@ struct Work {
 
 /// The GPU of this PE as the target of PEs of other hosts.
 pub(in crate::transport::net) struct DeviceTarget {
-    target_stream: Arc<TargetStream>,
+    target_stream: Arc<dyn TargetStream>,
     /// Only who holds the engine uses it.
     work: Mutex<Work>,
 }
@@ -131,7 +129,7 @@ fn is_settling(range: SymRange) -> bool {
 }
 
 impl DeviceTarget {
-    pub(in crate::transport::net) fn new(target_stream: Arc<TargetStream>) -> DeviceTarget {
+    pub(in crate::transport::net) fn new(target_stream: Arc<dyn TargetStream>) -> DeviceTarget {
         DeviceTarget {
             target_stream,
             work: Mutex::default(),
@@ -215,7 +213,7 @@ impl DeviceTarget {
         let task = match kind {
             Kind::Put => {
                 range = SymRange::new(offset, data.len() as u64);
-                match TargetStream::is_value(data.len()) {
+                match data.len() <= VALUE_BYTES {
                     true => Task::Value(data.to_vec()),
                     false => {
                         let buffer = self.target_stream.buffer(data.len())?;
@@ -279,7 +277,7 @@ impl DeviceTarget {
         let mut work = lock(&self.work);
         let mut busy = false;
         while let Some((mark, _)) = work.batches.front() {
-            match mark.query() {
+            match mark.is_reached() {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {

@@ -36,7 +36,7 @@ use crate::job::block::{Checked, Control};
 use crate::job::hosts::Hosts;
 use crate::job::topology::Id;
 use crate::local::Job;
-use crate::transport::Joined;
+use crate::transport::{Joined, Route};
 use crate::{InitAttr, MemoryKind, Pe, Result, Runtime};
 use memory::Hub;
 use std::collections::HashMap;
@@ -116,15 +116,16 @@ impl Pretended {
         me: Pe,
         control: Control,
         joined: Joined,
-    ) -> Result<(Control, Joined)> {
+    ) -> Result<(Control, Joined<Route>)> {
         let (wire, hosts) = (self.hub.wire(me), Hosts::new(&self.ids, me).simulated());
-        match self.attended {
+        let (control, joined) = match self.attended {
             true => super::join(control, joined, wire, hosts),
             false => super::join_and(control, joined, wire, hosts, |endpoint| {
                 endpoint.remote_hosts().use_rounds_only();
                 Ok(())
             }),
-        }
+        }?;
+        Ok((control, joined.with(Route::from)))
     }
 
     /// With the block of each PE's host.
