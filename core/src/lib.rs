@@ -45,35 +45,26 @@
 #[cfg(test)]
 extern crate self as nvshmemrs;
 
+use nvshmemrs_vocabulary::{
+    buffer, clock, dtype, error, lock, memory_kind, op, operation, pe, strides, words,
+};
+
 mod accesses;
 mod allocator;
 mod atomics;
 pub mod board;
 mod bootstrap;
-mod buffer;
-mod clock;
 mod collectives;
-pub mod config;
-pub mod deadline;
 mod debug;
 mod device_state;
-mod dtype;
-mod error;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod heap;
 mod job;
 mod lifecycle;
-mod lock;
-mod memory_kind;
 mod memory_management;
-mod op;
-mod operation;
 mod order;
-mod pe;
-#[doc(hidden)]
-pub mod per_thread;
 mod point_to_point;
 mod rma;
 mod runtime;
@@ -81,20 +72,21 @@ mod signal;
 mod sites;
 mod stream;
 mod strided;
-mod strides;
 mod symmetric;
 mod team;
 mod team_management;
 mod track;
 mod transport;
 mod wait;
-mod words;
 
 pub use accesses::Accesses;
 pub use allocator::{Allocator, Block};
 pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
+#[doc(hidden)]
+pub use nvshmemrs_vocabulary::per_thread;
+pub use nvshmemrs_vocabulary::{config, deadline};
 pub use deadline::deadline;
 #[doc(hidden)]
 pub use debug::abort;

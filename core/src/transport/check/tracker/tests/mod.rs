@@ -171,7 +171,7 @@ impl Job {
             self.trackers[pe as usize].arrive(1, epoch, completing);
         }
         for &pe in members {
-            let site = self.sites[pe as usize].here(Operation::named(operation), place);
+            let site = self.sites[pe as usize].here(Operation::named(operation).unwrap(), place);
             self.trackers[pe as usize].met(1, members.iter().copied(), epoch, site);
         }
     }
@@ -226,7 +226,7 @@ impl<'a> At<'a> {
 
     #[track_caller]
     fn here(self, operation: &'static str) -> u16 {
-        self.job.sites[self.me as usize].here(Operation::named(operation), Location::caller())
+        self.job.sites[self.me as usize].here(Operation::named(operation).unwrap(), Location::caller())
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are what happened")]

@@ -21,7 +21,7 @@ pub struct SymRange {
 impl SymRange {
     /// For code that has checked that the range lies within the heap.
     #[inline]
-    pub(crate) fn new(offset: u64, bytes: u64) -> SymRange {
+    pub fn new(offset: u64, bytes: u64) -> SymRange {
         SymRange { offset, bytes }
     }
 
@@ -41,9 +41,9 @@ impl SymRange {
 /// Memory of the program's that is to become symmetric.
 #[derive(Clone, Copy, Debug)]
 pub struct Registration {
-    pub(crate) buffer: u64,
-    pub(crate) bytes: u64,
-    pub(crate) preferred: u64,
+    pub buffer: u64,
+    pub bytes: u64,
+    pub preferred: u64,
 }
 
 impl Registration {
@@ -131,7 +131,7 @@ impl LocalSource<'_> {
     }
 
     /// The `bytes` bytes from byte `start` on.
-    pub(crate) fn part(&self, start: usize, bytes: usize) -> Self {
+    pub fn part(&self, start: usize, bytes: usize) -> Self {
         assert!(
             start <= self.bytes() && bytes <= self.bytes() - start,
             "a part outside the source"
@@ -144,17 +144,17 @@ impl LocalSource<'_> {
     }
 
     #[inline]
-    pub(crate) fn address(&self) -> *const u8 {
+    pub fn address(&self) -> *const u8 {
         self.address
     }
 
     /// Whether it is a borrow, which ends with the call.
-    pub(crate) fn is_borrowed(&self) -> bool {
+    pub fn is_borrowed(&self) -> bool {
         self.length.is_borrowed()
     }
 
     /// The same, which the program leaves alone until quiet.
-    pub(crate) fn lasting(self) -> Self {
+    pub fn lasting(self) -> Self {
         Self {
             length: Length::lasting(self.length.bytes()),
             ..self
@@ -218,7 +218,7 @@ impl<'a> LocalDest<'a> {
     }
 
     /// The `bytes` bytes from byte `start` on.
-    pub(crate) fn part(&self, start: usize, bytes: usize) -> LocalDest<'a> {
+    pub fn part(&self, start: usize, bytes: usize) -> LocalDest<'a> {
         assert!(
             start <= self.bytes() && bytes <= self.bytes() - start,
             "a part outside the destination"
@@ -231,17 +231,17 @@ impl<'a> LocalDest<'a> {
     }
 
     #[inline]
-    pub(crate) fn address(&self) -> *mut u8 {
+    pub fn address(&self) -> *mut u8 {
         self.address
     }
 
     /// Whether it is a borrow, which ends with the call.
-    pub(crate) fn is_borrowed(&self) -> bool {
+    pub fn is_borrowed(&self) -> bool {
         self.length.is_borrowed()
     }
 
     /// The same, which the program leaves alone until quiet.
-    pub(crate) fn lasting(self) -> Self {
+    pub fn lasting(self) -> Self {
         Self {
             length: Length::lasting(self.length.bytes()),
             ..self
@@ -283,8 +283,8 @@ impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
 /// What a put without blocking reads: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
 #[derive(Clone, Copy, Debug)]
 pub struct NbiSource<'a> {
-    pub(crate) source: LocalSource<'a>,
-    pub(crate) lasts: bool,
+    pub source: LocalSource<'a>,
+    pub lasts: bool,
 }
 
 impl<'a> NbiSource<'a> {
@@ -314,8 +314,8 @@ impl<'a, T: Into<LocalSource<'a>>> From<T> for NbiSource<'a> {
 /// What a get without blocking writes: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
 #[derive(Debug)]
 pub struct NbiDest<'a> {
-    pub(crate) dest: LocalDest<'a>,
-    pub(crate) lasts: bool,
+    pub dest: LocalDest<'a>,
+    pub lasts: bool,
 }
 
 impl<'a> NbiDest<'a> {

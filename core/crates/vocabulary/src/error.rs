@@ -383,7 +383,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn invalid(
+    pub fn invalid(
         argument: &'static str,
         value: impl ToString,
         expected: impl Into<String>,
@@ -396,7 +396,7 @@ impl Error {
     }
 
     /// The same error, of a handle that is another argument than usual.
-    pub(crate) fn naming(self, name: &'static str) -> Error {
+    pub fn naming(self, name: &'static str) -> Error {
         match self {
             Error::BadHandle {
                 found, expected, ..
@@ -409,7 +409,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn system(call: &'static str, error: impl std::fmt::Display) -> Error {
+    pub fn system(call: &'static str, error: impl std::fmt::Display) -> Error {
         Error::System {
             call,
             message: error.to_string(),
@@ -419,7 +419,7 @@ impl Error {
 
 /// Checks that `pe` is one of `n_pes`.
 #[inline(always)]
-pub(crate) fn check_pe(argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
+pub fn check_pe(argument: &'static str, pe: Pe, n_pes: Pe) -> Result<()> {
     // One comparison: a negative number becomes a large one.
     if (pe as u32) < n_pes as u32 {
         Ok(())

@@ -202,7 +202,7 @@ pub fn presentable(name: &str, value: String) -> String {
 }
 
 /// The value somebody set, if anybody did.
-pub(crate) fn set(name: &str) -> Option<String> {
+pub fn set(name: &str) -> Option<String> {
     let value = lookup(name);
     (value.source == Source::Environment).then_some(value.value)
 }
@@ -274,7 +274,7 @@ pub(crate) fn seconds_from(name: &'static str, seconds: f64) -> Result<Option<Du
 }
 
 /// Checks a time that a program gives, as [`seconds_from`] does one in seconds.
-pub(crate) fn limit_from(name: &'static str, limit: Duration) -> Result<Duration> {
+pub fn limit_from(name: &'static str, limit: Duration) -> Result<Duration> {
     match limit {
         limit if limit <= Duration::from_secs(MOST_SECONDS) => Ok(limit),
         _ => Err(Error::invalid(
@@ -285,50 +285,50 @@ pub(crate) fn limit_from(name: &'static str, limit: Duration) -> Result<Duration
     }
 }
 
-pub(crate) fn symmetric_size() -> Result<Option<u64>> {
+pub fn symmetric_size() -> Result<Option<u64>> {
     set("NVSHMEM_SYMMETRIC_SIZE")
         .map(|text| parse_size("NVSHMEM_SYMMETRIC_SIZE", &text))
         .transpose()
 }
 
-pub(crate) fn timeout() -> Result<Option<Duration>> {
+pub fn timeout() -> Result<Option<Duration>> {
     parse_seconds("NVSHMEMRS_TIMEOUT", &lookup("NVSHMEMRS_TIMEOUT").value)
 }
 
 /// How long a PE may be stopped; `None` for ever.
-pub(crate) fn stop_timeout() -> Result<Option<Duration>> {
+pub fn stop_timeout() -> Result<Option<Duration>> {
     let name = "NVSHMEMRS_STOP_TIMEOUT";
     parse_seconds(name, &lookup(name).value)
 }
 
-pub(crate) fn init_timeout() -> Result<Duration> {
+pub fn init_timeout() -> Result<Duration> {
     let name = "NVSHMEMRS_INIT_TIMEOUT";
     let text = lookup(name).value;
     parse_seconds(name, &text)?.ok_or_else(|| bad(name, &text, "more than 0 seconds"))
 }
 
 /// Whether finalize lists what was not freed.
-pub(crate) fn track() -> Result<bool> {
+pub fn track() -> Result<bool> {
     flag("NVSHMEMRS_TRACK")
 }
 
 /// Whether the PE counts what it moves.
-pub(crate) fn traffic() -> Result<bool> {
+pub fn traffic() -> Result<bool> {
     flag("NVSHMEMRS_TRAFFIC")
 }
 
 /// Whether kernels check their arguments.
-pub(crate) fn device_check() -> Result<bool> {
+pub fn device_check() -> Result<bool> {
     flag("NVSHMEMRS_DEVICE_CHECK")
 }
 
 /// Whether the job is checked.
-pub(crate) fn check() -> Result<bool> {
+pub fn check() -> Result<bool> {
     flag("NVSHMEMRS_CHECK")
 }
 
 /// What the checker's choices follow from, if somebody has said so.
-pub(crate) fn check_seed() -> Result<Option<u64>> {
+pub fn check_seed() -> Result<Option<u64>> {
     let name = "NVSHMEMRS_CHECK_SEED";
     let number = |text: String| {
         let parsed = text.trim().parse();
@@ -348,7 +348,7 @@ fn flag(name: &'static str) -> Result<bool> {
 }
 
 /// How many large collectives a GPU must be able to run at the same time.
-pub(crate) fn collectives_at_once() -> Result<i32> {
+pub fn collectives_at_once() -> Result<i32> {
     let name = "NVSHMEMRS_COLLECTIVES_AT_ONCE";
     let text = lookup(name).value;
     match text.parse() {
@@ -357,7 +357,7 @@ pub(crate) fn collectives_at_once() -> Result<i32> {
     }
 }
 
-pub(crate) fn memory() -> Result<MemoryKind> {
+pub fn memory() -> Result<MemoryKind> {
     let text = lookup("NVSHMEMRS_MEMORY").value;
     match text.to_ascii_lowercase().as_str() {
         "host" => Ok(MemoryKind::Host),

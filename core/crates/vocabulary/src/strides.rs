@@ -75,17 +75,17 @@ impl Strides {
     }
 
     /// Bytes from the start of one block to the start of the next; bytes of a block; blocks.
-    pub(crate) fn parts(&self) -> (i64, u64, u64) {
+    pub fn parts(&self) -> (i64, u64, u64) {
         (self.step, self.block, self.count)
     }
 
     /// Where block `index` starts, in bytes from the lowest one.
-    pub(crate) fn at(&self, index: u64) -> u64 {
+    pub fn at(&self, index: u64) -> u64 {
         self.first().wrapping_add_signed(self.step * index as i64)
     }
 
     /// Where the blocks start, in bytes from the lowest one, and how long they are.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let count = if self.is_empty() { 0 } else { self.count };
         (0..count).map(|index| (self.at(index), self.block))
     }
@@ -149,7 +149,7 @@ impl Transfer {
     }
 
     /// What the program knows it as: the operation on elements, or the one on blocks.
-    pub(crate) fn called(&self, elements: Operation, blocks: Operation) -> Operation {
+    pub fn called(&self, elements: Operation, blocks: Operation) -> Operation {
         match self.of_elements {
             true => elements,
             false => blocks,
@@ -166,7 +166,7 @@ impl Transfer {
         &self.source
     }
 
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let starts = self.dest.ranges().zip(self.source.ranges());
         starts.map(|((to, _), (from, _))| (to, from))
     }

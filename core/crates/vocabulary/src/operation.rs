@@ -8,12 +8,12 @@ use crate::dtype::Dtype;
 use crate::op::Op;
 
 /// How many arguments of a collective its members compare.
-pub(crate) const ARGS: usize = 5;
+pub const ARGS: usize = 5;
 
 /// The value of an argument [`ArgumentKind::Offset`] where the program passed NULL.
-pub(crate) const NONE: u64 = u64::MAX;
+pub const NONE: u64 = u64::MAX;
 /// The value of an argument [`ArgumentKind::Offset`] where it differs between the members by design.
-pub(crate) const IN_PLACE: u64 = u64::MAX - 1;
+pub const IN_PLACE: u64 = u64::MAX - 1;
 
 /// Odd numbers without a pattern, one for each argument.
 const FACTORS: [u64; ARGS] = [
@@ -27,7 +27,7 @@ const FACTORS: [u64; ARGS] = [
 /// A hash that stands for operation and arguments. Calls that differ in one argument always have different hashes, but for the
 /// last bit; others have the same one with a chance of about 2^-63. An error has an odd signature, a call an even one.
 #[inline(always)]
-pub(crate) fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) -> u64 {
+pub fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) -> u64 {
     // Every step is a bijection in the argument.
     let hash = args
         .iter()
@@ -41,8 +41,8 @@ pub(crate) fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) 
 
 /// An argument that all members of a collective must pass alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Argument {
-    pub(crate) name: &'static str,
+pub struct Argument {
+    pub name: &'static str,
     kind: ArgumentKind,
 }
 
@@ -66,7 +66,7 @@ enum ArgumentKind {
 impl Argument {
     /// The argument and its value, as a message says them.
     #[cold]
-    pub(crate) fn describe(self, value: u64) -> String {
+    pub fn describe(self, value: u64) -> String {
         let name = match self.name {
             said if said.contains(' ') => said.to_string(),
             name => format!("`{name}`"),
@@ -95,7 +95,7 @@ impl Argument {
 
 /// Whom an operation reaches, as the C header says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub enum Reach {
     /// Every PE of the job, or every member of the team, must call it.
     Collective,
     /// One PE calls it, and it reads or writes memory of another.
@@ -108,7 +108,7 @@ pub(crate) enum Reach {
 
 /// Which of a PE's earlier operations are complete once an operation has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Completes {
+pub enum Completes {
     /// None beyond its own.
     Own,
     /// All: it begins or ends with a barrier, or is a quiet.
@@ -129,24 +129,22 @@ macro_rules! operations {
 
         impl Operation {
             /// Every operation, in the order of the table.
-            #[cfg(test)]
-            pub(crate) const ALL: &[Operation] = &[$(Operation::$variant),*];
+            pub const ALL: &[Operation] = &[$(Operation::$variant),*];
 
             /// The operation with this name.
-            #[cfg(test)]
-            pub(crate) fn named(name: &str) -> Operation {
-                *Operation::ALL.iter().find(|operation| operation.name() == name).unwrap()
+            pub fn named(name: &str) -> Option<Operation> {
+                Operation::ALL.iter().copied().find(|operation| operation.name() == name)
             }
 
             /// The name by which C programs know it, without the prefix and the type.
-            pub(crate) fn name(self) -> &'static str {
+            pub fn name(self) -> &'static str {
                 match self {
                     $(Operation::$variant => $name),*
                 }
             }
 
             /// The operation with this number.
-            pub(crate) fn from_number(number: u32) -> Option<Operation> {
+            pub fn from_number(number: u32) -> Option<Operation> {
                 match number {
                     $($number => Some(Operation::$variant),)*
                     _ => None,
@@ -154,14 +152,14 @@ macro_rules! operations {
             }
 
             /// Whom it reaches.
-            pub(crate) fn reach(self) -> Reach {
+            pub fn reach(self) -> Reach {
                 match self {
                     $(Operation::$variant => Reach::$reach),*
                 }
             }
 
             /// What it completes.
-            pub(crate) fn completes(self) -> Completes {
+            pub fn completes(self) -> Completes {
                 match self {
                     $(Operation::$variant => Completes::$completes),*
                 }
@@ -170,7 +168,7 @@ macro_rules! operations {
             /// What the members of a collective must pass alike, in the order in which they compare it. Of the other operations,
             /// the places in the symmetric heap.
             #[inline(always)]
-            pub(crate) fn arguments(self) -> &'static [Argument] {
+            pub fn arguments(self) -> &'static [Argument] {
                 match self {
                     $(Operation::$variant => &[$(Argument { name: $argument, kind: ArgumentKind::$kind }),*]),*
                 }
@@ -182,7 +180,7 @@ macro_rules! operations {
 impl Operation {
     /// What a one-sided operation calls the place in the symmetric heap that it reads or writes.
     #[inline(always)]
-    pub(crate) fn symmetric(self) -> &'static str {
+    pub fn symmetric(self) -> &'static str {
         self.arguments()[0].name
     }
 }
@@ -302,7 +300,7 @@ mod tests {
     }
 
     fn text(path: &str) -> String {
-        let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../../{path}", env!("CARGO_MANIFEST_DIR"));
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 const MOST: usize = 16;
 
 /// "PE 3", "PEs 1 and 2", "PEs 0 to 9".
-pub(crate) fn pes(list: &[Pe]) -> String {
+pub fn pes(list: &[Pe]) -> String {
     match list {
         [] => "no PE".to_string(),
         [one] => format!("PE {one}"),
@@ -29,7 +29,7 @@ fn numbers(list: &[Pe]) -> String {
 }
 
 /// What a process is called whose number here is `pid`, or that has none (0).
-pub(crate) fn numbered(pid: u32) -> String {
+pub fn numbered(pid: u32) -> String {
     match pid {
         0 => "pid not known here".to_string(),
         pid => format!("pid {pid}"),
@@ -37,7 +37,7 @@ pub(crate) fn numbered(pid: u32) -> String {
 }
 
 /// What lets a stopped process go on.
-pub(crate) fn continued(pid: u32) -> String {
+pub fn continued(pid: u32) -> String {
     match pid {
         // `kill -CONT 0` would be for the caller's own processes.
         0 => "SIGCONT".to_string(),
@@ -46,7 +46,7 @@ pub(crate) fn continued(pid: u32) -> String {
 }
 
 /// The verb for as many subjects: "wait", "waits".
-pub(crate) fn verb(word: &str, subjects: usize) -> String {
+pub fn verb(word: &str, subjects: usize) -> String {
     match (word, subjects) {
         ("is", 1) | ("has", 1) => word.to_string(),
         ("is", _) => "are".to_string(),
@@ -57,7 +57,7 @@ pub(crate) fn verb(word: &str, subjects: usize) -> String {
 }
 
 /// "1 report", "2 reports".
-pub(crate) fn counted(number: u64, word: &str) -> String {
+pub fn counted(number: u64, word: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {word}{ending}")
 }
@@ -78,7 +78,7 @@ pub(crate) fn subject(name: &str) -> String {
 }
 
 /// "1st", "22nd", "13th".
-pub(crate) fn ordinal(number: u64) -> String {
+pub fn ordinal(number: u64) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
         (1, _) => "st",
@@ -90,7 +90,7 @@ pub(crate) fn ordinal(number: u64) -> String {
 }
 
 /// Seconds, with one digit.
-pub(crate) fn seconds(time: Duration) -> String {
+pub fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 

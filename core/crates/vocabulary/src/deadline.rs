@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// The deadline in force on this thread.
-pub(crate) fn until() -> Option<u64> {
+pub fn until() -> Option<u64> {
     Some(UNTIL.get()).filter(|&until| until != 0)
 }
 
@@ -48,7 +48,7 @@ impl Drop for Restore {
 }
 
 /// Runs `body` on this thread with a deadline that was in force elsewhere.
-pub(crate) fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
+pub fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
     let _restore = Restore(UNTIL.replace(until));
     body()
 }

@@ -12,12 +12,12 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// Its number in the job's control block.
-    pub(crate) fn number(self) -> u32 {
+    pub fn number(self) -> u32 {
         self as u32
     }
 
     /// Whether the PEs' parts of such a heap lie in the job's segment.
-    pub(crate) fn is_in_segment(self) -> bool {
+    pub fn is_in_segment(self) -> bool {
         self == Self::Host
     }
 }
