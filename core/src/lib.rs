@@ -45,23 +45,21 @@
 #[cfg(test)]
 extern crate self as nvshmemrs;
 
+use nvshmemrs_job::{self as job, allocator, debug};
 use nvshmemrs_vocabulary::{
     buffer, clock, dtype, error, lock, memory_kind, op, operation, pe, strides, words,
 };
 
 mod accesses;
-mod allocator;
 mod atomics;
 pub mod board;
 mod bootstrap;
 mod collectives;
-mod debug;
 mod device_state;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod heap;
-mod job;
 mod lifecycle;
 mod memory_management;
 mod order;
@@ -84,9 +82,6 @@ pub use allocator::{Allocator, Block};
 pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
-#[doc(hidden)]
-pub use nvshmemrs_vocabulary::per_thread;
-pub use nvshmemrs_vocabulary::{config, deadline};
 pub use deadline::deadline;
 #[doc(hidden)]
 pub use debug::abort;
@@ -99,6 +94,9 @@ pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
 pub use memory_kind::MemoryKind;
 pub use memory_management::SymArray;
+#[doc(hidden)]
+pub use nvshmemrs_vocabulary::per_thread;
+pub use nvshmemrs_vocabulary::{config, deadline};
 pub use op::{Cmp, Op, SignalOp};
 #[doc(hidden)]
 pub use operation::Operation;

@@ -18,7 +18,7 @@ const FOLDERS: [&str; 6] = [
 const ALLOWED: [&str; 6] = [
     "core/crates/vocabulary/src/buffer.rs",
     "core/src/memory_management/array.rs",
-    "core/src/job/",
+    "core/crates/job/src/",
     "core/src/sites/walk.rs",
     "core/src/transport/",
     "capi/src/handle/",

@@ -21,7 +21,10 @@ impl Job {
     fn new() -> Job {
         let control = Control::create(MAX_PES, 2 << 20, Default::default(), None).unwrap();
         for pe in 0..MAX_PES {
-            control.pe(pe).state.store(State::Active as u32, Relaxed);
+            control
+                .pe(pe)
+                .state
+                .overwrite(State::Active as u32, Relaxed);
         }
         Job(control)
     }
@@ -30,23 +33,23 @@ impl Job {
     fn team(&self, team: u32, members: &[Pe]) {
         for (&pe, &next) in members.iter().zip(members.iter().cycle().skip(1)) {
             let block = self.0.team(team, pe);
-            block.n_pes.store(members.len() as u32, Relaxed);
-            block.next.store(next as u32, Relaxed);
+            block.n_pes.overwrite(members.len() as u32, Relaxed);
+            block.next.overwrite(next as u32, Relaxed);
         }
     }
 
     /// A PE is in its first collective of a team, and waits for whoever is not there.
     fn enters(&self, pe: Pe, team: u32) {
-        self.0.team(team, pe).calls.store(1, Relaxed);
+        self.0.team(team, pe).calls.overwrite(1, Relaxed);
         let slot = self.0.slot(self.0.row(team), pe, 1);
-        slot.epoch.store(1, Relaxed);
+        slot.epoch.overwrite(1, Relaxed);
         let slot = &self.0.pe(pe).waits[0];
-        slot.operation.store(Operation::Barrier as u32, Relaxed);
-        slot.kind.store(kind::TEAM, Relaxed);
-        slot.team.store(team, Relaxed);
-        slot.epoch.store(1, Relaxed);
-        slot.since.store(1 + pe as u64, Relaxed);
-        slot.id.store(1 + pe as u64, Relaxed);
+        slot.operation.overwrite(Operation::Barrier as u32, Relaxed);
+        slot.kind.overwrite(kind::TEAM, Relaxed);
+        slot.team.overwrite(team, Relaxed);
+        slot.epoch.overwrite(1, Relaxed);
+        slot.since.overwrite(1 + pe as u64, Relaxed);
+        slot.id.overwrite(1 + pe as u64, Relaxed);
     }
 
     fn picture(&self) -> Picture {

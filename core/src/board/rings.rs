@@ -184,16 +184,20 @@ mod tests {
         let control = Control::create(MAX_PES, 2 << 20, Default::default(), None).unwrap();
         for pe in 0..MAX_PES {
             let team = control.team(1, pe);
-            team.n_pes.store(u32::MAX, Relaxed);
-            team.next.store((pe as u32 + 1) % MAX_PES as u32, Relaxed);
+            team.n_pes.overwrite(u32::MAX, Relaxed);
+            team.next
+                .overwrite((pe as u32 + 1) % MAX_PES as u32, Relaxed);
             // Each waits in an epoch of its own, for all who wait in an earlier one.
-            control.pe(pe).state.store(State::Active as u32, Relaxed);
+            control
+                .pe(pe)
+                .state
+                .overwrite(State::Active as u32, Relaxed);
             let slot = &control.pe(pe).waits[0];
-            slot.operation.store(Operation::Barrier as u32, Relaxed);
-            slot.kind.store(kind::TEAM, Relaxed);
-            slot.team.store(1, Relaxed);
-            slot.epoch.store((MAX_PES - pe) as u64, Relaxed);
-            slot.id.store(1 + pe as u64, Relaxed);
+            slot.operation.overwrite(Operation::Barrier as u32, Relaxed);
+            slot.kind.overwrite(kind::TEAM, Relaxed);
+            slot.team.overwrite(1, Relaxed);
+            slot.epoch.overwrite((MAX_PES - pe) as u64, Relaxed);
+            slot.id.overwrite(1 + pe as u64, Relaxed);
         }
         let board = Board::of_job(&control);
         let mut rings = Rings::default();
@@ -226,23 +230,26 @@ mod tests {
     fn a_pe_that_waits_has_arrived_also_where_its_arrival_is_not_known() {
         let control = Control::create(4, 2 << 20, Default::default(), None).unwrap();
         for pe in 0..4 {
-            control.pe(pe).state.store(State::Active as u32, Relaxed);
+            control
+                .pe(pe)
+                .state
+                .overwrite(State::Active as u32, Relaxed);
             let team = control.team(1, pe);
-            team.n_pes.store(4, Relaxed);
-            team.next.store((pe as u32 + 1) % 4, Relaxed);
+            team.n_pes.overwrite(4, Relaxed);
+            team.next.overwrite((pe as u32 + 1) % 4, Relaxed);
             if pe == 2 {
                 continue;
             }
             if pe < 2 {
                 let slot = control.slot(control.row(1), pe, 7);
-                slot.epoch.store(7, Relaxed);
+                slot.epoch.overwrite(7, Relaxed);
             }
             let slot = &control.pe(pe).waits[0];
-            slot.operation.store(Operation::Barrier as u32, Relaxed);
-            slot.kind.store(kind::TEAM, Relaxed);
-            slot.team.store(1, Relaxed);
-            slot.epoch.store(7, Relaxed);
-            slot.id.store(1 + pe as u64, Relaxed);
+            slot.operation.overwrite(Operation::Barrier as u32, Relaxed);
+            slot.kind.overwrite(kind::TEAM, Relaxed);
+            slot.team.overwrite(1, Relaxed);
+            slot.epoch.overwrite(7, Relaxed);
+            slot.id.overwrite(1 + pe as u64, Relaxed);
         }
         let picture = Board::of_job(&control).picture();
         let [line] = &picture.summary[..] else {
@@ -260,9 +267,10 @@ mod tests {
         let control = Control::create(3, 2 << 20, Default::default(), None).unwrap();
         let board = Board::of_job(&control);
         let slot = &control.pe(0).waits[0];
-        slot.operation.store(Operation::TeamInit as u32, Relaxed);
-        slot.kind.store(kind::JOIN, Relaxed);
-        slot.id.store(1, Relaxed);
+        slot.operation
+            .overwrite(Operation::TeamInit as u32, Relaxed);
+        slot.kind.overwrite(kind::JOIN, Relaxed);
+        slot.id.overwrite(1, Relaxed);
         for (n_pes, shown) in [
             (0, 0),
             (3, 1),
@@ -271,7 +279,7 @@ mod tests {
             (1 << 32, 0),
             (u64::MAX, 0),
         ] {
-            slot.expected.store(n_pes, Relaxed);
+            slot.expected.overwrite(n_pes, Relaxed);
             assert_eq!(board.waits().len(), shown, "{n_pes}");
         }
     }

@@ -9,7 +9,7 @@ const fn mutant(item: &'static str, find: &'static str, put: &'static str) -> Mu
 pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "control",
-        file: "src/job/block/mod.rs",
+        file: "crates/job/src/block/mod.rs",
         items: &[
             "struct Header",
             "struct WaitSlot",
@@ -24,7 +24,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "shared_words",
-        file: "src/job/shared_words.rs",
+        file: "crates/job/src/shared_words.rs",
         items: &[
             "macro shared",
             "shared!",
@@ -100,7 +100,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "state",
-        file: "src/job/state.rs",
+        file: "crates/job/src/state.rs",
         items: &["enum State", "State::from_number"],
         mutants: &[],
     },
@@ -139,7 +139,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "alloc",
-        file: "src/allocator.rs",
+        file: "crates/job/src/allocator.rs",
         items: &["struct Block", "struct Allocator", "impl Allocator"],
         mutants: &[],
     },
@@ -160,7 +160,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "published",
-        file: "src/job/published.rs",
+        file: "crates/job/src/published.rs",
         items: &[
             "enum Target",
             "struct Wait",
@@ -178,7 +178,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "bell",
-        file: "src/job/doorbell.rs",
+        file: "crates/job/src/doorbell.rs",
         items: &[
             "fn ring_words",
             "fn wake_words",
@@ -318,7 +318,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "marks",
-        file: "src/job/team.rs",
+        file: "crates/job/src/team.rs",
         items: &["const NAMES", "fn breaks", "fn broken"],
         mutants: &[],
     },
@@ -416,7 +416,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "liveness",
-        file: "src/job/liveness.rs",
+        file: "crates/job/src/liveness.rs",
         items: &["fn mark_gone", "fn all_are"],
         mutants: &[
             mutant("fn mark_gone", "if was_active ||", "if (was_active && !weak(\"gone: nobody is told\")) ||"),

@@ -226,7 +226,8 @@ impl<'a> At<'a> {
 
     #[track_caller]
     fn here(self, operation: &'static str) -> u16 {
-        self.job.sites[self.me as usize].here(Operation::named(operation).unwrap(), Location::caller())
+        self.job.sites[self.me as usize]
+            .here(Operation::named(operation).unwrap(), Location::caller())
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are what happened")]
