@@ -45,6 +45,7 @@
 #[cfg(test)]
 extern crate self as nvshmemrs;
 
+use nvshmemrs_diagnostics::{sites, track};
 use nvshmemrs_job::{self as job, allocator, debug};
 use nvshmemrs_vocabulary::{
     buffer, clock, dtype, error, lock, memory_kind, op, operation, pe, strides, words,
@@ -52,7 +53,6 @@ use nvshmemrs_vocabulary::{
 
 mod accesses;
 mod atomics;
-pub mod board;
 mod bootstrap;
 mod collectives;
 mod device_state;
@@ -67,13 +67,11 @@ mod point_to_point;
 mod rma;
 mod runtime;
 mod signal;
-mod sites;
 mod stream;
 mod strided;
 mod symmetric;
 mod team;
 mod team_management;
-mod track;
 mod transport;
 mod wait;
 
@@ -94,6 +92,7 @@ pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
 pub use memory_kind::MemoryKind;
 pub use memory_management::SymArray;
+pub use nvshmemrs_diagnostics::board;
 #[doc(hidden)]
 pub use nvshmemrs_vocabulary::per_thread;
 pub use nvshmemrs_vocabulary::{config, deadline};

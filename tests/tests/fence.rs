@@ -19,7 +19,7 @@ const ALLOWED: [&str; 6] = [
     "core/crates/vocabulary/src/buffer.rs",
     "core/src/memory_management/array.rs",
     "core/crates/job/src/",
-    "core/src/sites/walk.rs",
+    "core/crates/diagnostics/src/sites/walk.rs",
     "core/src/transport/",
     "capi/src/handle/",
 ];

@@ -18,9 +18,9 @@ const VIEWS: [&str; 4] = [
 
 /// Tests and fuzz targets that overwrite words as a damaged PE would.
 const OVERWRITE: [&str; 5] = [
+    "crates/diagnostics/src/board/many.rs",
+    "crates/diagnostics/src/board/rings.rs",
     "crates/job/src/process.rs",
-    "src/board/many.rs",
-    "src/board/rings.rs",
     "src/fuzz/peer.rs",
     "src/runtime/damaged.rs",
 ];

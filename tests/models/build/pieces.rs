@@ -106,7 +106,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "board",
-        file: "src/board/mod.rs",
+        file: "crates/diagnostics/src/board/mod.rs",
         items: &["struct Entry", "Board::entries", "Board::entries_of", "fn read"],
         mutants: &[
             mutant("Board::entries_of", "fence(Acquire);", "if !weak(\"board: no fence\") { fence(Acquire); }"),

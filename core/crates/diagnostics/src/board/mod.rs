@@ -36,7 +36,7 @@ use std::time::Duration;
 pub use crate::job::state::State;
 pub use init_status::{InitStatus, doing, init_picture};
 pub use picture::{PePicture, Picture};
-pub(crate) use picture::{detail, last_place, on_host};
+pub use picture::{detail, last_place, on_host};
 pub use status_query::{Asked, Questions, Told};
 
 /// One PE on the board.
@@ -83,15 +83,15 @@ pub struct Wait {
 
 /// A wait as it was read off the board.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) id: u64,
-    pub(crate) pe: Pe,
-    pub(crate) thread: u32,
-    pub(crate) wait: Waiting,
-    pub(crate) seen: Seen,
+pub struct Entry {
+    pub id: u64,
+    pub pe: Pe,
+    pub thread: u32,
+    pub wait: Waiting,
+    pub seen: Seen,
     /// When it began and, if ever, gives up, on the monotonic clock.
-    pub(crate) since: u64,
-    pub(crate) until: Option<(u64, Limit)>,
+    pub since: u64,
+    pub until: Option<(u64, Limit)>,
 }
 
 /// Why there is no board of a process's job.
@@ -189,7 +189,7 @@ impl Board {
         Err(refused)
     }
 
-    pub(crate) fn of_job(control: &Control) -> Board {
+    pub fn of_job(control: &Control) -> Board {
         if let Some(remote) = control.remote() {
             remote.refresh_reports(control);
         }
@@ -261,7 +261,7 @@ impl Board {
     }
 
     /// Every published wait, as it stands in the slots.
-    pub(crate) fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<Entry> {
         (0..self.n_pes())
             .flat_map(|pe| self.entries_of(pe))
             .collect()

@@ -21,11 +21,11 @@ enum Buffering {
 }
 
 /// This thread is inside the checker as long as the value lives.
-pub(crate) struct Inside(());
+pub struct Inside(());
 
 impl Inside {
     #[inline]
-    pub(crate) fn enter() -> Inside {
+    pub fn enter() -> Inside {
         DEPTH.set(DEPTH.get() + 1);
         Inside(())
     }
@@ -40,12 +40,12 @@ impl Drop for Inside {
 
 /// Whether this thread is inside the checker.
 #[inline]
-pub(crate) fn is_inside() -> bool {
+pub fn is_inside() -> bool {
     DEPTH.get() > 0
 }
 
 /// Writes to standard error, in one go: that is what the checker was asked for.
-pub(crate) fn write(text: &str) {
+pub fn write(text: &str) {
     if BUFFERING.get() == Buffering::No {
         crate::debug::write_stderr(text);
     } else {
@@ -56,7 +56,7 @@ pub(crate) fn write(text: &str) {
 
 /// Runs `body`, and gives what it wanted to write, to be written later.
 #[inline]
-pub(crate) fn keep(body: impl FnOnce()) -> String {
+pub fn keep(body: impl FnOnce()) -> String {
     BUFFERING.set(Buffering::Nothing);
     body();
     match BUFFERING.replace(Buffering::No) {

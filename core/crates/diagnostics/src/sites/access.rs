@@ -18,7 +18,7 @@ pub enum Access {
 }
 
 impl Access {
-    pub(crate) fn operation(self) -> Operation {
+    pub fn operation(self) -> Operation {
         match self {
             Access::Load => Operation::Load,
             Access::Store => Operation::Store,

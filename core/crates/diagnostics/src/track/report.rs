@@ -36,7 +36,7 @@ impl Resource {
 }
 
 /// FNV-1a: the PEs of a job must come to the same number. Never 0, which says that there is no text.
-pub(crate) fn digest(text: &str) -> u64 {
+pub fn digest(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -44,9 +44,9 @@ pub(crate) fn digest(text: &str) -> u64 {
 }
 
 /// A list of what is not freed, in words.
-pub(crate) struct Report {
+pub struct Report {
     title: String,
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 /// Things of a kind that were made at one place.
@@ -70,7 +70,7 @@ const SHOWN: usize = 3;
 
 impl Report {
     /// The largest first, what was made at one place in one line.
-    pub(crate) fn new(unfreed: &[Unfreed]) -> Report {
+    pub fn new(unfreed: &[Unfreed]) -> Report {
         let mut sums = BTreeMap::<(Resource, &str), Sum>::new();
         let mut kinds = BTreeMap::<Resource, usize>::new();
         let (mut all, mut released) = (Sum::default(), Sum::default());
@@ -118,12 +118,12 @@ impl Report {
     }
 
     /// All of it.
-    pub(crate) fn whole(&self) -> String {
+    pub fn whole(&self) -> String {
         self.without(&[])
     }
 
     /// All but the lines whose digests are in `written`, which PE 0 has written.
-    pub(crate) fn without(&self, written: &[u64]) -> String {
+    pub fn without(&self, written: &[u64]) -> String {
         let is_new = |line: &&String| !written.contains(&digest(line));
         let new: Vec<&str> = self
             .lines

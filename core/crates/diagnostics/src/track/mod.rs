@@ -4,7 +4,7 @@
 
 mod report;
 
-pub(crate) use report::{Report, digest};
+pub use report::{Report, digest};
 
 use crate::operation::Operation;
 use crate::sites::Sites;
@@ -68,13 +68,13 @@ struct Entries {
 }
 
 /// The notes of one PE.
-pub(crate) struct Ledger {
+pub struct Ledger {
     sites: Arc<Sites>,
     entries: Mutex<Entries>,
 }
 
 impl Ledger {
-    pub(crate) fn new(sites: Arc<Sites>) -> Ledger {
+    pub fn new(sites: Arc<Sites>) -> Ledger {
         Ledger {
             sites,
             entries: Mutex::default(),
@@ -87,7 +87,7 @@ impl Ledger {
 
     /// Notes that the program has made something, with `operation`.
     #[track_caller]
-    pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
+    pub fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
         let entry = Entry {
             bytes,
             site: self.sites.here(operation, Location::caller()),
@@ -98,7 +98,7 @@ impl Ledger {
 
     /// As [`note`](Ledger::note), for what is there as long as `object` is.
     #[track_caller]
-    pub(crate) fn note_while<T: Any + Send + Sync>(
+    pub fn note_while<T: Any + Send + Sync>(
         &self,
         operation: Operation,
         resource: Resource,
@@ -115,7 +115,7 @@ impl Ledger {
     }
 
     /// Notes that something is freed.
-    pub(crate) fn note_freed(&self, resource: Resource, number: u64) {
+    pub fn note_freed(&self, resource: Resource, number: u64) {
         self.entries().there.remove(&(resource, number));
     }
 
@@ -129,7 +129,7 @@ impl Ledger {
     }
 
     /// What is there, by resource and number; `released` are the offsets of allocations that this PE has released.
-    pub(crate) fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
+    pub fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
         let entries = self.entries();
         let there = entries.there.iter().filter(|(_, entry)| entry.is_there());
         there

@@ -7,7 +7,7 @@
 //! and [`native`] its line. A language whose calls come from elsewhere (Python's from libffi) sets a hook that names them.
 
 mod access;
-pub(crate) mod inside;
+pub mod inside;
 mod native;
 mod rules;
 mod walk;
@@ -71,7 +71,7 @@ struct Slot {
 type OnNew = Box<dyn Fn(u16, &str) + Send + Sync>;
 
 /// The sites of one PE.
-pub(crate) struct Sites {
+pub struct Sites {
     slots: Box<[Slot]>,
     full: AtomicBool,
     known: Mutex<Known>,
@@ -120,7 +120,7 @@ impl std::fmt::Debug for Sites {
 
 impl Sites {
     /// No sites yet.
-    pub(crate) fn new() -> Arc<Sites> {
+    pub fn new() -> Arc<Sites> {
         let slot = |_| Slot {
             place: AtomicU64::new(0),
             operation: AtomicU16::new(0),
@@ -147,7 +147,7 @@ impl Sites {
     }
 
     /// The site of `operation`, called at `location`: 1 to 4095, or 0 when there are too many.
-    pub(crate) fn here(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
+    pub fn here(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
         if self.native.load(Relaxed) {
             return self.at(operation, self.calling());
         }
@@ -158,12 +158,12 @@ impl Sites {
     }
 
     /// The site of `operation` at a place that [`calling`](Sites::calling) gave.
-    pub(crate) fn at(&self, operation: Operation, place: Place) -> u16 {
+    pub fn at(&self, operation: Operation, place: Place) -> u16 {
         self.find(operation, place.0, || self.describe(place))
     }
 
     /// The place in the program from which this library was called through the C ABI.
-    pub(crate) fn calling(&self) -> Place {
+    pub fn calling(&self) -> Place {
         if let Some(place) = SUBMITTED.get() {
             return place;
         }
@@ -203,7 +203,7 @@ impl Sites {
     }
 
     /// What a site is called: "put at heat.c:71 (send_halo)".
-    pub(crate) fn name(&self, site: u16) -> String {
+    pub fn name(&self, site: u16) -> String {
         match self.site(site) {
             Some(site) => site.to_string(),
             None => "an operation at a place that is not known".into(),
@@ -218,7 +218,7 @@ impl Sites {
 
     /// Calls `told` with the number and the name of each site, now and later; before anybody else learns the number. It must not
     /// ask for sites itself.
-    pub(crate) fn on_new(&self, told: impl Fn(u16, &str) + Send + Sync + 'static) {
+    pub fn on_new(&self, told: impl Fn(u16, &str) + Send + Sync + 'static) {
         let mut known = self.known();
         for (index, site) in known.sites.iter().enumerate() {
             told(index as u16 + 1, &site.to_string());
@@ -291,14 +291,14 @@ impl Sites {
 
 impl Sites {
     /// Operations are called through the C ABI, whose functions begin where `exports` says: places are those of the native callers.
-    pub(crate) fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
+    pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
         rules::set_exports(exports);
         self.native.store(true, Relaxed);
     }
 
     /// Sets, or removes, the function that is asked for the place of each call through the C ABI, and the one that gives operations the
     /// names of the program's language.
-    pub(crate) fn set_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
+    pub fn set_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
         let hooked = hook.is_some();
         *crate::lock::write(&self.words) = words;
         *crate::lock::write(&self.hook) = hook;
