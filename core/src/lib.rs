@@ -108,9 +108,9 @@ pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
-pub use transport::gpus;
+#[doc(hidden)]
+pub use transport::cuda::images::{Made as KernelImage, make as make_kernel_images};
+pub use transport::cuda::survey as gpus;
 pub use transport::net::Communicator;
 pub use transport::{CudaStreamRef, DeviceState};
-#[doc(hidden)]
-pub use transport::{KernelImage, make_kernel_images};
 pub use wait::on_stream;

@@ -13,7 +13,7 @@ const VIEWS: [&str; 4] = [
     "crates/job/src/block/corrupt.rs",
     "crates/job/src/block/mod.rs",
     "crates/job/src/exit_registry.rs",
-    "src/transport/device_state/report.rs",
+    "crates/transport/src/device_state/report.rs",
 ];
 
 /// Tests and fuzz targets that overwrite words as a damaged PE would.

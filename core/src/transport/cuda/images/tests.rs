@@ -178,7 +178,6 @@ fn nvrtc_compiles_code_for_the_gpu_or_ptx_for_a_later_one() {
 /// A declaration of `State` in which two fields have changed places.
 #[test]
 fn a_state_that_differs_does_not_compile() {
-    use crate::transport::cuda::kernels::State;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/lib");
     let wheels = fs::read_dir(root).into_iter().flatten().flatten();
     let library = "site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
@@ -195,7 +194,7 @@ fn a_state_that_differs_does_not_compile() {
         nvrtc.compile_text(&program, SM_80)
     };
     compile("#include \"state.cuh\"\n#include \"common.cuh\"\n").unwrap();
-    let state = State::HEADER.replace("u64 base;", "u64 other;");
+    let state = include_str!("../kernels/state.cuh").replace("u64 base;", "u64 other;");
     let state = state.replace("u64 stride;", "u64 base;");
     let why = compile(&state.replace("u64 other;", "u64 stride;"));
     let why = why.err().unwrap().to_string();

@@ -44,12 +44,6 @@ use std::sync::Arc;
 /// The submission of an operation, and its name for the program.
 pub(crate) type Submitted = (Submission, Operation);
 
-impl Call {
-    fn submitted(&self) -> Submitted {
-        (self.submission, self.called)
-    }
-}
-
 impl CudaTransport {
     fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
         let at = self.layout.address(pe, dest);

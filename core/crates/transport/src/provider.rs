@@ -1,19 +1,18 @@
 //! Provides the memory of a job's heap: properties that init reads before the job exists, and how a PE joins the heap.
 //!
-//! A transport has one [`MemoryProvider`], in its folder, and is made in one line here.
+//! A transport has one [`MemoryProvider`].
 
 use super::DeviceMemory;
-use super::cuda::CudaProvider;
-use super::host::{HostProvider, HostTransport};
+use super::host::HostTransport;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::topology::Id;
 use crate::job::wire::Links;
-use crate::{MemoryKind, Pe, Result};
+use crate::{Pe, Result};
 use std::time::Instant;
 
 /// The memory of a heap before the job exists.
-pub(crate) trait MemoryProvider: std::fmt::Debug + Send + Sync {
+pub trait MemoryProvider: std::fmt::Debug + Send + Sync {
     /// The default size of the heap per PE, in bytes.
     fn default_heap(&self, n_pes: Pe) -> Result<u64>;
 
@@ -34,7 +33,7 @@ pub(crate) trait MemoryProvider: std::fmt::Debug + Send + Sync {
 }
 
 /// The PEs of a job.
-pub(crate) enum JobPeers {
+pub enum JobPeers {
     /// All are threads of this process, and use one [`MemoryProvider`].
     Threads,
     /// Each is a process: these of this host, in order.
@@ -42,50 +41,26 @@ pub(crate) enum JobPeers {
 }
 
 /// The transport to the PEs of a host.
-pub(crate) enum LocalTransport {
+pub enum LocalTransport {
     Host(HostTransport),
     Device(Box<dyn DeviceMemory>),
 }
 
 /// A PE that has joined the heap.
-pub(crate) struct Joined<T = LocalTransport> {
-    pub(crate) layout: Layout,
-    pub(crate) transport: T,
+pub struct Joined<T = LocalTransport> {
+    pub layout: Layout,
+    pub transport: T,
     /// The GPU that the PE uses.
-    pub(crate) gpu: Option<Id>,
+    pub gpu: Option<Id>,
 }
 
 impl<T> Joined<T> {
     /// The same with another transport, made of this one.
-    pub(crate) fn with<U>(self, transport: impl FnOnce(T) -> U) -> Joined<U> {
+    pub fn with<U>(self, transport: impl FnOnce(T) -> U) -> Joined<U> {
         Joined {
             layout: self.layout,
             transport: transport(self.transport),
             gpu: self.gpu,
         }
     }
-}
-
-/// The origin of PE `pe`, a process. A PE without what it needs joins, and tells the others why it cannot go on.
-pub(crate) fn of_process(
-    memory: MemoryKind,
-    device: Option<i32>,
-    pe: Pe,
-) -> Box<dyn MemoryProvider> {
-    match memory {
-        MemoryKind::Host => Box::new(HostProvider),
-        MemoryKind::Device => Box::new(CudaProvider::of_process(device, pe)),
-    }
-}
-
-/// The origin of `n_pes` PEs that are threads of this process.
-pub(crate) fn of_threads(
-    memory: MemoryKind,
-    device: Option<i32>,
-    n_pes: Pe,
-) -> Result<Box<dyn MemoryProvider>> {
-    Ok(match memory {
-        MemoryKind::Host => Box::new(HostProvider),
-        MemoryKind::Device => Box::new(CudaProvider::of_threads(device, n_pes)?),
-    })
 }

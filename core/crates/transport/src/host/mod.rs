@@ -8,7 +8,7 @@ mod device_tables;
 mod hold;
 mod provider;
 
-pub(crate) use provider::HostProvider;
+pub use provider::HostProvider;
 
 use super::device_state::DeviceTables;
 use super::{
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::*, 
 
 /// The transport of PE `me` over a mapped segment.
 #[derive(Clone)]
-pub(crate) struct HostTransport {
+pub struct HostTransport {
     segment: Arc<Segment>,
     layout: Layout,
     me: Pe,
@@ -38,7 +38,7 @@ pub(crate) struct HostTransport {
 impl HostTransport {
     /// `layout` must describe the heap part of the segment: its base lies in the mapping, and `n_pes * stride` bytes follow. `check`:
     /// kernels check their arguments.
-    pub(crate) fn new(control: &Control, layout: Layout, me: Pe, check: bool) -> HostTransport {
+    pub fn new(control: &Control, layout: Layout, me: Pe, check: bool) -> HostTransport {
         let segment = Arc::clone(control.segment());
         assert!(
             segment.contains(layout.base, layout.span),
@@ -118,32 +118,26 @@ macro_rules! atomically {
 
 impl HostTransport {
     /// Whether bytes lie within the mapped heap, whosever they are.
-    pub(super) fn holds(&self, address: u64, bytes: u64) -> bool {
+    pub fn holds(&self, address: u64, bytes: u64) -> bool {
         let Layout { base, span, .. } = self.layout;
         bytes <= span && address.wrapping_sub(base) <= span - bytes
     }
 
     #[inline(always)]
-    pub(super) fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
+    pub fn put(&self, pe: Pe, dest: u64, source: LocalSource<'_>) {
         // SAFETY: the destination lies within the mapped part of `pe` (checked above this layer), the source is valid by
         // the rules of `buffer`.
         unsafe { copy::<true, false>(self.pointer(pe, dest), source.address(), source.bytes()) }
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
+    pub fn get(&self, pe: Pe, source: u64, dest: LocalDest<'_>) {
         // SAFETY: as in `put`, the other way round.
         unsafe { copy::<false, true>(dest.address(), self.pointer(pe, source), dest.bytes()) }
     }
 
     #[inline]
-    pub(super) fn put_blocks(
-        &self,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
-        transfer: &Transfer,
-    ) {
+    pub fn put_blocks(&self, pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) {
         let (_, block, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             self.put(pe, dest + to, source.part(from as usize, block as usize));
@@ -151,14 +145,14 @@ impl HostTransport {
     }
 
     #[inline]
-    pub(super) fn get_blocks(&self, pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) {
+    pub fn get_blocks(&self, pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) {
         let (_, block, _) = transfer.dest().parts();
         for (to, from) in transfer.blocks() {
             self.get(pe, source + from, dest.part(to as usize, block as usize));
         }
     }
 
-    pub(super) fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
+    pub fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) {
         // SAFETY: both ranges lie within mapped parts (checked above this layer).
         unsafe {
             copy::<true, true>(
@@ -169,7 +163,7 @@ impl HostTransport {
         }
     }
 
-    pub(super) fn zero(&self, range: SymRange) {
+    pub fn zero(&self, range: SymRange) {
         // SAFETY: the range lies within this PE's part, which is mapped; no reference to it exists.
         unsafe {
             std::ptr::write_bytes(
@@ -181,7 +175,7 @@ impl HostTransport {
     }
 
     #[inline(always)]
-    pub(super) fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
+    pub fn atomic(&self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
         match width {
             Width::Bits32 => u64::from(atomically!(self.atomic32(pe, offset), u32, f32, operation)),
             Width::Bits64 => atomically!(self.atomic64(pe, offset), u64, f64, operation),
@@ -189,7 +183,7 @@ impl HostTransport {
     }
 
     #[inline(always)]
-    pub(super) fn load(&self, offset: u64, bytes: usize) -> u64 {
+    pub fn load(&self, offset: u64, bytes: usize) -> u64 {
         match bytes {
             1 => u64::from(self.atomic8(self.me, offset).load(Acquire)),
             2 => u64::from(self.atomic16(self.me, offset).load(Acquire)),
@@ -199,7 +193,7 @@ impl HostTransport {
     }
 
     #[inline(always)]
-    pub(super) fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
+    pub fn signal(&self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
         match op {
             SignalOp::Set => self.atomic64(pe, offset).store(value, Release),
             SignalOp::Add => {
@@ -209,12 +203,12 @@ impl HostTransport {
     }
 
     #[inline(always)]
-    pub(super) fn fence(&self) {
+    pub fn fence(&self) {
         fence(Release);
     }
 
     #[inline(always)]
-    pub(super) fn quiet(&self) {
+    pub fn quiet(&self) {
         fence(SeqCst);
     }
 }

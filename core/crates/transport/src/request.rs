@@ -1,6 +1,6 @@
 //! An operation as a value: what a [`Transport`] executes.
 //!
-//! On host memory most operations are inlined and never become a request (see [`route`](super::route)). Everywhere else an operation
+//! On host memory most operations are inlined and never become a request (see `route.rs` of the library). Everywhere else an operation
 //! is built in a cold branch, and passes through the wrappers to the transport that executes it.
 
 use super::{Atomic, Call, GetRequest, Nbi, SignalUpdate, Transport, Width};
@@ -10,21 +10,21 @@ use crate::{Error, Pe, Result};
 
 /// An operation of a PE, or of the library on its behalf.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) call: Call,
-    pub(crate) body: Body<'a>,
+pub struct Request<'a> {
+    pub call: Call,
+    pub body: Body<'a>,
 }
 
 /// The value that a request fetches: of an atomic operation or a load in the first word, of [`Body::GetValue`] up to 16 bytes. Zero if it
 /// fetches nothing.
-pub(crate) type Reply = [u64; 2];
+pub type Reply = [u64; 2];
 
 /// The reply of a request that fetches nothing.
-pub(crate) const NOTHING: Reply = [0; 2];
+pub const NOTHING: Reply = [0; 2];
 
 /// The kind of a request with its arguments. Offsets count from the beginning of a PE's part of the heap.
 #[derive(Debug)]
-pub(crate) enum Body<'a> {
+pub enum Body<'a> {
     /// Copies `source` to `dest` of `pe`. Completes when `source` may be reused; with [`Nbi::Yes`] it may be in use until quiet if it
     /// lasts.
     Put {
@@ -118,7 +118,7 @@ pub(crate) enum Body<'a> {
 
 impl Body<'_> {
     /// The PE whose part of the heap the request reaches, if it reaches the part of one PE.
-    pub(crate) fn target(&self) -> Option<Pe> {
+    pub fn target(&self) -> Option<Pe> {
         match *self {
             Body::Put { pe, .. }
             | Body::Get { pe, .. }
@@ -142,13 +142,13 @@ impl Body<'_> {
 }
 
 /// The bytes of a value of the library's own.
-pub(crate) fn bytes_of(value: &[u64; 2], bytes: usize) -> &[u8] {
+pub fn bytes_of(value: &[u64; 2], bytes: usize) -> &[u8] {
     &bytemuck::bytes_of(value)[..bytes]
 }
 
 /// Executes a request as simpler ones of the same transport: for those that a transport has no form of its own for. A request that is
 /// simple already is an internal error.
-pub(crate) fn execute_in_parts(
+pub fn execute_in_parts(
     transport: &dyn Transport,
     Request { call, body }: Request<'_>,
 ) -> Result<Reply> {
@@ -245,7 +245,7 @@ pub(crate) fn execute_in_parts(
 }
 
 /// The blocks of a transfer from `source` of a PE; `dest` covers their span.
-pub(crate) fn get_requests<'a>(
+pub fn get_requests<'a>(
     pe: Pe,
     source: u64,
     dest: LocalDest<'a>,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 /// The first finding of a PE's kernels, zero at first.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub(crate) struct DeviceReport {
+pub struct DeviceReport {
     /// 0: none; 1: it is being written; 2: the rest can be read, with acquire.
     state: AtomicU32,
     kind: AtomicU32,
@@ -42,7 +42,7 @@ const WRITTEN: u32 = 2;
 
 impl DeviceReport {
     /// As an error of PE `me` of `n_pes`, if there is one.
-    pub(crate) fn error(&self, me: Pe, n_pes: Pe) -> Option<Error> {
+    pub fn error(&self, me: Pe, n_pes: Pe) -> Option<Error> {
         (self.state.load(Acquire) == WRITTEN).then(|| self.written(me, n_pes))
     }
 

@@ -7,13 +7,13 @@
 
 use super::HostTransport;
 use crate::buffer::{LocalSource, SymRange};
+use crate::device_state::{
+    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, ReachablePes, State, StateAddresses,
+};
 use crate::job::block::{Control, MAX_TEAMS};
 use crate::job::device_area::DeviceArea;
 use crate::job::hosts::Hosts;
 use crate::lock::lock;
-use crate::transport::device_state::{
-    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, ReachablePes, State, StateAddresses,
-};
 use crate::{Error, Pe, Result};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Relaxed, Release};

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The PE that a transport belongs to.
-pub(crate) trait Owner: Send + Sync {
+pub trait Owner: Send + Sync {
     /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
     fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()>;
 
@@ -37,7 +37,7 @@ pub(crate) trait Owner: Send + Sync {
 }
 
 /// This PE's turn in the collectives of a team, as a transport uses it that does a collective itself.
-pub(crate) trait Meeting {
+pub trait Meeting {
     /// The team's number.
     fn team_index(&self) -> u32;
 
@@ -53,27 +53,27 @@ pub(crate) trait Meeting {
 
 /// A collective, as every member calls it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Collective {
-    pub(crate) operation: Operation,
+pub struct Collective {
+    pub operation: Operation,
     /// The arguments that all members have alike.
-    pub(crate) args: [u64; ARGS],
-    pub(crate) task: Task,
+    pub args: [u64; ARGS],
+    pub task: Task,
 }
 
 /// What a collective moves. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Task {
-    pub(crate) dest: u64,
-    pub(crate) source: u64,
-    pub(crate) bytes: u64,
-    pub(crate) root: Pe,
-    pub(crate) reduction: Option<(Dtype, Op)>,
-    pub(crate) shape: CollectiveShape,
+pub struct Task {
+    pub dest: u64,
+    pub source: u64,
+    pub bytes: u64,
+    pub root: Pe,
+    pub reduction: Option<(Dtype, Op)>,
+    pub shape: CollectiveShape,
 }
 
 /// Sizes and steps that only some collectives have.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum CollectiveShape {
+pub enum CollectiveShape {
     #[default]
     Plain,
     /// Parts of `count` elements of `element` bytes, with steps in bytes from one to the next.
@@ -90,7 +90,7 @@ pub(crate) enum CollectiveShape {
 /// Collectives that a transport does by itself, and what it keeps of teams for them.
 ///
 /// A PE has one collective of a team under way at a time, and all members have those of a team in one order.
-pub(crate) trait Collectives {
+pub trait Collectives {
     /// Runs a collective on the stream of `submission`. `None`: this submission needs a meeting of the members first.
     fn run(
         &self,
@@ -137,26 +137,26 @@ pub(crate) trait Collectives {
 
 /// What a wait or a test looks for among elements of this PE's own memory, one after the other from `offset` on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Search<'a> {
-    pub(crate) offset: u64,
-    pub(crate) count: usize,
-    pub(crate) dtype: Dtype,
-    pub(crate) cmp: Cmp,
-    pub(crate) expected: Expected<'a>,
+pub struct Search<'a> {
+    pub offset: u64,
+    pub count: usize,
+    pub dtype: Dtype,
+    pub cmp: Cmp,
+    pub expected: Expected<'a>,
     /// Not 0 for the elements that are left out.
-    pub(crate) status: Option<&'a [i32]>,
-    pub(crate) mode: MatchMode,
+    pub status: Option<&'a [i32]>,
+    pub mode: MatchMode,
     /// What the program called.
-    pub(crate) called: Operation,
+    pub called: Operation,
     /// Whether it waits; a test looks once.
-    pub(crate) waits: bool,
+    pub waits: bool,
     /// Whether the call gives something back, and so waits for the stream itself.
-    pub(crate) answers: bool,
+    pub answers: bool,
 }
 
 impl Search<'_> {
     /// Whether it looks for some elements, of which all are left out.
-    pub(crate) fn finds_nothing(&self) -> bool {
+    pub fn finds_nothing(&self) -> bool {
         matches!(self.mode, MatchMode::Any { .. } | MatchMode::Some)
             && self
                 .status
@@ -166,7 +166,7 @@ impl Search<'_> {
 
 /// What the elements are compared with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Expected<'a> {
+pub enum Expected<'a> {
     /// All with the value of these bits.
     Same(u64),
     /// Each with its own, whose bytes follow each other.
@@ -175,7 +175,7 @@ pub(crate) enum Expected<'a> {
 
 /// Which elements must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MatchMode {
+pub enum MatchMode {
     /// The only one.
     One,
     All,
@@ -189,17 +189,17 @@ pub(crate) enum MatchMode {
 
 /// What came of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     /// Whether the elements matched; of a search that gives nothing back, that it was put on the stream.
-    pub(crate) held: bool,
+    pub held: bool,
     /// For [`MatchMode::One`] the bits that were seen last.
-    pub(crate) bits: u64,
+    pub bits: u64,
     /// For [`MatchMode::Any`] the index that held, for [`MatchMode::Some`] those that did, in order.
-    pub(crate) indices: Vec<usize>,
+    pub indices: Vec<usize>,
 }
 
 /// Streams of a transport's own: operations are put on one at once, and run there in order.
-pub(crate) trait Streams {
+pub trait Streams {
     /// A new stream.
     fn make(&self) -> Result<Arc<dyn TransportStream>>;
 
@@ -226,7 +226,7 @@ pub(crate) trait Streams {
 }
 
 /// Holds a stream of the transport until a queue of the host has run an operation.
-pub(crate) trait StreamHold: Send + Sync {
+pub trait StreamHold: Send + Sync {
     /// Enqueues an event, and a hold behind it. Returns both; the number of the hold is larger than the earlier ones.
     fn hold(&self) -> Result<(Box<dyn TransportEvent>, u64)>;
 
@@ -235,7 +235,7 @@ pub(crate) trait StreamHold: Send + Sync {
 }
 
 /// A stream of a transport's own, or one of the program's.
-pub(crate) trait TransportStream: Any + Debug + Send + Sync {
+pub trait TransportStream: Any + Debug + Send + Sync {
     /// Where operations go that are called on it.
     fn submission(&self) -> Submission;
 
@@ -250,7 +250,7 @@ pub(crate) trait TransportStream: Any + Debug + Send + Sync {
 }
 
 /// A mark in a stream of a transport's own.
-pub(crate) trait TransportEvent: Any + Send + Sync {
+pub trait TransportEvent: Any + Send + Sync {
     /// Records the event on a stream of the same transport. A later record replaces an earlier one.
     fn record(&self, submission: Submission) -> Result<()>;
 

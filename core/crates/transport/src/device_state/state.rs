@@ -27,7 +27,7 @@ macro_rules! kernel_struct {
         #[cfg(test)]
         impl $name {
             /// The declaration for the device code.
-            pub(crate) const HEADER: &str = concat!(
+            pub const HEADER: &str = concat!(
                 "// Written from device_state/state.rs, where it is declared; a test compares the two.\n#pragma once\n\n",
                 "// NVRTC has no other one that is constant.\n#ifdef __CUDACC_RTC__\n",
                 "#define OFFSET_OF(type, field) __INTADDR__(&((type *)0)->field)\n#else\n",
@@ -83,23 +83,17 @@ const VERSION: u32 = 4;
 
 /// What a [`State`] refers to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StateAddresses {
+pub struct StateAddresses {
     /// The kernels' address of a `u32`.
-    pub(crate) abort: u64,
-    /// That of an [`ErrorRecord`](crate::transport::cuda::kernels::ErrorRecord), or 0.
-    pub(crate) error: u64,
+    pub abort: u64,
+    /// That of an `ErrorRecord` of the library's kernels, or 0.
+    pub error: u64,
     /// That of a [`DeviceJob`](super::DeviceJob).
-    pub(crate) job: u64,
+    pub job: u64,
 }
 
 impl State {
-    pub(crate) fn new(
-        layout: &Layout,
-        my_pe: Pe,
-        n_pes: Pe,
-        to: StateAddresses,
-        check: u32,
-    ) -> State {
+    pub fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, to: StateAddresses, check: u32) -> State {
         State {
             magic: MAGIC,
             version: VERSION,
@@ -124,7 +118,7 @@ mod tests {
     fn the_header_is_what_rust_declares() {
         let expected = State::HEADER;
         assert_eq!(
-            include_str!("../cuda/kernels/state.cuh"),
+            include_str!("../../../../src/transport/cuda/kernels/state.cuh"),
             expected,
             "write this to state.cuh:\n{expected}"
         );

@@ -11,10 +11,10 @@ use crate::{Pe, Result};
 use std::sync::Arc;
 
 /// The most bytes of a value that a kernel stores in one go.
-pub(crate) const VALUE_BYTES: usize = 16;
+pub const VALUE_BYTES: usize = 16;
 
 /// The transport of a PE whose heap is memory of a GPU.
-pub(crate) trait DeviceMemory: Transport + Streams + DeviceTables {
+pub trait DeviceMemory: Transport + Streams + DeviceTables {
     /// The address of `offset` of a PE of this host.
     fn address_of(&self, pe: Pe, offset: u64) -> u64;
 
@@ -38,15 +38,15 @@ pub(crate) trait DeviceMemory: Transport + Streams + DeviceTables {
 
 /// A buffer in the pinned memory of a [`TargetStream`], until it is freed.
 #[derive(Debug)]
-pub(crate) struct PinnedBuffer {
-    pub(crate) offset: u64,
-    pub(crate) bytes: usize,
+pub struct PinnedBuffer {
+    pub offset: u64,
+    pub bytes: usize,
 }
 
 /// A stream on which a PE's GPU performs requests of other hosts, and pinned memory of the host for their data.
 ///
 /// The calling thread must not wait, so each call enqueues its work and returns. Offsets are in this PE's part of the heap.
-pub(crate) trait TargetStream: Send + Sync {
+pub trait TargetStream: Send + Sync {
     /// Whether all of a range of this PE's part has memory behind it.
     fn is_backed(&self, range: SymRange) -> bool;
 

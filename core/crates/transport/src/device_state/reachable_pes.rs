@@ -10,11 +10,11 @@ const HOSTS: u32 = 2;
 
 /// A bit per PE, in words of 32, in a job on several hosts; unset: kernels reach all.
 #[derive(Debug, Default)]
-pub(crate) struct ReachablePes(OnceLock<Box<[u32]>>);
+pub struct ReachablePes(OnceLock<Box<[u32]>>);
 
 impl ReachablePes {
     /// Says who is near in a job on several hosts; once.
-    pub(crate) fn set(&self, hosts: &Hosts) {
+    pub fn set(&self, hosts: &Hosts) {
         let mut words = vec![0; hosts.n_pes().unsigned_abs().div_ceil(32) as usize];
         for &pe in hosts.local_pes() {
             words[pe as usize / 32] |= 1 << (pe % 32);
@@ -23,11 +23,11 @@ impl ReachablePes {
         debug_assert!(again.is_ok(), "a job has its hosts from init on");
     }
 
-    pub(crate) fn words(&self) -> Option<&[u32]> {
+    pub fn words(&self) -> Option<&[u32]> {
         self.0.get().map(|words| &**words)
     }
 
-    pub(crate) fn has(&self, pe: Pe) -> bool {
+    pub fn has(&self, pe: Pe) -> bool {
         self.words()
             .is_none_or(|words| words[pe as usize / 32] >> (pe % 32) & 1 != 0)
     }
@@ -38,7 +38,7 @@ impl ReachablePes {
     }
 
     /// What kernels look at before they access memory of a PE; `arguments`: whether their arguments are checked.
-    pub(crate) fn checks(&self, arguments: bool) -> u32 {
+    pub fn checks(&self, arguments: bool) -> u32 {
         let hosts = self.words().map_or(0, |_| HOSTS);
         hosts | if arguments { ARGUMENTS } else { 0 }
     }

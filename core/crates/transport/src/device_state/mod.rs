@@ -14,13 +14,13 @@
 //! that is no more, they are set to 0. So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
 pub(crate) mod reachable_pes;
-pub(crate) mod report;
-pub(crate) mod state;
+pub mod report;
+pub mod state;
 
-pub(crate) use reachable_pes::ReachablePes;
-pub(crate) use report::DeviceReport;
+pub use reachable_pes::ReachablePes;
+pub use report::DeviceReport;
 pub use state::State as DeviceState;
-pub(crate) use state::{State, StateAddresses};
+pub use state::{State, StateAddresses};
 
 use crate::job::block::MAX_TEAMS;
 use crate::job::device_area::{DeviceArea, REPORT_BYTES, STRUCT};
@@ -32,7 +32,7 @@ use std::mem::offset_of;
 /// What [`State::job`] leads to.
 #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
-pub(crate) struct DeviceJob {
+pub struct DeviceJob {
     /// Symmetric offsets that the program may use end here: the heap, and the window for registered buffers.
     heap_bytes: u64,
     n_teams: u32,
@@ -55,7 +55,7 @@ pub(crate) struct DeviceJob {
 /// A team as kernels of the program's see it; all zero: there is none with this number.
 #[derive(Clone, Copy, Debug, Default, bytemuck::NoUninit)]
 #[repr(C)]
-pub(crate) struct DeviceTeam {
+pub struct DeviceTeam {
     n: i32,
     me: i32,
     first: i32,
@@ -95,7 +95,7 @@ const _: () = {
 
 impl DeviceJob {
     /// `own`: the address of this PE's part, as its kernels have it; `report`: that of the report.
-    pub(crate) fn new(
+    pub fn new(
         layout: &Layout,
         area: &DeviceArea,
         own: u64,
@@ -119,7 +119,7 @@ impl DeviceJob {
 
 impl DeviceTeam {
     /// The team with number `team`, in which this PE is member `me` of `members`.
-    pub(crate) fn new(
+    pub fn new(
         area: &DeviceArea,
         own: u64,
         team: u32,
@@ -144,18 +144,18 @@ impl DeviceTeam {
     }
 
     /// Whether kernels read the list of members.
-    pub(crate) fn is_listed(&self) -> bool {
+    pub fn is_listed(&self) -> bool {
         self.step == 0
     }
 
     /// The words of the row; the first one, which says that there is such a team, is written last.
-    pub(crate) fn words(&self) -> [u64; STRUCT as usize / 8] {
+    pub fn words(&self) -> [u64; STRUCT as usize / 8] {
         bytemuck::cast(*self)
     }
 }
 
 /// The first of the PEs and the step from one to the next; step 0 if there is none that all have alike.
-pub(crate) fn stride(pes: &[Pe]) -> (Pe, Pe) {
+pub fn stride(pes: &[Pe]) -> (Pe, Pe) {
     match pes {
         [] => (0, 0),
         [first] => (*first, 1),
@@ -168,7 +168,7 @@ pub(crate) fn stride(pes: &[Pe]) -> (Pe, Pe) {
 }
 
 /// What a transport keeps for the program's kernels.
-pub(crate) trait DeviceTables {
+pub trait DeviceTables {
     /// Says which PEs kernels reach, in a job on several hosts.
     ///
     /// Local; once, before anybody asks for the state.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 /// `source` must be valid for reads and `dest` for writes of `bytes` bytes. Memory that other PEs write must belong to
 /// the symmetric heap, where races are the memory model's business and not Rust's: no reference to it exists.
 #[inline(always)]
-pub(crate) unsafe fn copy<const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
+pub unsafe fn copy<const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
     dest: *mut u8,
     source: *const u8,
     bytes: usize,

@@ -10,16 +10,16 @@ use std::panic::Location;
 
 /// A wait for one own word.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    pub(crate) offset: u64,
-    pub(crate) dtype: Dtype,
-    pub(crate) cmp: Cmp,
-    pub(crate) expected: u64,
-    pub(crate) site: u16,
+pub struct Watch {
+    pub offset: u64,
+    pub dtype: Dtype,
+    pub cmp: Cmp,
+    pub expected: u64,
+    pub site: u16,
 }
 
 /// Observes what the program does. A site is the number of an operation at one place in the program.
-pub(crate) trait Observer: Send + Sync {
+pub trait Observer: Send + Sync {
     /// The site of an operation that is called at `at`.
     fn site(&self, called: Operation, at: &'static Location<'static>) -> u16;
 

@@ -4,13 +4,13 @@ use super::HostTransport;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::machine;
-use crate::transport::{JobPeers, Joined, LocalTransport, MemoryProvider};
+use crate::{JobPeers, Joined, LocalTransport, MemoryProvider};
 use crate::{Pe, Result};
 use std::time::Instant;
 
 /// The machine's memory.
 #[derive(Debug)]
-pub(crate) struct HostProvider;
+pub struct HostProvider;
 
 impl MemoryProvider for HostProvider {
     fn default_heap(&self, n_pes: Pe) -> Result<u64> {

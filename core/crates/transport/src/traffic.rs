@@ -40,22 +40,22 @@ struct Pair {
 
 /// What a PE has moved to and from another one, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
-    pub(crate) pe: Pe,
+pub struct Moved {
+    pub pe: Pe,
     /// Calls and bytes.
-    pub(crate) puts: (u64, u64),
-    pub(crate) gets: (u64, u64),
-    pub(crate) atomics: u64,
-    pub(crate) signals: u64,
+    pub puts: (u64, u64),
+    pub gets: (u64, u64),
+    pub atomics: u64,
+    pub signals: u64,
 }
 
 /// What a PE has moved.
 #[derive(Debug)]
-pub(crate) struct Traffic(Box<[Pair]>);
+pub struct Traffic(Box<[Pair]>);
 
 impl Traffic {
     /// Of a PE in a job of `n_pes` PEs that has moved nothing.
-    pub(crate) fn new(n_pes: Pe) -> Traffic {
+    pub fn new(n_pes: Pe) -> Traffic {
         Traffic((0..n_pes).map(|_| Pair::default()).collect())
     }
 
@@ -64,7 +64,7 @@ impl Traffic {
     }
 
     /// The PEs with which anything was moved.
-    pub(crate) fn read(&self) -> Vec<Moved> {
+    pub fn read(&self) -> Vec<Moved> {
         let moved = self.0.iter().zip(0..).map(|(pair, pe)| Moved {
             pe,
             puts: pair.puts.read(),
@@ -78,9 +78,9 @@ impl Traffic {
 }
 
 /// A transport whose operations are counted.
-pub(crate) struct Counted {
-    pub(crate) below: Box<dyn Transport>,
-    pub(crate) traffic: Arc<Traffic>,
+pub struct Counted {
+    pub below: Box<dyn Transport>,
+    pub traffic: Arc<Traffic>,
 }
 
 /// The bytes that a strided transfer moves.

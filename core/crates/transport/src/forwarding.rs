@@ -146,7 +146,11 @@ impl Owner for Nobody {
 }
 
 fn request(body: Body<'_>) -> Request<'_> {
-    let call = route::call(Submission::Blocking, Operation::Get);
+    let call = Call {
+        submission: Submission::Blocking,
+        called: Operation::Get,
+        at: Location::caller(),
+    };
     Request { call, body }
 }
 
@@ -177,8 +181,8 @@ fn call_all(transport: &dyn Transport) {
     let search = Search {
         offset: 0,
         count: 1,
-        dtype: crate::Dtype::Int64,
-        cmp: crate::Cmp::Eq,
+        dtype: crate::dtype::Dtype::Int64,
+        cmp: crate::op::Cmp::Eq,
         expected: Expected::Same(0),
         status: None,
         mode: MatchMode::One,
@@ -198,8 +202,8 @@ fn call_all(transport: &dyn Transport) {
 
 /// The methods of the trait, as the source declares them.
 fn methods() -> BTreeSet<&'static str> {
-    let source = include_str!("mod.rs");
-    let (_, after) = source.split_once("pub(crate) trait Transport:").unwrap();
+    let source = include_str!("lib.rs");
+    let (_, after) = source.split_once("pub trait Transport:").unwrap();
     let (body, _) = after.split_once("\n}\n").unwrap();
     let names = body.lines().filter_map(|line| line.strip_prefix("    fn "));
     names.filter_map(|name| name.split('(').next()).collect()
