@@ -92,6 +92,9 @@ pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
 pub use memory_kind::MemoryKind;
 pub use memory_management::SymArray;
+#[doc(hidden)]
+pub use nvshmemrs_cuda::images::{Made as KernelImage, make as make_kernel_images};
+pub use nvshmemrs_cuda::survey as gpus;
 pub use nvshmemrs_diagnostics::board;
 #[doc(hidden)]
 pub use nvshmemrs_vocabulary::per_thread;
@@ -108,9 +111,6 @@ pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
-#[doc(hidden)]
-pub use transport::cuda::images::{Made as KernelImage, make as make_kernel_images};
-pub use transport::cuda::survey as gpus;
 pub use transport::net::Communicator;
 pub use transport::{CudaStreamRef, DeviceState};
 pub use wait::on_stream;

@@ -92,7 +92,7 @@ fn unsafe_is_where_it_may_be() {
 #[test]
 fn the_transport_of_gpus_knows_no_layer_above() {
     let mut files = Vec::new();
-    rust_files(&workspace().join("core/src/transport/cuda"), &mut files);
+    rust_files(&workspace().join("core/crates/cuda/src"), &mut files);
     assert!(files.len() > 25, "only {} files", files.len());
     for file in files {
         let text = fs::read_to_string(&file).expect("a source file");

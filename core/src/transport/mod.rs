@@ -10,12 +10,12 @@
 //! The contract and host memory are in the crate `transport`, which this module re-exports.
 
 pub(crate) mod check;
-pub(crate) mod cuda;
 pub(crate) mod net;
 mod route;
 
 pub(crate) use check::Settings as CheckSettings;
-pub use cuda::streams::CudaStreamRef;
+pub(crate) use nvshmemrs_cuda as cuda;
+pub use nvshmemrs_cuda::streams::CudaStreamRef;
 pub use nvshmemrs_transport::DeviceState;
 pub(crate) use nvshmemrs_transport::*;
 pub(crate) use route::{Internal, Route};

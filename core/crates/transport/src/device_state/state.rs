@@ -118,7 +118,7 @@ mod tests {
     fn the_header_is_what_rust_declares() {
         let expected = State::HEADER;
         assert_eq!(
-            include_str!("../../../../src/transport/cuda/kernels/state.cuh"),
+            include_str!("../../../cuda/src/kernels/state.cuh"),
             expected,
             "write this to state.cuh:\n{expected}"
         );
