@@ -96,6 +96,7 @@ pub use memory_management::SymArray;
 pub use nvshmemrs_cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use nvshmemrs_cuda::survey as gpus;
 pub use nvshmemrs_diagnostics::board;
+pub use nvshmemrs_net::Communicator;
 #[doc(hidden)]
 pub use nvshmemrs_vocabulary::per_thread;
 pub use nvshmemrs_vocabulary::{config, deadline};
@@ -111,6 +112,5 @@ pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
-pub use transport::net::Communicator;
 pub use transport::{CudaStreamRef, DeviceState};
 pub use wait::on_stream;

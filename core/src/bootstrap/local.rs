@@ -8,7 +8,7 @@ use crate::runtime::Resolved;
 #[cfg(test)]
 use crate::transport::Joined;
 #[cfg(test)]
-use crate::transport::net::tests::Pretended;
+use crate::transport::pretended::Pretended;
 use crate::transport::{self, JobPeers, MemoryProvider, Route};
 use crate::{Error, InitAttr, Pe, Result, Runtime};
 use std::sync::Mutex;

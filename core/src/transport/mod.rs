@@ -5,17 +5,24 @@
 //! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
 //! | [`cuda`] | memory of GPUs |
 //! | [`net`] | PEs of several hosts |
+//! | `pretended` | tests on pretended hosts |
 //! | [`check`] | the checker, which wraps another transport |
 //!
 //! The contract and host memory are in the crate `transport`, which this module re-exports.
 
 pub(crate) mod check;
-pub(crate) mod net;
+#[cfg(test)]
+#[allow(
+    clippy::duplicate_mod,
+    reason = "each file of core/tests has its own copy of what several use"
+)]
+pub(crate) mod pretended;
 mod route;
 
 pub(crate) use check::Settings as CheckSettings;
 pub(crate) use nvshmemrs_cuda as cuda;
 pub use nvshmemrs_cuda::streams::CudaStreamRef;
+pub(crate) use nvshmemrs_net as net;
 pub use nvshmemrs_transport::DeviceState;
 pub(crate) use nvshmemrs_transport::*;
 pub(crate) use route::{Internal, Route};

@@ -76,7 +76,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "sending",
-        file: "src/transport/net/endpoint/send_queue.rs",
+        file: "crates/net/src/endpoint/send_queue.rs",
         items: &[
             "struct QueuedPeers",
             "impl QueuedPeers",

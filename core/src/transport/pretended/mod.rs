@@ -11,31 +11,32 @@ pub(crate) mod memory;
 mod operations;
 mod transfers;
 
-#[path = "../../../../tests/atomics.rs"]
+#[path = "../../../tests/atomics.rs"]
 mod atomics;
-#[path = "../../../../tests/collectives.rs"]
+#[path = "../../../tests/collectives.rs"]
 mod collectives;
-#[path = "../../../../tests/collectives_model.rs"]
+#[path = "../../../tests/collectives_model.rs"]
 mod collectives_model;
-#[path = "../../../../tests/heap.rs"]
+#[path = "../../../tests/heap.rs"]
 mod heap;
-#[path = "../../../../tests/joins.rs"]
+#[path = "../../../tests/joins.rs"]
 mod joins;
-#[path = "../../../../tests/register.rs"]
+#[path = "../../../tests/register.rs"]
 mod register;
-#[path = "../../../../tests/rma.rs"]
+#[path = "../../../tests/rma.rs"]
 mod rma;
-#[path = "../../../../tests/strided.rs"]
+#[path = "../../../tests/strided.rs"]
 mod strided;
-#[path = "../../../../tests/teams.rs"]
+#[path = "../../../tests/teams.rs"]
 mod teams;
-#[path = "../../../../tests/waits.rs"]
+#[path = "../../../tests/waits.rs"]
 mod waits;
 
 use crate::job::block::{Checked, Control};
 use crate::job::hosts::Hosts;
 use crate::job::topology::Id;
 use crate::local::Job;
+use crate::transport::net::{self, Progress};
 use crate::transport::{Joined, Route};
 use crate::{InitAttr, MemoryKind, Pe, Result, Runtime};
 use memory::Hub;
@@ -79,7 +80,7 @@ impl Pretended {
     pub(crate) fn wanted(n_pes: Pe, place: &Location<'_>) -> Option<Pretended> {
         static JOBS: AtomicUsize = AtomicUsize::new(0);
         let file = place.file();
-        let wanted = file.contains("transport/net/") || file.contains("core/tests/");
+        let wanted = file.contains("transport/pretended/") || file.contains("core/tests/");
         (wanted && n_pes > 1).then(|| {
             let job = JOBS.fetch_add(1, Relaxed);
             let (n_pes, hosts) = (n_pes as usize, (2 + job % 2).min(n_pes as usize));
@@ -118,13 +119,11 @@ impl Pretended {
         joined: Joined,
     ) -> Result<(Control, Joined<Route>)> {
         let (wire, hosts) = (self.hub.wire(me), Hosts::new(&self.ids, me).simulated());
-        let (control, joined) = match self.attended {
-            true => super::join(control, joined, wire, hosts),
-            false => super::join_and(control, joined, wire, hosts, |endpoint| {
-                endpoint.remote_hosts().use_rounds_only();
-                Ok(())
-            }),
-        }?;
+        let progress = match self.attended {
+            true => Progress::Thread,
+            false => Progress::Calls,
+        };
+        let (control, joined) = net::join(control, joined, wire, hosts, progress)?;
         Ok((control, joined.with(Route::from)))
     }
 

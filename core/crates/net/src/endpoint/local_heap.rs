@@ -8,9 +8,9 @@ use super::{BOUNCE_BYTES, Completion, Endpoint, LargeTransfer, ReceiveState};
 use crate::buffer::{LocalSource, SymRange};
 use crate::job::doorbell;
 use crate::lock::lock;
+use crate::message::{self, Kind, Record};
 use crate::op::SignalOp;
 use crate::transport::host::HostTransport;
-use crate::transport::net::message::{self, Kind, Record};
 use crate::transport::{Atomic, PinnedBuffer, TargetStream, TransportEvent, VALUE_BYTES, Width};
 use crate::{Pe, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -21,14 +21,14 @@ const BATCH: usize = 64;
 const BATCHES: usize = 4;
 
 /// The memory of this PE's part.
-pub(in crate::transport::net) enum LocalHeap {
+pub(crate) enum LocalHeap {
     Host(HostTransport),
     Device(DeviceTarget),
 }
 
 impl LocalHeap {
     /// That of the host.
-    pub(in crate::transport::net) fn host(&self) -> Option<&HostTransport> {
+    pub(crate) fn host(&self) -> Option<&HostTransport> {
         match self {
             LocalHeap::Host(host) => Some(host),
             LocalHeap::Device(_) => None,
@@ -36,7 +36,7 @@ impl LocalHeap {
     }
 
     /// Whether the wire may use these bytes directly: those of a heap that this process maps.
-    pub(in crate::transport::net) fn holds(&self, address: u64, bytes: u64) -> bool {
+    pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
         self.host().is_some_and(|host| host.holds(address, bytes))
     }
 
@@ -117,7 +117,7 @@ struct Work {
 }
 
 /// The GPU of this PE as the target of PEs of other hosts.
-pub(in crate::transport::net) struct DeviceTarget {
+pub(crate) struct DeviceTarget {
     target_stream: Arc<dyn TargetStream>,
     /// Only who holds the engine uses it.
     work: Mutex<Work>,
@@ -129,7 +129,7 @@ fn is_settling(range: SymRange) -> bool {
 }
 
 impl DeviceTarget {
-    pub(in crate::transport::net) fn new(target_stream: Arc<dyn TargetStream>) -> DeviceTarget {
+    pub(crate) fn new(target_stream: Arc<dyn TargetStream>) -> DeviceTarget {
         DeviceTarget {
             target_stream,
             work: Mutex::default(),

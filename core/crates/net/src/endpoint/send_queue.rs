@@ -3,7 +3,7 @@
 use super::{Endpoint, Engine, LargeTransfer, ReceiveState};
 use crate::buffer::LocalSource;
 use crate::lock::lock;
-use crate::transport::net::message::{self, Kind, nothing};
+use crate::message::{self, Kind, nothing};
 use crate::{Error, Pe};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -129,13 +129,7 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
 
 impl Endpoint {
     /// Adds a record to what a PE is to be sent.
-    pub(in crate::transport::net) fn post(
-        &self,
-        pe: Pe,
-        kind: Kind,
-        words: &[u64],
-        data: LocalSource<'_>,
-    ) {
+    pub(crate) fn post(&self, pe: Pe, kind: Kind, words: &[u64], data: LocalSource<'_>) {
         let peer = &self.peers[pe as usize];
         let mut queue = lock(&peer.queue);
         self.add(peer, &mut queue, pe, kind, words, data, false);
@@ -169,7 +163,7 @@ impl Endpoint {
     }
 
     /// As [`post`](Endpoint::post), with a large transfer that begins once the message has been sent.
-    pub(in crate::transport::net) fn post_large(
+    pub(crate) fn post_large(
         &self,
         pe: Pe,
         kind: Kind,
@@ -186,13 +180,7 @@ impl Endpoint {
 
     /// As [`post`](Endpoint::post), and sends what is to be sent, unless another thread is about to. If quiet has followed a single record
     /// before, a flush follows this record.
-    pub(in crate::transport::net) fn post_now(
-        &self,
-        pe: Pe,
-        kind: Kind,
-        words: &[u64],
-        data: LocalSource<'_>,
-    ) {
+    pub(crate) fn post_now(&self, pe: Pe, kind: Kind, words: &[u64], data: LocalSource<'_>) {
         let peer = &self.peers[pe as usize];
         let mut queue = lock(&peer.queue);
         self.add(peer, &mut queue, pe, kind, words, data, true);
@@ -277,32 +265,32 @@ impl Endpoint {
     }
 
     /// How many counted records a PE was sent.
-    pub(in crate::transport::net) fn sent(&self, pe: Pe) -> u64 {
+    pub(crate) fn sent(&self, pe: Pe) -> u64 {
         self.peers[pe as usize].sent.load(Relaxed)
     }
 
     /// Whether a PE has done so many counted records.
-    pub(in crate::transport::net) fn has_completed(&self, pe: Pe, count: u64) -> bool {
+    pub(crate) fn has_completed(&self, pe: Pe, count: u64) -> bool {
         self.peers[pe as usize].done.load(Acquire) >= count
     }
 
     /// How many counted records a PE is behind.
-    pub(in crate::transport::net) fn behind(&self, pe: Pe) -> u64 {
+    pub(crate) fn behind(&self, pe: Pe) -> u64 {
         self.peers[pe as usize].behind()
     }
 
     /// How many counted records a PE was sent before the last flush.
-    pub(in crate::transport::net) fn flushed(&self, pe: Pe) -> u64 {
+    pub(crate) fn flushed(&self, pe: Pe) -> u64 {
         self.peers[pe as usize].flushed.load(Relaxed)
     }
 
     /// The PEs that may be behind.
-    pub(in crate::transport::net) fn unfinished(&self, each: impl FnMut(Pe)) {
+    pub(crate) fn unfinished(&self, each: impl FnMut(Pe)) {
         self.unfinished.each(each);
     }
 
     /// Sends a flush to all PEs with incomplete records, and all queued messages.
-    pub(in crate::transport::net) fn flush_incomplete(&self) {
+    pub(crate) fn flush_incomplete(&self) {
         if self.behind.load(Acquire) == 0 {
             return;
         }
@@ -327,7 +315,7 @@ impl Endpoint {
     }
 
     /// Sends what is to be sent, unless another thread is about to.
-    pub(in crate::transport::net) fn kick(&self) {
+    pub(crate) fn kick(&self) {
         if !self.queued.is_empty() {
             self.send_queued();
         }

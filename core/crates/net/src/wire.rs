@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::time::Duration;
 
 /// An event of a wire.
-pub(crate) enum Event<'a> {
+pub enum Event<'a> {
     /// Bytes that a PE has sent, aligned to 8.
     Message(Pe, &'a [u8]),
     /// The memory of a token is free again. Of one that receives, so many bytes have come.
@@ -22,7 +22,7 @@ pub(crate) enum Event<'a> {
 }
 
 /// The network between PEs, which are its ranks. No method waits, except `close`.
-pub(crate) trait Wire: Send {
+pub trait Wire: Send {
     /// What it runs on, for messages.
     fn name(&self) -> String;
 
@@ -61,7 +61,7 @@ pub(crate) trait Wire: Send {
 }
 
 /// A plugin's wire.
-pub(crate) struct Table {
+pub struct Table {
     raw: *const RawWire,
     closed: bool,
     /// Room for what a look finds.
@@ -130,7 +130,7 @@ impl Table {
     }
 
     /// This process's rank, and how many there are.
-    pub(crate) fn ranks(&self) -> (Pe, Pe) {
+    pub fn ranks(&self) -> (Pe, Pe) {
         let table = self.table();
         (table.rank, table.n_ranks)
     }
@@ -138,7 +138,7 @@ impl Table {
     /// Gives every PE the bytes of each, in order; none if not all have come within the limit.
     ///
     /// Collective over all PEs, with equal lengths, before it is given to a transport.
-    pub(crate) fn exchange(&mut self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
+    pub fn exchange(&mut self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
         let table = self.table();
         let mut all = vec![0; mine.len() * table.n_ranks as usize];
         let limit = limit.as_millis() as u64;

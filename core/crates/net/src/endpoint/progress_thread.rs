@@ -2,10 +2,10 @@
 
 use super::{CLOSE, Endpoint, HOT_LARGE_NS, HOT_NS, LAST_LOOK, LEAVE, LOOK};
 use crate::clock::now_ns;
+use crate::heartbeat::Heartbeat;
 use crate::job::state::State;
 use crate::job::{cores, fork, remote, signals};
 use crate::lock::lock;
-use crate::transport::net::heartbeat::Heartbeat;
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -22,7 +22,7 @@ const YIELD_EVERY: u32 = 64;
 
 impl Endpoint {
     /// Starts the thread.
-    pub(in crate::transport::net) fn start(self: &Arc<Endpoint>) -> Result<()> {
+    pub(crate) fn start(self: &Arc<Endpoint>) -> Result<()> {
         let endpoint = Arc::clone(self);
         let builder = std::thread::Builder::new()
             .name("nvshmemrs-net".into())
@@ -90,7 +90,7 @@ impl Endpoint {
 
     /// The PE has left the job: its last messages are sent, then the wire is closed. One that has `finalized` serves its host until all PEs
     /// there have.
-    pub(in crate::transport::net) fn disconnect(&self, finalized: bool) {
+    pub(crate) fn disconnect(&self, finalized: bool) {
         if self.fork_generation != fork::generation() {
             // A forked child: the thread and the wire are the parent's.
             return;

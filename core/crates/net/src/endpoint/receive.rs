@@ -3,8 +3,8 @@
 use super::{Completion, Endpoint, LargeTransfer, LocalHeap, ReceiveState};
 use crate::buffer::{LocalSource, SymRange};
 use crate::job::{doorbell, remote};
+use crate::message::{self, Kind, Record};
 use crate::transport::Transport;
-use crate::transport::net::message::{self, Kind, Record};
 use crate::{Error, Pe};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 

@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
 /// The most bytes of one bounce buffer: it stays in a core's cache between the two copies.
-pub(in crate::transport::net) const BOUNCE_BYTES: usize = 256 << 10;
+pub(crate) const BOUNCE_BYTES: usize = 256 << 10;
 /// The most bytes in flight from or to a PE through bounce buffers.
-pub(in crate::transport::net) const MAX_BYTES: usize = 4 << 20;
+pub(crate) const MAX_BYTES: usize = 4 << 20;
 /// Buffers that the pool keeps.
 const MAX_POOLED: usize = MAX_BYTES / BOUNCE_BYTES;
 
@@ -22,7 +22,7 @@ const MAX_POOLED: usize = MAX_BYTES / BOUNCE_BYTES;
 pub(super) struct Pool(Arc<Mutex<Vec<Box<[u64]>>>>);
 
 /// A bounce buffer. It counts as in flight until it is dropped.
-pub(in crate::transport::net) struct BounceBuffer {
+pub(crate) struct BounceBuffer {
     memory: Box<[u64]>,
     bytes: usize,
     in_flight: Arc<AtomicUsize>,
@@ -48,12 +48,12 @@ impl Pool {
 }
 
 impl BounceBuffer {
-    pub(in crate::transport::net) fn address(&mut self) -> *mut u8 {
+    pub(crate) fn address(&mut self) -> *mut u8 {
         self.memory.as_mut_ptr().cast()
     }
 
     /// Copies what it is to hold.
-    pub(in crate::transport::net) fn fill(&mut self, source: LocalSource<'_>) {
+    pub(crate) fn fill(&mut self, source: LocalSource<'_>) {
         assert!(source.bytes() == self.bytes, "a buffer of its source");
         // SAFETY: the source is valid by the rules of `buffer`, and may lie in the heap; the memory has room for it.
         unsafe { copy::<false, true>(self.address(), source.address(), self.bytes) };

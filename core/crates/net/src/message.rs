@@ -12,7 +12,7 @@ use crate::transport::{Atomic, Width};
 /// What a record is. Its words follow its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub enum Kind {
     /// Offset; the data.
     Put = 1,
     /// Offset, bytes, the tag with which they come by themselves, and whether it comes after those before it: 0 or 1.
@@ -53,7 +53,7 @@ const KINDS: [(Kind, usize, bool); 11] = [
 ];
 
 /// What PEs that have given up in init begin a message with, which is no record.
-pub(crate) const GAVE_UP: [u8; 8] = *b"nvshmRoC";
+pub const GAVE_UP: [u8; 8] = *b"nvshmRoC";
 
 /// The most words that a kind has.
 pub(super) const MOST: usize = 5;
@@ -76,11 +76,11 @@ impl Kind {
 
 /// A record that has arrived.
 #[derive(Debug)]
-pub(super) struct Record<'a> {
-    pub(super) kind: Kind,
+pub struct Record<'a> {
+    pub kind: Kind,
     /// Those of its kind, and 0s.
-    pub(super) words: [u64; MOST],
-    pub(super) data: &'a [u8],
+    pub words: [u64; MOST],
+    pub data: &'a [u8],
 }
 
 /// No data.
@@ -122,7 +122,7 @@ pub(super) fn write(message: &mut Vec<u64>, kind: Kind, words: &[u64], data: Loc
 }
 
 /// Takes the first record of a message; none if it makes no sense.
-pub(super) fn read<'a>(message: &mut &'a [u64]) -> Option<Record<'a>> {
+pub fn read<'a>(message: &mut &'a [u64]) -> Option<Record<'a>> {
     let (head, rest) = message.split_first()?;
     let index = (head & 0xff).checked_sub(1)?;
     let (kind, count, has_data) = *KINDS.get(index as usize)?;

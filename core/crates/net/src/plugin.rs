@@ -70,7 +70,7 @@ static LOADED: Mutex<Option<(PathBuf, &'static Library)>> = Mutex::new(None);
 /// Opens a wire between the processes of a communicator, or between all that the launcher has started, where `told` says which one of how
 /// many this is. It may take longer than `until` if the network does not start; so whoever has not initialised it calls this on a
 /// thread that may be left behind.
-pub(crate) fn open(
+pub fn open(
     communicator: Option<Communicator>,
     told: Option<(Pe, Pe)>,
     until: Instant,
@@ -221,4 +221,4 @@ fn own_file() -> Option<PathBuf> {
 }
 
 /// How long a wire may take to close after all PEs have agreed that there will be no job.
-pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 //! pair stay in order, all else may overtake. It counts what it carries. PEs can be cut off.
 
 use crate::lock::lock;
-use crate::transport::net::wire::{Event, Wire};
+use crate::transport::net::{Event, Wire};
 use crate::{Pe, Result};
 use std::collections::VecDeque;
 use std::ops::Range;

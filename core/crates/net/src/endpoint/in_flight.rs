@@ -5,16 +5,16 @@ use super::bounce_buffers::BounceBuffer;
 use super::{Endpoint, Engine, ReceiveState};
 use crate::Pe;
 use crate::buffer::SymRange;
+use crate::heartbeat::SILENCE;
 use crate::job::state::State;
 use crate::job::{doorbell, remote};
-use crate::transport::net::heartbeat::SILENCE;
-use crate::transport::net::pending::{Answer, RequestId};
+use crate::pending::{Answer, RequestId};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A transfer that begins after a message has been sent.
-pub(in crate::transport::net) enum LargeTransfer {
+pub(crate) enum LargeTransfer {
     Send {
         tag: u32,
         address: *const u8,
@@ -33,7 +33,7 @@ pub(in crate::transport::net) enum LargeTransfer {
 unsafe impl Send for LargeTransfer {}
 
 /// What follows the completion of a transfer.
-pub(in crate::transport::net) enum Completion {
+pub(crate) enum Completion {
     Ignored,
     /// The source, which lies in the heap, has been sent and may be reused.
     SourceFree(Arc<Answer>),
@@ -163,7 +163,7 @@ impl Endpoint {
     /// Cancels requests whose waits have ended early: returns when nothing is written for them any more. Their transfers in flight write to
     /// the heap. A PE that has begun to send and stops for too long is gone; so is the job then, and nobody has
     /// other use for the heap.
-    pub(in crate::transport::net) fn cancel_requests(&self, request_ids: &[(u64, Pe)]) {
+    pub(crate) fn cancel_requests(&self, request_ids: &[(u64, Pe)]) {
         let numbers: HashSet<u64> = request_ids
             .iter()
             .map(|(request_id, _)| *request_id)

@@ -23,72 +23,69 @@
 //!    [`Endpoint::cancel_requests`](endpoint::Endpoint::cancel_requests) for memory of the heap that the wire uses.
 //! 3. The heap stays mapped as long as the wire may use it.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+use nvshmemrs_job as job;
+use nvshmemrs_transport as transport;
+use nvshmemrs_vocabulary::{Error, Pe, Result, buffer, clock, config, lock, op, operation};
+
 mod device;
 mod endpoint;
 mod heartbeat;
-mod message;
+pub mod message;
 mod pending;
-pub(crate) mod plugin;
-#[cfg(test)]
-#[allow(
-    clippy::duplicate_mod,
-    reason = "each file of core/tests has its own copy of what several use"
-)]
-pub(crate) mod tests;
+pub mod plugin;
 mod transfers;
 mod wire;
 
-use super::device_state::DeviceTables;
-use super::host::HostTransport;
-use super::{
-    Body, Call, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi, Owner,
-    Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
-};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::job::block::Control;
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
-use crate::{Error, Pe, Result};
+use crate::transport::device_state::DeviceTables;
+use crate::transport::host::HostTransport;
+use crate::transport::{
+    Body, Call, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
+};
 use device::DeviceTransport;
 use endpoint::{DeviceTarget, Endpoint, LocalHeap};
-pub(crate) use message::GAVE_UP;
+pub use message::GAVE_UP;
 use message::{Kind, nothing, of_atomic};
 use pending::AnswerKind;
 pub use plugin::Communicator;
 use std::ops::Deref;
 use std::sync::Arc;
 use transfers::{PART_OF_CALL, PendingGet};
-pub(crate) use wire::{Event, Table, Wire};
+pub use wire::{Event, Table, Wire};
 
 /// The most incomplete records of a PE, and how many it must complete before it is sent more. The same limits hold for pending answers.
 const MOST_BEHIND: u64 = 2048;
 const CATCH_UP: u64 = 1024;
 
 /// The transport of a PE that is connected to other hosts.
-pub(crate) enum Connected {
+pub enum Connected {
     Host(NetTransport),
     Device(Box<dyn Transport>),
+}
+
+/// Who makes progress with the messages of a PE.
+pub enum Progress {
+    /// A thread, also while the PE computes.
+    Thread,
+    /// The PE's own calls, as if the thread never had a turn: for tests.
+    Calls,
 }
 
 /// Connects PE `hosts.me()`, which has joined its own host, to the other hosts, and announces it there.
 ///
 /// `control` is the block of its host, `joined` its transport there. The ranks of the wire are the PEs.
-pub(crate) fn join(
+pub fn join(
     control: Control,
     joined: Joined,
     wire: Box<dyn Wire>,
     hosts: Hosts,
-) -> Result<(Control, Joined<Connected>)> {
-    join_and(control, joined, wire, hosts, Endpoint::start)
-}
-
-/// As [`join`]; `start` makes the thread that makes progress.
-fn join_and(
-    control: Control,
-    joined: Joined,
-    wire: Box<dyn Wire>,
-    hosts: Hosts,
-    start: impl FnOnce(&Arc<Endpoint>) -> Result<()>,
+    progress: Progress,
 ) -> Result<(Control, Joined<Connected>)> {
     if control.area_offset().is_some() {
         return Err(Error::NotSupported(
@@ -117,7 +114,10 @@ fn join_and(
     let range = hosts.range();
     let endpoint = Endpoint::new(&control, local_heap, wire, hosts);
     let control = control.with_remote(Some(Arc::clone(endpoint.remote_hosts())));
-    start(&endpoint)?;
+    match progress {
+        Progress::Thread => Endpoint::start(&endpoint)?,
+        Progress::Calls => endpoint.remote_hosts().use_rounds_only(),
+    }
     let hosts = endpoint.hosts().clone();
     let transport = match local {
         Ok(local) => {
@@ -152,14 +152,14 @@ fn join_and(
 }
 
 /// Operations on PEs of other hosts, for a heap of either kind of memory.
-pub(crate) struct RemoteAccess {
+pub struct RemoteAccess {
     endpoint: Arc<Endpoint>,
     /// The transport to the GPUs of this host, if the heap is on one: the program's own memory may be a GPU's, too.
     device: Option<Arc<dyn DeviceMemory>>,
 }
 
 /// The transport of a PE in a job on several hosts, on memory of the hosts.
-pub(crate) struct NetTransport {
+pub struct NetTransport {
     /// The transport to the PEs of this host.
     local: HostTransport,
     /// The PEs of this host, if they are consecutive: the first and their count; else a count of 0.
@@ -184,12 +184,12 @@ impl Drop for RemoteAccess {
 
 impl NetTransport {
     #[inline(always)]
-    pub(super) fn local(&self) -> &HostTransport {
+    pub fn local(&self) -> &HostTransport {
         &self.local
     }
 
     #[inline(always)]
-    pub(super) fn is_local(&self, pe: Pe) -> bool {
+    pub fn is_local(&self, pe: Pe) -> bool {
         let (first, count) = self.range;
         (pe.wrapping_sub(first) as u32) < count || (count == 0 && self.is_among_local(pe))
     }
@@ -209,7 +209,7 @@ impl NetTransport {
 impl RemoteAccess {
     /// Whether all requests to other hosts are complete.
     #[inline(always)]
-    pub(super) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.endpoint.is_idle()
     }
 
