@@ -10,7 +10,6 @@
 //!
 //! The contract and host memory are in the crate `transport`, which this module re-exports.
 
-pub(crate) mod check;
 #[cfg(test)]
 #[allow(
     clippy::duplicate_mod,
@@ -20,12 +19,13 @@ pub(crate) mod pretended;
 mod route;
 
 pub(crate) use check::Settings as CheckSettings;
+pub(crate) use nvshmemrs_check as check;
 pub(crate) use nvshmemrs_cuda as cuda;
 pub use nvshmemrs_cuda::streams::CudaStreamRef;
 pub(crate) use nvshmemrs_net as net;
 pub use nvshmemrs_transport::DeviceState;
 pub(crate) use nvshmemrs_transport::*;
-pub(crate) use route::{Internal, Route};
+pub(crate) use route::Route;
 
 use crate::{MemoryKind, Pe, Result};
 use cuda::CudaProvider;

@@ -47,7 +47,9 @@ pub use hooks::{
 };
 pub use observer::{Observer, Watch};
 pub use provider::{JobPeers, Joined, LocalTransport, MemoryProvider};
-pub use request::{Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, get_requests};
+pub use request::{
+    Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_internal, get_requests,
+};
 
 use crate::buffer::{LocalDest, SymRange};
 use crate::job::liveness::WatchdogTask;

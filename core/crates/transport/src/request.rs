@@ -3,10 +3,12 @@
 //! On host memory most operations are inlined and never become a request (see `route.rs` of the library). Everywhere else an operation
 //! is built in a cold branch, and passes through the wrappers to the transport that executes it.
 
-use super::{Atomic, Call, GetRequest, Nbi, SignalUpdate, Transport, Width};
+use super::{Atomic, Call, GetRequest, Nbi, SignalUpdate, Submission, Transport, Width};
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Error, Pe, Result};
+use std::panic::Location;
 
 /// An operation of a PE, or of the library on its behalf.
 #[derive(Debug)]
@@ -242,6 +244,23 @@ pub fn execute_in_parts(
             call.called.name()
         ))),
     }
+}
+
+/// Executes a blocking request of the library's own, whose error the transport keeps; the reply is zero then.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub fn execute_internal(transport: &dyn Transport, called: Operation, body: Body<'_>) -> Reply {
+    let call = Call {
+        submission: Submission::Blocking,
+        called,
+        at: Location::caller(),
+    };
+    let reply = transport.execute(Request { call, body });
+    reply.unwrap_or_else(|error| {
+        transport.keep(error);
+        NOTHING
+    })
 }
 
 /// The blocks of a transfer from `source` of a PE; `dest` covers their span.

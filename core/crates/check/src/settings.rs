@@ -6,14 +6,14 @@ use crate::{Error, Pe, Result, config};
 
 /// What a PE asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settings {
+pub struct Settings {
     on: bool,
     seed: Option<u64>,
 }
 
 impl Settings {
     /// What init was told, else what the environment says.
-    pub(crate) fn of(on: Option<bool>, seed: Option<u64>) -> Result<Settings> {
+    pub fn of(on: Option<bool>, seed: Option<u64>) -> Result<Settings> {
         let on = match on {
             Some(on) => on,
             None => config::check()?,
@@ -26,12 +26,12 @@ impl Settings {
     }
 
     /// Whether this PE wants the job to be checked.
-    pub(crate) fn wanted(self) -> bool {
+    pub fn wanted(self) -> bool {
         self.on
     }
 
     /// PE 0, or whoever makes the job: what a job that is checked has, with a seed that is drawn if nobody has said one.
-    pub(crate) fn checked(self, n_pes: Pe, heap_bytes: u64) -> Result<Option<Checked>> {
+    pub fn checked(self, n_pes: Pe, heap_bytes: u64) -> Result<Option<Checked>> {
         if !self.on {
             return Ok(None);
         }
@@ -52,7 +52,7 @@ impl Settings {
     }
 
     /// PE `me`: an error if PE 0 has decided otherwise.
-    pub(crate) fn agree(self, control: &Control, me: Pe) -> Result<()> {
+    pub fn agree(self, control: &Control, me: Pe) -> Result<()> {
         let decided = control.check_seed();
         let say = |on| if on { "1" } else { "0 (the default)" };
         if decided.is_some() != self.on {

@@ -1,7 +1,7 @@
 //! Puts, gets, loads and stores: what orders them, and what does not.
 
 use super::*;
-use crate::transport::check::delay::Random;
+use crate::delay::Random;
 use std::sync::atomic::Ordering::Relaxed;
 
 #[test]

@@ -7,7 +7,15 @@
 //! One lock guards what a PE holds back. It is held while operations are delivered, never while anything is waited for, and
 //! findings are made outside of it.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+use nvshmemrs_diagnostics::sites;
+use nvshmemrs_job as job;
+use nvshmemrs_transport as transport;
+use nvshmemrs_vocabulary::{Error, Pe, Result, buffer, config, dtype, lock, op, operation};
+
 pub(crate) mod area;
+mod below;
 mod clocks;
 mod decorator;
 mod delay;
@@ -23,20 +31,20 @@ mod sync;
 mod tally;
 pub(crate) mod tracker;
 
-use super::{Call, Internal, Transport, Watch};
 use crate::buffer::SymRange;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
-use crate::{Pe, Result};
-pub(crate) use decorator::Checked;
+use crate::transport::{Call, Transport, Watch};
+use below::Below;
+pub use decorator::Checked;
 use delay::{Queue, Random, TargetRange};
 use delivery_thread::DeliveryThread;
 use held::{BufferPool, HeldOperation};
 use in_flight::InFlightBuffers;
 use report::{AccessInfo, Finding, FindingPlace, Problem};
-pub(crate) use settings::Settings;
+pub use settings::Settings;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
@@ -62,7 +70,7 @@ struct Adopted {
 }
 
 /// One PE's checker.
-pub(crate) struct Checker {
+pub struct Checker {
     below: Box<dyn Transport>,
     control: Control,
     layout: Layout,
@@ -84,7 +92,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// Starts the checker of PE `me` of a checked job.
-    pub(crate) fn start(
+    pub fn start(
         control: &Control,
         layout: Layout,
         me: Pe,
@@ -163,8 +171,8 @@ impl Checker {
     }
 
     /// What operations are delivered to.
-    fn below(&self) -> Internal<'_> {
-        Internal::Other(&*self.below)
+    fn below(&self) -> Below<'_> {
+        Below(&*self.below)
     }
 
     /// The site of an operation.

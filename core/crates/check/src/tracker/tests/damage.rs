@@ -1,7 +1,7 @@
 //! Tables that another PE has written over: what comes of it may be nonsense, but it ends, and within the area.
 
 use super::*;
-use crate::transport::check::delay::Random;
+use crate::delay::Random;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A number of the kind that breaks things.

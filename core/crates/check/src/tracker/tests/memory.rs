@@ -1,7 +1,7 @@
 //! Blocks that come and go, tables that fill up, stores that nobody sees.
 
 use super::*;
-use crate::transport::check::clocks;
+use crate::clocks;
 
 #[test]
 fn a_block_is_freed_and_nobody_can_have_used_what_was_put_there() {

@@ -2,11 +2,9 @@
 
 use super::{Learned, LearnedBy, Tracker};
 use crate::Pe;
-use crate::transport::check::report::{
-    AccessInfo, Finding, FindingPlace, Names, Problem, operation,
-};
-use crate::transport::check::shadow::{Access, Cell, Conflict};
-use crate::transport::check::tracker::Kind;
+use crate::report::{AccessInfo, Finding, FindingPlace, Names, Problem, operation};
+use crate::shadow::{Access, Cell, Conflict};
+use crate::tracker::Kind;
 
 impl Kind {
     fn does(self) -> &'static str {

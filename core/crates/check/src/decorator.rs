@@ -15,7 +15,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// The checker of a PE, around the transport that it delivers to.
-pub(crate) struct Checked(pub(crate) Arc<Checker>);
+pub struct Checked(pub Arc<Checker>);
 
 impl Memory for Checked {
     fn commit(&self, range: SymRange) -> Result<()> {

@@ -1,10 +1,10 @@
 //! Blocks of symmetric memory, which come and go.
 
 use super::{Block, Kind, Tracker};
+use crate::area;
 use crate::buffer::SymRange;
-use crate::transport::check::area;
-use crate::transport::check::report::Problem;
-use crate::transport::check::tally::Seen;
+use crate::report::Problem;
+use crate::tally::Seen;
 use crate::{Error, Result};
 
 impl Tracker {

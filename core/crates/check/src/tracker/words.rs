@@ -2,13 +2,13 @@
 
 use super::{Learned, LearnedBy, ReleaseStamp, Tracker};
 use crate::Pe;
+use crate::area;
+use crate::clocks::{Clock, Snapshot};
 use crate::dtype::Dtype;
 use crate::op::Cmp;
-use crate::transport::check::area;
-use crate::transport::check::clocks::{Clock, Snapshot};
-use crate::transport::check::report::{AccessInfo, Finding, FindingPlace, Problem};
-use crate::transport::check::shadow::Cell;
-use crate::transport::check::sync::{Change, Sync, WaitRecord};
+use crate::report::{AccessInfo, Finding, FindingPlace, Problem};
+use crate::shadow::Cell;
+use crate::sync::{Change, Sync, WaitRecord};
 use std::sync::atomic::{Ordering::*, fence};
 
 impl Tracker {

@@ -1,7 +1,7 @@
 //! Findings as people read them.
 
 use super::*;
-use crate::transport::check::report::{AccessInfo, Finding, FindingPlace};
+use crate::report::{AccessInfo, Finding, FindingPlace};
 
 /// The text with the lines of this file named by number from `first` on.
 fn lines(text: &str, first: u32) -> String {
