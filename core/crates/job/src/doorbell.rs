@@ -48,6 +48,7 @@ pub fn ring_everyone(control: &Control) {
 }
 
 /// Wakes the threads of `pe` that sleep until another of its threads has done something.
+#[inline]
 pub fn ring_pe(control: &Control, pe: Pe) {
     if control.header().team_sleepers.load(Relaxed) != 0 {
         wake(control, pe);

@@ -53,6 +53,7 @@ pub fn mark_gone(control: &Control, pe: Pe, state: State) {
 }
 
 /// `Ok` once every PE is at least in `state`; otherwise how many are.
+#[inline]
 pub fn all_are(control: &Control, state: State) -> std::result::Result<(), u64> {
     let n_pes = control.n_pes();
     let there = (0..n_pes)

@@ -236,6 +236,7 @@ pub(super) fn mirror_no_waits<'a>(
 }
 
 /// Advances a slot to `epoch`, before any later store, for members that still poll it in an earlier meeting.
+#[inline]
 pub fn advance_slot(slot: &Slot, epoch: u64) {
     slot.epoch.0.store(epoch, Release);
     fence(Release);
@@ -254,6 +255,7 @@ pub fn count_collective(block: &TeamBlock) {
 }
 
 /// Publishes the call site of a PE's collective in an epoch.
+#[inline]
 pub fn publish_site(block: &TeamBlock, epoch: u64, site: u16) {
     block.sites[(epoch & 1) as usize]
         .0
@@ -383,6 +385,7 @@ pub(super) fn publish_wait(slot: &WaitSlot, id: u64, fields: &WaitFields) {
 }
 
 /// Publishes the state of a wait: the first element that does not hold, with the value it needs, and what is there.
+#[inline]
 pub fn publish_seen(slot: &WaitSlot, element: Option<(u64, u64)>, actual: u64) {
     if let Some((index, expected)) = element {
         slot.index.0.store(index, Relaxed);
@@ -420,6 +423,7 @@ pub(super) fn ring(bell: &Bell) {
 }
 
 /// Sleeps until a bell has rung more than `rings` times, a signal handler has run, or the time is over.
+#[inline]
 pub fn await_ring(
     bell: &Bell,
     rings: u32,

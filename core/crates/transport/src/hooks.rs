@@ -156,6 +156,7 @@ pub struct Search<'a> {
 
 impl Search<'_> {
     /// Whether it looks for some elements, of which all are left out.
+    #[inline]
     pub fn finds_nothing(&self) -> bool {
         matches!(self.mode, MatchMode::Any { .. } | MatchMode::Some)
             && self

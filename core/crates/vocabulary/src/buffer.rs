@@ -154,6 +154,7 @@ impl LocalSource<'_> {
     }
 
     /// The same, which the program leaves alone until quiet.
+    #[inline]
     pub fn lasting(self) -> Self {
         Self {
             length: Length::lasting(self.length.bytes()),
@@ -241,6 +242,7 @@ impl<'a> LocalDest<'a> {
     }
 
     /// The same, which the program leaves alone until quiet.
+    #[inline]
     pub fn lasting(self) -> Self {
         Self {
             length: Length::lasting(self.length.bytes()),

@@ -14,6 +14,7 @@ thread_local! {
 }
 
 /// The deadline in force on this thread.
+#[inline]
 pub fn until() -> Option<u64> {
     Some(UNTIL.get()).filter(|&until| until != 0)
 }

@@ -159,6 +159,7 @@ macro_rules! operations {
             }
 
             /// What it completes.
+            #[inline]
             pub fn completes(self) -> Completes {
                 match self {
                     $(Operation::$variant => Completes::$completes),*

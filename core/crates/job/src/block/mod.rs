@@ -6,11 +6,11 @@
 //!              for each team number and PE: TeamBlock, then the PE's two slots
 //! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers, then
 //!              what kernels meet by, see device_area.rs)
-//! area_offset  in a checked job: the checker's area (transport/check/area.rs)
+//! area_offset  in a checked job: the checker's area (`area.rs` of the crate `check`)
 //! ```
 //!
 //! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
-//! (transport/cuda/memory/segment.rs).
+//! (`memory/segment.rs` of the crate `cuda`).
 //!
 //! The block consists of atomics, zero at first, backed by memory when touched. Every module may read them; only [`shared_words`] writes them.
 
@@ -204,6 +204,7 @@ pub struct Slot {
 
 impl Slot {
     /// The operation, and how many words of payload there are.
+    #[inline]
     pub fn operation_and_length(&self) -> (u32, usize) {
         use std::sync::atomic::Ordering::Relaxed;
         let both = self.operation.load(Relaxed);
@@ -482,6 +483,7 @@ impl Control {
     }
 
     /// The seed of the checker's choices, in a checked job.
+    #[inline]
     pub fn check_seed(&self) -> Option<u64> {
         use std::sync::atomic::Ordering::Relaxed;
         let seed = self.header().check_seed.load(Relaxed);

@@ -139,6 +139,7 @@ impl RemoteHosts {
     }
 
     /// Whether all PEs have come to finalize, as this one has seen: none of them is missed any more.
+    #[inline]
     pub fn has_met(&self) -> bool {
         self.has_met.load(Relaxed)
     }
@@ -217,6 +218,7 @@ impl RemoteHosts {
 }
 
 /// What a PE is doing.
+#[inline]
 pub fn state(block: &PeBlock) -> State {
     State::from_number(block.state.load(Acquire))
 }
