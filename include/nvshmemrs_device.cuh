@@ -204,7 +204,7 @@ struct Report {
     i32 pe;
     u32 block;
     u32 thread;
-    // As core/src/operation.rs numbers them.
+    // As core/crates/vocabulary/src/operation.rs numbers them.
     u32 operation;
     u64 address;
     u64 bytes;

@@ -45,50 +45,35 @@
 #[cfg(test)]
 extern crate self as nvshmemrs;
 
+use nvshmemrs_diagnostics::{sites, track};
+use nvshmemrs_job::{self as job, allocator, debug};
+use nvshmemrs_vocabulary::{
+    buffer, clock, dtype, error, lock, memory_kind, op, operation, pe, strides, words,
+};
+
 mod accesses;
-mod allocator;
 mod atomics;
-pub mod board;
 mod bootstrap;
-mod buffer;
-mod clock;
 mod collectives;
-pub mod config;
-pub mod deadline;
-mod debug;
 mod device_state;
-mod dtype;
-mod error;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod heap;
-mod job;
 mod lifecycle;
-mod lock;
-mod memory_kind;
 mod memory_management;
-mod op;
-mod operation;
 mod order;
-mod pe;
-#[doc(hidden)]
-pub mod per_thread;
 mod point_to_point;
 mod rma;
 mod runtime;
 mod signal;
-mod sites;
 mod stream;
 mod strided;
-mod strides;
 mod symmetric;
 mod team;
 mod team_management;
-mod track;
 mod transport;
 mod wait;
-mod words;
 
 pub use accesses::Accesses;
 pub use allocator::{Allocator, Block};
@@ -107,6 +92,14 @@ pub use job::interrupt::{InterruptHook, in_interrupt_hook};
 pub use job::machine;
 pub use memory_kind::MemoryKind;
 pub use memory_management::SymArray;
+#[doc(hidden)]
+pub use nvshmemrs_cuda::images::{Made as KernelImage, make as make_kernel_images};
+pub use nvshmemrs_cuda::survey as gpus;
+pub use nvshmemrs_diagnostics::board;
+pub use nvshmemrs_net::Communicator;
+#[doc(hidden)]
+pub use nvshmemrs_vocabulary::per_thread;
+pub use nvshmemrs_vocabulary::{config, deadline};
 pub use op::{Cmp, Op, SignalOp};
 #[doc(hidden)]
 pub use operation::Operation;
@@ -119,9 +112,5 @@ pub use strides::{Strides, Transfer};
 pub use symmetric::{SymElement, SymSlice, Symmetric};
 pub use team::{Team, TeamConfig};
 pub use track::{Resource, Unfreed};
-pub use transport::gpus;
-pub use transport::net::Communicator;
 pub use transport::{CudaStreamRef, DeviceState};
-#[doc(hidden)]
-pub use transport::{KernelImage, make_kernel_images};
 pub use wait::on_stream;

@@ -5,8 +5,9 @@ use crate::dtype::Dtype;
 use crate::job::published::{Target, Wait};
 use crate::op::{Cmp, SignalOp};
 use crate::operation::Operation;
+use crate::point_to_point::search_one;
 use crate::symmetric::{SymElement, Symmetric};
-use crate::transport::{Nbi, Search, SignalUpdate, Submission};
+use crate::transport::{Nbi, SignalUpdate, Submission};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
@@ -122,7 +123,7 @@ impl Runtime {
     pub fn signal_wait(&self, signal: SymElement<u64>, cmp: Cmp, value: u64) -> Result<u64> {
         self.inner.ready()?;
         self.inner.within(signal.range())?;
-        let search = || Search::one(signal, cmp, value, Operation::SignalWait, true, true);
+        let search = || search_one(signal, cmp, value, Operation::SignalWait, true, true);
         if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(|found| found.bits);
         }

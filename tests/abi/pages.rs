@@ -92,7 +92,7 @@ fn the_pages_name_tests_that_exist() {
 /// The heading of the table in docs/contributing.md, and the fewest rows that it must have.
 const CHANGES: (&str, usize) = ("## To change X, touch these files", 15);
 
-/// The pages about the code, whose paths may begin in `core/src`.
+/// The pages about the code, whose paths may begin in `core/src`, or with the name of a crate below `core/crates`.
 const INSIDE: [&str; 6] = [
     "docs/architecture.md",
     "docs/bootstrap.md",
@@ -136,9 +136,14 @@ fn the_pages_about_the_code_name_files_that_exist() {
         let lost: Vec<&&str> = paths
             .iter()
             .filter(|path| {
-                !["", "core/src"]
-                    .iter()
-                    .any(|root| workspace().join(root).join(path).exists())
+                let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+                let roots = ["", "core/src"].map(|root| workspace().join(root).join(path));
+                let in_crate = workspace()
+                    .join("core/crates")
+                    .join(name)
+                    .join("src")
+                    .join(rest);
+                !(in_crate.exists() || roots.iter().any(|path| path.exists()))
             })
             .collect();
         assert!(lost.is_empty(), "{page} names {lost:?}");

@@ -1,4 +1,4 @@
-//! The texts of errors in `core/src` and `capi/src` are whole sentences, and say what must be.
+//! The texts of errors in `core` and `capi/src` are whole sentences, and say what must be.
 
 use nvshmemrs_tests::workspace;
 use std::fs;
@@ -250,7 +250,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn errors_are_whole_sentences() {
     let mut files = Vec::new();
-    for folder in ["core/src", "capi/src"] {
+    for folder in ["core/src", "core/crates", "capi/src"] {
         sources(&workspace().join(folder), &mut files);
     }
     let (mut wrong, mut seen) = (Vec::new(), 0);

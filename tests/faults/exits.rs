@@ -3,7 +3,7 @@
 //! `EXITS=200` runs each end so often.
 
 use nvshmemrs_tests::compile::compile_static;
-use nvshmemrs_tests::{HANG, compile_c, compile_cxx, launch, program, run};
+use nvshmemrs_tests::{compile_c, compile_cxx, launch, program};
 use std::env;
 use std::path::Path;
 

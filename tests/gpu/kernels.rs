@@ -47,7 +47,7 @@ fn mismatches_aborts_waits_copies_and_atomics() {
 /// The header that Rust's declaration writes says where each field is; images/tests.rs has the same for NVRTC.
 #[test]
 fn a_state_that_differs_does_not_compile() {
-    let header = workspace().join("core/src/transport/cuda/kernels/state.cuh");
+    let header = workspace().join("core/crates/cuda/src/kernels/state.cuh");
     let header = std::fs::read_to_string(header).expect("the header of State");
     let types = "typedef unsigned u32; typedef int i32; typedef unsigned long long u64;\n";
     let folder = tempfile::tempdir().expect("a folder for a header");

@@ -19,7 +19,7 @@ mod pieces;
 struct Piece {
     /// The name of the result.
     name: &'static str,
-    /// Below `core/src`.
+    /// Below `core`.
     file: &'static str,
     /// `fn name`, `struct Name`, `enum Name`, `const NAME`, `impl Type`, `impl Trait for Type`, or `Type::method`.
     items: &'static [&'static str],
@@ -38,7 +38,7 @@ struct Mutant {
 }
 
 fn main() {
-    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../core/src");
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../core");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build/pieces.rs");
@@ -60,7 +60,7 @@ fn main() {
             let mut tokens = take(&file, item)
                 .unwrap_or_else(|| {
                     panic!(
-                        "core/src/{} has no `{item}`; see tests/models/build/pieces.rs",
+                        "core/{} has no `{item}`; see tests/models/build/pieces.rs",
                         piece.file
                     )
                 })
@@ -70,7 +70,7 @@ fn main() {
                 let count = tokens.matches(&find).count();
                 assert!(
                     count == 1,
-                    "`{}` stands {count} times in `{item}` of core/src/{}, not once; see tests/models/build/pieces.rs",
+                    "`{}` stands {count} times in `{item}` of core/{}, not once; see tests/models/build/pieces.rs",
                     mutant.find,
                     piece.file
                 );

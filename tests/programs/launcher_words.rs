@@ -120,7 +120,10 @@ fn every_variable_that_the_project_reads_is_known() {
     read_by(&workspace(), &mut names);
     assert!(names.len() >= 8, "only {names:?}");
     let unknown: Vec<&String> = names.iter().filter(|name| !is_known(name)).collect();
-    assert!(unknown.is_empty(), "not in core/src/config: {unknown:?}");
+    assert!(
+        unknown.is_empty(),
+        "not in core/crates/vocabulary/src/config: {unknown:?}"
+    );
 }
 
 /// A program that joins and then does as `end` says.

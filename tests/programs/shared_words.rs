@@ -1,5 +1,6 @@
-//! What other PEs read is written in one file of the core, `job/shared_words.rs`. The compiler sees to it, because only that file can write a
-//! `SharedU32` or `SharedU64`; this sees to it that all of the control block is made of these.
+//! What other PEs read is written in one file of the core, `shared_words.rs` of the crate `job`. The compiler sees to it, because only that
+//! file can write a `SharedU32` or `SharedU64`; this sees to it that all of the control block is made of these, and that only tests and fuzz
+//! targets overwrite them.
 
 use nvshmemrs_tests::workspace;
 use std::collections::BTreeSet;
@@ -9,13 +10,22 @@ use syn::{Fields, Item, Type};
 /// Where types may be that shared memory is seen as: for fuzz targets; the control block; and what kernels of the program's report, which
 /// the host only reads.
 const VIEWS: [&str; 4] = [
-    "job/block/corrupt.rs",
-    "job/block/mod.rs",
-    "job/exit_registry.rs",
-    "transport/device_state/report.rs",
+    "crates/job/src/block/corrupt.rs",
+    "crates/job/src/block/mod.rs",
+    "crates/job/src/exit_registry.rs",
+    "crates/transport/src/device_state/report.rs",
 ];
 
-/// The words that only `job/shared_words.rs` can write.
+/// Tests and fuzz targets that overwrite words as a damaged PE would.
+const OVERWRITE: [&str; 5] = [
+    "crates/diagnostics/src/board/many.rs",
+    "crates/diagnostics/src/board/rings.rs",
+    "crates/job/src/process.rs",
+    "src/fuzz/peer.rs",
+    "src/runtime/damaged.rs",
+];
+
+/// The words that only `shared_words.rs` can write.
 const SHARED: [&str; 2] = ["SharedU32", "SharedU64"];
 
 /// The type of a field, of an array's elements.
@@ -57,42 +67,47 @@ fn bare(text: &str) -> Vec<String> {
     bare
 }
 
-#[test]
-fn the_control_block_is_made_of_words_that_one_file_writes() {
-    let core = workspace().join("core/src");
-    let block = fs::read_to_string(core.join(VIEWS[1])).unwrap();
-    assert_eq!(bare(&block), Vec::<String>::new());
-    let source = fs::read_to_string(core.join("job/shared_words.rs")).unwrap();
-    assert!(
-        source.contains("pub(crate) struct $name($atomic);"),
-        "the atomic in a shared word is not private"
-    );
-    assert!(
-        !source.contains("-> &Atomic"),
-        "job/shared_words.rs gives an atomic away"
-    );
-}
-
-#[test]
-fn shared_memory_is_seen_as_few_types() {
-    let core = workspace().join("core/src");
+/// The source files below `core` that have a text, from there.
+fn files_with(text: &str) -> Vec<String> {
+    let core = workspace().join("core");
     let mut files = Vec::new();
-    let mut folders = vec![core.clone()];
+    let mut folders = vec![core.join("src"), core.join("crates")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if fs::read_to_string(&path)
-                .is_ok_and(|text| text.contains("impl AllAtomic for"))
-            {
+            } else if fs::read_to_string(&path).is_ok_and(|source| source.contains(text)) {
                 let file = path.strip_prefix(&core).unwrap();
                 files.push(file.to_string_lossy().into_owned());
             }
         }
     }
     files.sort();
-    assert_eq!(files, VIEWS);
+    files
+}
+
+#[test]
+fn the_control_block_is_made_of_words_that_one_file_writes() {
+    let core = workspace().join("core");
+    let block = fs::read_to_string(core.join(VIEWS[1])).unwrap();
+    assert_eq!(bare(&block), Vec::<String>::new());
+    let source = fs::read_to_string(core.join("crates/job/src/shared_words.rs")).unwrap();
+    assert!(
+        source.contains("pub struct $name($atomic);"),
+        "the atomic in a shared word is not private"
+    );
+    assert!(
+        !source.contains("-> &Atomic"),
+        "shared_words.rs gives an atomic away"
+    );
+    assert!(source.contains("pub fn overwrite("));
+    assert_eq!(files_with(".overwrite("), OVERWRITE);
+}
+
+#[test]
+fn shared_memory_is_seen_as_few_types() {
+    assert_eq!(files_with("impl AllAtomic for"), VIEWS);
 }
 
 #[test]

@@ -17,6 +17,18 @@ const PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_STRIP", "none"),
 ];
 
+/// The packages of the library.
+pub(crate) const LIBRARY: [&str; 8] = [
+    "nvshmemrs",
+    "nvshmemrs-check",
+    "nvshmemrs-cuda",
+    "nvshmemrs-diagnostics",
+    "nvshmemrs-job",
+    "nvshmemrs-net",
+    "nvshmemrs-transport",
+    "nvshmemrs-vocabulary",
+];
+
 /// `cargo <verb>` with `flags` for each of `packages`.
 pub(crate) fn cargo(tree: &Tree, verb: &str, packages: &[&str], flags: &[&str]) -> Result<Command> {
     let mut cargo = release(tree, verb)?;

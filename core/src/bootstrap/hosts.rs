@@ -19,8 +19,8 @@ use crate::job::topology::Id;
 use crate::job::{block, init_status, interrupt, machine, signals};
 use crate::operation::Operation;
 use crate::runtime::Resolved;
-use crate::transport::net::{self, Table, Wire, plugin};
-use crate::transport::{self, JobPeers};
+use crate::transport::net::{self, Progress, Table, Wire, plugin};
+use crate::transport::{self, JobPeers, Route};
 use crate::words::pes;
 use crate::{Communicator, Error, InitAttr, MemoryKind, Pe, Result, Runtime, config};
 use nvshmemrs_wire::VERSION as WIRE;
@@ -433,8 +433,9 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
     Level::from_environment().write(Level::Info, pe, || {
         format!("{} hosts reach each other over {network}", hosts.count())
     });
-    let (control, joined) = net::join(control, joined, Box::new(wire), hosts)?;
+    let (control, joined) = net::join(control, joined, Box::new(wire), hosts, Progress::Thread)?;
     let member = Membership::Process;
+    let joined = joined.with(Route::from);
     Runtime::assemble(control, pe, &resolved, member, until, joined, None)
 }
 

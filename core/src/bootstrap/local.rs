@@ -8,8 +8,8 @@ use crate::runtime::Resolved;
 #[cfg(test)]
 use crate::transport::Joined;
 #[cfg(test)]
-use crate::transport::net::tests::Pretended;
-use crate::transport::{self, JobPeers, MemoryProvider};
+use crate::transport::pretended::Pretended;
+use crate::transport::{self, JobPeers, MemoryProvider, Route};
 use crate::{Error, InitAttr, Pe, Result, Runtime};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -69,9 +69,14 @@ impl Job {
 
     /// The way of a PE to other hosts, if there are some.
     #[cfg(test)]
-    fn reach_out(&self, me: Pe, control: Control, joined: Joined) -> Result<(Control, Joined)> {
+    fn reach_out(
+        &self,
+        me: Pe,
+        control: Control,
+        joined: Joined,
+    ) -> Result<(Control, Joined<Route>)> {
         match &self.pretended {
-            None => Ok((control, joined)),
+            None => Ok((control, joined.with(Route::from))),
             Some((pretended, _)) => pretended.join(me, control, joined),
         }
     }
@@ -101,6 +106,8 @@ impl Job {
         let joined = self.provider.join(&control, pe, JobPeers::Threads, until);
         let gpu = joined.as_ref().ok().and_then(|joined| joined.gpu);
         membership::take_place(&control, pe, Membership::Thread, gpu)?;
+        #[cfg(not(test))]
+        let joined = joined.map(|joined| joined.with(Route::from));
         #[cfg(test)]
         let (control, joined) =
             match joined.and_then(|joined| self.reach_out(pe, control.clone(), joined)) {
@@ -179,7 +186,7 @@ mod tests {
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
         let joined = job.provider.join(&control, 0, JobPeers::Threads, until);
-        let joined = joined.unwrap();
+        let joined = joined.unwrap().with(Route::from);
         let late = Runtime::assemble(control, 0, &job.attr, me, until, joined, None).unwrap_err();
         assert!(matches!(late, Error::Timeout { .. }), "{late}");
         assert!(

@@ -28,7 +28,7 @@ use crate::job::block::MAX_PES;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::membership::Membership;
 use crate::job::{exit_registry, init_status, interrupt, machine};
-use crate::transport::{self, JobPeers};
+use crate::transport::{self, JobPeers, Route};
 use crate::{Communicator, Error, InitAttr, Pe, Result, Runtime};
 use std::cell::Cell;
 use std::time::Instant;
@@ -157,7 +157,8 @@ fn join(
     // From here on the board tells what this PE waits for.
     drop(page);
     let membership = Membership::Process;
-    Runtime::assemble(control, pe, &resolved, membership, until, joined?, registry)
+    let joined = joined?.with(Route::from);
+    Runtime::assemble(control, pe, &resolved, membership, until, joined, registry)
 }
 
 impl Runtime {

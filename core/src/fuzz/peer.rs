@@ -92,18 +92,20 @@ impl Partner<'_> {
         let (theirs, ours) = (self.control.pe(0), self.control.pe(Partner::ME));
         for (their, our) in theirs.joins.iter().zip(&ours.joins) {
             let phase = their.phase.load(Acquire);
-            our.unique_id.store(their.unique_id.load(Relaxed), Relaxed);
-            our.n_pes.store(their.n_pes.load(Relaxed), Relaxed);
-            our.member.store(1 ^ their.member.load(Relaxed), Relaxed);
+            our.unique_id
+                .overwrite(their.unique_id.load(Relaxed), Relaxed);
+            our.n_pes.overwrite(their.n_pes.load(Relaxed), Relaxed);
+            our.member
+                .overwrite(1 ^ their.member.load(Relaxed), Relaxed);
             for (our, their) in our.offer.free.iter().zip(&their.offer.free) {
-                our.store(their.load(Relaxed), Relaxed);
+                our.overwrite(their.load(Relaxed), Relaxed);
             }
             let claimed = their.offer.claimed.load(Relaxed);
-            our.offer.claimed.store(claimed, Relaxed);
+            our.offer.claimed.overwrite(claimed, Relaxed);
             if let Some(&epoch) = self.brings().first() {
-                our.offer.epoch.store(epoch, Relaxed);
+                our.offer.epoch.overwrite(epoch, Relaxed);
             }
-            our.phase.store(phase, Release);
+            our.phase.overwrite(phase, Release);
         }
     }
 
@@ -121,17 +123,19 @@ impl Partner<'_> {
         self.seen[team as usize] = epoch;
         let our = self.control.slot(row, Partner::ME, parity);
         for (our, their) in our.args.iter().zip(&their.args) {
-            our.store(their.load(Relaxed), Relaxed);
+            our.overwrite(their.load(Relaxed), Relaxed);
         }
-        our.operation.store(their.operation.load(Relaxed), Relaxed);
-        our.error.store(0, Relaxed);
+        our.operation
+            .overwrite(their.operation.load(Relaxed), Relaxed);
+        our.error.overwrite(0, Relaxed);
         let brings = self.brings();
         for (index, (our, their)) in our.payload.iter().zip(&their.payload).enumerate() {
             let own = brings.get(index).copied();
-            our.store(own.unwrap_or_else(|| their.load(Relaxed)), Relaxed);
+            our.overwrite(own.unwrap_or_else(|| their.load(Relaxed)), Relaxed);
         }
-        our.signature.store(their.signature.load(Relaxed), Relaxed);
-        our.epoch.store(epoch, Release);
+        our.signature
+            .overwrite(their.signature.load(Relaxed), Relaxed);
+        our.epoch.overwrite(epoch, Release);
     }
 }
 
@@ -261,7 +265,7 @@ pub fn peer(acts: &[Act], checked: bool) {
     let control = job.control();
     let state = |state: State| {
         let block = control.pe(Partner::ME);
-        block.state.store(state as u32, Release);
+        block.state.overwrite(state as u32, Release);
     };
     state(State::Active);
     let rt = job.join(0).expect("the partner is there");

@@ -70,7 +70,7 @@ impl Runtime {
         attr: &Resolved,
         membership: Membership,
         until: Instant,
-        joined: Joined,
+        joined: Joined<Route>,
         registry: Option<RegistryReader>,
     ) -> Result<Runtime> {
         fork::watch();

@@ -125,28 +125,26 @@ impl Inner {
     }
 }
 
-impl Search<'static> {
-    /// A look at one element.
-    pub(crate) fn one<T: WaitElement>(
-        ivar: SymElement<T>,
-        cmp: Cmp,
-        value: T,
-        called: Operation,
-        waits: bool,
-        answers: bool,
-    ) -> Search<'static> {
-        Search {
-            offset: ivar.offset(),
-            count: 1,
-            dtype: T::DTYPE,
-            cmp,
-            expected: Expected::Same(value.to_bits()),
-            status: None,
-            mode: MatchMode::One,
-            called,
-            waits,
-            answers,
-        }
+/// A search for one element.
+pub(crate) fn search_one<T: WaitElement>(
+    ivar: SymElement<T>,
+    cmp: Cmp,
+    value: T,
+    called: Operation,
+    waits: bool,
+    answers: bool,
+) -> Search<'static> {
+    Search {
+        offset: ivar.offset(),
+        count: 1,
+        dtype: T::DTYPE,
+        cmp,
+        expected: Expected::Same(value.to_bits()),
+        status: None,
+        mode: MatchMode::One,
+        called,
+        waits,
+        answers,
     }
 }
 
@@ -164,7 +162,7 @@ impl Runtime {
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || Search::one(ivar, cmp, value, Operation::WaitUntil, true, false);
+        let search = || search_one(ivar, cmp, value, Operation::WaitUntil, true, false);
         if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(drop);
         }
@@ -199,7 +197,7 @@ impl Runtime {
     pub fn test<T: WaitElement>(&self, ivar: SymElement<T>, cmp: Cmp, value: T) -> Result<bool> {
         self.inner.ready()?;
         self.inner.within(ivar.range())?;
-        let search = || Search::one(ivar, cmp, value, Operation::Test, false, true);
+        let search = || search_one(ivar, cmp, value, Operation::Test, false, true);
         if let Some(found) = self.inner.transport.search(self.submission, search) {
             return found.map(|found| found.held);
         }

@@ -34,13 +34,13 @@ fn a_pe_that_is_none_is_gone() {
     let rt = alone();
     let header = rt.inner.control.header();
     for first in [2, 1 << 31, u32::MAX] {
-        header.first_gone.store(first, Relaxed);
-        header.gone.store(1, Relaxed);
+        header.first_gone.overwrite(first, Relaxed);
+        header.gone.overwrite(1, Relaxed);
         let error = rt.barrier(Team::WORLD).unwrap_err();
         assert!(matches!(error, Error::Internal(_)), "{first}: {error}");
         assert_eq!(rt.board().first_gone(), None);
     }
-    header.gone.store(0, Relaxed);
+    header.gone.overwrite(0, Relaxed);
     rt.finalize().unwrap();
 }
 
@@ -48,9 +48,9 @@ fn a_pe_that_is_none_is_gone() {
 fn a_header_that_changes_after_it_was_checked() {
     let rt = alone();
     let header = rt.inner.control.header();
-    header.heap_bytes.store(u64::MAX, Relaxed);
-    header.n_pes.store(u32::MAX, Relaxed);
-    header.magic.store(0, Relaxed);
+    header.heap_bytes.overwrite(u64::MAX, Relaxed);
+    header.n_pes.overwrite(u32::MAX, Relaxed);
+    header.magic.overwrite(0, Relaxed);
     assert_eq!(rt.n_pes(), 1);
     assert_eq!(rt.heap_stats().heap_bytes, HEAP);
     let address = rt.malloc(Ok(Request::bytes(64))).unwrap().unwrap();
@@ -68,16 +68,16 @@ fn a_header_that_does_not_fit_its_memory() {
         let error = attach(change).unwrap_err().to_string();
         assert!(error.contains("the job's memory has"), "{error}");
     };
-    refused(&|job| job.header().magic.store(1, Relaxed));
-    refused(&|job| job.header().version.store(0, Relaxed));
+    refused(&|job| job.header().magic.overwrite(1, Relaxed));
+    refused(&|job| job.header().version.overwrite(0, Relaxed));
     for n_pes in [0, 2, 4, 4097, u32::MAX] {
-        refused(&|job| job.header().n_pes.store(n_pes, Relaxed));
+        refused(&|job| job.header().n_pes.overwrite(n_pes, Relaxed));
     }
     for heap in [0, 1, HEAP - 1, HEAP + 4096, 2 * HEAP, u64::MAX, 1 << 63] {
-        refused(&|job| job.header().heap_bytes.store(heap, Relaxed));
+        refused(&|job| job.header().heap_bytes.overwrite(heap, Relaxed));
     }
     for area in [1, 4096, u64::MAX] {
-        refused(&|job| job.header().area_bytes.store(area, Relaxed));
+        refused(&|job| job.header().area_bytes.overwrite(area, Relaxed));
     }
 }
 

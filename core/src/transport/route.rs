@@ -6,13 +6,13 @@
 //! a word) bypass the checker, [`internal`](Route::internal).
 
 use super::host::HostTransport;
-use super::net::NetTransport;
+use super::net::{Connected, NetTransport};
 use super::{
-    Atomic, Body, Call, Collectives, Found, GetRequest, Memory, Nbi, Observer, Properties, Reply,
-    Request, Search, SignalUpdate, Streams, Submission, Transport, Width,
+    Atomic, Body, Call, Collectives, Found, GetRequest, LocalTransport, Memory, Nbi, Observer,
+    Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, Width,
+    execute_internal,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
-use crate::op::SignalOp;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Pe, Result};
@@ -29,6 +29,24 @@ pub(crate) enum Route {
     Hosts(NetTransport),
     /// Any other.
     Other(Box<dyn Transport>),
+}
+
+impl From<LocalTransport> for Route {
+    fn from(transport: LocalTransport) -> Route {
+        match transport {
+            LocalTransport::Host(host) => Route::Host(host),
+            LocalTransport::Device(device) => Route::Other(device),
+        }
+    }
+}
+
+impl From<Connected> for Route {
+    fn from(transport: Connected) -> Route {
+        match transport {
+            Connected::Host(hosts) => Route::Hosts(hosts),
+            Connected::Device(device) => Route::Other(device),
+        }
+    }
 }
 
 /// Marks the branch that calls it as the one that is not taken.
@@ -214,7 +232,7 @@ impl Route {
 /// A call of the caller's caller.
 #[inline(always)]
 #[track_caller]
-pub(super) fn call(submission: Submission, called: Operation) -> Call {
+fn call(submission: Submission, called: Operation) -> Call {
     Call {
         submission,
         called,
@@ -423,30 +441,6 @@ pub(crate) enum Internal<'a> {
     Other(&'a dyn Transport),
 }
 
-/// A call of the library's own.
-#[track_caller]
-fn internal_call(called: Operation) -> Call {
-    call(Submission::Blocking, called)
-}
-
-/// Records the error of an operation that cannot return one.
-#[cold]
-#[inline(never)]
-fn or_record<T: Default>(other: &dyn Transport, result: Result<T>) -> T {
-    result.unwrap_or_else(|error| {
-        other.keep(error);
-        T::default()
-    })
-}
-
-/// Executes a request of the library's own.
-#[cold]
-#[inline(never)]
-fn executed<T: Default + FromReply>(other: &dyn Transport, call: Call, body: Body<'_>) -> T {
-    let reply = other.execute(Request { call, body });
-    or_record(other, reply.map(T::from_reply))
-}
-
 /// Defines the internal operations.
 macro_rules! internal {
     ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),*) -> $out:ty
@@ -459,7 +453,7 @@ macro_rules! internal {
                     Internal::Host($host) => $on_host,
                     elsewhere => match elsewhere.host_if(|$hosts| $is_local) {
                         Ok($host) => $on_host,
-                        Err(other) => executed(other, internal_call($called), $body),
+                        Err(other) => FromReply::from_reply(execute_internal(other, $called, $body)),
                     },
                 }
             }
@@ -477,24 +471,12 @@ internal! {
     /// See [`Body::Copy`].
     fn copy(to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> ()
         = |hosts| hosts.is_local(to) && hosts.is_local(from), |host| host.copy(to, dest, from, source, bytes), Operation::Get => Body::Copy { to, dest, from, source, bytes };
-    /// See [`Body::Atomic`].
-    fn atomic(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64
-        = |hosts| hosts.is_local(pe), |host| host.atomic(pe, offset, width, operation),
-        operation.fetching() => Body::Atomic { pe, offset, width, operation, fetches: true };
     /// See [`Body::Load`].
     fn load(called: Operation, offset: u64, bytes: usize) -> u64
         = |_hosts| true, |host| host.load(offset, bytes), called => Body::Load { offset, bytes };
-    /// See [`Body::Signal`].
-    fn signal(pe: Pe, offset: u64, value: u64, op: SignalOp) -> ()
-        = |hosts| hosts.is_local(pe), |host| host.signal(pe, offset, value, op),
-        Operation::SignalOp => Body::Signal { pe, update: SignalUpdate { offset, value, op } };
     /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
     fn signal_fetch(called: Operation, offset: u64) -> u64
         = |_hosts| true, |host| host.load(offset, size_of::<u64>()), called => Body::Load { offset, bytes: size_of::<u64>() };
-    /// See [`Body::Fence`].
-    fn fence() -> () = |hosts| hosts.is_idle(), |host| host.fence(), Operation::Fence => Body::Fence;
-    /// See [`Body::Quiet`].
-    fn quiet() -> () = |hosts| hosts.is_idle(), |host| host.quiet(), Operation::Quiet => Body::Quiet;
     /// See [`Body::QuietBeforeRelease`].
     fn quiet_before_release() -> () = |hosts| hosts.is_idle(), |_host| (), Operation::Quiet => Body::QuietBeforeRelease;
 }
@@ -504,7 +486,10 @@ impl<'a> Internal<'a> {
     pub(crate) fn zero(self, range: SymRange) {
         match self.host_if(|_| true) {
             Ok(host) => host.zero(range),
-            Err(other) => or_record(other, other.memory().zero(range)),
+            Err(other) => other
+                .memory()
+                .zero(range)
+                .unwrap_or_else(|error| other.keep(error)),
         }
     }
 
@@ -530,7 +515,9 @@ impl<'a> Internal<'a> {
         match self.host_if(|_| false) {
             Ok(host) => (requests.into_iter())
                 .for_each(|GetRequest { pe, source, dest }| host.get(pe, source, dest)),
-            Err(other) => executed(other, internal_call(Operation::Get), Body::GetAll(requests)),
+            Err(other) => {
+                execute_internal(other, Operation::Get, Body::GetAll(requests));
+            }
         }
     }
 

@@ -9,7 +9,7 @@ const fn mutant(item: &'static str, find: &'static str, put: &'static str) -> Mu
 pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "control",
-        file: "job/block/mod.rs",
+        file: "crates/job/src/block/mod.rs",
         items: &[
             "struct Header",
             "struct WaitSlot",
@@ -24,7 +24,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "shared_words",
-        file: "job/shared_words.rs",
+        file: "crates/job/src/shared_words.rs",
         items: &[
             "macro shared",
             "shared!",
@@ -76,7 +76,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "sending",
-        file: "transport/net/endpoint/send_queue.rs",
+        file: "crates/net/src/endpoint/send_queue.rs",
         items: &[
             "struct QueuedPeers",
             "impl QueuedPeers",
@@ -100,13 +100,13 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "state",
-        file: "job/state.rs",
+        file: "crates/job/src/state.rs",
         items: &["enum State", "State::from_number"],
         mutants: &[],
     },
     Piece {
         name: "board",
-        file: "board/mod.rs",
+        file: "crates/diagnostics/src/board/mod.rs",
         items: &["struct Entry", "Board::entries", "Board::entries_of", "fn read"],
         mutants: &[
             mutant("Board::entries_of", "fence(Acquire);", "if !weak(\"board: no fence\") { fence(Acquire); }"),
@@ -115,37 +115,37 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "error",
-        file: "error.rs",
+        file: "crates/vocabulary/src/error.rs",
         items: &["enum Error", "Error::status", "Error::naming", "Error::invalid"],
         mutants: &[],
     },
     Piece {
         name: "range",
-        file: "buffer.rs",
+        file: "crates/vocabulary/src/buffer.rs",
         items: &["struct SymRange", "SymRange::new", "SymRange::offset", "SymRange::bytes"],
         mutants: &[],
     },
     Piece {
         name: "dtype",
-        file: "dtype.rs",
+        file: "crates/vocabulary/src/dtype.rs",
         items: &["enum Dtype", "impl Dtype"],
         mutants: &[],
     },
     Piece {
         name: "cmp",
-        file: "op.rs",
+        file: "crates/vocabulary/src/op.rs",
         items: &["enum Cmp", "impl Cmp"],
         mutants: &[],
     },
     Piece {
         name: "alloc",
-        file: "allocator.rs",
+        file: "crates/job/src/allocator.rs",
         items: &["struct Block", "struct Allocator", "impl Allocator"],
         mutants: &[],
     },
     Piece {
         name: "operation",
-        file: "operation.rs",
+        file: "crates/vocabulary/src/operation.rs",
         items: &[
             "struct Argument",
             "enum ArgumentKind",
@@ -160,7 +160,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "published",
-        file: "job/published.rs",
+        file: "crates/job/src/published.rs",
         items: &[
             "enum Target",
             "struct Wait",
@@ -178,7 +178,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "bell",
-        file: "job/doorbell.rs",
+        file: "crates/job/src/doorbell.rs",
         items: &[
             "fn ring_words",
             "fn wake_words",
@@ -195,7 +195,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "wait",
-        file: "wait.rs",
+        file: "src/wait.rs",
         items: &["Inner::sleep"],
         mutants: &[
             mutant("Inner::sleep", "match ready()", "match looks_again(&mut *ready)"),
@@ -208,7 +208,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "lookup",
-        file: "heap/lookup.rs",
+        file: "src/heap/lookup.rs",
         items: &["struct Line", "Line::contains", "Line::set"],
         mutants: &[
             mutant("Line::contains", "fence(Acquire);", "if !weak(\"line: no fence\") { fence(Acquire); }"),
@@ -224,7 +224,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "meeting",
-        file: "collectives/mod.rs",
+        file: "src/collectives/mod.rs",
         items: &[
             "struct Call",
             "Call::plain",
@@ -261,7 +261,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "team",
-        file: "team/mod.rs",
+        file: "src/team/mod.rs",
         items: &[
             "struct Team",
             "impl Team",
@@ -295,7 +295,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "teams",
-        file: "runtime/teams.rs",
+        file: "src/runtime/teams.rs",
         items: &[
             "Inner::team",
             "Inner::team_state",
@@ -312,25 +312,25 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "making",
-        file: "team_management/mod.rs",
+        file: "src/team_management/mod.rs",
         items: &["Inner::claim_team", "Inner::make_transport_team"],
         mutants: &[],
     },
     Piece {
         name: "marks",
-        file: "job/team.rs",
+        file: "crates/job/src/team.rs",
         items: &["const NAMES", "fn breaks", "fn broken"],
         mutants: &[],
     },
     Piece {
         name: "numbers",
-        file: "team_management/numbers.rs",
+        file: "src/team_management/numbers.rs",
         items: &["Inner::free_number", "Inner::end_for_kernels", "Inner::free_broken", "Inner::exhausted"],
         mutants: &[],
     },
     Piece {
         name: "split",
-        file: "team_management/split.rs",
+        file: "src/team_management/split.rs",
         items: &["struct Part", "impl Part", "enum ClaimResult", "Inner::make_teams", "Inner::destroy_team", "Inner::take_handle", "fn common"],
         mutants: &[
             mutant("Inner::destroy_team", "state.skip_to(mark >> 20);", "if !weak(\"number: broken and not skipped\") { state.skip_to(mark >> 20); }"),
@@ -340,7 +340,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "join",
-        file: "team_management/join.rs",
+        file: "src/team_management/join.rs",
         items: &[
             "const FAILED",
             "struct JoinAttempt",
@@ -355,7 +355,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "stream",
-        file: "stream/queue.rs",
+        file: "src/stream/queue.rs",
         items: &[
             "type Job",
             "struct Queue",
@@ -382,7 +382,7 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "releases",
-        file: "memory_management/released.rs",
+        file: "src/memory_management/released.rs",
         items: &[
             "const IDS",
             "const MORE",
@@ -410,13 +410,13 @@ pub(crate) const PIECES: &[Piece] = &[
     },
     Piece {
         name: "runtime",
-        file: "runtime/mod.rs",
+        file: "src/runtime/mod.rs",
         items: &["Inner::state", "Inner::check_job", "Inner::lost", "Inner::pe_gone"],
         mutants: &[],
     },
     Piece {
         name: "liveness",
-        file: "job/liveness.rs",
+        file: "crates/job/src/liveness.rs",
         items: &["fn mark_gone", "fn all_are"],
         mutants: &[
             mutant("fn mark_gone", "if was_active ||", "if (was_active && !weak(\"gone: nobody is told\")) ||"),

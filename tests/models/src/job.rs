@@ -533,7 +533,10 @@ pub(crate) fn job_with(n_pes: Pe, blocks: usize, numbers: Numbers) -> Vec<Arc<In
         teams: (0..count).map(teams).collect(),
     });
     for pe in 0..n_pes {
-        control.pe(pe).state.store(State::Active as u32, Relaxed);
+        control
+            .pe(pe)
+            .state
+            .overwrite(State::Active as u32, Relaxed);
     }
     let inner = |my_pe| {
         let mut allocator = Allocator::new(1 << 12);

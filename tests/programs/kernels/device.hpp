@@ -1,4 +1,4 @@
-// A GPU on the host, for the kernels of core/src/transport/cuda/kernels: what CUDA adds to the language, the functions of ptx.cuh, and the
+// A GPU on the host, for the kernels of core/crates/cuda/src/kernels: what CUDA adds to the language, the functions of ptx.cuh, and the
 // accesses that nvshmemrs_device.cuh has no code of its own for on a host.
 //
 // A block is a thread of the process, and its threads are coroutines, which are run in an order drawn by lot and change places

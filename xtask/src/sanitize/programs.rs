@@ -135,7 +135,7 @@ fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
             return Ok(tree.library());
         }
     };
-    let packages = ["nvshmemrs", "nvshmemrs-capi"];
+    let packages = [&instrument::LIBRARY[..], &["nvshmemrs-capi"]].concat();
     let mut cargo = instrument::cargo(tree, "build", &packages, flags)?;
     run::run(cargo.arg("--package=nvshmemrs-capi"))?;
     let library = instrument::built(tree)?.join("libnvshmemrs.so");

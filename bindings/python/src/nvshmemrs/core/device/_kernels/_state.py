@@ -41,7 +41,7 @@ SCOPES = ((THREAD, ""), (WARP, "_warp"), (BLOCK, "_block"))
 # What was wrong: values of Report::kind of nvshmemrs_device.cuh.
 WRONG_PE, WRONG_ADDRESS, WRONG_ALIGNMENT, WRONG_TEAM, WRONG_SLOT, WRONG_ARGUMENT = 1, 2, 3, 4, 5, 6
 
-# Numbers of operations, as core/src/operation.rs has them.
+# Numbers of operations, as core/crates/vocabulary/src/operation.rs has them.
 BARRIER, SYNC, BROADCAST, REDUCE, SIGNAL_WAIT, FCOLLECT, ALLTOALL = 5, 6, 7, 8, 9, 11, 13
 REDUCESCATTER, WAIT_UNTIL, WAIT_UNTIL_ALL, WAIT_UNTIL_ANY, WAIT_UNTIL_SOME = 15, 40, 41, 42, 43
 PUT, GET, PUT_SIGNAL, SIGNAL_OP, PUT_NBI, GET_NBI, IPUT, IGET = 50, 51, 52, 53, 57, 58, 61, 62

@@ -26,7 +26,7 @@ _MY_PE, _N_PES, _BASE, _STRIDE, _ABORT, _JOB, _CHECK = 8, 12, 16, 24, 32, 48, 56
 # Values of the report's kind.
 WRONG_PE, WRONG_ADDRESS, WRONG_ALIGNMENT, WRONG_TEAM, WRONG_SLOT, WRONG_ARGUMENT = range(1, 7)
 
-# Numbers of operations, as in core/src/operation.rs.
+# Numbers of operations, as in core/crates/vocabulary/src/operation.rs.
 OPERATIONS = {
     "barrier": 5,
     "sync": 6,

@@ -14,7 +14,7 @@ from ._settings import INTERPRETED, WATCHED, give_up
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
 POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)
 
-# Operations as core/src/operation.rs numbers them, for reports of wrong arguments.
+# Operations as core/crates/vocabulary/src/operation.rs numbers them, for reports of wrong arguments.
 OP_BARRIER = tl.constexpr(5)
 OP_BROADCAST = tl.constexpr(7)
 OP_REDUCE = tl.constexpr(8)

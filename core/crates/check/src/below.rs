@@ -1,0 +1,64 @@
+//! The transport below the checker, as the checker uses it for its own ends. Errors are kept there, as those of collectives are.
+
+use crate::Pe;
+use crate::buffer::{LocalDest, LocalSource};
+use crate::op::SignalOp;
+use crate::operation::Operation;
+use crate::transport::{Atomic, Body, Nbi, SignalUpdate, Transport, Width, execute_internal};
+
+#[derive(Clone, Copy)]
+pub(crate) struct Below<'a>(pub(crate) &'a dyn Transport);
+
+impl Below<'_> {
+    /// See [`Body::Put`].
+    pub(crate) fn put(self, pe: Pe, dest: u64, source: LocalSource<'_>) {
+        let nbi = Nbi::No;
+        let body = Body::Put {
+            pe,
+            dest,
+            source,
+            nbi,
+        };
+        execute_internal(self.0, Operation::Put, body);
+    }
+
+    /// See [`Body::Get`].
+    pub(crate) fn get(self, pe: Pe, source: u64, dest: LocalDest<'_>) {
+        let nbi = Nbi::No;
+        let body = Body::Get {
+            pe,
+            source,
+            dest,
+            nbi,
+        };
+        execute_internal(self.0, Operation::Get, body);
+    }
+
+    /// See [`Body::Atomic`].
+    pub(crate) fn atomic(self, pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
+        let body = Body::Atomic {
+            pe,
+            offset,
+            width,
+            operation,
+            fetches: true,
+        };
+        execute_internal(self.0, operation.fetching(), body)[0]
+    }
+
+    /// See [`Body::Signal`].
+    pub(crate) fn signal(self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
+        let update = SignalUpdate { offset, value, op };
+        execute_internal(self.0, Operation::SignalOp, Body::Signal { pe, update });
+    }
+
+    /// See [`Body::Fence`].
+    pub(crate) fn fence(self) {
+        execute_internal(self.0, Operation::Fence, Body::Fence);
+    }
+
+    /// See [`Body::Quiet`].
+    pub(crate) fn quiet(self) {
+        execute_internal(self.0, Operation::Quiet, Body::Quiet);
+    }
+}

@@ -1,0 +1,312 @@
+//! The checker as a transport around another one, and as what is told of the program.
+
+use super::report::Names as _;
+use super::tracker::Tracker;
+use super::{Checker, Watch};
+use crate::buffer::{LocalDest, SymRange};
+use crate::operation::Operation;
+use crate::sites::Access;
+use crate::transport::{
+    Body, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties, Reply,
+    Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
+};
+use crate::{Error, Pe, Result};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// The checker of a PE, around the transport that it delivers to.
+pub struct Checked(pub Arc<Checker>);
+
+impl Memory for Checked {
+    fn commit(&self, range: SymRange) -> Result<()> {
+        let below = self.0.below.memory();
+        below.commit(range)?;
+        self.0
+            .track(|tracker| tracker.commit(range))
+            .inspect_err(|_| below.decommit(range))
+    }
+
+    fn decommit(&self, range: SymRange) {
+        self.0.track(|tracker| tracker.decommit(range));
+        self.0.below.memory().decommit(range);
+    }
+
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.0.below.memory().zero(range)
+    }
+
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+        (self.0.below.memory()).check_adopt(buffer, bytes, preferred)
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        self.0.below.memory().check_give_back()
+    }
+
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        let below = self.0.below.memory();
+        below.adopt(range, buffer, preferred)?;
+        match self.0.track(|tracker| tracker.commit(range)) {
+            Ok(()) => {
+                self.0.adopt(range, [buffer, preferred]);
+                Ok(())
+            }
+            Err(error) => below.give_back(range, buffer, preferred).and(Err(error)),
+        }
+    }
+
+    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        self.0.give_back(range);
+        self.0.track(|tracker| tracker.decommit(range));
+        (self.0.below.memory()).give_back(range, buffer, preferred)
+    }
+
+    fn adopt_static(&self, range: SymRange, start: u64) -> Result<()> {
+        let below = self.0.below.memory();
+        below.adopt_static(range, start)?;
+        match self.0.track(|tracker| tracker.commit(range)) {
+            Ok(()) => {
+                self.0.adopt(range, [start, 0]);
+                Ok(())
+            }
+            Err(error) => below.give_back_static(range, start).and(Err(error)),
+        }
+    }
+
+    fn give_back_static(&self, range: SymRange, start: u64) -> Result<()> {
+        self.0.give_back(range);
+        self.0.track(|tracker| tracker.decommit(range));
+        self.0.below.memory().give_back_static(range, start)
+    }
+}
+
+impl Transport for Checked {
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&*self.0.below)
+    }
+
+    fn unwatched(&self) -> Option<&dyn Transport> {
+        Some(&*self.0.below)
+    }
+
+    fn properties(&self) -> Properties {
+        self.0.below.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        self.0.below.local_ptr(pe, offset)
+    }
+
+    fn execute(&self, request: Request<'_>) -> Result<Reply> {
+        let (checker, call) = (&*self.0, request.call);
+        match request.body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => match nbi {
+                Nbi::No => checker.put(pe, dest, source, call),
+                Nbi::Yes { lasts } => checker.put_nbi(pe, dest, source, lasts, call),
+            },
+            Body::Get {
+                pe,
+                source,
+                dest,
+                nbi,
+            } => match nbi {
+                Nbi::No => checker.get(pe, source, dest, call),
+                Nbi::Yes { lasts } => checker.get_nbi(pe, source, dest, lasts, call),
+            },
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                nbi,
+            } => {
+                let signal = (update.offset, update.value, update.op);
+                checker.put_signal(pe, dest, source, signal, nbi, call);
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches: true,
+            } => {
+                return Ok([checker.atomic(pe, offset, width, operation, call), 0]);
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches: false,
+            } => {
+                checker.atomic_update(pe, offset, width, operation, call);
+            }
+            Body::Signal {
+                pe,
+                update: SignalUpdate { offset, value, op },
+            } => {
+                checker.signal(pe, offset, value, op, call);
+            }
+            Body::Read { source, .. } => {
+                checker.own(false, source, checker.site_of(call));
+                return checker.below.execute(request);
+            }
+            Body::Write { dest, .. } => {
+                checker.own(true, dest, checker.site_of(call));
+                return checker.below.execute(request);
+            }
+            Body::Fence => checker.fence(),
+            Body::Quiet => checker.quiet(call),
+            Body::Copy { .. } | Body::Load { .. } => return checker.below.execute(request),
+            Body::PutValue { .. }
+            | Body::GetValue { .. }
+            | Body::PutBlocks { .. }
+            | Body::GetBlocks { .. }
+            | Body::GetAll(_)
+            | Body::QuietBeforeRelease => return execute_in_parts(self, request),
+        }
+        Ok(NOTHING)
+    }
+
+    fn keep(&self, error: Error) {
+        self.0.below.keep(error);
+    }
+
+    fn observer(&self) -> Option<&dyn Observer> {
+        Some(&*self.0)
+    }
+
+    fn progress(&self) {
+        self.0.progress();
+        self.0.below.progress();
+    }
+
+    // Nobody would see the effects of these in a checked job: the library does without them.
+
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        None
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        None
+    }
+
+    fn search(&self, _: Submission, _: &Search<'_>) -> Option<Result<Found>> {
+        None
+    }
+
+    fn streams(&self) -> Option<&dyn Streams> {
+        None
+    }
+}
+
+impl Observer for Checker {
+    fn site(&self, called: Operation, at: &'static Location<'static>) -> u16 {
+        self.sites.here(called, at)
+    }
+
+    fn site_name(&self, pe: Pe, site: u16) -> String {
+        self.tracker.site(pe, site)
+    }
+
+    fn allocated(&self, range: SymRange, site: u16) {
+        self.track(|tracker| tracker.allocated(range, site));
+    }
+
+    fn freed(&self, range: SymRange, site: u16) {
+        Checker::freed(self, range, site);
+    }
+
+    fn all_freed(&self) {
+        self.track(Tracker::all_freed);
+    }
+
+    fn not_freed(&self) {
+        self.track(Tracker::not_freed);
+    }
+
+    fn pointer_given(&self, pe: Pe) {
+        self.track(|tracker| tracker.pointer_given(pe));
+    }
+
+    fn arrive(&self, team: u32, epoch: u64, completes: bool) {
+        self.track(|tracker| tracker.arrive(team, epoch, completes));
+    }
+
+    fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) {
+        self.track(|tracker| tracker.met(team, members, epoch, site));
+    }
+
+    fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String) {
+        Checker::unmatched(self, team, mine, theirs, why);
+    }
+
+    fn own(&self, write: bool, range: SymRange, site: u16) {
+        Checker::own(self, write, range, site);
+    }
+
+    fn look(&self, words: SymRange) {
+        Checker::look(self, words);
+    }
+
+    fn watch(&self, watch: &Watch) {
+        Checker::watch(self, watch);
+    }
+
+    fn unwatch(&self, watch: &Watch, held: bool) {
+        Checker::unwatch(self, watch, held);
+    }
+
+    fn acquired(&self, element: SymRange, value: u64, site: u16) {
+        Checker::acquired(self, element, value, site);
+    }
+
+    fn streams(&self) {
+        self.track(Tracker::streams);
+    }
+
+    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
+        Checker::give_until_quiet(self, dest, value, site)
+    }
+
+    fn concerns(&self, address: u64, bytes: u64) -> bool {
+        Checker::concerns(self, address, bytes)
+    }
+
+    fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16) {
+        Checker::plain_access(self, access, address, bytes, site);
+    }
+
+    fn shows_accesses(&self) {
+        self.track(|tracker| tracker.shows_accesses());
+    }
+
+    fn findings(&self) -> (u64, u64) {
+        self.track(|tracker| (tracker.findings(), tracker.job_findings()))
+    }
+
+    fn reports(&self) -> Vec<String> {
+        self.track(Tracker::reports)
+    }
+
+    fn summary(&self) -> Option<String> {
+        self.track(Tracker::summary)
+    }
+
+    fn stop(&self) {
+        Checker::stop(self);
+    }
+
+    fn abandon(&self) {
+        Checker::abandon(self);
+    }
+}

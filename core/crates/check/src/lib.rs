@@ -1,0 +1,339 @@
+//! The synchronisation checker (`NVSHMEMRS_CHECK`): it holds operations back and delivers them late and out of order as far as the
+//! standard allows, and tracks what orders them.
+//!
+//! [`delay`] decides when an operation is delivered, [`held`] delivers it, [`delivery_thread`] does so when the program
+//! makes no calls, [`in_flight`] knows the local buffers of non-blocking operations, [`tracker`] the order of accesses.
+//!
+//! One lock guards what a PE holds back. It is held while operations are delivered, never while anything is waited for, and
+//! findings are made outside of it.
+
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+use nvshmemrs_diagnostics::sites;
+use nvshmemrs_job as job;
+use nvshmemrs_transport as transport;
+use nvshmemrs_vocabulary::{Error, Pe, Result, buffer, config, dtype, lock, op, operation};
+
+pub(crate) mod area;
+mod below;
+mod clocks;
+mod decorator;
+mod delay;
+mod delivery_thread;
+mod held;
+mod in_flight;
+mod memory;
+mod operations;
+pub(crate) mod report;
+mod settings;
+mod shadow;
+mod sync;
+mod tally;
+pub(crate) mod tracker;
+
+use crate::buffer::SymRange;
+use crate::job::block::Control;
+use crate::job::layout::Layout;
+pub(crate) use crate::sites::inside::{Inside, write};
+use crate::sites::{Access, Sites};
+use crate::transport::{Call, Transport, Watch};
+use below::Below;
+pub use decorator::Checked;
+use delay::{Queue, Random, TargetRange};
+use delivery_thread::DeliveryThread;
+use held::{BufferPool, HeldOperation};
+use in_flight::InFlightBuffers;
+use report::{AccessInfo, Finding, FindingPlace, Problem};
+pub use settings::Settings;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use tracker::{Kind, Tracker};
+
+/// Bytes that a PE holds back at most.
+const HELD_BYTES: usize = 8 << 20;
+
+/// What the lock guards.
+struct State {
+    queue: Queue<HeldOperation>,
+    /// For what must not disturb the draws of the queue: when to deliver something early.
+    chances: Random,
+    /// Whether the delivery thread has to be woken.
+    delivery_sleeps: bool,
+}
+
+/// Memory of the program's that is symmetric where it is.
+struct Adopted {
+    address: u64,
+    bytes: u64,
+    offset: u64,
+}
+
+/// One PE's checker.
+pub struct Checker {
+    below: Box<dyn Transport>,
+    control: Control,
+    layout: Layout,
+    me: Pe,
+    tracker: Tracker,
+    sites: Arc<Sites>,
+    state: Mutex<State>,
+    in_flight: InFlightBuffers,
+    /// Buffers for what is held back.
+    pool: BufferPool,
+    any_adopted: AtomicBool,
+    adopted: RwLock<Vec<Adopted>>,
+    /// Texts of findings that were made under the lock, and whether there are any.
+    unwritten: Mutex<String>,
+    has_unwritten: AtomicBool,
+    delivery_thread: Mutex<Option<DeliveryThread>>,
+    stop: AtomicBool,
+}
+
+impl Checker {
+    /// Starts the checker of PE `me` of a checked job.
+    pub fn start(
+        control: &Control,
+        layout: Layout,
+        me: Pe,
+        below: Box<dyn Transport>,
+        sites: Arc<Sites>,
+    ) -> Result<Arc<Checker>> {
+        memory::check()?;
+        let seed = control.check_seed().unwrap_or(0).wrapping_add(me as u64);
+        let check = Arc::new(Checker {
+            below,
+            control: control.clone(),
+            layout,
+            me,
+            tracker: Tracker::new(control, me, Arc::clone(&sites))?,
+            sites,
+            state: Mutex::new(State {
+                queue: Queue::new(seed, control.n_pes(), HELD_BYTES),
+                chances: Random::new(!seed),
+                delivery_sleeps: false,
+            }),
+            in_flight: InFlightBuffers::new(),
+            pool: BufferPool::default(),
+            any_adopted: AtomicBool::new(false),
+            adopted: RwLock::default(),
+            unwritten: Mutex::default(),
+            has_unwritten: AtomicBool::new(false),
+            delivery_thread: Mutex::default(),
+            stop: AtomicBool::new(false),
+        });
+        *check.delivery_thread() = Some(DeliveryThread::start(&check)?);
+        Ok(check)
+    }
+
+    /// Ends what the checker does on its own. What is held back, if anything, is forgotten.
+    pub(crate) fn stop(&self) {
+        self.state().queue.forget();
+        let delivery_thread = self.delivery_thread().take();
+        if let Some(delivery_thread) = delivery_thread {
+            delivery_thread.stop(self);
+        }
+    }
+
+    /// Forgets the delivery thread, in a forked child, where it does not exist.
+    pub(crate) fn abandon(&self) {
+        if let Ok(mut delivery_thread) = self.delivery_thread.try_lock() {
+            std::mem::forget(delivery_thread.take());
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        crate::lock::lock(&self.state)
+    }
+
+    fn delivery_thread(&self) -> MutexGuard<'_, Option<DeliveryThread>> {
+        crate::lock::lock(&self.delivery_thread)
+    }
+
+    fn unwritten(&self) -> MutexGuard<'_, String> {
+        crate::lock::lock(&self.unwritten)
+    }
+
+    /// Writes what was found while the lock was held. Without the lock.
+    #[inline]
+    fn write_findings(&self) {
+        if self.has_unwritten.load(Relaxed) {
+            self.has_unwritten.store(false, Relaxed);
+            let said = std::mem::take(&mut *self.unwritten());
+            write(&said);
+        }
+    }
+
+    /// Calls the tracker.
+    pub(crate) fn track<T>(&self, body: impl FnOnce(&Tracker) -> T) -> T {
+        let _inside = Inside::enter();
+        body(&self.tracker)
+    }
+
+    /// What operations are delivered to.
+    fn below(&self) -> Below<'_> {
+        Below(&*self.below)
+    }
+
+    /// The site of an operation.
+    #[inline]
+    fn site_of(&self, call: Call) -> u16 {
+        self.sites.here(call.called, call.at)
+    }
+
+    /// The PE and offset of an address of this process, if it is symmetric.
+    fn locate(&self, address: u64) -> Option<(Pe, u64)> {
+        self.layout.locate(address).or_else(|| {
+            if !self.any_adopted.load(Acquire) {
+                return None;
+            }
+            let adopted = crate::lock::read(&self.adopted);
+            adopted.iter().find_map(|place| {
+                let distance = address.checked_sub(place.address)?;
+                (distance < place.bytes).then_some((self.me, place.offset + distance))
+            })
+        })
+    }
+
+    /// Memory of the program's has become symmetric, at one or two addresses; 0 is none.
+    pub(crate) fn adopt(&self, range: SymRange, addresses: [u64; 2]) {
+        let mut adopted = crate::lock::write(&self.adopted);
+        let addresses = addresses.into_iter().filter(|&address| address != 0);
+        adopted.extend(addresses.map(|address| Adopted {
+            address,
+            bytes: range.bytes(),
+            offset: range.offset(),
+        }));
+        self.any_adopted.store(true, Release);
+    }
+
+    /// It is the program's own again.
+    pub(crate) fn give_back(&self, range: SymRange) {
+        let mut adopted = crate::lock::write(&self.adopted);
+        adopted.retain(|place| place.offset != range.offset());
+        self.any_adopted.store(!adopted.is_empty(), Release);
+    }
+
+    /// Whether an access of the program's own to memory of this process may be of interest.
+    #[inline(always)]
+    pub(crate) fn concerns(&self, address: u64, bytes: u64) -> bool {
+        let may = address.wrapping_sub(self.layout.base) < self.layout.span
+            || self.in_flight.concerns(address, bytes)
+            || self.any_adopted.load(Acquire);
+        may && !crate::sites::inside::is_inside()
+    }
+
+    /// The program itself reads or writes memory of this process.
+    pub(crate) fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16) {
+        let _inside = Inside::enter();
+        if access == Access::Unseen {
+            if self.locate(address).is_some() {
+                self.tracker.hands_out();
+            }
+            return;
+        }
+        let write = matches!(access, Access::Store | Access::AtomicStore);
+        let in_flight = self.touch(address, bytes, write, site);
+        let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) else {
+            return;
+        };
+        match access {
+            Access::Load => self.tracker.access(Kind::Load, pe, offset, bytes, site),
+            Access::Store => self.tracker.access(Kind::Store, pe, offset, bytes, site),
+            Access::AtomicLoad => {
+                self.tracker
+                    .access(Kind::AtomicLoad, pe, offset, bytes, site);
+                let value = self.word(pe, offset, bytes);
+                self.tracker.acquire(pe, offset, bytes, value, site);
+            }
+            Access::AtomicStore => {
+                self.tracker
+                    .access(Kind::AtomicFetch, pe, offset, bytes, site);
+                let stamp = self.tracker.release(pe, offset, false);
+                self.tracker.delivered(pe, offset, bytes, &stamp);
+            }
+            Access::Unseen => {}
+        }
+    }
+
+    /// A block on this PE's own memory is read or written by the program, or by a collective for it.
+    pub(crate) fn own(&self, write: bool, range: SymRange, site: u16) {
+        let (offset, bytes) = (range.offset(), range.bytes());
+        if bytes == 0 {
+            return;
+        }
+        let _inside = Inside::enter();
+        let kind = if write { Kind::Store } else { Kind::Load };
+        if !self.touch(self.layout.address(self.me, offset), bytes, write, site) {
+            self.tracker.access(kind, self.me, offset, bytes, site);
+        }
+    }
+
+    /// Two PEs of a team have come to one collective with calls that do not match.
+    pub(crate) fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String) {
+        let _inside = Inside::enter();
+        let party = |(pe, site)| AccessInfo {
+            pe,
+            does: "calls",
+            bytes: 0,
+            site,
+        };
+        self.tracker.found(Finding {
+            problem: Problem::Unmatched,
+            place: FindingPlace::Team { number: team },
+            now: party(mine),
+            other: party(theirs),
+            why,
+            remedy: String::new(),
+        });
+    }
+
+    /// The program frees a block.
+    pub(crate) fn freed(&self, range: SymRange, site: u16) {
+        let _inside = Inside::enter();
+        self.freed_while_in_flight(range.offset(), range.bytes(), site);
+        self.tracker.freed(range, site);
+    }
+
+    /// The program is about to look at own words: signals to them that this PE itself has sent are delivered first.
+    #[cold]
+    pub(crate) fn look(&self, words: SymRange) {
+        let _inside = Inside::enter();
+        let target_range = TargetRange {
+            pe: self.me,
+            offset: words.offset(),
+            bytes: words.bytes(),
+        };
+        let mut state = self.state();
+        let before = state.queue.before_fetch(target_range, true);
+        state.queue.deliver_until(before, |held| self.deliver(held));
+        drop(state);
+        self.write_findings();
+    }
+
+    /// A wait begins.
+    pub(crate) fn watch(&self, watch: &Watch) {
+        let _inside = Inside::enter();
+        let &Watch {
+            offset,
+            dtype,
+            cmp,
+            expected,
+            site,
+        } = watch;
+        self.tracker.wait_begins(offset, dtype, cmp, expected, site);
+    }
+
+    /// It has ended; `held`: with a value that holds, which was [acquired](Checker::acquired).
+    pub(crate) fn unwatch(&self, watch: &Watch, held: bool) {
+        let _inside = Inside::enter();
+        self.tracker.wait_ends(watch.offset, held);
+    }
+
+    /// The program has seen the value of an own word that it waits for, tests or fetches.
+    pub(crate) fn acquired(&self, element: SymRange, value: u64, site: u16) {
+        let _inside = Inside::enter();
+        let (offset, bytes) = (element.offset(), element.bytes());
+        self.tracker.acquire(self.me, offset, bytes, value, site);
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether a job is checked, and what the checker's choices follow from: PE 0 decides, and nobody may want something else.
+
+use super::area::{self, MAX_PES};
+use crate::job::block::{Checked, Control};
+use crate::{Error, Pe, Result, config};
+
+/// What a PE asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    on: bool,
+    seed: Option<u64>,
+}
+
+impl Settings {
+    /// What init was told, else what the environment says.
+    pub fn of(on: Option<bool>, seed: Option<u64>) -> Result<Settings> {
+        let on = match on {
+            Some(on) => on,
+            None => config::check()?,
+        };
+        let seed = match seed {
+            Some(seed) => Some(seed),
+            None => config::check_seed()?,
+        };
+        Ok(Settings { on, seed })
+    }
+
+    /// Whether this PE wants the job to be checked.
+    pub fn wanted(self) -> bool {
+        self.on
+    }
+
+    /// PE 0, or whoever makes the job: what a job that is checked has, with a seed that is drawn if nobody has said one.
+    pub fn checked(self, n_pes: Pe, heap_bytes: u64) -> Result<Option<Checked>> {
+        if !self.on {
+            return Ok(None);
+        }
+        if n_pes > MAX_PES {
+            return Err(Error::NotSupported(format!(
+                "the checker (NVSHMEMRS_CHECK=1) takes jobs of up to {MAX_PES} PEs, but this one has {n_pes}"
+            )));
+        }
+        let seed = match self.seed {
+            Some(seed) => seed,
+            // Few digits, to be typed again.
+            None => getrandom::u32()
+                .map_err(|error| Error::system("getrandom", error))?
+                .into(),
+        };
+        let area_bytes = area::bytes(n_pes, Control::stride(n_pes, heap_bytes));
+        Ok(Some(Checked { seed, area_bytes }))
+    }
+
+    /// PE `me`: an error if PE 0 has decided otherwise.
+    pub fn agree(self, control: &Control, me: Pe) -> Result<()> {
+        let decided = control.check_seed();
+        let say = |on| if on { "1" } else { "0 (the default)" };
+        if decided.is_some() != self.on {
+            return Err(Error::Bootstrap(format!(
+                "the PEs disagree about the checker: NVSHMEMRS_CHECK (or `check` at init) is {} for PE 0 but {} for PE {me}: \
+                 it must be alike on all PEs",
+                say(decided.is_some()),
+                say(self.on)
+            )));
+        }
+        match (decided, self.seed) {
+            (Some(theirs), Some(ours)) if theirs != ours => Err(Error::Bootstrap(format!(
+                "the PEs disagree about the checker's seed: NVSHMEMRS_CHECK_SEED is {theirs} for PE 0 but {ours} for PE {me}: \
+                 it must be set for PE 0 only, or alike on all PEs"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Teams and their collectives on a GPU: one kernel for each collective.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | this one | what the library asks of the transport, and what it keeps of a team |
+//! | [`run`] | how a collective becomes a kernel on a stream |
+//! | [`completion`] | how the kernels of collectives end, and how the host finds that out |
+//! | [`finalize`] | what a PE in finalize tells its teams |
+//! | [`report`] | what a kernel has reported, as an error |
+//! | [`sync_area`] | the memory by which the kernels of a team meet: arithmetic |
+
+pub(crate) mod completion;
+pub(crate) mod finalize;
+mod report;
+mod run;
+pub(crate) mod sync_area;
+
+use crate::CudaTransport;
+use crate::buffer::LocalSource;
+use crate::job::block::MAX_TEAMS;
+use crate::job::published::{Target, Wait};
+use crate::kernels::{TeamArgs, TeamLocal};
+use crate::lock::lock;
+use crate::operation::Operation;
+use crate::transport::{Collective, Collectives, Meeting, Submission, Transport as _};
+use crate::{Error, Pe, Result};
+use completion::CompletionCounts;
+use std::cell::RefCell;
+use std::sync::Mutex;
+
+/// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it. Both
+/// have room in the 7 bits of a flag.
+const REFUSED: u32 = 1 << 6;
+
+/// A team of this PE.
+#[derive(Clone)]
+struct OnGpu {
+    /// What its kernels get, or why there is nothing.
+    args: Result<TeamArgs>,
+    n_pes: usize,
+    /// The epoch after which its first one comes.
+    base_epoch: u64,
+}
+
+/// The teams of this PE, by their numbers.
+pub(crate) struct TeamTable(Box<[Mutex<Option<OnGpu>>]>);
+
+impl TeamTable {
+    pub(crate) fn new() -> TeamTable {
+        TeamTable((0..MAX_TEAMS).map(|_| Mutex::default()).collect())
+    }
+
+    fn set(&self, index: u32, team: Option<OnGpu>) {
+        *lock(&self.0[index as usize]) = team;
+    }
+
+    fn get(&self, index: u32) -> Result<OnGpu> {
+        let team = lock(&self.0[index as usize]).clone();
+        team.ok_or_else(|| Error::Internal(format!("team {index} is not on the GPU")))
+    }
+
+    /// Whether there is a team with a number.
+    fn has(&self, index: u32) -> bool {
+        lock(&self.0[index as usize]).is_some()
+    }
+
+    /// The numbers of those that there are, and of how many PEs each is.
+    fn live(&self) -> impl Iterator<Item = (u32, usize)> {
+        let teams = (0..).zip(&self.0);
+        teams.filter_map(|(index, team)| Some((index, lock(team).as_ref()?.n_pes)))
+    }
+}
+
+impl CudaTransport {
+    /// The operation that is announced by a member whose own arguments are wrong.
+    fn refused(operation: Operation) -> u32 {
+        operation as u32 | REFUSED
+    }
+
+    /// Writes what the kernels of a team use, in this PE's memory.
+    fn put_team(&self, index: u32, members: &[Pe], me: Pe, generation: u64) -> Result<TeamArgs> {
+        let block = sync_area::block(self.sync_area(), index);
+        let epoch = sync_area::epoch(self.sync_area(), index);
+        let own = self.layout.address(self.me, 0);
+        let generation = (generation % u64::from(TeamLocal::GIVEN_UP)) as u32;
+        let team = TeamArgs::new(index, me, members, generation, own, epoch, block)?;
+        let table = team.members().wrapping_sub(own);
+        self.put_on(
+            Submission::Blocking,
+            self.me,
+            table,
+            LocalSource::from(members),
+        )?;
+        let local = [TeamLocal::new(generation)];
+        let local = LocalSource::from(&local);
+        self.put_on(Submission::Blocking, self.me, epoch.offset(), local)?;
+        Ok(team)
+    }
+
+    /// Waits until the collectives of a team that this PE has put on streams have run.
+    fn await_launches(&self, operation: Operation, team: u32) -> Result<()> {
+        let look = RefCell::new(CompletionCounts::new(self));
+        let wait = Wait {
+            operation,
+            target: Target::Stream { goal: 0 },
+        };
+        self.wait(wait, &|| {
+            let counts = look.borrow_mut().counts()?;
+            Ok(counts.is_some_and(|counts| self.completion.have_run(team, &counts)))
+        })
+    }
+}
+
+impl Collectives for CudaTransport {
+    fn run(
+        &self,
+        submission: Submission,
+        call: &Collective,
+        meeting: &dyn Meeting,
+    ) -> Option<Result<()>> {
+        match (submission, call.operation) {
+            // The meeting is all that there is to do; or the members learn there what each brings.
+            (Submission::Blocking, Operation::Barrier | Operation::Sync | Operation::Collect) => {
+                None
+            }
+            (Submission::Blocking, _) => Some(
+                meeting
+                    .join(call.operation, call.args)
+                    .and_then(|epoch| self.move_data(call, epoch, meeting)),
+            ),
+            (Submission::Stream(_), _) => Some(self.run_on_stream(submission, call, meeting)),
+        }
+    }
+
+    fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()> {
+        let index = meeting.team_index();
+        // On a stream of its own: another thread may be in a collective of another team.
+        let launched = self.borrow_stream(index).and_then(|stream| {
+            self.launch((stream.submission()?, Some(epoch)), call, meeting)?;
+            Ok(stream)
+        });
+        let stream = match launched {
+            Ok(stream) => stream,
+            Err(error) => {
+                // The others wait in their kernels for this one.
+                meeting.break_team();
+                return Err(error);
+            }
+        };
+        let wait = Wait {
+            operation: call.operation,
+            target: Target::Team { index, epoch },
+        };
+        match self.wait(wait, &|| stream.is_over(epoch)) {
+            Ok(()) => {
+                stream.done();
+                match self.completion.is_told(index) {
+                    true => Err(self.why_ended(call.operation, index)),
+                    false => self.failure(),
+                }
+            }
+            Err(error) => {
+                meeting.leave(&error);
+                stream.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    fn refuse(&self, submission: Submission, operation: Operation, meeting: &dyn Meeting) -> bool {
+        if submission == Submission::Blocking {
+            return false;
+        }
+        if self
+            .announce_refusal(submission, operation, meeting)
+            .is_err()
+        {
+            // Then those who wait learn it on the host.
+            meeting.break_team();
+        }
+        true
+    }
+
+    /// The other members of an earlier team may have left something, which must go before any member of the next one can write there.
+    fn clear_team(&self, team: u32) -> Result<()> {
+        self.set_zero(
+            sync_area::block(self.sync_area(), team),
+            Operation::TeamInit,
+        )?;
+        self.all_have_run(team);
+        self.completion.begin_team(team);
+        Ok(())
+    }
+
+    fn make_team(&self, team: u32, members: &[Pe], me: Pe, base_epoch: u64) {
+        let made = OnGpu {
+            args: self.put_team(team, members, me, base_epoch),
+            n_pes: members.len(),
+            base_epoch,
+        };
+        self.teams.set(team, Some(made));
+    }
+
+    /// A kernel of the team that is replayed from a graph reports that. The blocking stream comes to it before it comes to anything of
+    /// the next team's.
+    fn end_team(&self, team: u32) {
+        self.teams.set(team, None);
+        self.end_generation(team, TeamLocal::NO_TEAM);
+    }
+
+    /// The team's kernels end, and those that begin after the blocking stream has come to this do nothing. The number stays out of
+    /// use: a kernel of any member's may come late, and write to the blocks that all have at that number.
+    fn give_up_team(&self, team: u32) -> bool {
+        self.teams.set(team, None);
+        self.end_generation(team, TeamLocal::GIVEN_UP);
+        false
+    }
+
+    fn begun(&self, team: u32) -> u64 {
+        self.completion.count(team)
+    }
+
+    fn await_team(&self, operation: Operation, team: u32) -> Option<Result<()>> {
+        let some = self.completion.is_on_stream(team);
+        some.then(|| self.await_launches(operation, team))
+    }
+
+    fn check_teams(&self, operation: Operation) -> Result<()> {
+        // Called with each question for a stream: most teams cost no more than a look at one word.
+        let on_streams = (0..MAX_TEAMS as u32).filter(|&team| self.completion.is_on_stream(team));
+        for team in on_streams.filter(|&team| self.teams.has(team)) {
+            if let Err(error) = self.owner()?.check_team(operation, team) {
+                self.completion.end_kernels(team);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! How a collective becomes a kernel on a stream.
+//!
+//! A blocking one begins with the members' meeting on the host, as on host memory: errors and arguments that differ reach every member, and
+//! nobody waits in a kernel for a member that does not come. Then each runs the kernel on the library's own stream and waits for it.
+//!
+//! On a stream there is no meeting on the host. The kernels compare the signature of the arguments instead; a member whose call
+//! differs, or whose own arguments are refused, ends the collective for all of them with an error that stays.
+
+use super::OnGpu;
+use crate::CudaTransport;
+use crate::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
+use crate::operation::{ARGS, Operation, signature};
+use crate::transport::{
+    Collective, CollectiveShape, Collectives as _, Meeting, Submission, Transport as _,
+};
+use crate::{Error, Result};
+
+impl CudaTransport {
+    /// What the kernels of a team get, and the epoch after which its first one comes.
+    pub(super) fn team_args(&self, index: u32) -> Result<(TeamArgs, u64)> {
+        let OnGpu {
+            args, base_epoch, ..
+        } = self.teams.get(index)?;
+        Ok((args?, base_epoch))
+    }
+
+    /// Puts nothing but the announcement of a call that is not valid on a stream; those of all members match.
+    pub(super) fn announce_refusal(
+        &self,
+        submission: Submission,
+        operation: Operation,
+        meeting: &dyn Meeting,
+    ) -> Result<()> {
+        let (team, base_epoch) = self.team_args(meeting.team_index())?;
+        let sign = signature(operation, &[0; ARGS], true);
+        let mut args = self.call_args(team, operation, sign);
+        args.announces(CudaTransport::refused(operation));
+        let plan = self.plan_of(Operation::Barrier, None, 0, &team)?;
+        self.put_kernel((submission, Some(base_epoch)), operation, plan, &args)
+    }
+
+    /// Puts a collective on a stream; the call returns before it has run.
+    pub(super) fn run_on_stream(
+        &self,
+        submission: Submission,
+        call: &Collective,
+        meeting: &dyn Meeting,
+    ) -> Result<()> {
+        let operation = call.operation;
+        let refuse = |error| {
+            self.refuse(submission, operation, meeting);
+            // Its own error is the better one.
+            Err(error)
+        };
+        if let Err(error) = self.failure() {
+            return refuse(error);
+        }
+        match self.apply_backpressure(submission, operation, 1) {
+            Ok(()) => {}
+            // Nothing has begun: the program may call again.
+            Err(error @ (Error::Timeout { .. } | Error::Interrupted { .. })) => return Err(error),
+            Err(error) => return refuse(error),
+        }
+        self.launch((submission, None), call, meeting)
+            // The kernels of the others would wait for one that does not come.
+            .inspect_err(|_| meeting.break_team())
+    }
+
+    /// Why the kernel of a blocking collective has ended before it was done.
+    #[cold]
+    pub(super) fn why_ended(&self, operation: Operation, team: u32) -> Error {
+        let known = self.failure().and_then(|()| {
+            let owner = self.owner()?;
+            owner.check(operation)?;
+            owner.check_team(operation, team)
+        });
+        known.err().unwrap_or_else(|| {
+            Error::Internal(format!(
+                "the kernel of {} was ended, and nobody says why",
+                operation.name()
+            ))
+        })
+    }
+
+    pub(super) fn call_args(
+        &self,
+        team: TeamArgs,
+        operation: Operation,
+        signature: u64,
+    ) -> CollectiveArgs {
+        let state = self.team_state(team.index());
+        CollectiveArgs::new(state, team, operation as u32, signature)
+    }
+
+    /// Puts the kernel of a collective on a stream; `ticket`: that of a blocking one.
+    pub(super) fn launch(
+        &self,
+        (submission, ticket): (Submission, Option<u64>),
+        call: &Collective,
+        meeting: &dyn Meeting,
+    ) -> Result<()> {
+        let (operation, task) = (call.operation, &call.task);
+        let (team, base_epoch) = self.team_args(meeting.team_index())?;
+        let sign = signature(operation, &call.args, false);
+        let mut kernel = self.call_args(team, operation, sign);
+        (kernel.dest, kernel.source) = (task.dest, task.source);
+        (kernel.bytes, kernel.root) = (task.bytes, task.root);
+        let reduction = task.reduction.map(|(dtype, op)| Reduction { dtype, op });
+        if let Some(reduction) = reduction {
+            kernel.reduces(reduction);
+        }
+        let of_bytes = |bytes| self.plan_of(operation, reduction, bytes, &team);
+        let plan = match task.shape {
+            CollectiveShape::Plain => of_bytes(task.bytes)?,
+            CollectiveShape::Strided {
+                count,
+                element,
+                dest_step,
+                source_step,
+            } => {
+                (kernel.count, kernel.element) = (count, element);
+                (kernel.dest_step, kernel.source_step) = (dest_step, source_step);
+                of_bytes(count * element)?
+            }
+            CollectiveShape::Collected { room, filled } => {
+                (kernel.count, kernel.element) = (room, filled.into());
+                kernels::collect_plan(room, &team, self.most_blocks())
+            }
+        };
+        // A blocking one tells the host when it is over.
+        if let Some(ticket) = ticket {
+            self.asks_when(&mut kernel, ticket);
+        }
+        let on_stream = ticket.is_none().then_some(base_epoch);
+        self.put_kernel((submission, on_stream), operation, plan, &kernel)
+    }
+
+    /// Puts a kernel of a team on a stream. `on_stream`: the call returns before it has run; the epoch after which the team's first one
+    /// comes.
+    fn put_kernel(
+        &self,
+        (submission, on_stream): (Submission, Option<u64>),
+        operation: Operation,
+        plan: Plan,
+        args: &CollectiveArgs,
+    ) -> Result<()> {
+        let team = args.team_index();
+        let captured = on_stream.is_some() && self.is_captured(submission);
+        let mut args = *args;
+        if captured {
+            args.is_replayed();
+        }
+        if on_stream.is_some() {
+            self.lose_turn(submission);
+        }
+        while !self.put_in_turn(submission, captured, plan, &args)? {
+            // The one before is on another stream, which is captured now, or was when the program let it go.
+            self.await_launches(operation, team)?;
+            self.all_have_run(team);
+        }
+        self.completion.add_launch(team, captured, on_stream);
+        Ok(())
+    }
+
+    /// Puts a collective of a team on a stream, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
+    /// is the program's affair. False: nothing was put there, because nobody can mark the end of the one before; it must have run first.
+    fn put_in_turn(
+        &self,
+        submission: Submission,
+        captured: bool,
+        plan: Plan,
+        args: &CollectiveArgs,
+    ) -> Result<bool> {
+        let (team, stream) = (args.team_index(), self.stream(submission));
+        if !captured && !self.take_turn(team, stream)? {
+            return Ok(false);
+        }
+        self.kernels.collective(stream, plan, args)?;
+        if !captured {
+            self.end_turn(team, stream)?;
+        }
+        Ok(true)
+    }
+
+    /// Blocks of a collective that every PE's GPU runs at the same time: the same on every PE, once all have joined.
+    fn most_blocks(&self) -> u32 {
+        let blocks = self.least.unwrap_or_else(|| self.segment.blocks());
+        blocks.max(1) as u32
+    }
+
+    pub(super) fn plan_of(
+        &self,
+        operation: Operation,
+        reduction: Option<Reduction>,
+        bytes: u64,
+        team: &TeamArgs,
+    ) -> Result<Plan> {
+        kernels::plan(operation, reduction, bytes, team, self.most_blocks())
+            .ok_or_else(|| Error::Internal(format!("{} has no kernel", operation.name())))
+    }
+}

@@ -1,0 +1,77 @@
+//! What images and compilers there are, for people who ask before a job does.
+
+use super::{Arch, Nvrtc, Search, SearchPaths, sources_hash, store};
+use std::path::PathBuf;
+
+/// The images in a folder.
+#[derive(Debug)]
+pub struct Folder {
+    /// The folder.
+    pub path: PathBuf,
+    /// For which architectures it has images of this version's kernels, such as `sm_90`, or `compute_80`, from which the driver compiles.
+    pub images: Vec<String>,
+    /// Files, or the folder itself, that cannot be read, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// NVRTC, which compiles kernels that no image is found of.
+#[derive(Debug)]
+pub struct Compiler {
+    /// Its version, such as "12.8".
+    pub version: String,
+    /// The file, or the name by which the dynamic linker knows it.
+    pub origin: String,
+}
+
+/// The folders in which a job of this process would look, in that order. The user's own cache need not be there.
+pub(crate) fn folders() -> Vec<Folder> {
+    let paths = SearchPaths::of_this_process();
+    let folder = |path: &std::path::Path| {
+        let mut images = Vec::new();
+        let mut unreadable = Vec::new();
+        match store::list(path, sources_hash(), paths.trusts(path)) {
+            Ok(entries) => {
+                for entry in entries {
+                    match store::read(&entry.path, paths.trusts_file(&entry.path)) {
+                        Ok(_) => images.push(entry.target.to_string()),
+                        Err(why) => unreadable.push(format!("{}: {why}", entry.path.display())),
+                    }
+                }
+            }
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
+            Err(why) => unreadable.push(why.to_string()),
+        }
+        Folder {
+            path: path.to_path_buf(),
+            images,
+            unreadable,
+        }
+    };
+    paths.folders().map(folder).collect()
+}
+
+/// NVRTC, or what was looked for in vain.
+pub(crate) fn compiler() -> Result<Compiler, String> {
+    let found = Nvrtc::find(&SearchPaths::of_this_process().compilers)?;
+    Ok(Compiler {
+        version: found.version().to_string(),
+        origin: found.origin().to_string(),
+    })
+}
+
+/// Where a job on a GPU of this compute capability would get its kernels from, for people; or why it would not.
+pub(crate) fn source_for(major: i32, minor: i32) -> Result<String, String> {
+    let gpu = Arch::new(major, minor);
+    let mut search = Search::new(gpu);
+    if let Some(image) = search.next_file() {
+        return Ok(image.origin().to_string());
+    }
+    // What would be compiled need not be.
+    match search.next_compiler() {
+        Some((nvrtc, target)) => Ok(format!(
+            "{target}, which NVRTC {} compiles at the first job",
+            nvrtc.version()
+        )),
+        None => Err(search.nothing().to_string()),
+    }
+}

@@ -1,0 +1,529 @@
+//! The kernels of a GPU, loaded, and their launches.
+
+use super::graphs::{Graphs, Launch};
+use super::plan::Plan;
+use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
+use crate::driver::too_late;
+use crate::op::SignalOp;
+use crate::transport::{Atomic, Width};
+use crate::{CudaEvent, Device, check, images};
+use crate::{Error, Result};
+use bytemuck::bytes_of;
+use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+macro_rules! kernels {
+    ($($variant:ident = $name:literal;)*) => {
+        /// Every kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kernel {
+            $($variant),*
+        }
+
+        impl Kernel {
+            const ALL: &'static [Kernel] = &[$(Kernel::$variant),*];
+
+            /// Its name in the image.
+            pub(super) fn name(self) -> &'static str {
+                match self {
+                    $(Kernel::$variant => concat!("nvshmemrs_", $name)),*
+                }
+            }
+        }
+    };
+}
+kernels! {
+    Copy = "copy";
+    Move = "move";
+    CopyStrided = "copy_strided";
+    PutValue = "put_value";
+    Signal = "signal";
+    PutSignal = "put_signal";
+    Atomic = "atomic";
+    Wait = "wait";
+    Fence = "fence";
+    Quiet = "quiet";
+    Barrier = "barrier";
+    BroadcastFlags = "broadcast_flags";
+    Broadcast = "broadcast";
+    FcollectFlags = "fcollect_flags";
+    Fcollect = "fcollect";
+    AlltoallFlags = "alltoall_flags";
+    Alltoall = "alltoall";
+    Alltoalls = "alltoalls";
+    Collect = "collect";
+    Reduce8Flags = "reduce_8_flags";
+    Reduce8 = "reduce_8";
+    Reduce16Flags = "reduce_16_flags";
+    Reduce16 = "reduce_16";
+    Reduce32Flags = "reduce_32_flags";
+    Reduce32 = "reduce_32";
+    Reduce64Flags = "reduce_64_flags";
+    Reduce64 = "reduce_64";
+    ReduceHalfFlags = "reduce_half_flags";
+    ReduceHalf = "reduce_half";
+    ReduceBfloat16Flags = "reduce_bfloat16_flags";
+    ReduceBfloat16 = "reduce_bfloat16";
+    ReduceFloatFlags = "reduce_float_flags";
+    ReduceFloat = "reduce_float";
+    ReduceDoubleFlags = "reduce_double_flags";
+    ReduceDouble = "reduce_double";
+    ReduceComplexfFlags = "reduce_complexf_flags";
+    ReduceComplexf = "reduce_complexf";
+    ReduceComplexdFlags = "reduce_complexd_flags";
+    ReduceComplexd = "reduce_complexd";
+}
+
+/// Threads of a block of the copy kernels.
+const THREADS: u32 = 256;
+/// The most threads of a kernel of one block.
+const ONE_BLOCK: u64 = 512;
+/// The most blocks of a copy; each thread moves several pieces then.
+const COPY_BLOCKS: u64 = 128;
+/// Bytes that a thread moves at a time.
+const PIECE: u64 = 16;
+/// The least bytes whose pieces are as long where the two sides are aligned differently (ASKEW in copy.cuh).
+const ASKEW: u64 = 128;
+/// Up to how many bytes one block copies what a signal goes with: two pieces for each of its threads.
+const SMALL: u64 = 2 * ONE_BLOCK * PIECE;
+/// Up to how many bytes a kernel copies what another one's signal follows. It would begin 8 us later behind the copy engine, on an H200.
+const WITHOUT_ENGINE: u64 = 4 << 20;
+
+/// How a signal follows a copy on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SignalMethod {
+    /// One kernel of one block does both.
+    OneKernel,
+    /// One kernel copies, another one updates the signal.
+    TwoKernels,
+    /// The copy engine copies, the stream sets the signal.
+    Written,
+    /// The copy engine copies, a kernel updates the signal.
+    AfterEngine,
+}
+
+/// The kernels of a GPU.
+pub(crate) struct Kernels {
+    device: Arc<Device>,
+    module: CUmodule,
+    /// By the position in [`Kernel::ALL`].
+    functions: Vec<CUfunction>,
+    /// Whether a stream can write a word.
+    writes: bool,
+    graphs: Graphs,
+    /// Where the image comes from, for people.
+    origin: String,
+}
+
+// SAFETY: a module and its functions may be used from any thread, as the driver says.
+unsafe impl Send for Kernels {}
+// SAFETY: as above.
+unsafe impl Sync for Kernels {}
+
+/// Whether an image cannot be used here, though another one may.
+fn unfit(code: CUresult) -> bool {
+    use CUresult::*;
+    matches!(
+        code,
+        CUDA_ERROR_NO_BINARY_FOR_GPU
+            | CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+            | CUDA_ERROR_INVALID_IMAGE
+            | CUDA_ERROR_INVALID_PTX
+            | CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+            | CUDA_ERROR_JIT_COMPILATION_DISABLED
+    )
+}
+
+impl Kernels {
+    /// Loads the kernels of `device` from the first image that the driver takes.
+    pub(crate) fn load(device: &Arc<Device>) -> Result<Kernels> {
+        let (major, minor) = device.properties().capability;
+        let mut search = images::Search::new(images::Arch::new(major, minor));
+        let current = device.enter()?;
+        let (module, origin) = loop {
+            let image = search.next_image()?;
+            let mut module = std::ptr::null_mut();
+            // SAFETY: rules 1 and 2 of driver.rs; the image is whole (its digest was compared) and PTX ends with NUL. `drop` unloads it.
+            let code = unsafe { sys::cuModuleLoadData(&mut module, image.bytes().as_ptr().cast()) };
+            if unfit(code) {
+                search.refused(&image, &format!("{code:?}"));
+                continue;
+            }
+            check("cuModuleLoadData", code)?;
+            break (module, image.origin().to_string());
+        };
+        drop(current);
+        let mut kernels = Kernels {
+            device: Arc::clone(device),
+            module,
+            functions: Vec::with_capacity(Kernel::ALL.len()),
+            writes: writes(device)?,
+            graphs: Graphs::default(),
+            origin,
+        };
+        let _current = device.enter()?;
+        for kernel in Kernel::ALL {
+            let name = CString::new(kernel.name()).expect("names have no NUL");
+            let mut function = std::ptr::null_mut();
+            // SAFETY: rules 1 to 3.
+            let code = unsafe { sys::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
+            if code == CUresult::CUDA_ERROR_NOT_FOUND {
+                return Err(Error::Internal(format!(
+                    "the kernels' image ({}) has no {}",
+                    kernels.origin,
+                    kernel.name()
+                )));
+            }
+            check("cuModuleGetFunction", code)?;
+            kernels.functions.push(function);
+        }
+        let any = Launch {
+            function: kernels.functions[Kernel::Signal as usize],
+            plan: single(Kernel::Signal, 1),
+            args: &[bytes_of(&0_u64), bytes_of(&0_u64), bytes_of(&0_u32)],
+        };
+        kernels.graphs.make(device, device.stream(), &any);
+        Ok(kernels)
+    }
+
+    /// Where the image comes from, for people.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Puts a kernel on a stream. `args`: its parameters.
+    #[inline]
+    fn launch<const N: usize>(
+        &self,
+        stream: CUstream,
+        plan: Plan,
+        args: &[&[u8]; N],
+    ) -> Result<()> {
+        let _current = self.device.enter()?;
+        let function = self.functions[plan.kernel as usize];
+        // A graph cannot become part of another one in this way.
+        if !self.device.is_captured(stream)?
+            && self.graphs.launch(
+                stream,
+                &Launch {
+                    function,
+                    plan,
+                    args,
+                },
+            )
+        {
+            return Ok(());
+        }
+        let mut addresses = args.map(address);
+        // SAFETY: rules 1 to 3 of driver.rs. The functions below pass each kernel the parameters that its .cu file declares, whose
+        // sizes are asserted on both sides; the driver copies them before it returns.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                plan.grid,
+                1,
+                1,
+                plan.block,
+                1,
+                1,
+                plan.shared,
+                stream,
+                addresses.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        check("cuLaunchKernel", code)
+    }
+
+    /// The program, or the library, has no use for a stream any more. `end` marks the end of what is on it, if that has not run, and is
+    /// given back.
+    pub(crate) fn forget_stream(
+        &self,
+        stream: u64,
+        end: impl FnOnce() -> Result<Option<Arc<CudaEvent>>>,
+    ) -> Result<Option<Arc<CudaEvent>>> {
+        self.graphs.forget(stream, end)
+    }
+
+    /// Copies `bytes` bytes between addresses that the GPU reaches, as if the source had been copied away first.
+    pub(crate) fn copy(&self, stream: CUstream, dest: u64, source: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 || dest == source {
+            return Ok(());
+        }
+        let plan = copy_plan(dest, source, bytes);
+        self.launch(
+            stream,
+            plan,
+            &[bytes_of(&dest), bytes_of(&source), bytes_of(&bytes)],
+        )
+    }
+
+    /// Copies blocks; they do not overlap each other on the side of `dest`, nor the source.
+    pub(crate) fn copy_strided(&self, stream: CUstream, args: &StridedArgs) -> Result<()> {
+        let bytes = args.block.saturating_mul(args.count);
+        if bytes == 0 {
+            return Ok(());
+        }
+        let plan = spread(Kernel::CopyStrided, bytes.div_ceil(4));
+        self.launch(stream, plan, &[bytes_of(args)])
+    }
+
+    /// Stores a value of up to 16 bytes; one of 1, 2, 4 or 8 aligned bytes in one access.
+    pub(crate) fn put_value(&self, stream: CUstream, dest: u64, value: &[u8]) -> Result<()> {
+        let mut both = [0; 16];
+        both[..value.len()].copy_from_slice(value);
+        let [low, high]: [u64; 2] = bytemuck::cast(both);
+        let bytes = value.len() as u64;
+        let args = &[
+            bytes_of(&dest),
+            bytes_of(&low),
+            bytes_of(&high),
+            bytes_of(&bytes),
+        ];
+        self.launch(stream, single(Kernel::PutValue, 1), args)
+    }
+
+    /// Updates a signal, after everything that came before on the stream.
+    pub(crate) fn signal(
+        &self,
+        stream: CUstream,
+        signal: u64,
+        value: u64,
+        op: SignalOp,
+    ) -> Result<()> {
+        let add = u32::from(op == SignalOp::Add);
+        let args = &[bytes_of(&signal), bytes_of(&value), bytes_of(&add)];
+        self.launch(stream, single(Kernel::Signal, 1), args)
+    }
+
+    /// How a signal best follows a copy of `bytes` bytes that a kernel could do.
+    pub(crate) fn signal_method(
+        &self,
+        stream: CUstream,
+        op: SignalOp,
+        bytes: u64,
+    ) -> Result<SignalMethod> {
+        if bytes <= SMALL {
+            return Ok(SignalMethod::OneKernel);
+        }
+        // In a graph, that would be a node of a kind that not every driver takes.
+        let written = op == SignalOp::Set && self.writes && !self.device.is_captured(stream)?;
+        Ok(match written {
+            true => SignalMethod::Written,
+            false if bytes <= WITHOUT_ENGINE => SignalMethod::TwoKernels,
+            false => SignalMethod::AfterEngine,
+        })
+    }
+
+    /// Has a stream itself set a signal, which can be seen after all that came before on it.
+    pub(crate) fn write_signal(&self, stream: CUstream, signal: u64, value: u64) -> Result<()> {
+        let _current = self.device.enter()?;
+        // Without other wishes, all that came before on the stream can be seen before the word.
+        let flags = sys::CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_DEFAULT as u32;
+        // SAFETY: rules 1 and 3; the word is aligned, and of the heap, which is mapped.
+        let code = unsafe { sys::cuStreamWriteValue64_v2(stream, signal, value, flags) };
+        check("cuStreamWriteValue64", code)
+    }
+
+    /// Copies some bytes, which do not overlap, then updates a signal.
+    pub(crate) fn put_signal(
+        &self,
+        stream: CUstream,
+        (dest, source, bytes): (u64, u64, u64),
+        (signal, value, op): (u64, u64, SignalOp),
+    ) -> Result<()> {
+        let add = u32::from(op == SignalOp::Add);
+        self.launch(
+            stream,
+            single(Kernel::PutSignal, bytes.div_ceil(PIECE)),
+            &[
+                bytes_of(&dest),
+                bytes_of(&source),
+                bytes_of(&bytes),
+                bytes_of(&signal),
+                bytes_of(&value),
+                bytes_of(&add),
+            ],
+        )
+    }
+
+    /// Does an atomic operation at `address`. The old value goes to `result`, as wide as the word, or nowhere if that is 0.
+    pub(crate) fn atomic(
+        &self,
+        stream: CUstream,
+        address: u64,
+        width: Width,
+        operation: Atomic,
+        result: u64,
+    ) -> Result<()> {
+        let (number, value, cond) = operation.parts();
+        let args = AtomicArgs {
+            address,
+            value,
+            cond,
+            result,
+            operation: number.into(),
+            bytes: width.bytes() as u32,
+        };
+        self.launch(stream, single(Kernel::Atomic, 1), &[bytes_of(&args)])
+    }
+
+    /// Waits or tests on the stream.
+    pub(crate) fn wait(&self, stream: CUstream, args: &WaitArgs) -> Result<()> {
+        let threads = match args.mode {
+            WaitMode::One => 1,
+            // Whole warps, which vote.
+            _ => args.count.clamp(2, 256),
+        };
+        self.launch(stream, single(Kernel::Wait, threads), &[bytes_of(args)])
+    }
+
+    /// Orders what came before on the stream before what comes after, for every PE.
+    pub(crate) fn fence(&self, stream: CUstream) -> Result<()> {
+        self.launch(stream, single(Kernel::Fence, 1), &[])
+    }
+
+    /// Completes what came before on the stream, visibly for every PE.
+    pub(crate) fn quiet(&self, stream: CUstream) -> Result<()> {
+        self.launch(stream, single(Kernel::Quiet, 1), &[])
+    }
+
+    /// Does a collective on the stream.
+    #[inline]
+    pub(crate) fn collective(
+        &self,
+        stream: CUstream,
+        plan: Plan,
+        args: &CollectiveArgs,
+    ) -> Result<()> {
+        self.launch(stream, plan, &[bytes_of(args)])
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        if !self.device.is_ours() {
+            return;
+        }
+        self.graphs.clear();
+        if let Ok(_current) = self.device.enter() {
+            // SAFETY: rules 1 and 3; nothing of it is under way any more (whoever drops the transport has waited).
+            let code = unsafe { sys::cuModuleUnload(self.module) };
+            debug_assert!(code == CUresult::CUDA_SUCCESS || too_late(code), "{code:?}");
+        }
+    }
+}
+
+/// A parameter's address, for the driver, which only reads it.
+pub(super) fn address(parameter: &[u8]) -> *mut c_void {
+    parameter.as_ptr().cast_mut().cast()
+}
+
+/// One block: of one thread, or of whole warps with at least `threads` threads, if it may have that many. What one thread is to do is
+/// done once.
+fn single(kernel: Kernel, threads: u64) -> Plan {
+    let block = match threads {
+        0 | 1 => 1,
+        _ => threads.next_multiple_of(32).min(ONE_BLOCK),
+    };
+    Plan {
+        kernel,
+        grid: 1,
+        block: block as u32,
+        shared: 0,
+    }
+}
+
+/// A thread for each of `pieces` pieces, as far as blocks go.
+fn spread(kernel: Kernel, pieces: u64) -> Plan {
+    if pieces <= u64::from(THREADS) {
+        return single(kernel, pieces);
+    }
+    Plan {
+        kernel,
+        grid: pieces.div_ceil(THREADS.into()).min(COPY_BLOCKS) as u32,
+        block: THREADS,
+        shared: 0,
+    }
+}
+
+fn copy_plan(dest: u64, source: u64, bytes: u64) -> Plan {
+    if dest.abs_diff(source) < bytes {
+        return single(Kernel::Move, bytes.div_ceil(PIECE));
+    }
+    // What a thread moves at a time.
+    let both = (dest ^ source) | PIECE;
+    let piece = match 1 << both.trailing_zeros() {
+        small if small < 8 && bytes >= ASKEW => PIECE,
+        aligned => aligned,
+    };
+    spread(Kernel::Copy, bytes.div_ceil(piece))
+}
+
+/// Whether a stream of a GPU can write a word of eight bytes.
+fn writes(device: &Device) -> Result<bool> {
+    let asked = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+    let mut can = 0;
+    // SAFETY: rules 1 and 2 of driver.rs.
+    let code = unsafe { sys::cuDeviceGetAttribute(&mut can, asked, device.raw()) };
+    check("cuDeviceGetAttribute", code)?;
+    Ok(can != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_overlap_have_one_block() {
+        let moved = copy_plan(100, 108, 64 << 10);
+        assert_eq!(
+            (moved.kernel, moved.grid, moved.block),
+            (Kernel::Move, 1, 512)
+        );
+        assert_eq!(copy_plan(100, 108, 8).kernel, Kernel::Copy);
+        assert_eq!(copy_plan(100, 107, 8).kernel, Kernel::Move);
+        assert_eq!(copy_plan(107, 100, 8).kernel, Kernel::Move);
+        assert_eq!(copy_plan(1 << 40, 1 << 41, 8), single(Kernel::Copy, 1));
+        let blocks = [1, 2, 33, 5000].map(|threads| single(Kernel::Signal, threads).block);
+        assert_eq!(blocks, [1, 32, 64, 512]);
+        let large = copy_plan(1 << 40, 1 << 41, 64 << 10);
+        assert_eq!((large.grid, large.block), (16, 256));
+        let askew = copy_plan(1 << 40, (1 << 41) + 1, 64 << 10);
+        assert_eq!((askew.grid, askew.block), (16, 256));
+        assert_eq!(copy_plan(1 << 40, (1 << 41) + 1, 100).block, 128);
+        assert_eq!(copy_plan(1 << 40, (1 << 41) + 4, 100).block, 32);
+    }
+
+    /// The order of [`Kernel::ALL`] is the one that functions are found by, and every kernel is in the sources.
+    #[test]
+    fn the_sources_have_every_kernel_and_no_other() {
+        for (index, kernel) in Kernel::ALL.iter().enumerate() {
+            assert_eq!(*kernel as usize, index);
+        }
+        let mut there: Vec<String> = Vec::new();
+        for (_, text) in images::SOURCES {
+            for line in text.lines() {
+                let words =
+                    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '#');
+                if line.starts_with("KERNEL") {
+                    there.extend(
+                        words
+                            .filter(|word| word.starts_with("nvshmemrs_"))
+                            .map(String::from),
+                    );
+                } else if let Some(name) = line
+                    .strip_prefix("REDUCTION(")
+                    .and_then(|rest| rest.split(',').next())
+                {
+                    there.extend(["", "_flags"].map(|end| format!("nvshmemrs_reduce_{name}{end}")));
+                }
+            }
+        }
+        there.sort();
+        let mut known: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+        known.sort();
+        assert_eq!(there, known);
+    }
+}

@@ -1,0 +1,168 @@
+//! Brings memory that PEs have made, or that the program has, to all PEs of their host: every one of them maps all of it, or none does.
+
+use crate::buffer::SymRange;
+use crate::check_job;
+use crate::job::published::{Target, Wait};
+use crate::memory::exchange::{Limit, MAX_BYTES, Share, WaitPolicy};
+use crate::operation::Operation;
+use crate::{CudaTransport, Memory};
+use crate::{Error, Pe, Result};
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+/// What a PE brings to an exchange of memory: pieces, by their place in its part.
+pub(crate) type Pieces = Vec<(u64, Memory)>;
+
+/// The bytes of a share: a 0 and what there is to say, or a 1 and what went wrong.
+pub(crate) fn encode_outcome(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
+    match outcome {
+        Ok(bytes) => [&[0], &bytes[..]].concat(),
+        Err(error) => {
+            let text = error.to_string();
+            // Who reads it takes a character that is cut as it comes.
+            let text = text.as_bytes();
+            [&[1], &text[..text.len().min(MAX_BYTES - 1)]].concat()
+        }
+    }
+}
+
+/// What the PEs said whose shares these are, or the error of the first that has one.
+pub(crate) fn decode_outcomes(
+    shares: &[Share],
+    pes: &[Pe],
+    operation: &'static str,
+) -> Result<Vec<Vec<u8>>> {
+    let mut said = Vec::with_capacity(shares.len());
+    for (share, &pe) in shares.iter().zip(pes) {
+        match share.bytes.split_first() {
+            Some((0, bytes)) => said.push(bytes.to_vec()),
+            Some((_, text)) => {
+                return Err(Error::PeerArgument {
+                    operation,
+                    pe,
+                    why: String::from_utf8_lossy(text).into_owned(),
+                });
+            }
+            None => return Err(Error::Internal(format!("PE {pe} said nothing"))),
+        }
+    }
+    Ok(said)
+}
+
+impl CudaTransport {
+    /// Maps this PE's pieces, and those that the other processes bring, for all. `ranges` are where they lie in each PE's part. Either
+    /// every PE has mapped all of them afterwards, or none has any, and every PE has an error: its own, or that of another one.
+    ///
+    /// Collective over all PEs of the host if they are processes. They wait for each other as in other collectives, in init until its
+    /// limit.
+    pub(crate) fn share_out(
+        &self,
+        operation: Operation,
+        ranges: &[SymRange],
+        own: Result<Pieces>,
+        init_until: Option<Instant>,
+    ) -> Result<()> {
+        let Some(exchange) = &self.exchange else {
+            let pieces = own?;
+            let mapped = self.map(self.me, &pieces);
+            if mapped.is_err() {
+                self.unmap(&[self.me], ranges);
+            }
+            return mapped;
+        };
+        let usual = |pe, done: &dyn Fn() -> Result<bool>| {
+            let target = Target::Share { pe };
+            self.wait(Wait { operation, target }, done)
+        };
+        let policy = WaitPolicy {
+            limit: init_until.map_or(Limit::Usual(&usual), Limit::Init),
+            check_job: &|| check_job(&self.control, self.me),
+        };
+        let everybody = exchange.pes();
+        let exported = own.and_then(|pieces| Ok((export(&pieces)?, pieces)));
+        let (share, pieces) = match exported {
+            Ok(((places, fds), pieces)) => {
+                let bytes = encode_outcome(Ok(places));
+                (Share { bytes, fds }, Ok(pieces))
+            }
+            Err(error) => (Share::of_bytes(encode_outcome(Err(&error))), Err(error)),
+        };
+        let shares = exchange.all(share, &policy);
+        let (pieces, mut shares) = (pieces?, shares?);
+        let said = decode_outcomes(&shares, everybody, operation.name())?;
+        // From here on every PE knows that all have brought theirs.
+        let mut mapped = self.map(self.me, &pieces);
+        for ((share, places), &pe) in shares.iter_mut().zip(&said).zip(everybody) {
+            if pe != self.me && mapped.is_ok() {
+                let fds = std::mem::take(&mut share.fds);
+                mapped = import(places, fds, ranges)
+                    .and_then(|pieces| self.map(pe, &pieces))
+                    .map_err(|error| self.not_mapped(pe, error));
+            }
+        }
+        let share = Share::of_bytes(encode_outcome(mapped.as_ref().map(|()| Vec::new())));
+        let met = exchange
+            .all(share, &policy)
+            .and_then(|shares| decode_outcomes(&shares, everybody, operation.name()));
+        let outcome = mapped.and(met.map(|_| ()));
+        if outcome.is_err() {
+            self.unmap(everybody, ranges);
+        }
+        outcome
+    }
+
+    fn not_mapped(&self, pe: Pe, error: Error) -> Error {
+        Error::NotSupported(format!(
+            "PE {} on {} cannot map the memory of PE {pe}: {error}",
+            self.me, self.device
+        ))
+    }
+}
+
+/// The places and descriptors of pieces.
+fn export(pieces: &Pieces) -> Result<(Vec<u8>, Vec<OwnedFd>)> {
+    let most = MAX_BYTES / 16 - 1;
+    if pieces.len() > most {
+        return Err(Error::NotSupported(format!(
+            "the buffer consists of {} pieces of GPU memory, more than {most}",
+            pieces.len()
+        )));
+    }
+    let mut places = Vec::with_capacity(pieces.len() * 16);
+    let mut fds = Vec::with_capacity(pieces.len());
+    for (place, memory) in pieces {
+        places.extend(place.to_le_bytes());
+        places.extend(memory.bytes().to_le_bytes());
+        fds.push(memory.export()?);
+    }
+    Ok((places, fds))
+}
+
+/// The pieces that another PE has brought; they lie within `ranges`.
+fn import(places: &[u8], fds: Vec<OwnedFd>, ranges: &[SymRange]) -> Result<Pieces> {
+    let (words, []) = places.as_chunks::<16>() else {
+        return Err(Error::Internal("places of GPU memory are cut short".into()));
+    };
+    if words.len() != fds.len() {
+        return Err(Error::Internal(format!(
+            "there are {} places but {} descriptors of GPU memory",
+            words.len(),
+            fds.len()
+        )));
+    }
+    let piece = |(word, fd): (&[u8; 16], OwnedFd)| {
+        let word = u128::from_le_bytes(*word);
+        let (place, bytes) = (word as u64, (word >> 64) as u64);
+        let inside = |range: &SymRange| {
+            let start = place.checked_sub(range.offset());
+            start.is_some_and(|start| bytes <= range.bytes() && start <= range.bytes() - bytes)
+        };
+        if bytes == 0 || !ranges.iter().any(inside) {
+            return Err(Error::Internal(format!(
+                "{bytes} bytes of GPU memory are at {place} of a part, where there must be none"
+            )));
+        }
+        Ok((place, Memory::import(fd, bytes)?))
+    };
+    words.iter().zip(fds).map(piece).collect()
+}

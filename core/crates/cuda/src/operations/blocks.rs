@@ -1,0 +1,74 @@
+//! Blocks of memory at equal steps: by a kernel, where one reaches all of it.
+
+use super::Submitted;
+use super::copies::PointerAttribute;
+use crate::CudaTransport;
+use crate::Result;
+use crate::kernels::StridedArgs;
+use crate::strides::Transfer;
+use crate::transport::Submission;
+use cudarc::driver::sys;
+
+impl CudaTransport {
+    /// Where this PE's kernels reach an address outside the heap: on this PE's GPU or in pinned memory of the host. Memory of another
+    /// GPU is left to the copy engine, which needs no access between the two.
+    fn reached_at(&self, address: u64) -> Option<u64> {
+        let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64;
+        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
+        let reached = match PointerAttribute::MemoryType.of(address)? {
+            kind if kind == host => true,
+            kind if kind == device => {
+                PointerAttribute::Device.of(address)? == self.device.raw() as u64
+            }
+            _ => false,
+        };
+        reached
+            .then(|| PointerAttribute::AddressForKernels.of(address))
+            .flatten()
+    }
+
+    /// Copies blocks by a kernel; `dest` and `source` are where the lowest of them are.
+    pub(super) fn copy_blocks(
+        &self,
+        (submission, operation): Submitted,
+        (dest, source): (u64, u64),
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (dest_step, block, count) = transfer.dest().parts();
+        let (source_step, ..) = transfer.source().parts();
+        let args = StridedArgs {
+            dest: dest + transfer.dest().first(),
+            source: source + transfer.source().first(),
+            dest_step,
+            source_step,
+            block,
+            count,
+        };
+        self.kernels.copy_strided(self.stream(submission), &args)?;
+        self.finish(submission, operation)
+    }
+
+    /// Where a kernel that is put on a stream may use memory of the program's.
+    pub(super) fn for_kernel(
+        &self,
+        (submission, operation): Submitted,
+        borrowed: bool,
+        address: u64,
+    ) -> Result<Option<u64>> {
+        self.begin(submission, operation)?;
+        if self.layout.locate(address).is_some() {
+            return Ok(Some(address));
+        }
+        if borrowed {
+            return Ok(None);
+        }
+        let current = self.device.enter()?;
+        let reached = self.reached_at(address);
+        drop(current);
+        if reached.is_some() && submission == Submission::Blocking && !self.has_turn() {
+            self.kernels.fence(self.stream(submission))?;
+            self.await_blocking(operation)?;
+        }
+        Ok(reached)
+    }
+}

@@ -1,0 +1,330 @@
+//! Copies on a stream, and what memory of the program's needs for them.
+//!
+//! The driver takes memory that it knows (of a GPU, managed, pinned) when the stream comes to the copy. Of pageable memory it copies a
+//! little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends that: not
+//! even the stream's turn says that it will (on an H200 such a call waited for other streams, behind an event that was reached). So more
+//! passes through pinned memory of the library's own (stages) in parts, each waited for as everything else, with the PE's limits.
+//!
+//! A borrowed slice is the caller's again when the call returns, with an error, too. So on a stream the GPU never has one: what it might
+//! use later is copied from or to a stage, which a call that gives up leaves to the GPU.
+//!
+//! A blocking operation that gives up leaves its copy on the blocking stream. So little goes through memory of the library's own, as
+//! does what the GPU reads and writes itself though it is borrowed or pageable; and more begins when the stream has its turn: streams that
+//! wait do not hold it up any more, but for those that have taken the last queue in the microseconds since. An event does not show that for
+//! what comes next (on an H200 one was reached, and a kernel behind it was held up), a thing of the same kind does: for pinned memory the
+//! first bytes go first, by a stage, and for a kernel another one. What remains is that in those microseconds, and with a GPU's private
+//! memory (a little put from there begins at once, for speed), the GPU may use GPU memory and pinned memory after the error, until a quiet
+//! says that it is done.
+
+use super::Submitted;
+use crate::Result;
+use crate::buffer::{LocalDest, LocalSource};
+use crate::operation::Operation;
+use crate::streams::backpressure::{PIECE, pieces};
+use crate::transport::Submission;
+use crate::transport::copy::copy;
+use crate::{CudaTransport, GivenUp, STAGE, Stage, check};
+use cudarc::driver::sys::{self, CUresult};
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// Bytes of pageable memory that the driver copies away at once.
+const AT_ONCE: usize = 64 << 10;
+/// Bytes of a borrowed slice that are copied to the call's own stack; and those of pinned memory that go first.
+const LITTLE: usize = 4 << 10;
+/// Where memory of a GPU is, as the driver says it.
+const OF_GPU: u64 = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
+
+/// What a captured stream refuses, for an error.
+const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
+
+/// What the driver knows of an address.
+#[derive(Clone, Copy)]
+pub(crate) enum PointerAttribute {
+    MemoryType,
+    Device,
+    AddressForKernels,
+}
+
+/// `CU_DEVICE_INVALID`, in 4 bytes.
+const NO_DEVICE: u64 = -2_i32 as u32 as u64;
+
+impl PointerAttribute {
+    /// `None` if the address is none that the driver knows. The device's context is the current one.
+    pub(crate) fn of(self, address: u64) -> Option<u64> {
+        use sys::CUpointer_attribute::*;
+        let (attribute, nothing) = match self {
+            PointerAttribute::MemoryType => (CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
+            PointerAttribute::Device => (CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, NO_DEVICE),
+            PointerAttribute::AddressForKernels => (CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 0),
+        };
+        let (mut value, mut attribute) = (0_u64, attribute);
+        let mut place: *mut c_void = (&raw mut value).cast();
+        // Unlike cuPointerGetAttribute, it is no error that the driver does not know the address.
+        // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two, 8 for the last one.
+        let code = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut place, address) };
+        (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
+    }
+}
+
+impl CudaTransport {
+    /// Puts a copy on a stream.
+    pub(crate) fn begin_copy(
+        &self,
+        submission: Submission,
+        dest: u64,
+        source: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        if dest.abs_diff(source) < bytes as u64 {
+            // Both sides are memory of the heap then; the copy engine does not take ranges that overlap.
+            return self
+                .kernels
+                .copy(self.stream(submission), dest, source, bytes as u64);
+        }
+        let _current = self.device.enter()?;
+        // SAFETY: rules 1 and 3 of driver.rs. One side lies within mapped memory of the heap (checked above this layer); the other does,
+        // too, or is memory that `LocalSource` and `LocalDest` vouch for, at least until the operation is over, or is a stage, which
+        // nobody else uses before the copy is done.
+        let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream(submission)) };
+        check("cuMemcpyAsync", code)
+    }
+
+    /// Puts a copy from memory of the program's on a stream. A borrowed slice is read before this returns.
+    pub(crate) fn begin_put(
+        &self,
+        submitted: Submitted,
+        to: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
+        let submission = submitted.0;
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        if self.layout.locate(from).is_some() {
+            return self.begin_copy(submission, to, from, bytes);
+        }
+        if source.is_borrowed() {
+            return self.put_borrowed(submitted, to, source);
+        }
+        match submission {
+            Submission::Blocking => self.put_blocking(submitted.1, to, source),
+            Submission::Stream(_) if bytes <= AT_ONCE => {
+                let away = self.copied_away(from, bytes)?;
+                self.apply_backpressure(submission, submitted.1, pieces(away))?;
+                self.begin_copy(submission, to, from, bytes)
+            }
+            Submission::Stream(_) => {
+                match self.is_known(from)? || self.device.is_captured(self.stream(submission))? {
+                    true => self.begin_copy(submission, to, from, bytes),
+                    false => self.put_staged(submitted, to, source),
+                }
+            }
+        }
+    }
+
+    fn put_borrowed(&self, submitted: Submitted, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let submission = submitted.0;
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        if let Submission::Stream(stream) = submission {
+            self.device
+                .check_capture(stream as sys::CUstream, BORROWED)?;
+        }
+        if self.device.properties().reads_pages {
+            return self.put_staged(submitted, to, source);
+        }
+        if bytes <= LITTLE {
+            let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
+            let away = away.as_mut_ptr().cast();
+            // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is long enough (just checked) and nobody else's.
+            unsafe { copy::<false, false>(away, source.address(), bytes) };
+            return self.begin_copy(submission, to, away as u64, bytes);
+        }
+        if submission == Submission::Blocking {
+            return self.put_blocking(submitted.1, to, source);
+        }
+        if bytes > AT_ONCE {
+            return self.put_staged(submitted, to, source);
+        }
+        self.apply_backpressure(submission, submitted.1, pieces(bytes))?;
+        if !self.is_known(from)? {
+            return self.begin_copy(submission, to, from, bytes);
+        }
+        let mut away = vec![0_u8; bytes];
+        // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is as long and nobody else's.
+        unsafe { copy::<false, false>(away.as_mut_ptr(), source.address(), bytes) };
+        self.begin_copy(submission, to, away.as_ptr() as u64, bytes)
+    }
+
+    /// Puts a copy from memory outside the heap on the blocking stream.
+    fn put_blocking(&self, operation: Operation, to: u64, source: LocalSource<'_>) -> Result<()> {
+        let submitted = (Submission::Blocking, operation);
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        let (little, borrowed) = (bytes <= AT_ONCE, source.is_borrowed());
+        let reads_pages = self.device.properties().reads_pages;
+        let mut first = 0;
+        if !little || borrowed || reads_pages || !self.has_turn() {
+            match self.kind_of(from)? {
+                // The driver copies it away.
+                None if !reads_pages && little => {}
+                Some(OF_GPU) if little && !borrowed => {}
+                Some(OF_GPU) if !borrowed => self.await_turn(operation)?,
+                Some(_) if !little && !borrowed && self.has_turn() => {}
+                Some(_) if !little && !borrowed => {
+                    first = LITTLE;
+                    self.put_staged(submitted, to, source.part(0, first))?;
+                }
+                _ => return self.put_staged(submitted, to, source),
+            }
+        }
+        let (to, from) = (to + first as u64, from + first as u64);
+        self.begin_copy(Submission::Blocking, to, from, bytes - first)
+    }
+
+    /// Puts a copy on the blocking stream, which nobody waits for, from memory that is the GPU's until quiet.
+    pub(super) fn issue_put(
+        &self,
+        operation: Operation,
+        to: u64,
+        source: LocalSource<'_>,
+    ) -> Result<()> {
+        let (from, bytes) = (source.address() as u64, source.bytes());
+        let of_heap = self.layout.locate(from).is_some();
+        let away = match of_heap || self.device.properties().reads_pages {
+            true => 0,
+            false => self.copied_away(from, bytes)?,
+        };
+        if away > AT_ONCE {
+            return self.put_staged((Submission::Blocking, operation), to, source);
+        }
+        self.begin_copy(Submission::Blocking, to, from, bytes)?;
+        self.issue_copied(away);
+        Ok(())
+    }
+
+    /// Bytes that the driver copies away of so many at an address, if they are worth the question.
+    fn copied_away(&self, from: u64, bytes: usize) -> Result<usize> {
+        Ok(match bytes < PIECE || self.is_known(from)? {
+            true => 0,
+            false => bytes,
+        })
+    }
+
+    /// Copies memory of the host's away in parts, each when its turn has come.
+    fn put_staged(&self, submitted: Submitted, to: u64, source: LocalSource<'_>) -> Result<()> {
+        self.await_turn_on(submitted)?;
+        for start in (0..source.bytes()).step_by(STAGE) {
+            let part = source.part(start, STAGE.min(source.bytes() - start));
+            let stage = self.stage(submitted)?;
+            stage.fill(0, &part);
+            self.through_stage(submitted, stage, |at| {
+                self.begin_copy(submitted.0, to + start as u64, at, part.bytes())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Puts a copy to memory of the program's on a stream. A borrowed slice is written before this returns. Whether it is done already.
+    pub(crate) fn begin_get(
+        &self,
+        submitted: Submitted,
+        dest: LocalDest<'_>,
+        from: u64,
+    ) -> Result<bool> {
+        let (submission, operation) = submitted;
+        let (to, bytes) = (dest.address() as u64, dest.bytes());
+        if self.layout.locate(to).is_none() {
+            let Submission::Stream(stream) = submission else {
+                return self.get_blocking(operation, dest, from);
+            };
+            let stream = stream as sys::CUstream;
+            let borrowed = dest.is_borrowed();
+            if borrowed {
+                self.device.check_capture(stream, BORROWED)?;
+            }
+            if borrowed || !self.is_known(to)? && !self.device.is_captured(stream)? {
+                return self.get_staged(submitted, dest, from).map(|()| true);
+            }
+        }
+        self.begin_copy(submission, to, from, bytes).map(|()| false)
+    }
+
+    /// Puts a copy to memory outside the heap on the blocking stream. Whether it is done already.
+    fn get_blocking(&self, operation: Operation, dest: LocalDest<'_>, from: u64) -> Result<bool> {
+        let submitted = (Submission::Blocking, operation);
+        let (to, bytes) = (dest.address() as u64, dest.bytes());
+        let little = bytes <= AT_ONCE;
+        if dest.is_borrowed() && little {
+            return self.get_staged(submitted, dest, from).map(|()| true);
+        }
+        let mut first = 0;
+        match self.kind_of(to)? {
+            Some(OF_GPU) if !dest.is_borrowed() => self.await_turn(operation)?,
+            Some(_) if !little && !dest.is_borrowed() => {
+                if !self.has_turn() {
+                    first = LITTLE;
+                    self.get_staged(submitted, dest.part(0, first), from)?;
+                }
+            }
+            _ => return self.get_staged(submitted, dest, from).map(|()| true),
+        }
+        let (to, from) = (to + first as u64, from + first as u64);
+        self.begin_copy(Submission::Blocking, to, from, bytes - first)
+            .map(|()| false)
+    }
+
+    /// Fills memory of the host's in parts, when its turn has come.
+    fn get_staged(&self, submitted: Submitted, dest: LocalDest<'_>, from: u64) -> Result<()> {
+        self.await_turn_on(submitted)?;
+        for start in (0..dest.bytes()).step_by(STAGE) {
+            let bytes = STAGE.min(dest.bytes() - start);
+            let stage = self.stage(submitted)?;
+            let stage = self.through_stage(submitted, stage, |at| {
+                self.begin_copy(submitted.0, at, from + start as u64, bytes)
+            })?;
+            stage.empty(0, &mut dest.part(start, bytes));
+        }
+        Ok(())
+    }
+
+    /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
+    pub(crate) fn await_turn_on(&self, (submission, operation): Submitted) -> Result<()> {
+        match submission {
+            Submission::Blocking => Ok(()),
+            Submission::Stream(_) => self.await_here(submission, operation),
+        }
+    }
+
+    /// A stage for a submission, when another thread is done with one.
+    pub(crate) fn stage(&self, (submission, operation): Submitted) -> Result<Stage<'_>> {
+        self.take(operation, || self.mailbox.stage(submission))
+    }
+
+    /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.
+    pub(crate) fn through_stage<'a>(
+        &'a self,
+        (submission, operation): Submitted,
+        stage: Stage<'a>,
+        begin: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<Stage<'a>> {
+        begin(stage.address())?;
+        match self.see_done(submission, operation) {
+            Ok(()) => Ok(stage),
+            Err(GivenUp { error, end }) => {
+                stage.retire(end);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned memory of the host.
+    pub(crate) fn is_known(&self, address: u64) -> Result<bool> {
+        Ok(self.kind_of(address)?.is_some())
+    }
+
+    fn kind_of(&self, address: u64) -> Result<Option<u64>> {
+        let _current = self.device.enter()?;
+        Ok(PointerAttribute::MemoryType.of(address))
+    }
+}

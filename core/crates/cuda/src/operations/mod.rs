@@ -1,0 +1,470 @@
+//! The operations on GPU memory.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | this one | what the library asks of the transport |
+//! | [`parts`] | what several operations have in common |
+//! | [`blocks`] | blocks at equal steps |
+//! | [`search`] | waits and tests on a stream |
+//! | [`blocking`] | the library's blocking stream, and waits for it with all that ends a wait |
+//! | [`copies`] | how a copy goes, by the kind of memory of the program's |
+//! | [`host_copies`] | copies between the GPU and host memory, for other hosts |
+//! | [`staging`] | many blocks of host memory through pinned memory, with one wait for all |
+//!
+//! An operation is submitted to a stream: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
+//! takes operations in order, and then the call returns at once. Operations of one stream follow each other, so fences have nothing
+//! to do; quiet waits for what a call has left behind on the blocking stream.
+
+pub(crate) mod blocking;
+mod blocks;
+pub(crate) mod copies;
+mod host_copies;
+mod parts;
+mod search;
+mod staging;
+
+use crate::CudaTransport;
+use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::liveness::WatchdogTask;
+use crate::kernels::SignalMethod;
+use crate::lock::lock;
+use crate::memory::mailbox::ResultWord;
+use crate::operation::Operation;
+use crate::per_thread;
+use crate::strides::Transfer;
+use crate::transport::{
+    Atomic, Body, Call, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Owner, Properties,
+    Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, Width, bytes_of,
+    execute_in_parts,
+};
+use crate::{Error, MemoryKind, Pe, Result};
+use std::any::Any;
+use std::sync::Arc;
+
+/// The submission of an operation, and its name for the program.
+pub(crate) type Submitted = (Submission, Operation);
+
+impl CudaTransport {
+    fn put_value(&self, call: Call, pe: Pe, dest: u64, value: &[u8]) -> Result<()> {
+        let at = self.layout.address(pe, dest);
+        let stream = self.begin(call.submission, call.called)?;
+        self.kernels.put_value(stream, at, value)?;
+        self.finish(call.submission, call.called)
+    }
+
+    fn put_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (submitted, submission) = (call.submitted(), call.submission);
+        let dest = self.layout.address(pe, dest);
+        let (from, borrowed) = (source.address() as u64, source.is_borrowed());
+        if let Some(from) = self.for_kernel(submitted, borrowed, from)? {
+            return self.copy_blocks(submitted, (dest, from), transfer);
+        }
+        // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
+        if submission == Submission::Blocking
+            && self.blocks_are_staged(submission, (from, borrowed), transfer)?
+        {
+            return self.put_blocks_staged(call.called, dest, &source, transfer);
+        }
+        let (_, bytes, _) = transfer.dest().parts();
+        self.each(submitted, transfer.blocks(), |(to, from)| {
+            let block = source.part(from as usize, bytes as usize);
+            self.begin_put(submitted, dest + to, block)
+        })?;
+        self.finish(submission, call.called)
+    }
+
+    fn get_blocks(
+        &self,
+        call: Call,
+        pe: Pe,
+        source: u64,
+        mut dest: LocalDest<'_>,
+        transfer: &Transfer,
+    ) -> Result<()> {
+        let (submitted, submission) = (call.submitted(), call.submission);
+        let from = self.layout.address(pe, source);
+        let (to, borrowed) = (dest.address() as u64, dest.is_borrowed());
+        if let Some(to) = self.for_kernel(submitted, borrowed, to)? {
+            return self.copy_blocks(submitted, (to, from), transfer);
+        }
+        if self.blocks_are_staged(submission, (to, borrowed), transfer)? {
+            return self.get_blocks_staged(submitted, &mut dest, from, transfer);
+        }
+        let (_, bytes, _) = transfer.dest().parts();
+        self.each(submitted, transfer.blocks(), |(to, at)| {
+            let block = dest.part(to as usize, bytes as usize);
+            self.begin_get(submitted, block, from + at).map(drop)
+        })?;
+        self.finish(submission, call.called)
+    }
+
+    fn put_signal(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        update: SignalUpdate,
+    ) -> Result<()> {
+        let submission = call.submission;
+        let to = self.layout.address(pe, dest);
+        let (from, bytes) = (source.address() as u64, source.bytes() as u64);
+        let at = self.layout.address(pe, update.offset);
+        let (stream, kernels) = (self.begin(submission, call.called)?, &self.kernels);
+        let method = kernels.signal_method(stream, update.op, bytes)?;
+        let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
+        let one_kernel = matches!(method, SignalMethod::OneKernel) && apart && bytes > 0;
+        self.apply_backpressure(submission, call.called, u64::from(!one_kernel))?;
+        // One after the other on a stream, so there is one wait for both.
+        self.in_parts(submission, || {
+            match method {
+                _ if one_kernel => {
+                    let signal = (at, update.value, update.op);
+                    return kernels.put_signal(stream, (to, from, bytes), signal);
+                }
+                SignalMethod::TwoKernels if apart => kernels.copy(stream, to, from, bytes)?,
+                _ => self.begin_put(call.submitted(), to, source)?,
+            }
+            match method {
+                SignalMethod::Written => kernels.write_signal(stream, at, update.value),
+                _ => kernels.signal(stream, at, update.value, update.op),
+            }
+        })?;
+        self.finish(submission, call.called)
+    }
+
+    fn atomic(
+        &self,
+        call: Call,
+        pe: Pe,
+        offset: u64,
+        width: Width,
+        operation: Atomic,
+        fetches: bool,
+    ) -> Result<u64> {
+        let (submission, at) = (call.submission, self.layout.address(pe, offset));
+        if fetches {
+            let begin = |stream, place: &ResultWord<'_>| {
+                self.kernels
+                    .atomic(stream, at, width, operation, place.address())
+            };
+            return Ok(self.fetch(call.submitted(), &mut Vec::new(), begin)?[0]);
+        }
+        let stream = self.begin(submission, call.called)?;
+        self.kernels.atomic(stream, at, width, operation, 0)?;
+        self.finish(submission, call.called)?;
+        Ok(0)
+    }
+
+    fn signal(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        let at = self.layout.address(pe, update.offset);
+        let stream = self.begin(call.submission, call.called)?;
+        self.kernels.signal(stream, at, update.value, update.op)?;
+        self.finish(call.submission, call.called)
+    }
+
+    fn fence(&self, submission: Submission) -> Result<()> {
+        self.failure()?;
+        match submission {
+            // The blocking stream does one thing after the other, and the host has waited for each.
+            Submission::Blocking => Ok(()),
+            Submission::Stream(_) => self
+                .kernels
+                .fence(self.begin(submission, Operation::Fence)?),
+        }
+    }
+
+    fn quiet(&self, call: Call) -> Result<()> {
+        self.quiet_before_release(call)?;
+        match call.submission {
+            Submission::Blocking => Ok(()),
+            Submission::Stream(_) => self
+                .kernels
+                .quiet(self.begin(call.submission, Operation::Quiet)?),
+        }
+    }
+
+    fn quiet_before_release(&self, call: Call) -> Result<()> {
+        self.failure()?;
+        match call.submission {
+            Submission::Blocking => self.complete_blocking(),
+            // The meeting's kernel begins when what came before is done.
+            Submission::Stream(_) => Ok(()),
+        }
+    }
+
+    fn copy(&self, to: Pe, dest: u64, from: Pe, source: u64, bytes: u64) -> Result<()> {
+        let dest = self.layout.address(to, dest);
+        let source = self.layout.address(from, source);
+        self.begin(Submission::Blocking, Operation::Put)?;
+        self.begin_copy(Submission::Blocking, dest, source, bytes as usize)?;
+        self.finish(Submission::Blocking, Operation::Put)
+    }
+
+    fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
+        if self.has_given_up() {
+            // Until somebody has asked why.
+            return Ok(0);
+        }
+        Ok(self.get_words((Submission::Blocking, called), self.me, offset, bytes)?[0])
+    }
+}
+
+impl Memory for CudaTransport {
+    fn commit(&self, range: SymRange) -> Result<()> {
+        let missing = self.chunks().missing(range);
+        if missing.is_empty() {
+            // Every PE comes to the same answer.
+            return Ok(());
+        }
+        let own = self.make(&missing);
+        self.share_out(Operation::Malloc, &missing, own, None)?;
+        let mut chunks = self.chunks();
+        for chunk in missing {
+            chunks.add(chunk);
+        }
+        Ok(())
+    }
+
+    fn decommit(&self, _: SymRange) {
+        // Chunks stay, for the next allocation.
+    }
+
+    fn zero(&self, range: SymRange) -> Result<()> {
+        self.set_zero(range, Operation::Malloc)
+    }
+
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
+        self.pieces(buffer, bytes)?;
+        self.reserve_preferred(preferred, bytes).map(|_| ())
+    }
+
+    fn check_give_back(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()> {
+        self.take_buffer(range, buffer, preferred)
+    }
+
+    fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
+        // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
+        // registration has failed nobody knows.
+        lock(&self.registered).retain(|one| *one != range);
+        self.unmap(&self.mapped_by_me(), &[range]);
+        let mut places = lock(&self.preferred);
+        places.retain(|place| preferred == 0 || place.base() != preferred);
+        Ok(())
+    }
+}
+
+impl Transport for CudaTransport {
+    fn properties(&self) -> Properties {
+        Properties {
+            kind: MemoryKind::Device,
+            page_bytes: self.device.properties().granularity,
+            may_load: false,
+            takes_machine_memory: false,
+            polling_is_slow: true,
+            makers_of_memory: "cuMemAddressReserve and cuMemCreate give such memory",
+            device: Some(self.device.ordinal()),
+        }
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        // For this PE's GPU; the CPU can use no address of the heap.
+        Some(self.layout.address(pe, offset))
+    }
+
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        let submitted = call.submitted();
+        match body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => match nbi {
+                Nbi::No => self.put_bytes(submitted, pe, dest, source)?,
+                Nbi::Yes { lasts } => self.put_nbi(submitted, pe, dest, source, lasts)?,
+            },
+            Body::Get {
+                pe,
+                source,
+                dest,
+                nbi,
+            } => match nbi {
+                Nbi::No => self.get_bytes(submitted, pe, source, dest)?,
+                Nbi::Yes { lasts } => self.get_nbi(submitted, pe, source, dest, lasts)?,
+            },
+            Body::PutValue {
+                pe,
+                dest,
+                value,
+                bytes,
+            } => {
+                self.put_value(call, pe, dest, bytes_of(&value, bytes))?;
+            }
+            Body::GetValue { pe, source, bytes } => {
+                return self.get_words(submitted, pe, source, bytes);
+            }
+            Body::PutBlocks {
+                pe,
+                dest,
+                source,
+                transfer,
+            } => {
+                self.put_blocks(call, pe, dest, source, transfer)?;
+            }
+            Body::GetBlocks {
+                pe,
+                source,
+                dest,
+                transfer,
+            } => {
+                self.get_blocks(call, pe, source, dest, transfer)?;
+            }
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                ..
+            } => {
+                self.put_signal(call, pe, dest, source, update)?;
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches,
+            } => {
+                let old = self.atomic(call, pe, offset, width, operation, fetches)?;
+                return Ok([old, 0]);
+            }
+            Body::Signal { pe, update } => self.signal(call, pe, update)?,
+            // The program looks at its own memory, or changes it, at once.
+            Body::Read { me, source, dest } => {
+                self.get_bytes(
+                    (Submission::Blocking, call.called),
+                    me,
+                    source.offset(),
+                    dest,
+                )?;
+            }
+            Body::Write { me, dest, source } => {
+                self.put_bytes(
+                    (Submission::Blocking, call.called),
+                    me,
+                    dest.offset(),
+                    source,
+                )?;
+            }
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } => {
+                self.copy(to, dest, from, source, bytes)?;
+            }
+            Body::Load { offset, bytes } => {
+                return Ok([self.load(call.called, offset, bytes)?, 0]);
+            }
+            Body::Fence => self.fence(call.submission)?,
+            Body::Quiet => self.quiet(call)?,
+            Body::QuietBeforeRelease => self.quiet_before_release(call)?,
+            Body::GetAll(_) => return execute_in_parts(self, Request { call, body }),
+        }
+        Ok(NOTHING)
+    }
+
+    fn keep(&self, error: Error) {
+        self.note::<()>(Err(error));
+    }
+
+    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
+    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
+    fn failure(&self) -> Result<()> {
+        let mut failed = self.failed();
+        let mut gave_up = None;
+        if !failed.passing.is_empty() {
+            let me = per_thread::number();
+            let mut own = failed.passing.extract_if(.., |(id, _)| *id == me);
+            gave_up = own.next();
+            own.for_each(drop);
+        }
+        let lasting = failed.lasting.clone().or_else(|| self.reported());
+        let lasting = lasting.or_else(|| self.device_report());
+        match lasting.or(gave_up.map(|(_, error)| error)) {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
+        // It is said once, when the runtime is made.
+        let _ = self.owner.set(owner);
+    }
+
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        Some(self)
+    }
+
+    fn search(&self, submission: Submission, search: &Search<'_>) -> Option<Result<Found>> {
+        Some(self.search_on(submission, search))
+    }
+
+    fn streams(&self) -> Option<&dyn Streams> {
+        Some(self)
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.drain_streams()
+    }
+
+    fn leave(&self, gone: bool) -> Option<String> {
+        match &self.exchange {
+            // What waits for this PE in other threads of this process ends, too; other processes' watchdogs see to theirs.
+            None if gone => self.segment.end_all(),
+            _ => self.completion.end_all(),
+        }
+        self.let_all_go()
+    }
+
+    fn chore(&self) -> Option<WatchdogTask> {
+        let (completion, control) = (Arc::clone(&self.completion), self.control.clone());
+        let me = self.me;
+        Some(Box::new(move || completion.watch(&control, me)))
+    }
+
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        Some(self)
+    }
+
+    fn about(&self) -> Option<String> {
+        Some(format!(
+            "{}, kernels from {}",
+            self.device,
+            self.kernels.origin()
+        ))
+    }
+
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        let segment: Arc<_> = Arc::clone(&self.segment);
+        Some(segment)
+    }
+}

@@ -1,0 +1,129 @@
+//! How a PE comes to its heap on a GPU: which GPU it uses, and what the PEs that are threads of a process share.
+
+use super::device::{self, Device};
+use super::{CudaTransport, Segment, default_heap_bytes};
+use crate::job::block::Control;
+use crate::job::layout::HEAP_UNIT;
+use crate::job::topology::Id;
+use crate::lock::lock;
+use crate::transport::{JobPeers, Joined, LocalTransport, MemoryProvider};
+use crate::{Error, Pe, Result};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
+
+/// The GPUs of the PEs of this process.
+#[derive(Debug)]
+pub struct CudaProvider {
+    /// The GPU that init was told to use.
+    asked: Option<i32>,
+    /// The one that was opened for the first PE, until that joins, or why there is none.
+    first: Mutex<Option<Result<Arc<Device>>>>,
+    threads: Threads,
+}
+
+/// What the PEs that are threads of a process share: the range of addresses, once one of them has reserved it.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    segment: Mutex<Weak<Segment>>,
+}
+
+fn open(asked: Option<i32>, pe: Pe) -> Result<Arc<Device>> {
+    Device::open(device::choose(asked, pe)?).map(Arc::new)
+}
+
+impl CudaProvider {
+    /// That of PE `pe`, a process.
+    pub fn of_process(asked: Option<i32>, pe: Pe) -> CudaProvider {
+        CudaProvider {
+            asked,
+            first: Mutex::new(Some(open(asked, pe))),
+            threads: Threads::default(),
+        }
+    }
+
+    /// That of `n_pes` threads of this process; an error if they cannot have a GPU each.
+    pub fn of_threads(asked: Option<i32>, n_pes: Pe) -> Result<CudaProvider> {
+        let count = device::count()?;
+        let why = match asked {
+            Some(asked) if n_pes > 1 => Some(format!("all of them were told to use GPU {asked}")),
+            None if n_pes > count => Some(format!("this process sees {count}")),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(Error::NotSupported(format!(
+                "{n_pes} PEs that are threads of one process need a GPU each, but {why}: start fewer, or start processes, which may \
+                 share a GPU"
+            )));
+        }
+        Ok(CudaProvider {
+            asked,
+            first: Mutex::new(Some(Ok(open(asked, 0)?))),
+            threads: Threads::default(),
+        })
+    }
+
+    /// The GPU of PE `pe`.
+    fn device(&self, pe: Pe, peers: &JobPeers) -> Result<Arc<Device>> {
+        let mut first = lock(&self.first);
+        if let JobPeers::Threads = peers {
+            let ordinal = device::choose(self.asked, pe)?;
+            first.take_if(|one| matches!(one, Ok(device) if device.ordinal() == ordinal))
+        } else {
+            first.take()
+        }
+        .unwrap_or_else(|| open(self.asked, pe))
+    }
+}
+
+impl MemoryProvider for CudaProvider {
+    fn default_heap(&self, n_pes: Pe) -> Result<u64> {
+        match &*lock(&self.first) {
+            Some(Ok(device)) => default_heap_bytes(device, n_pes),
+            // The job will not come to be.
+            _ => Ok(HEAP_UNIT),
+        }
+    }
+
+    fn gpu(&self) -> Option<Id> {
+        let first = lock(&self.first);
+        Some(first.as_ref()?.as_ref().ok()?.uuid())
+    }
+
+    fn exchanges(&self) -> bool {
+        true
+    }
+
+    fn join(&self, control: &Control, me: Pe, peers: JobPeers, until: Instant) -> Result<Joined> {
+        let device = self.device(me, &peers);
+        let peers = (peers, &self.threads);
+        let cuda = CudaTransport::join(control, me, device, peers, until)?;
+        Ok(Joined {
+            layout: cuda.layout,
+            gpu: Some(cuda.device.uuid()),
+            transport: LocalTransport::Device(Box::new(cuda)),
+        })
+    }
+}
+
+impl Threads {
+    /// The range, for one more GPU.
+    pub(super) fn segment(
+        &self,
+        device: &Arc<Device>,
+        span: u64,
+        alignment: u64,
+    ) -> Result<Arc<Segment>> {
+        let mut slot = lock(&self.segment);
+        match slot.upgrade() {
+            Some(segment) => {
+                segment.attach(device)?;
+                Ok(segment)
+            }
+            None => {
+                let segment = Arc::new(Segment::reserve(device, span, alignment, 0)?);
+                *slot = Arc::downgrade(&segment);
+                Ok(segment)
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The streams that the program uses: the library's own, and the program's that it has made known.
+
+use super::{CudaEvent, CudaStream};
+use crate::CudaTransport;
+use crate::Result;
+use crate::lock::lock;
+use crate::transport::{Streams, Submission, TransportEvent, TransportStream};
+use std::any::Any;
+use std::sync::Arc;
+
+/// One of them.
+pub(crate) struct ProgramStream {
+    cuda: CudaStream,
+    /// The capture that the stream was in when this was made: what was put on it in that is no work of the stream's.
+    made_in: Option<u64>,
+}
+
+impl std::fmt::Debug for ProgramStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cudaStream_t {:#x}", self.cuda.raw())
+    }
+}
+
+impl ProgramStream {
+    pub(crate) fn raw(&self) -> u64 {
+        self.cuda.raw()
+    }
+
+    pub(crate) fn made_in(&self) -> Option<u64> {
+        self.made_in
+    }
+
+    /// Whether everything on it has run; an error while it is captured.
+    pub(crate) fn has_run(&self) -> Result<bool> {
+        self.cuda.check_capture("asking whether a stream is done")?;
+        self.cuda.query()
+    }
+}
+
+impl TransportStream for ProgramStream {
+    fn submission(&self) -> Submission {
+        Submission::Stream(self.cuda.raw())
+    }
+
+    fn is_idle(&self) -> Result<bool> {
+        self.cuda.query()
+    }
+
+    fn check_capture(&self, what: &str) -> Result<()> {
+        self.cuda.check_capture(what)
+    }
+
+    fn call(&self, work: Box<dyn FnOnce() + Send>) -> Result<()> {
+        self.cuda.call(work)
+    }
+}
+
+impl CudaTransport {
+    /// The streams that finalize waits for.
+    pub(crate) fn streams_in_use(&self) -> Vec<Arc<ProgramStream>> {
+        lock(&self.program_streams).clone()
+    }
+
+    /// Forgets them.
+    pub(crate) fn forget_streams(&self) -> Vec<Arc<ProgramStream>> {
+        std::mem::take(&mut *lock(&self.program_streams))
+    }
+
+    /// Adds a stream to those that finalize waits for. Of those that were dropped, the idle ones are forgotten.
+    fn add_stream(&self, cuda: CudaStream, made_in: Option<u64>) -> Arc<dyn TransportStream> {
+        let stream = Arc::new(ProgramStream { cuda, made_in });
+        let mut streams = lock(&self.program_streams);
+        streams.retain(|stream| Arc::strong_count(stream) > 1 || !stream.has_run().unwrap_or(true));
+        streams.push(Arc::clone(&stream));
+        stream
+    }
+}
+
+impl Streams for CudaTransport {
+    fn make(&self) -> Result<Arc<dyn TransportStream>> {
+        Ok(self.add_stream(CudaStream::new(&self.device)?, None))
+    }
+
+    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+        // SAFETY: the caller vouches for the stream.
+        let cuda = unsafe { CudaStream::foreign(&self.device, stream)? };
+        let made_in = self.capture_of(cuda.raw());
+        Ok(self.add_stream(cuda, made_in))
+    }
+
+    fn let_go(&self, stream: &Arc<dyn TransportStream>) {
+        let stream: &dyn Any = &**stream;
+        let Some(stream) = stream.downcast_ref::<ProgramStream>() else {
+            return;
+        };
+        self.let_go_of(stream.raw(), stream.made_in());
+        if stream.cuda.is_foreign() {
+            lock(&self.program_streams).retain(|one| !std::ptr::eq(Arc::as_ptr(one), stream));
+        }
+    }
+
+    fn event(&self) -> Result<Box<dyn TransportEvent>> {
+        Ok(Box::new(CudaEvent::new(&self.device)?))
+    }
+}

@@ -1,0 +1,404 @@
+//! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
+//!
+//! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
+//! * [`init_status`]: a job in init, before there is a board.
+//! * [`circle`]: those who need each other. [`lists`]: how both follow who needs whom.
+//! * [`status_query`]: queries the status of the PEs.
+//! * [`picture`]: all of it in words. [`words`](crate::words): lists, numbers.
+//! * [`process`]: what a PE does that is not waiting in nvshmemrs.
+
+mod circle;
+mod graph;
+mod init_status;
+mod lists;
+#[cfg(test)]
+mod many;
+mod needs;
+mod picture;
+mod rings;
+mod status_query;
+
+use crate::clock::now_ns;
+use crate::dtype::Dtype;
+use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
+use crate::job::process::{self, Hidden, pid_of};
+use crate::job::published::{Limit, Seen, Target, Wait as Waiting, kind};
+use crate::job::segment::Segment;
+use crate::job::team;
+use crate::op::Cmp;
+use crate::operation::Operation;
+use crate::{Error, Pe};
+use rings::Rings;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::fence;
+use std::time::Duration;
+
+pub use crate::job::state::State;
+pub use init_status::{InitStatus, doing, init_picture};
+pub use picture::{PePicture, Picture};
+pub use picture::{detail, last_place, on_host};
+pub use status_query::{Asked, Questions, Told};
+
+/// One PE on the board.
+#[derive(Clone, Debug)]
+pub struct PeStatus {
+    /// Its number.
+    pub pe: Pe,
+    /// Its process, as it is numbered here; 0 if it has no number here.
+    pub pid: u32,
+    /// What it is doing.
+    pub state: State,
+    /// Grows whenever one of its published waits ends.
+    pub progress: u64,
+}
+
+/// One wait on the board. Waits of less than a millisecond do not appear.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// Unique in the job.
+    pub id: u64,
+    /// Who waits.
+    pub pe: Pe,
+    /// Its thread, as the kernel numbers it.
+    pub thread: u32,
+    /// In which operation.
+    pub operation: &'static str,
+    /// On which team, for collectives.
+    pub team: Option<String>,
+    /// In which collective call on that team, counted from 1; 0 otherwise.
+    pub epoch: u64,
+    /// What it waits for.
+    pub target: String,
+    /// The value it needs.
+    pub expected: String,
+    /// The value it last saw.
+    pub actual: String,
+    /// For how long.
+    pub since: Duration,
+    /// The PEs that it waits for, where that is known: nobody knows who is to write a value.
+    pub waits_for: Vec<Pe>,
+    /// In how much time it gives up, and the limit that makes it.
+    pub gives_up: Option<(Duration, &'static str)>,
+}
+
+/// A wait as it was read off the board.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub id: u64,
+    pub pe: Pe,
+    pub thread: u32,
+    pub wait: Waiting,
+    pub seen: Seen,
+    /// When it began and, if ever, gives up, on the monotonic clock.
+    pub since: u64,
+    pub until: Option<(u64, Limit)>,
+}
+
+/// Why there is no board of a process's job.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such process.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// The process.
+        pid: u32,
+    },
+    /// It belongs to another user.
+    #[error(
+        "process {pid} belongs to another user: only the user who has started a job, or an administrator, can look into it"
+    )]
+    OtherUser {
+        /// The process.
+        pid: u32,
+    },
+    /// It is no PE.
+    #[error("process {pid} is not a PE of an nvshmemrs job right now")]
+    NoJob {
+        /// The process.
+        pid: u32,
+    },
+    /// Another version of the library has made its job.
+    #[error(
+        "process {pid} is in a job of another version of nvshmemrs: the job's memory has layout version {theirs}, but this is \
+         nvshmemrs {version}, which reads layout version {ours}", version = env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion {
+        /// The process.
+        pid: u32,
+        /// The layout of the job's memory.
+        theirs: u32,
+        /// The layout that this library knows.
+        ours: u32,
+    },
+    /// The system refused something.
+    #[error("{0}")]
+    System(#[from] Error),
+}
+
+impl From<Hidden> for Refusal {
+    fn from(hidden: Hidden) -> Refusal {
+        match hidden {
+            Hidden::NoProcess(pid) => Refusal::NoProcess { pid },
+            Hidden::OtherUser(pid) => Refusal::OtherUser { pid },
+            Hidden::System(error) => Refusal::System(error),
+        }
+    }
+}
+
+/// The board of a job.
+#[derive(Debug)]
+pub struct Board {
+    control: Control,
+    /// The number of the job's memory, where the control block's descriptor does not tell it.
+    number: Option<u64>,
+}
+
+impl Board {
+    /// The board of the job that process `pid` is a PE of. The caller must be the same user; it may be a PE of the job itself.
+    pub fn of_process(pid: u32) -> std::result::Result<Board, Refusal> {
+        let files = process::job_files(pid)?;
+        let own = process::own_jobs();
+        let mut refused = Refusal::NoJob { pid };
+        for (path, file) in files {
+            let observed = match own.iter().find(|(_, job)| *job == file) {
+                // To open and close it would drop the liveness locks of this process, so the descriptor is used that is there.
+                Some(&(descriptor, _)) => {
+                    Segment::observe_own(descriptor, file).map(|segment| (segment, Some(file.1)))
+                }
+                None => std::fs::File::open(&path)
+                    .map_err(|error| Error::system("opening the job's memory", error))
+                    .and_then(Segment::observe)
+                    .map(|segment| (segment, None)),
+            };
+            let taken = observed
+                .map_err(Refusal::from)
+                .and_then(|(segment, number)| {
+                    if let Some(theirs) = Control::other_version(&segment) {
+                        let ours = Control::version();
+                        return Err(Refusal::OtherVersion { pid, theirs, ours });
+                    }
+                    let control = Control::attach(segment)?;
+                    Ok(Board { control, number })
+                });
+            match taken {
+                Ok(board) => return Ok(board),
+                // The PE may have ended meanwhile; but what there is to say against its job is said.
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    pub fn of_job(control: &Control) -> Board {
+        if let Some(remote) = control.remote() {
+            remote.refresh_reports(control);
+        }
+        Board {
+            control: control.clone(),
+            number: None,
+        }
+    }
+
+    /// How many PEs the job has.
+    pub fn n_pes(&self) -> Pe {
+        self.control.n_pes()
+    }
+
+    /// Every PE.
+    pub fn pes(&self) -> Vec<PeStatus> {
+        (0..self.n_pes())
+            .map(|pe| {
+                let block = self.control.pe(pe);
+                PeStatus {
+                    pe,
+                    pid: pid_of(&self.control, pe),
+                    state: State::from_number(block.state.load(Acquire)),
+                    progress: block.progress.load(Relaxed),
+                }
+            })
+            .collect()
+    }
+
+    /// The PE that was the first to be gone, dead or left, if one is.
+    pub fn first_gone(&self) -> Option<Pe> {
+        let first = self.control.header().first_gone.load(Acquire);
+        (1..=self.n_pes() as u32)
+            .contains(&first)
+            .then(|| first as Pe - 1)
+    }
+
+    /// Every published wait.
+    pub fn waits(&self) -> Vec<Wait> {
+        let now = now_ns();
+        let mut rings = Rings::default();
+        let entries = self.entries();
+        let mut wait = |entry: &Entry| {
+            let needs = rings.needs(self, entry);
+            let words = self.describe(entry, &needs);
+            let (team, epoch) = match entry.wait.target {
+                Target::Team { index, epoch } => (Some(team::name(index)), epoch),
+                _ => (None, 0),
+            };
+            Wait {
+                id: entry.id,
+                pe: entry.pe,
+                thread: entry.thread,
+                operation: entry.wait.operation.name(),
+                team,
+                epoch,
+                target: words.target,
+                expected: words.expected,
+                actual: words.actual,
+                since: Duration::from_nanos(now.saturating_sub(entry.since)),
+                waits_for: needs.pes().to_vec(),
+                gives_up: entry.until.map(|(until, limit)| {
+                    let left = Duration::from_nanos(until.saturating_sub(now));
+                    (left, limit.name())
+                }),
+            }
+        };
+        entries.iter().map(&mut wait).collect()
+    }
+
+    /// Every published wait, as it stands in the slots.
+    pub fn entries(&self) -> Vec<Entry> {
+        (0..self.n_pes())
+            .flat_map(|pe| self.entries_of(pe))
+            .collect()
+    }
+
+    /// As [`entries`](Board::entries), those of one PE.
+    fn entries_of(&self, pe: Pe) -> impl Iterator<Item = Entry> {
+        self.control.pe(pe).waits.iter().filter_map(move |slot| {
+            let id = slot.id.load(Acquire);
+            if id == 0 || id == u64::MAX {
+                return None;
+            }
+            let entry = read(slot, pe, id, self.n_pes())?;
+            // The wait may have ended while it was read.
+            fence(Acquire);
+            (slot.id.load(Relaxed) == id).then_some(entry)
+        })
+    }
+
+    /// The board in words: who holds the others up, then a line for each PE.
+    pub fn report(&self) -> String {
+        self.picture().to_string()
+    }
+
+    /// What every PE is doing, who waits for whom, and who holds the others up.
+    pub fn picture(&self) -> Picture {
+        Picture::of(self)
+    }
+}
+
+/// The wait in a slot, in a job of `most` PEs; none if what stands there makes no sense.
+fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
+    let operation = Operation::from_number(slot.operation.load(Relaxed))?;
+    let team = slot.team.load(Relaxed);
+    let epoch = slot.epoch.load(Relaxed);
+    let (offset, expected) = (slot.offset.load(Relaxed), slot.expected.load(Relaxed));
+    let dtype = Dtype::from_number(slot.dtype.load(Relaxed) as i32);
+    let cmp = Cmp::from_number(slot.cmp.load(Relaxed) as i32);
+    let target = match (slot.kind.load(Relaxed), cmp, dtype) {
+        (kind::TEAM, _, _) if team < MAX_TEAMS as u32 => Target::Team { index: team, epoch },
+        (kind::WORD, Ok(cmp), Ok(dtype)) => Target::Word {
+            offset,
+            dtype,
+            count: slot.bytes.load(Relaxed) / dtype.size() as u64,
+            cmp,
+            expected,
+        },
+        (kind::JOIN, _, _) => Target::Join {
+            unique_id: offset,
+            n_pes: Pe::try_from(expected)
+                .ok()
+                .filter(|n_pes| (1..=most).contains(n_pes))?,
+        },
+        (kind::STREAM, _, _) => Target::Stream { goal: expected },
+        (kind::DEVICE, _, _) => Target::Device,
+        (kind::SHARE, _, _) => Target::Share {
+            pe: Pe::try_from(expected)
+                .ok()
+                .filter(|pe| (0..most).contains(pe))?,
+        },
+        (kind::REMOTE, _, _) => Target::Remote {
+            pe: Pe::try_from(expected)
+                .ok()
+                .filter(|pe| (0..most).contains(pe))?,
+        },
+        _ => Target::Job,
+    };
+    let until = slot.until.load(Relaxed);
+    Some(Entry {
+        id,
+        pe,
+        thread: slot.thread.load(Relaxed),
+        wait: Waiting { operation, target },
+        seen: Seen {
+            actual: slot.actual.load(Relaxed),
+            element: Some((slot.index.load(Relaxed), expected)),
+        },
+        since: slot.since.load(Relaxed),
+        until: Limit::from_number(slot.limit.load(Relaxed)).map(|limit| (until, limit)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::locks;
+    use std::os::unix::fs::MetadataExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_look_at_ones_own_job_keeps_the_place_in_it() {
+        let control = Control::create(2, 2 << 20, Default::default(), None).unwrap();
+        let fd = control
+            .segment()
+            .fd()
+            .unwrap()
+            .try_clone_to_owned()
+            .unwrap();
+        let inode = std::fs::File::from(fd.try_clone().unwrap());
+        let inode = inode.metadata().unwrap().ino();
+        // A process that has the job's memory, as another PE has it.
+        let mut other = Command::new("sleep").arg("60").stdin(fd).spawn().unwrap();
+        locks::hold(control.segment(), 0).unwrap();
+        let is_held = || {
+            let (pid, place) = (std::process::id(), format!(":{inode} 0 0"));
+            let locks = std::fs::read_to_string("/proc/locks").unwrap();
+            let own = |line: &str| line.contains(&format!(" {pid} ")) && line.ends_with(&place);
+            locks.lines().any(own)
+        };
+        assert!(is_held());
+        for pid in [other.id(), std::process::id()] {
+            let board = Board::of_process(pid);
+            let found = board.as_ref().map(|board| (board.n_pes(), board.number));
+            let found = found.map_err(Refusal::to_string);
+            drop(board);
+            // Other tests of this process may have jobs, too.
+            if pid == other.id() {
+                assert_eq!(found, Ok((2, Some(inode))));
+            }
+            assert!(is_held(), "the lock is gone");
+        }
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_without_a_job_has_no_board() {
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let why = Board::of_process(other.id()).unwrap_err().to_string();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(why.contains("is not a PE of"), "{why}");
+        assert!(
+            Board::of_process(u32::MAX / 2)
+                .unwrap_err()
+                .to_string()
+                .contains("there is no process")
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! Where, in each PE's part of the symmetric memory, lies what the program's own kernels meet by. Arithmetic only.
+//!
+//! ```text
+//! 0         DeviceJob
+//! 64        a DeviceTeam per team number
+//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 128
+//! near      a bit per PE: whether kernels reach it, of a job on several hosts
+//! blocks    per team number: flags, epochs, mail, members
+//! ```
+//!
+//! The flags of a team are `[slots][2 parities][members]` words, which the other members write. The epochs are `[slots]` words, which
+//! kernels of the PE itself count. The mail is `[MAIL_SLOTS][2 parities][members][MAIL_WORDS]` words: small data that come with their flag.
+//! The members are their PEs, an `i32` each.
+
+use super::block::MAX_TEAMS;
+use crate::Pe;
+use crate::buffer::SymRange;
+
+/// Collectives of a team that kernels can have under way at a time, in a job of up to 64 PEs.
+pub const SLOTS: u32 = 128;
+/// Slots that have mail, and words that a member sends another one in a collective. `include/nvshmemrs_device.cuh` has the same numbers.
+const MAIL_SLOTS: u64 = 8;
+const MAIL_WORDS: u64 = 8;
+/// Jobs of more PEs have no mail.
+const MAIL_PES: u64 = 64;
+/// Slots times PEs, where there are more PEs.
+const MOST_FLAGS: u64 = 64 * SLOTS as u64;
+/// Bytes of each struct.
+pub const STRUCT: u64 = 64;
+/// Where the rows of teams begin.
+const ROWS: u64 = STRUCT;
+/// Where the copy of `State` is.
+const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
+/// Where the report is.
+const REPORT: u64 = STATE + STRUCT;
+/// Bytes for the report.
+pub const REPORT_BYTES: u64 = 2 * STRUCT;
+/// Where the bits that say who is reached begin.
+const NEAR: u64 = REPORT + REPORT_BYTES;
+/// Bytes of a flag or an epoch.
+const WORD: u64 = size_of::<u64>() as u64;
+
+/// The area of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceArea {
+    /// The symmetric offset of its first byte.
+    start: u64,
+    n_pes: u64,
+    /// Blocks begin at multiples of this, if the area does.
+    unit: u64,
+}
+
+impl DeviceArea {
+    pub fn new(start: u64, n_pes: Pe, unit: u64) -> DeviceArea {
+        DeviceArea {
+            start,
+            n_pes: n_pes as u64,
+            unit,
+        }
+    }
+
+    /// Collectives of a team that kernels can have under way at a time.
+    pub fn slots(&self) -> u32 {
+        // A job has at least one PE; of a damaged control block nothing is known.
+        (MOST_FLAGS / self.n_pes.max(1)).clamp(1, u64::from(SLOTS)) as u32
+    }
+
+    /// Bytes of the area.
+    pub fn bytes(&self) -> u64 {
+        self.first_block() + MAX_TEAMS as u64 * self.block_bytes()
+    }
+
+    /// Where the `DeviceJob` is.
+    pub fn job(&self) -> u64 {
+        self.start
+    }
+
+    /// Where the copy of `State` is.
+    pub fn state(&self) -> u64 {
+        self.start + STATE
+    }
+
+    /// Where the report is, of a heap in host memory.
+    pub fn report(&self) -> u64 {
+        self.start + REPORT
+    }
+
+    /// Where the `DeviceTeam` of a team number is: the first one right behind the `DeviceJob`, which kernels rely on.
+    pub fn row(&self, team: u32) -> u64 {
+        self.start + ROWS + u64::from(team) * STRUCT
+    }
+
+    /// Where the bits are that say which PEs are reached, in words of 32.
+    pub fn near(&self) -> u64 {
+        self.start + NEAR
+    }
+
+    /// What comes before the blocks.
+    pub fn head(&self) -> SymRange {
+        SymRange::new(self.start, self.head_bytes())
+    }
+
+    /// The block of a team number: it begins with the flags.
+    pub fn block(&self, team: u32) -> SymRange {
+        let place = self.first_block() + u64::from(team) * self.block_bytes();
+        SymRange::new(self.start + place, self.block_bytes())
+    }
+
+    /// Where the epochs of a team number are.
+    pub fn epochs(&self, team: u32) -> u64 {
+        self.block(team).offset() + self.flag_bytes()
+    }
+
+    /// Where the mail of a team number is; 0: in a job of this size there is none.
+    pub fn mail(&self, team: u32) -> u64 {
+        match self.mail_bytes() {
+            0 => 0,
+            _ => self.behind_epochs(team),
+        }
+    }
+
+    /// Where the members of a team number are.
+    pub fn members(&self, team: u32) -> u64 {
+        self.behind_epochs(team) + self.mail_bytes()
+    }
+
+    fn first_block(&self) -> u64 {
+        self.head_bytes().next_multiple_of(self.unit)
+    }
+
+    fn head_bytes(&self) -> u64 {
+        NEAR + self.n_pes.div_ceil(64) * WORD
+    }
+
+    fn flag_bytes(&self) -> u64 {
+        u64::from(self.slots()) * 2 * self.n_pes * WORD
+    }
+
+    fn behind_epochs(&self, team: u32) -> u64 {
+        self.epochs(team) + u64::from(self.slots()) * WORD
+    }
+
+    /// It grows with the PEs on each PE, so large jobs have none.
+    fn mail_bytes(&self) -> u64 {
+        match self.n_pes {
+            ..=MAIL_PES => MAIL_SLOTS * 2 * self.n_pes * MAIL_WORDS * WORD,
+            _ => 0,
+        }
+    }
+
+    fn block_bytes(&self) -> u64 {
+        let epochs = u64::from(self.slots()) * WORD;
+        let bytes = self.flag_bytes() + epochs + self.mail_bytes() + self.n_pes * 4;
+        bytes.next_multiple_of(self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_area_overlaps() {
+        for (n_pes, unit) in [
+            (1, 256),
+            (2, 4096),
+            (3, 256),
+            (64, 4096),
+            (65, 256),
+            (4096, 4096),
+        ] {
+            let area = DeviceArea::new(1 << 30, n_pes, unit);
+            let (n, slots) = (n_pes as u64, u64::from(area.slots()));
+            assert_eq!(area.job() + STRUCT, area.row(0));
+            assert_eq!(area.row(MAX_TEAMS as u32 - 1) + STRUCT, area.state());
+            assert_eq!(area.state() + STRUCT, area.report());
+            let mut end = area.head().offset() + area.head().bytes();
+            assert_eq!(area.report() + REPORT_BYTES, area.near());
+            assert_eq!(area.near() + n.div_ceil(64) * 8, end);
+            for team in 0..MAX_TEAMS as u32 {
+                let block = area.block(team);
+                assert!(block.offset() >= end && block.offset().is_multiple_of(unit));
+                assert_eq!(block.offset() + slots * 2 * n * 8, area.epochs(team));
+                let behind = area.epochs(team) + slots * 8;
+                let mail = if n <= 64 { 8 * 2 * n * 8 * 8 } else { 0 };
+                assert_eq!(area.mail(team), if n <= 64 { behind } else { 0 });
+                assert_eq!(area.members(team), behind + mail);
+                end = block.offset() + block.bytes();
+                assert!(area.members(team) + n * 4 <= end);
+            }
+            assert_eq!(end, area.job() + area.bytes());
+        }
+    }
+
+    #[test]
+    fn the_header_has_the_same_numbers() {
+        let header = include_str!("../../../../include/nvshmemrs_device.cuh");
+        let mail = format!("MAIL_SLOTS = {MAIL_SLOTS}, MAIL_WORDS = {MAIL_WORDS} ");
+        assert!(header.contains(&mail) && header.contains("TEAMS = 256 "));
+    }
+
+    #[test]
+    fn slots_are_128_but_in_large_jobs() {
+        let slots = |n_pes| DeviceArea::new(0, n_pes, 256).slots();
+        assert_eq!([1, 64, 65, 4096].map(slots), [128, 128, 126, 2]);
+    }
+}

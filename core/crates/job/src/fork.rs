@@ -1,0 +1,58 @@
+//! Notices a fork: a forked child shares the PE's memory but is not a PE.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Once, OnceLock};
+
+/// How often this process, or an ancestor since nvshmemrs was first used, has been forked off. It differs between a PE and
+/// its forked children, and costs one load to read.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Gives a child its own copy of memory that the parent shares with other PEs.
+pub struct Copying {
+    pub before: fn(),
+    pub in_parent: fn(),
+    pub in_child: fn(),
+}
+
+static COPYING: OnceLock<Copying> = OnceLock::new();
+
+/// Copies memory for each child that is forked from now on.
+pub fn copy_for_child(copying: Copying) {
+    let _ = COPYING.set(copying);
+}
+
+extern "C" fn before() {
+    if let Some(copying) = COPYING.get() {
+        (copying.before)();
+    }
+}
+
+extern "C" fn in_parent() {
+    if let Some(copying) = COPYING.get() {
+        (copying.in_parent)();
+    }
+}
+
+extern "C" fn in_child() {
+    // First, because the counter itself may lie in memory that is copied.
+    if let Some(copying) = COPYING.get() {
+        (copying.in_child)();
+    }
+    GENERATION.fetch_add(1, Relaxed);
+}
+
+/// The generation of this process: it differs between a process and its forked children, once nvshmemrs was used.
+#[inline(always)]
+pub fn generation() -> u64 {
+    GENERATION.load(Relaxed)
+}
+
+/// Starts counting; called at every init.
+pub fn watch() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handlers are functions of this library. If the registration fails for lack of memory, forks go unnoticed,
+        // which is what every peer library does.
+        unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+    });
+}

@@ -1,0 +1,210 @@
+//! What the machine offers: memory, cores.
+
+use super::layout::HEAP_UNIT;
+use crate::config;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A random number that names this process among all that share a job. A forked child has another one.
+pub(crate) fn process_token() -> u64 {
+    static TOKEN: OnceLock<u64> = OnceLock::new();
+    // Without random numbers the pid has to do; it differs within a pid namespace.
+    let token = *TOKEN.get_or_init(|| getrandom::u64().unwrap_or(0));
+    token.wrapping_add(u64::from(std::process::id()))
+}
+
+/// Which pid namespace this process is in; 0 if the kernel does not say.
+pub(crate) fn pid_namespace() -> u64 {
+    static NAMESPACE: OnceLock<u64> = OnceLock::new();
+    *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
+}
+
+/// The file that tells one boot of a kernel from others.
+pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A number that names this host among others: that of its boot, or a random one if the kernel does not say. It is the same for as
+/// long as this process lives.
+pub fn host() -> [u8; 16] {
+    static HOST: OnceLock<[u8; 16]> = OnceLock::new();
+    *HOST.get_or_init(|| {
+        let boot = fs::read_to_string(BOOT_ID).unwrap_or_default();
+        let digits: String = boot.trim().split('-').collect();
+        let number = u128::from_str_radix(&digits, 16).map_or([0; 16], u128::to_be_bytes);
+        let random = |_| getrandom::u64().unwrap_or(0).to_le_bytes();
+        match number {
+            number if number != [0; 16] => number,
+            _ => bytemuck::cast([0, 1].map(random)),
+        }
+    })
+}
+
+/// The host that a process says it is on.
+pub struct Here {
+    /// Its number among hosts.
+    pub id: [u8; 16],
+    /// Its name, for messages.
+    pub name: String,
+}
+
+/// The host of this process. `NVSHMEMRS_HOST_ID` gives it another name; then processes with the same name are on one host. Otherwise a
+/// host is a running kernel and a network namespace in it: processes of two namespaces cannot meet at a socket.
+pub fn here() -> Here {
+    let id = |parts: &[&[u8]]| {
+        let digest = Sha256::digest(parts.concat());
+        std::array::from_fn(|index| digest[index])
+    };
+    if let Some(name) = config::set("NVSHMEMRS_HOST_ID") {
+        let id = id(&[b"named ", name.as_bytes()]);
+        return Here { id, name };
+    }
+    let network = fs::metadata("/proc/self/ns/net").map_or(0, |file| file.ino());
+    Here {
+        id: id(&[b"found ", &host(), &network.to_le_bytes()]),
+        name: rustix::system::uname().nodename().to_string_lossy().into(),
+    }
+}
+
+/// Bytes of memory that new symmetric memory may use now, and what sets that limit.
+pub fn available() -> (u64, String) {
+    let free = meminfo("MemAvailable").unwrap_or(u64::MAX);
+    match cgroup() {
+        Some((limit, used)) if limit.saturating_sub(used) < free => (
+            limit.saturating_sub(used),
+            format!("the control group's limit of {limit} bytes"),
+        ),
+        _ => (free, "the machine's free memory".to_string()),
+    }
+}
+
+/// Bytes of memory that processes here may use in all.
+pub fn total() -> u64 {
+    let total = meminfo("MemTotal").unwrap_or(1 << 30);
+    cgroups()
+        .iter()
+        .map(|(limit, _)| *limit)
+        .fold(total, u64::min)
+}
+
+/// The smallest heap per PE that is chosen when nobody says otherwise.
+const SMALLEST_HEAP: u64 = 16 << 20;
+/// Address space that the parts of all PEs of a job take at most by default. Each process maps all of them, on every host.
+const PARTS: u64 = 1 << 45;
+
+/// The symmetric heap per PE when nobody says otherwise: an equal share of the memory. It is address space; memory is
+/// taken when allocations need it.
+pub fn default_heap_bytes(n_pes: crate::Pe) -> u64 {
+    share_of_heap(total(), n_pes)
+}
+
+/// The share of a PE in the memory of a host, for so many PEs there.
+pub fn share_of_heap(memory: u64, n_pes: crate::Pe) -> u64 {
+    (memory / n_pes.max(1) as u64).max(SMALLEST_HEAP)
+}
+
+/// As much of `bytes` per PE as lets the parts of so many PEs fit the address space. A part is as long as two heaps.
+pub fn fitting_heap(bytes: u64, n_pes: crate::Pe) -> u64 {
+    let most = PARTS / 2 / n_pes.max(1) as u64;
+    bytes.min(most / HEAP_UNIT * HEAP_UNIT).max(SMALLEST_HEAP)
+}
+
+/// The memory limit of the control group that has the least left, and what is used of it, if there is one.
+pub fn cgroup() -> Option<(u64, u64)> {
+    cgroups()
+        .into_iter()
+        .min_by_key(|(limit, used)| limit.saturating_sub(*used))
+}
+
+/// The memory limits of the control groups this process is in (versions 1 and 2), and what is used of each.
+fn cgroups() -> Vec<(u64, u64)> {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut found = Vec::new();
+    for line in own.lines() {
+        // hierarchy:controllers:path
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let (root, limit, used, cache) = match controllers {
+            "" => (
+                "/sys/fs/cgroup",
+                "memory.max",
+                "memory.current",
+                ["inactive_file", "active_file"],
+            ),
+            list if list.split(',').any(|name| name == "memory") => (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                ["total_inactive_file", "total_active_file"],
+            ),
+            _ => continue,
+        };
+        // A group is bound by its ancestors' limits, too.
+        for group in Path::new(path).ancestors() {
+            let folder = format!(
+                "{root}{}",
+                group.display().to_string().trim_end_matches('/')
+            );
+            let read = |file: &str| fs::read_to_string(format!("{folder}/{file}")).ok();
+            let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+            // No limit is "max", which does not parse, or, in version 1, a number near 2^63.
+            let (Some(limit), Some(used)) =
+                (number(limit).filter(|&limit| limit < 1 << 62), number(used))
+            else {
+                continue;
+            };
+            // The kernel drops cached files before it refuses memory.
+            let stat = read("memory.stat").unwrap_or_default();
+            let cached: u64 = stat
+                .lines()
+                .filter_map(|line| line.split_once(' '))
+                .filter(|(name, _)| cache.contains(name))
+                .filter_map(|(_, bytes)| bytes.trim().parse::<u64>().ok())
+                .sum();
+            found.push((limit, used.saturating_sub(cached)));
+        }
+    }
+    found
+}
+
+fn meminfo(field: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    line.trim()
+        .trim_end_matches("kB")
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_machine_has_memory() {
+        let (available, limit) = super::available();
+        assert!(
+            available > 0 && available <= super::total(),
+            "{available} {limit}"
+        );
+        assert!(super::default_heap_bytes(2) <= super::total());
+    }
+
+    #[test]
+    fn the_parts_of_many_pes_fit_the_address_space() {
+        use super::{HEAP_UNIT, fitting_heap, share_of_heap};
+        assert_eq!(share_of_heap(64 << 30, 8), 8 << 30);
+        assert_eq!(share_of_heap(64 << 20, 8), 16 << 20);
+        assert_eq!(fitting_heap(8 << 30, 64), 8 << 30);
+        let many = fitting_heap(1 << 40, 1000);
+        assert!(
+            many.is_multiple_of(HEAP_UNIT) && many * 2 * 1000 <= 1 << 45,
+            "{many}"
+        );
+    }
+}

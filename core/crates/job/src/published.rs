@@ -1,0 +1,195 @@
+//! The waits of a PE as other PEs and observers see them: what is waited for, and the entry in the PE's block.
+
+use super::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
+use super::shared_words;
+use crate::Pe;
+use crate::clock::now_ns;
+use crate::dtype::Dtype;
+use crate::op::Cmp;
+use crate::operation::Operation;
+use std::time::Duration;
+
+/// What a wait waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// The members of a team, to arrive in an epoch.
+    Team { index: u32, epoch: u64 },
+    /// One or more elements of this PE's symmetric memory; `expected` are the bits of the first one's value.
+    Word {
+        offset: u64,
+        dtype: Dtype,
+        count: u64,
+        cmp: Cmp,
+        expected: u64,
+    },
+    /// `n_pes` threads, to call team_init with an id.
+    Join { unique_id: u64, n_pes: Pe },
+    /// A stream of this PE, to come to its `goal`-th operation.
+    Stream { goal: u64 },
+    /// This PE's GPU, to do what the library itself has put there.
+    Device,
+    /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
+    Share { pe: Pe },
+    /// A PE of another host, to do what it was sent: its library does it, whatever its program does.
+    Remote { pe: Pe },
+    /// Every PE, to join or to finalize.
+    Job,
+}
+
+/// What a target is, in a wait slot.
+pub mod kind {
+    pub(crate) const JOB: u32 = 0;
+    pub const TEAM: u32 = 1;
+    pub const WORD: u32 = 2;
+    pub const JOIN: u32 = 3;
+    pub const STREAM: u32 = 4;
+    pub const SHARE: u32 = 5;
+    pub const DEVICE: u32 = 6;
+    pub const REMOTE: u32 = 7;
+}
+
+/// What limits a wait, by the number it has on the board; 0 is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Limit {
+    Timeout = 1,
+    InitTimeout = 2,
+    Deadline = 3,
+    /// The `timeout` and the `init_timeout` of the program's call of init.
+    TimeoutOfInit = 4,
+    InitTimeoutOfInit = 5,
+}
+
+impl Limit {
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Timeout => "NVSHMEMRS_TIMEOUT",
+            Limit::InitTimeout => "NVSHMEMRS_INIT_TIMEOUT",
+            Limit::Deadline => "the caller's deadline",
+            Limit::TimeoutOfInit => "the timeout given to init",
+            Limit::InitTimeoutOfInit => "the init_timeout given to init",
+        }
+    }
+
+    pub fn from_number(number: u32) -> Option<Limit> {
+        match number {
+            1 => Some(Limit::Timeout),
+            2 => Some(Limit::InitTimeout),
+            3 => Some(Limit::Deadline),
+            4 => Some(Limit::TimeoutOfInit),
+            5 => Some(Limit::InitTimeoutOfInit),
+            _ => None,
+        }
+    }
+}
+
+/// A wait, as the board shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    pub operation: Operation,
+    pub target: Target,
+}
+
+/// What a wait that is not over sees: the bits of a word, or a count.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub actual: u64,
+    /// Of several elements: the first that does not hold, and the bits of the value it is compared with.
+    pub element: Option<(u64, u64)>,
+}
+
+impl From<u64> for Seen {
+    fn from(actual: u64) -> Seen {
+        Seen {
+            actual,
+            element: None,
+        }
+    }
+}
+
+/// A wait as the words of a slot.
+#[derive(Default)]
+pub(super) struct WaitFields {
+    pub(super) operation: u32,
+    pub(super) thread: u32,
+    pub(super) kind: u32,
+    pub(super) team: u32,
+    pub(super) dtype: u32,
+    pub(super) cmp: u32,
+    pub(super) epoch: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) expected: u64,
+    pub(super) since: u64,
+    pub(super) limit: u32,
+    pub(super) until: u64,
+}
+
+/// A wait's entry on the board, for as long as the value lives.
+pub struct Published<'a> {
+    block: &'a PeBlock,
+    pub slot: Option<&'a WaitSlot>,
+}
+
+impl<'a> Published<'a> {
+    pub fn new(
+        control: &'a Control,
+        me: Pe,
+        wait: &Wait,
+        since_ns: u64,
+        limit: Option<(Duration, Limit)>,
+    ) -> Published<'a> {
+        let block = control.pe(me);
+        let id = shared_words::next_wait_id(control.header());
+        // A PE with more waiting threads than slots shows the first ones.
+        let slot = (0..WAIT_SLOTS)
+            .map(|index| &block.waits[index])
+            .find(|slot| shared_words::take_wait_slot(slot));
+        if let Some(slot) = slot {
+            let (after, limit) = limit.map_or((0, 0), |(after, limit)| {
+                (after.as_nanos() as u64, limit as u32)
+            });
+            let mut words = WaitFields {
+                operation: wait.operation as u32,
+                thread: rustix::thread::gettid().as_raw_nonzero().get() as u32,
+                since: since_ns,
+                until: since_ns.saturating_add(after),
+                limit,
+                ..WaitFields::default()
+            };
+            match wait.target {
+                Target::Team { index, epoch } => {
+                    (words.kind, words.team, words.epoch) = (kind::TEAM, index, epoch);
+                }
+                Target::Word {
+                    offset,
+                    dtype,
+                    count,
+                    cmp,
+                    expected,
+                } => {
+                    (words.kind, words.cmp) = (kind::WORD, cmp as u32);
+                    (words.dtype, words.bytes) = (dtype as u32, count * dtype.size() as u64);
+                    (words.offset, words.expected) = (offset, expected);
+                }
+                Target::Join { unique_id, n_pes } => {
+                    words.kind = kind::JOIN;
+                    (words.offset, words.expected) = (unique_id, n_pes as u64);
+                }
+                Target::Stream { goal } => (words.kind, words.expected) = (kind::STREAM, goal),
+                Target::Device => words.kind = kind::DEVICE,
+                Target::Share { pe } => (words.kind, words.expected) = (kind::SHARE, pe as u64),
+                Target::Remote { pe } => (words.kind, words.expected) = (kind::REMOTE, pe as u64),
+                Target::Job => words.kind = kind::JOB,
+            }
+            shared_words::publish_wait(slot, id, &words);
+        }
+        Published { block, slot }
+    }
+}
+
+impl Drop for Published<'_> {
+    fn drop(&mut self) {
+        shared_words::end_wait(self.block, self.slot, now_ns());
+    }
+}

@@ -1,0 +1,304 @@
+//! The transport of a PE whose heap is on a GPU, in a job on several hosts. To PEs of its host it is the one for GPUs; what goes to others,
+//! and comes from there, passes through memory of the host. What they ask of this PE's GPU is in [`endpoint`](super::endpoint).
+//!
+//! All of it is blocking: a stream is a queue that runs what is put on it when the GPU's stream has come there (`stream/host_proxied.rs`).
+//! Collectives are those of any memory, because kernels reach no PE of another host.
+
+use super::RemoteAccess;
+use super::transfers::PART_OF_CALL;
+use crate::buffer::{LocalDest, LocalSource};
+use crate::operation::Operation;
+use crate::transport::{
+    Body, Call, Collectives, DeviceMemory, Found, GetRequest, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, Search, StreamHold, Streams, Submission, TargetStream, Transport,
+    TransportEvent, TransportStream,
+};
+use crate::{Error, Pe, Result};
+use std::sync::Arc;
+
+/// How much of a transfer is in memory of the host at a time.
+const BETWEEN: usize = 1 << 20;
+
+pub(super) struct DeviceTransport {
+    remote: RemoteAccess,
+    target_stream: Arc<dyn TargetStream>,
+    device: Arc<dyn DeviceMemory>,
+    about: String,
+}
+
+impl RemoteAccess {
+    /// Whether memory of the program's is a GPU's. A borrowed slice never is.
+    pub(super) fn is_of_gpu(&self, address: *const u8, borrowed: bool) -> Result<bool> {
+        match &self.device {
+            Some(device) if !borrowed => device.is_of_gpu(address as u64),
+            _ => Ok(false),
+        }
+    }
+
+    /// A put to a PE of another host, of memory of the host or of a GPU. It is not throttled; a non-blocking one is not flushed.
+    pub(super) fn put(
+        &self,
+        call: Call,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        nbi: Nbi,
+    ) -> Result<()> {
+        let device = match &self.device {
+            Some(device) if self.is_of_gpu(source.address(), source.is_borrowed())? => device,
+            _ => return self.put_remote(call, pe, dest, source, nbi),
+        };
+        in_parts(source.bytes(), |start, part| {
+            let from = source.address() as u64 + start as u64;
+            device.copy_to_host(call.called, from, LocalDest::from(&mut *part))?;
+            let part = LocalSource::from(&*part);
+            self.put_remote(call, pe, dest + start as u64, part, PART_OF_CALL)
+        })?;
+        if nbi == Nbi::No {
+            self.endpoint.kick();
+        }
+        Ok(())
+    }
+
+    /// A get from a PE of another host to memory of a GPU.
+    pub(super) fn get_to_gpu(&self, operation: Operation, get: &GetRequest<'_>) -> Result<()> {
+        let to = get.dest.address() as u64;
+        self.get_to(operation, (get.pe, get.source), to, get.dest.bytes())
+    }
+
+    /// The same, to an address.
+    fn get_to(
+        &self,
+        operation: Operation,
+        (pe, source): (Pe, u64),
+        to: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        let Some(device) = &self.device else {
+            let why = "a heap in host memory has no address on a GPU";
+            return Err(Error::Internal(why.into()));
+        };
+        in_parts(bytes, |start, part| {
+            let (from, to) = (source + start as u64, to + start as u64);
+            self.get_remote(operation, pe, from, LocalDest::from(&mut *part))?;
+            device.copy_from_host(operation, to, LocalSource::from(&*part))
+        })
+    }
+}
+
+impl DeviceTransport {
+    pub(super) fn new(
+        device: Arc<dyn DeviceMemory>,
+        target_stream: Arc<dyn TargetStream>,
+        remote: RemoteAccess,
+        about: String,
+    ) -> DeviceTransport {
+        DeviceTransport {
+            remote,
+            target_stream,
+            device,
+            about,
+        }
+    }
+
+    fn is_local(&self, pe: Pe) -> bool {
+        self.remote.endpoint.hosts().is_local(pe)
+    }
+}
+
+/// Does a transfer of so many bytes in parts, each with memory of the host's for it.
+fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) -> Result<()> {
+    let mut between = vec![0; bytes.min(BETWEEN)];
+    (0..bytes).step_by(BETWEEN).try_for_each(|start| {
+        let bytes = BETWEEN.min(bytes - start);
+        each(start, &mut between[..bytes])
+    })
+}
+
+impl Streams for DeviceTransport {
+    fn make(&self) -> Result<Arc<dyn TransportStream>> {
+        Streams::make(&*self.device)
+    }
+
+    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
+        // SAFETY: the caller vouches for the stream.
+        unsafe { Streams::adopt(&*self.device, stream) }
+    }
+
+    fn let_go(&self, stream: &Arc<dyn TransportStream>) {
+        Streams::let_go(&*self.device, stream);
+    }
+
+    fn event(&self) -> Result<Box<dyn TransportEvent>> {
+        self.device.event()
+    }
+
+    fn stream_hold(
+        &self,
+        stream: &Arc<dyn TransportStream>,
+    ) -> Result<Option<Arc<dyn StreamHold>>> {
+        let target_stream = Arc::clone(&self.target_stream);
+        target_stream.stream_hold(stream.submission()).map(Some)
+    }
+}
+
+impl DeviceTransport {
+    /// The data of a collective, of which one PE at least is on another host.
+    fn copy(
+        &self,
+        call: Call,
+        (to, dest): (Pe, u64),
+        (from, source): (Pe, u64),
+        bytes: usize,
+    ) -> Result<()> {
+        let operation = call.called;
+        if self.is_local(to) {
+            let to = self.device.address_of(to, dest);
+            return self.remote.get_to(operation, (from, source), to, bytes);
+        }
+        in_parts(bytes, |start, part| {
+            let start = start as u64;
+            let between = LocalDest::from(&mut *part);
+            match self.is_local(from) {
+                true => {
+                    let from = self.device.address_of(from, source + start);
+                    self.device.copy_to_host(operation, from, between)?;
+                }
+                false => self
+                    .remote
+                    .get_remote(operation, from, source + start, between)?,
+            }
+            let part = LocalSource::from(&*part);
+            self.remote
+                .put_remote(call, to, dest + start, part, PART_OF_CALL)
+        })?;
+        self.remote.endpoint.kick();
+        self.remote.throttle_puts(call, to)
+    }
+
+    fn get_many<'a>(
+        &self,
+        call: Call,
+        requests: impl Iterator<Item = GetRequest<'a>>,
+    ) -> Result<()> {
+        let mut remote = Vec::new();
+        for one in requests {
+            let GetRequest { pe, source, dest } = one;
+            let nbi = Nbi::No;
+            if self.is_local(pe) {
+                self.device.execute(Request {
+                    call,
+                    body: Body::Get {
+                        pe,
+                        source,
+                        dest,
+                        nbi,
+                    },
+                })?;
+            } else if self.remote.is_of_gpu(dest.address(), dest.is_borrowed())? {
+                self.remote
+                    .get_to_gpu(call.called, &GetRequest { pe, source, dest })?;
+            } else {
+                remote.push(GetRequest { pe, source, dest });
+            }
+        }
+        self.remote.get_many(call.called, &mut remote.into_iter())
+    }
+}
+
+impl Transport for DeviceTransport {
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&*self.device)
+    }
+
+    fn properties(&self) -> Properties {
+        self.device.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self.device.memory()
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        match self.is_local(pe) {
+            true => self.device.local_ptr(pe, offset),
+            false => None,
+        }
+    }
+
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Fence => {
+                self.remote.endpoint.fence();
+                self.device.execute(Request { call, body })
+            }
+            Body::Quiet | Body::QuietBeforeRelease => {
+                self.device.execute(Request { call, body })?;
+                self.remote.complete(call.called)?;
+                Ok(NOTHING)
+            }
+            Body::GetAll(requests) => {
+                self.get_many(call, requests.into_iter())?;
+                Ok(NOTHING)
+            }
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } if !(self.is_local(to) && self.is_local(from)) => {
+                self.copy(call, (to, dest), (from, source), bytes as usize)?;
+                Ok(NOTHING)
+            }
+            body if body.target().is_none_or(|pe| self.is_local(pe)) => {
+                self.device.execute(Request { call, body })
+            }
+            body => self.remote.execute(Request { call, body }),
+        }
+    }
+
+    fn failure(&self) -> Result<()> {
+        self.device.failure()?;
+        self.remote.endpoint.failure()
+    }
+
+    fn keep(&self, error: Error) {
+        self.device.keep(error);
+    }
+
+    fn progress(&self) {
+        self.remote.endpoint.progress();
+    }
+
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
+        self.device.owned_by(Arc::clone(&owner));
+        // Once, by the runtime that it is made for.
+        let _ = self.remote.endpoint.owner.set(owner);
+    }
+
+    // Kernels reach no PE of another host, so the library does these itself.
+
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        None
+    }
+
+    fn search(&self, _: Submission, _: &Search<'_>) -> Option<Result<Found>> {
+        None
+    }
+
+    fn streams(&self) -> Option<&dyn Streams> {
+        Some(self)
+    }
+
+    fn disconnect(&self, finalized: bool) {
+        self.remote.endpoint.disconnect(finalized);
+    }
+
+    fn about(&self) -> Option<String> {
+        match self.device.about() {
+            Some(device) => Some(format!("{}; {device}", self.about)),
+            None => Some(self.about.clone()),
+        }
+    }
+}

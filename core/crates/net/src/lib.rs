@@ -1,0 +1,529 @@
+//! The transport of a job on several hosts: PEs of this host are reached through shared memory, all others by messages.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`wire`] | the network as a plugin provides it: its table behind safe functions |
+//! | [`message`] | the messages between PEs, as words |
+//! | [`plugin`] | finding and loading the plugin |
+//! | [`endpoint`] | a PE's endpoint: send queues, receiving, transfers in flight, the progress thread |
+//! | [`device`] | the transport of a PE whose heap is on a GPU |
+//! | [`pending`] | requests that wait for an answer |
+//! | [`heartbeat`] | heartbeats between hosts |
+//! | [`transfers`] | puts and gets to PEs of other hosts |
+//!
+//! Put, signal and non-fetching atomics return once the request is queued on the [`Endpoint`](endpoint::Endpoint). The target performs the
+//! requests of one PE in order, in one of its own threads, with the stores and atomic instructions that PEs of its host use. Quiet sends a
+//! flush to every PE with incomplete requests, and waits for the acknowledgements.
+//!
+//! # Rules of this module
+//!
+//! 1. The wire never gets the program's own memory: large transfers pass through bounce buffers of the [`Endpoint`](endpoint::Endpoint).
+//! 2. The destination of an answer is released before the call returns that passed it, or before quiet returns if it lasts until quiet:
+//!    by [`PendingRequests::forget`](pending::PendingRequests::forget), and by
+//!    [`Endpoint::cancel_requests`](endpoint::Endpoint::cancel_requests) for memory of the heap that the wire uses.
+//! 3. The heap stays mapped as long as the wire may use it.
+
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+use nvshmemrs_job as job;
+use nvshmemrs_transport as transport;
+use nvshmemrs_vocabulary::{Error, Pe, Result, buffer, clock, config, lock, op, operation};
+
+mod device;
+mod endpoint;
+mod heartbeat;
+pub mod message;
+mod pending;
+pub mod plugin;
+mod transfers;
+mod wire;
+
+use crate::buffer::{LocalDest, LocalSource};
+use crate::job::block::Control;
+use crate::job::hosts::Hosts;
+use crate::operation::Operation;
+use crate::transport::device_state::DeviceTables;
+use crate::transport::host::HostTransport;
+use crate::transport::{
+    Body, Call, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi, Owner,
+    Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
+};
+use device::DeviceTransport;
+use endpoint::{DeviceTarget, Endpoint, LocalHeap};
+pub use message::GAVE_UP;
+use message::{Kind, nothing, of_atomic};
+use pending::AnswerKind;
+pub use plugin::Communicator;
+use std::ops::Deref;
+use std::sync::Arc;
+use transfers::{PART_OF_CALL, PendingGet};
+pub use wire::{Event, Table, Wire};
+
+/// The most incomplete records of a PE, and how many it must complete before it is sent more. The same limits hold for pending answers.
+const MOST_BEHIND: u64 = 2048;
+const CATCH_UP: u64 = 1024;
+
+/// The transport of a PE that is connected to other hosts.
+pub enum Connected {
+    Host(NetTransport),
+    Device(Box<dyn Transport>),
+}
+
+/// Who makes progress with the messages of a PE.
+pub enum Progress {
+    /// A thread, also while the PE computes.
+    Thread,
+    /// The PE's own calls, as if the thread never had a turn: for tests.
+    Calls,
+}
+
+/// Connects PE `hosts.me()`, which has joined its own host, to the other hosts, and announces it there.
+///
+/// `control` is the block of its host, `joined` its transport there. The ranks of the wire are the PEs.
+pub fn join(
+    control: Control,
+    joined: Joined,
+    wire: Box<dyn Wire>,
+    hosts: Hosts,
+    progress: Progress,
+) -> Result<(Control, Joined<Connected>)> {
+    if control.area_offset().is_some() {
+        return Err(Error::NotSupported(
+            "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
+        ));
+    }
+    let about = format!(
+        "the PEs are on {} hosts, over {}",
+        hosts.count(),
+        wire.name()
+    );
+    let Joined {
+        layout,
+        transport,
+        gpu,
+    } = joined;
+    let (local, local_heap) = match transport {
+        LocalTransport::Host(host) => (Ok(host.clone()), LocalHeap::Host(host)),
+        LocalTransport::Device(device) => {
+            let device: Arc<dyn DeviceMemory> = Arc::from(device);
+            let stream = Arc::clone(&device).target_stream()?;
+            let target = DeviceTarget::new(Arc::clone(&stream));
+            (Err((device, stream)), LocalHeap::Device(target))
+        }
+    };
+    let range = hosts.range();
+    let endpoint = Endpoint::new(&control, local_heap, wire, hosts);
+    let control = control.with_remote(Some(Arc::clone(endpoint.remote_hosts())));
+    match progress {
+        Progress::Thread => Endpoint::start(&endpoint)?,
+        Progress::Calls => endpoint.remote_hosts().use_rounds_only(),
+    }
+    let hosts = endpoint.hosts().clone();
+    let transport = match local {
+        Ok(local) => {
+            let remote = RemoteAccess {
+                endpoint,
+                device: None,
+            };
+            local.set_hosts(&hosts)?;
+            Connected::Host(NetTransport {
+                local,
+                range,
+                remote,
+                about,
+            })
+        }
+        Err((device, stream)) => {
+            let remote = RemoteAccess {
+                endpoint,
+                device: Some(Arc::clone(&device)),
+            };
+            device.set_hosts(&hosts)?;
+            let transport = DeviceTransport::new(device, stream, remote, about);
+            Connected::Device(Box::new(transport))
+        }
+    };
+    let joined = Joined {
+        layout,
+        transport,
+        gpu,
+    };
+    Ok((control, joined))
+}
+
+/// Operations on PEs of other hosts, for a heap of either kind of memory.
+pub struct RemoteAccess {
+    endpoint: Arc<Endpoint>,
+    /// The transport to the GPUs of this host, if the heap is on one: the program's own memory may be a GPU's, too.
+    device: Option<Arc<dyn DeviceMemory>>,
+}
+
+/// The transport of a PE in a job on several hosts, on memory of the hosts.
+pub struct NetTransport {
+    /// The transport to the PEs of this host.
+    local: HostTransport,
+    /// The PEs of this host, if they are consecutive: the first and their count; else a count of 0.
+    range: (Pe, u32),
+    remote: RemoteAccess,
+    about: String,
+}
+
+impl Deref for NetTransport {
+    type Target = RemoteAccess;
+
+    fn deref(&self) -> &RemoteAccess {
+        &self.remote
+    }
+}
+
+impl Drop for RemoteAccess {
+    fn drop(&mut self) {
+        self.endpoint.disconnect(false);
+    }
+}
+
+impl NetTransport {
+    #[inline(always)]
+    pub fn local(&self) -> &HostTransport {
+        &self.local
+    }
+
+    #[inline(always)]
+    pub fn is_local(&self, pe: Pe) -> bool {
+        let (first, count) = self.range;
+        (pe.wrapping_sub(first) as u32) < count || (count == 0 && self.is_among_local(pe))
+    }
+
+    #[cold]
+    fn is_among_local(&self, pe: Pe) -> bool {
+        self.endpoint.hosts().is_local(pe)
+    }
+
+    /// Where `offset` of a PE of this host is.
+    fn local_range(&self, pe: Pe, offset: u64, bytes: u64) -> (u64, usize) {
+        let address = self.local().local_ptr(pe, offset);
+        (address.unwrap_or(0), bytes as usize)
+    }
+}
+
+impl RemoteAccess {
+    /// Whether all requests to other hosts are complete.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.endpoint.is_idle()
+    }
+
+    /// Waits, for something of `pe`.
+    fn wait(&self, operation: Operation, pe: Pe, done: &dyn Fn() -> bool) -> Result<()> {
+        self.endpoint.wait(operation, pe, done)
+    }
+
+    /// Throttles the caller while a PE has too many incomplete records.
+    fn throttle_puts(&self, call: Call, pe: Pe) -> Result<()> {
+        if self.endpoint.behind(pe) <= MOST_BEHIND {
+            return Ok(());
+        }
+        self.endpoint.flush_incomplete();
+        let enough = self.endpoint.sent(pe) - CATCH_UP;
+        self.wait(call.called, pe, &|| self.endpoint.has_completed(pe, enough))
+    }
+
+    /// Throttles the caller while too many non-blocking gets are pending.
+    fn throttle_gets(&self, call: Call, pe: Pe) -> Result<()> {
+        if self.endpoint.pending.nbi_count() <= MOST_BEHIND {
+            return Ok(());
+        }
+        self.endpoint.kick();
+        self.wait(call.called, pe, &|| {
+            self.endpoint.pending.nbi_count() <= CATCH_UP
+        })
+    }
+
+    fn post(&self, call: Call, pe: Pe, kind: Kind, words: &[u64], now: bool) -> Result<()> {
+        match now {
+            true => self.endpoint.post_now(pe, kind, words, nothing()),
+            false => self.endpoint.post(pe, kind, words, nothing()),
+        }
+        self.throttle_puts(call, pe)
+    }
+
+    /// An atomic operation by a PE of another host.
+    fn atomic_remote(&self, call: Call, pe: Pe, what: [u64; 4], fetches: bool) -> Result<u64> {
+        let [at, how, value, cond] = what;
+        if !fetches {
+            let words = [at, how, value, cond, 0];
+            return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
+        }
+        let (request_id, answer) = self.endpoint.pending.register(pe, AnswerKind::Word, false);
+        let words = [at, how, value, cond, request_id];
+        self.endpoint.post_now(pe, Kind::Atomic, &words, nothing());
+        let get = PendingGet {
+            pe,
+            request_id,
+            answer,
+        };
+        self.answer(call.called, &get)
+    }
+
+    fn signal_remote(&self, call: Call, pe: Pe, update: SignalUpdate) -> Result<()> {
+        let SignalUpdate { offset, value, op } = update;
+        let words = [offset, value, op as u64];
+        self.post(call, pe, Kind::Signal, &words, true)
+    }
+
+    /// Waits until all requests to other hosts are complete.
+    fn complete(&self, operation: Operation) -> Result<()> {
+        if self.is_idle() {
+            return Ok(());
+        }
+        self.endpoint.flush_incomplete();
+        let mut result = Ok(());
+        self.endpoint.unfinished(|pe| {
+            let goal = self.endpoint.flushed(pe);
+            if result.is_ok() && !self.endpoint.has_completed(pe, goal) {
+                result = self.wait(operation, pe, &|| self.endpoint.has_completed(pe, goal));
+            }
+        });
+        if self.endpoint.pending.has_no_nbi() {
+            return result;
+        }
+        let last = self.endpoint.pending.last();
+        while let Some((request_id, pe)) = self.endpoint.pending.first_outstanding(last) {
+            self.endpoint.kick();
+            let there = || {
+                self.endpoint
+                    .pending
+                    .first_outstanding(request_id)
+                    .is_none()
+            };
+            result = result.and_then(|()| self.wait(operation, pe, &there));
+            if result.is_err() {
+                self.endpoint
+                    .cancel_requests(&self.endpoint.pending.all_outstanding(last));
+            }
+        }
+        result
+    }
+}
+
+impl NetTransport {
+    /// The data of a collective, of which one PE at least is on another host.
+    fn copy(
+        &self,
+        call: Call,
+        (to, dest): (Pe, u64),
+        (from, source): (Pe, u64),
+        bytes: u64,
+    ) -> Result<()> {
+        match (self.is_local(to), self.is_local(from)) {
+            (true, _) => {
+                let (address, len) = self.local_range(to, dest, bytes);
+                // SAFETY: the range lies within a part of this host, which is mapped.
+                let dest = unsafe { LocalDest::from_raw(address as *mut u8, len) };
+                self.get_nbi(call, from, source, dest)
+            }
+            (false, true) => {
+                let (address, len) = self.local_range(from, source, bytes);
+                // SAFETY: as above.
+                let source = unsafe { LocalSource::from_raw(address as *const u8, len) };
+                self.put_remote(call, to, dest, source, Nbi::Yes { lasts: true })?;
+                self.throttle_puts(call, to)
+            }
+            (false, false) => {
+                let mut data = vec![0_u64; bytes.div_ceil(8) as usize];
+                let data = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut data)[..bytes as usize];
+                self.get_remote(call.called, from, source, LocalDest::from(&mut *data))?;
+                self.put_remote(call, to, dest, LocalSource::from(&*data), Nbi::No)?;
+                self.throttle_puts(call, to)
+            }
+        }
+    }
+
+    fn get_many(&self, call: Call, requests: Vec<GetRequest<'_>>) -> Result<()> {
+        let mut requests = requests.into_iter().filter_map(|one| {
+            if self.is_local(one.pe) {
+                self.local().get(one.pe, one.source, one.dest);
+                return None;
+            }
+            Some(one)
+        });
+        self.remote.get_many(call.called, &mut requests)
+    }
+}
+
+impl RemoteAccess {
+    /// Executes a request for a PE of another host.
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Put {
+                pe,
+                dest,
+                source,
+                nbi,
+            } => {
+                self.put(call, pe, dest, source, nbi)?;
+                self.throttle_puts(call, pe)?;
+            }
+            Body::PutValue {
+                pe,
+                dest,
+                value,
+                bytes,
+            } => {
+                let source = LocalSource::from(bytes_of(&value, bytes));
+                self.put_remote(call, pe, dest, source, Nbi::No)?;
+                self.throttle_puts(call, pe)?;
+            }
+            Body::Get {
+                pe,
+                source,
+                dest,
+                nbi,
+            } => match nbi {
+                _ if self.is_of_gpu(dest.address(), dest.is_borrowed())? => {
+                    self.get_to_gpu(call.called, &GetRequest { pe, source, dest })?;
+                }
+                Nbi::Yes { lasts: true } => self.get_nbi(call, pe, source, dest)?,
+                _ => self.get_remote(call.called, pe, source, dest)?,
+            },
+            Body::GetValue { pe, source, bytes } => {
+                let mut words = NOTHING;
+                let value = &mut bytemuck::bytes_of_mut(&mut words)[..bytes];
+                self.get_remote(call.called, pe, source, LocalDest::from(value))?;
+                return Ok(words);
+            }
+            Body::PutBlocks {
+                pe,
+                dest,
+                source,
+                transfer,
+            } => {
+                let (_, block, _) = transfer.dest().parts();
+                for (to, from) in transfer.blocks() {
+                    let block = source.part(from as usize, block as usize);
+                    self.put(call, pe, dest + to, block, PART_OF_CALL)?;
+                    self.throttle_puts(call, pe)?;
+                }
+                self.endpoint.kick();
+            }
+            Body::GetBlocks {
+                pe,
+                source,
+                dest,
+                transfer,
+            } => {
+                let of_gpu = self.is_of_gpu(dest.address(), dest.is_borrowed())?;
+                let mut requests = get_requests(pe, source, dest, transfer);
+                match of_gpu {
+                    true => requests.try_for_each(|one| self.get_to_gpu(call.called, &one))?,
+                    false => self.get_many(call.called, &mut requests)?,
+                }
+            }
+            Body::PutSignal {
+                pe,
+                dest,
+                source,
+                update,
+                nbi,
+            } => {
+                let lasts = matches!(nbi, Nbi::Yes { lasts: true });
+                self.put(call, pe, dest, source, Nbi::Yes { lasts })?;
+                self.signal_remote(call, pe, update)?;
+            }
+            Body::Atomic {
+                pe,
+                offset,
+                width,
+                operation,
+                fetches,
+            } => {
+                let old =
+                    self.atomic_remote(call, pe, of_atomic(offset, width, operation), fetches)?;
+                return Ok([old, 0]);
+            }
+            Body::Signal { pe, update } => self.signal_remote(call, pe, update)?,
+            _ => {
+                return Err(Error::Internal(format!(
+                    "a request of `{}` has no PE of another host as its target",
+                    call.called.name()
+                )));
+            }
+        }
+        Ok(NOTHING)
+    }
+}
+
+impl Transport for NetTransport {
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&self.local)
+    }
+
+    fn properties(&self) -> Properties {
+        self.local.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        &self.local
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        match self.is_local(pe) {
+            true => self.local().local_ptr(pe, offset),
+            false => None,
+        }
+    }
+
+    fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        match body {
+            Body::Fence => {
+                self.local().fence();
+                self.endpoint.fence();
+            }
+            Body::Quiet => {
+                self.local().quiet();
+                self.complete(call.called)?;
+            }
+            Body::QuietBeforeRelease => self.complete(call.called)?,
+            Body::GetAll(requests) => self.get_many(call, requests)?,
+            Body::Copy {
+                to,
+                dest,
+                from,
+                source,
+                bytes,
+            } if !(self.is_local(to) && self.is_local(from)) => {
+                self.copy(call, (to, dest), (from, source), bytes)?;
+            }
+            body if body.target().is_none_or(|pe| self.is_local(pe)) => {
+                return self.local.execute(Request { call, body });
+            }
+            body => return self.remote.execute(Request { call, body }),
+        }
+        Ok(NOTHING)
+    }
+
+    fn failure(&self) -> Result<()> {
+        self.endpoint.failure()
+    }
+
+    fn keep(&self, error: Error) {
+        self.endpoint.keep(error);
+    }
+
+    fn progress(&self) {
+        self.endpoint.progress();
+    }
+
+    fn about(&self) -> Option<String> {
+        Some(self.about.clone())
+    }
+
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
+        // Once, by the runtime that it is made for.
+        let _ = self.endpoint.owner.set(owner);
+    }
+
+    fn disconnect(&self, finalized: bool) {
+        self.endpoint.disconnect(finalized);
+    }
+}

@@ -1,0 +1,341 @@
+//! The transport contract: what every kind of memory implements, and the checker around any of them.
+//!
+//! Callers above have checked bounds, PE, team and alignment, once. A transport takes them for granted: an offset and
+//! its length lie within `stride`, a PE is one of the job, an atomic's offset is aligned to its width. It reports
+//! only what the machine refuses.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`request`] | an operation as a value |
+//! | [`hooks`] | what a transport may do by itself: collectives, waits on streams, streams; what it may ask of its PE |
+//! | [`provider`] | provides the memory of a heap before the job exists; how a PE joins |
+//! | [`observer`] | what a transport that observes the program receives besides the operations |
+//! | [`host`] | memory of the host |
+//! | [`device_memory`] | memory of GPUs, as the transport to other hosts uses it |
+//! | [`traffic`] | counts what the program moves, as a wrapper, too |
+//! | [`copy`] | the one copy primitive |
+//! | [`device_state`] | what kernels of the program's get |
+//!
+//! Memory of GPUs (`cuda`), PEs of other hosts (`net`) and the checker (`check`) are crates that implement the contract. The library
+//! chooses among them in `core/src/transport`. What the PEs share whatever the memory kind is in `job`.
+
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+use nvshmemrs_diagnostics::sites;
+use nvshmemrs_job as job;
+use nvshmemrs_vocabulary::{
+    Error, MemoryKind, Pe, Result, buffer, config, dtype, lock, op, operation, strides,
+};
+
+pub mod copy;
+mod device_memory;
+pub mod device_state;
+#[cfg(test)]
+mod forwarding;
+mod hooks;
+pub mod host;
+pub mod observer;
+mod provider;
+mod request;
+pub mod traffic;
+
+pub use device_memory::{DeviceMemory, PinnedBuffer, TargetStream, VALUE_BYTES};
+pub use device_state::{DeviceState, DeviceTables};
+pub use hooks::{
+    Collective, CollectiveShape, Collectives, Expected, Found, MatchMode, Meeting, Owner, Search,
+    StreamHold, Streams, Task, TransportEvent, TransportStream,
+};
+pub use observer::{Observer, Watch};
+pub use provider::{JobPeers, Joined, LocalTransport, MemoryProvider};
+pub use request::{
+    Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_internal, get_requests,
+};
+
+use crate::buffer::{LocalDest, SymRange};
+use crate::job::liveness::WatchdogTask;
+use crate::op::SignalOp;
+use crate::operation::Operation;
+use std::any::Any;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// How an operation is submitted: blocking, or on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submission {
+    /// It is done as its description says when the call returns.
+    Blocking,
+    /// It is put on the stream that the transport knows by this number, and the call returns.
+    Stream(u64),
+}
+
+/// The width of an atomic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    Bits32,
+    Bits64,
+}
+
+/// An atomic operation; operands of 32-bit ones are zero-extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    Fetch,
+    Set(u64),
+    Swap(u64),
+    CompareSwap {
+        cond: u64,
+        value: u64,
+    },
+    /// Adds an integer, wrapping around.
+    Add(u64),
+    /// Adds a floating-point number, whose bits these are.
+    AddFloat(u64),
+    And(u64),
+    Or(u64),
+    Xor(u64),
+}
+
+impl Width {
+    /// How many bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Width::Bits32 => 4,
+            Width::Bits64 => 8,
+        }
+    }
+}
+
+impl Atomic {
+    /// The operation that does it and gives the old value, or the only one that does it.
+    pub fn fetching(self) -> Operation {
+        match self {
+            Atomic::Fetch => Operation::AtomicFetch,
+            Atomic::Set(_) => Operation::AtomicSet,
+            Atomic::Swap(_) => Operation::AtomicSwap,
+            Atomic::CompareSwap { .. } => Operation::AtomicCompareSwap,
+            Atomic::Add(_) | Atomic::AddFloat(_) => Operation::AtomicFetchAdd,
+            Atomic::And(_) => Operation::AtomicFetchAnd,
+            Atomic::Or(_) => Operation::AtomicFetchOr,
+            Atomic::Xor(_) => Operation::AtomicFetchXor,
+        }
+    }
+
+    /// Its number for kernels, its operand, and what it compares with.
+    pub fn parts(self) -> (u8, u64, u64) {
+        match self {
+            Atomic::Fetch => (0, 0, 0),
+            Atomic::Set(value) => (1, value, 0),
+            Atomic::Swap(value) => (2, value, 0),
+            Atomic::CompareSwap { cond, value } => (3, value, cond),
+            Atomic::Add(value) => (4, value, 0),
+            Atomic::AddFloat(value) => (5, value, 0),
+            Atomic::And(value) => (6, value, 0),
+            Atomic::Or(value) => (7, value, 0),
+            Atomic::Xor(value) => (8, value, 0),
+        }
+    }
+}
+
+/// A signal's update.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalUpdate {
+    pub offset: u64,
+    pub value: u64,
+    pub op: SignalOp,
+}
+
+/// Whether an operation may be incomplete when it returns; `lasts`: it may even use its local memory until quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nbi {
+    No,
+    Yes { lasts: bool },
+}
+
+/// An operation as the program calls it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub submission: Submission,
+    /// What the program knows it as, and where it is called: for what watches the program.
+    pub called: Operation,
+    pub at: &'static Location<'static>,
+}
+
+impl Call {
+    /// The submission, and the name for the program.
+    pub fn submitted(&self) -> (Submission, Operation) {
+        (self.submission, self.called)
+    }
+}
+
+/// A get of data of a PE to `dest`.
+#[derive(Debug)]
+pub struct GetRequest<'a> {
+    pub pe: Pe,
+    pub source: u64,
+    pub dest: LocalDest<'a>,
+}
+
+/// What the layers above know of a kind of memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Properties {
+    /// Where the heap lives.
+    pub kind: MemoryKind,
+    /// Memory of the program's becomes symmetric in multiples of this.
+    pub page_bytes: u64,
+    /// Whether this process can load and store its part of the heap.
+    pub may_load: bool,
+    /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
+    pub takes_machine_memory: bool,
+    /// Whether a look at a word takes long, and a write to it rings no doorbell.
+    pub polling_is_slow: bool,
+    /// The calls that give the program memory that can become symmetric.
+    pub makers_of_memory: &'static str,
+    /// The GPU that this PE uses, as this process counts them.
+    pub device: Option<i32>,
+}
+
+/// The memory behind this PE's part of the heap.
+pub trait Memory {
+    /// Backs `range` with memory, so that later accesses cannot fail.
+    fn commit(&self, range: SymRange) -> Result<()>;
+
+    /// Gives back memory that backs `range`, where whole pages allow.
+    fn decommit(&self, range: SymRange);
+
+    /// Sets `range` to 0.
+    fn zero(&self, range: SymRange) -> Result<()>;
+
+    /// Checks that `bytes` bytes of the program's memory at `buffer` can become symmetric, and appear at `preferred` (0 for nowhere
+    /// else), too.
+    fn check_adopt(&self, buffer: u64, bytes: u64, preferred: u64) -> Result<()>;
+
+    /// Checks that memory which `adopt` took can be given back now.
+    fn check_give_back(&self) -> Result<()>;
+
+    /// Makes memory of the program's, which was checked, this PE's copy of `range`, with its contents.
+    fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
+
+    /// Makes memory which `adopt` took the program's own memory again, with its contents.
+    fn give_back(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
+
+    /// Makes the executable's variables, which start at `start`, this PE's copy of `range`, with their contents.
+    fn adopt_static(&self, _range: SymRange, _start: u64) -> Result<()> {
+        Err(Error::NotSupported(
+            "variables of the executable are host memory, and the heap is not: set NVSHMEMRS_MEMORY=host, or allocate with `malloc()`"
+                .into(),
+        ))
+    }
+
+    /// Makes the executable's variables, which `adopt_static` took, private memory again, with their contents.
+    fn give_back_static(&self, _range: SymRange, _start: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A kind of memory with its operations, or a wrapper around one. See the module for what it may take for granted.
+///
+/// A wrapper names the transport that it wraps in [`inner`](Transport::inner) and overrides what it is for, most often
+/// [`execute`](Transport::execute): every method with a default forwards to `inner`.
+pub trait Transport: Any + Send + Sync {
+    /// The transport to which the defaults of this trait forward. `None`: this is no wrapper.
+    fn inner(&self) -> Option<&dyn Transport> {
+        None
+    }
+
+    /// What the layers above know of it.
+    fn properties(&self) -> Properties;
+
+    /// The memory behind this PE's part of the heap.
+    fn memory(&self) -> &dyn Memory;
+
+    /// The address at which this process can load and store `offset` of `pe`, if it can.
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64>;
+
+    /// Executes a request. On [`Submission::Blocking`] it completes, as its [kind](Body) says, before the call returns.
+    fn execute(&self, request: Request<'_>) -> Result<Reply>;
+
+    /// Keeps an error for [`failure`](Transport::failure), unless there is one.
+    fn keep(&self, error: Error);
+
+    /// The error of an operation that could not return it; it stays.
+    fn failure(&self) -> Result<()> {
+        self.inner().map_or(Ok(()), Transport::failure)
+    }
+
+    /// The transport whose operations the library uses for its own ends, if this one is only for the program's.
+    fn unwatched(&self) -> Option<&dyn Transport> {
+        None
+    }
+
+    /// The observer of the program's calls, if this transport is one.
+    fn observer(&self) -> Option<&dyn Observer> {
+        self.inner()?.observer()
+    }
+
+    /// A wait goes on; operations that are held back may be delivered meanwhile.
+    fn progress(&self) {
+        if let Some(inner) = self.inner() {
+            inner.progress();
+        }
+    }
+
+    /// The PE that this transport belongs to, which can wait from now on.
+    fn owned_by(&self, owner: Arc<dyn Owner>) {
+        if let Some(inner) = self.inner() {
+            inner.owned_by(owner);
+        }
+    }
+
+    /// Collectives that it does by itself.
+    fn collectives(&self) -> Option<&dyn Collectives> {
+        self.inner()?.collectives()
+    }
+
+    /// The tables for kernels of the program's, if those can address the heap.
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        self.inner()?.device_tables()
+    }
+
+    /// Enqueues a wait or a test on a stream of the transport's own; `None`: the transport has no streams.
+    fn search(&self, submission: Submission, search: &Search<'_>) -> Option<Result<Found>> {
+        self.inner()?.search(submission, search)
+    }
+
+    /// Streams of its own.
+    fn streams(&self) -> Option<&dyn Streams> {
+        self.inner()?.streams()
+    }
+
+    /// The PE is in finalize: waits for what the program has left running, and tells the members of its teams, where that is not seen,
+    /// that it comes to no further collective.
+    fn drain(&self) -> Result<()> {
+        self.inner().map_or(Ok(()), Transport::drain)
+    }
+
+    /// The PE leaves the job: what it has left running ends. So does what others have running that waits for it, if it has
+    /// `gone` without a word. Gives what the user may want to know.
+    fn leave(&self, gone: bool) -> Option<String> {
+        self.inner()?.leave(gone)
+    }
+
+    /// The PE has left the job and has announced it: closes the connections. `finalized`: all others have left with it.
+    fn disconnect(&self, finalized: bool) {
+        if let Some(inner) = self.inner() {
+            inner.disconnect(finalized);
+        }
+    }
+
+    /// What the watchdog is to do with each of its looks.
+    fn chore(&self) -> Option<WatchdogTask> {
+        self.inner()?.chore()
+    }
+
+    /// A description for a message.
+    fn about(&self) -> Option<String> {
+        self.inner()?.about()
+    }
+
+    /// Keeps the heap's memory mapped, where the job's segment does not.
+    fn mapping(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.inner()?.mapping()
+    }
+}

@@ -1,0 +1,171 @@
+//! Counts what the program moves, if a setting asks for it: a transport around another one. Without the setting there is no such
+//! transport, so no operation pays for it.
+//!
+//! What the library does for its own ends, as the data of a collective, goes past it and is not counted.
+
+use super::{Body, Memory, Properties, Reply, Request, Transport};
+use crate::strides::Transfer;
+use crate::{Error, Pe, Result};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Operations of one kind, and the bytes that they have moved.
+#[derive(Debug, Default)]
+struct Count {
+    calls: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Count {
+    fn add(&self, bytes: u64) {
+        self.calls.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    fn read(&self) -> (u64, u64) {
+        (self.calls.load(Relaxed), self.bytes.load(Relaxed))
+    }
+}
+
+/// What a PE has moved to and from another one.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Pair {
+    puts: Count,
+    gets: Count,
+    atomics: AtomicU64,
+    signals: AtomicU64,
+}
+
+/// What a PE has moved to and from another one, as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub pe: Pe,
+    /// Calls and bytes.
+    pub puts: (u64, u64),
+    pub gets: (u64, u64),
+    pub atomics: u64,
+    pub signals: u64,
+}
+
+/// What a PE has moved.
+#[derive(Debug)]
+pub struct Traffic(Box<[Pair]>);
+
+impl Traffic {
+    /// Of a PE in a job of `n_pes` PEs that has moved nothing.
+    pub fn new(n_pes: Pe) -> Traffic {
+        Traffic((0..n_pes).map(|_| Pair::default()).collect())
+    }
+
+    fn with(&self, pe: Pe) -> &Pair {
+        &self.0[pe as usize]
+    }
+
+    /// The PEs with which anything was moved.
+    pub fn read(&self) -> Vec<Moved> {
+        let moved = self.0.iter().zip(0..).map(|(pair, pe)| Moved {
+            pe,
+            puts: pair.puts.read(),
+            gets: pair.gets.read(),
+            atomics: pair.atomics.load(Relaxed),
+            signals: pair.signals.load(Relaxed),
+        });
+        let any = |one: &Moved| one.puts.0 + one.gets.0 + one.atomics + one.signals > 0;
+        moved.filter(any).collect()
+    }
+}
+
+/// A transport whose operations are counted.
+pub struct Counted {
+    pub below: Box<dyn Transport>,
+    pub traffic: Arc<Traffic>,
+}
+
+/// The bytes that a strided transfer moves.
+fn moved(transfer: &Transfer) -> u64 {
+    let (_, block, count) = transfer.dest().parts();
+    block * count
+}
+
+impl Counted {
+    fn count(&self, body: &Body<'_>) {
+        let with = |pe: Pe| self.traffic.with(pe);
+        match body {
+            Body::Put { pe, source, .. } => with(*pe).puts.add(source.bytes() as u64),
+            Body::Get { pe, dest, .. } => with(*pe).gets.add(dest.bytes() as u64),
+            Body::PutValue { pe, bytes, .. } => with(*pe).puts.add(*bytes as u64),
+            Body::GetValue { pe, bytes, .. } => with(*pe).gets.add(*bytes as u64),
+            Body::PutBlocks { pe, transfer, .. } => with(*pe).puts.add(moved(transfer)),
+            Body::GetBlocks { pe, transfer, .. } => with(*pe).gets.add(moved(transfer)),
+            Body::PutSignal { pe, source, .. } => {
+                with(*pe).puts.add(source.bytes() as u64);
+                with(*pe).signals.fetch_add(1, Relaxed);
+            }
+            Body::Atomic { pe, .. } => drop(with(*pe).atomics.fetch_add(1, Relaxed)),
+            Body::Signal { pe, .. } => drop(with(*pe).signals.fetch_add(1, Relaxed)),
+            // Memory of this PE's own, the data of collectives, and requests that move nothing.
+            Body::GetAll(_)
+            | Body::Read { .. }
+            | Body::Write { .. }
+            | Body::Copy { .. }
+            | Body::Load { .. }
+            | Body::Fence
+            | Body::Quiet
+            | Body::QuietBeforeRelease => {}
+        }
+    }
+}
+
+impl Transport for Counted {
+    fn inner(&self) -> Option<&dyn Transport> {
+        Some(&*self.below)
+    }
+
+    fn unwatched(&self) -> Option<&dyn Transport> {
+        Some(self.below.unwatched().unwrap_or(&*self.below))
+    }
+
+    fn properties(&self) -> Properties {
+        self.below.properties()
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self.below.memory()
+    }
+
+    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+        self.below.local_ptr(pe, offset)
+    }
+
+    fn execute(&self, request: Request<'_>) -> Result<Reply> {
+        self.count(&request.body);
+        self.below.execute(request)
+    }
+
+    fn keep(&self, error: Error) {
+        self.below.keep(error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pes_with_traffic_are_told() {
+        let traffic = Traffic::new(3);
+        assert_eq!(traffic.read(), []);
+        traffic.with(2).puts.add(100);
+        traffic.with(2).puts.add(28);
+        traffic.with(0).signals.fetch_add(1, Relaxed);
+        let told = traffic.read();
+        assert_eq!(told.len(), 2);
+        assert_eq!((told[0].pe, told[0].signals), (0, 1));
+        assert_eq!(
+            (told[1].pe, told[1].puts, told[1].gets),
+            (2, (2, 128), (0, 0))
+        );
+    }
+}

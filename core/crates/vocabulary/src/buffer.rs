@@ -1,0 +1,343 @@
+//! What operations read and write: ranges of symmetric memory, and memory of the caller's.
+//!
+//! # Rules of this module
+//!
+//! 1. A [`SymRange`] lies within the `stride` of the runtime that made it; its fields are private and only checked code makes
+//!    one. It may be used with another runtime, so operations compare it with their own `stride`. Access through it is
+//!    memory-safe for as long as the mapping lives, even if the allocation is gone: the mapping covers the whole heap.
+//! 2. A [`LocalSource`] or [`LocalDest`] holds a pointer that is valid for its length and for its lifetime: safe
+//!    constructors take it from a borrowed slice or from the heap, unsafe ones take the caller's word.
+
+use bytemuck::Pod;
+use std::marker::PhantomData;
+
+/// A checked range of symmetric memory: bytes at an offset that is the same on every PE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SymRange {
+    offset: u64,
+    bytes: u64,
+}
+
+impl SymRange {
+    /// For code that has checked that the range lies within the heap.
+    #[inline]
+    pub fn new(offset: u64, bytes: u64) -> SymRange {
+        SymRange { offset, bytes }
+    }
+
+    /// Bytes from the start of a PE's part of the heap.
+    #[inline]
+    pub fn offset(self) -> u64 {
+        self.offset
+    }
+
+    /// How many bytes it covers.
+    #[inline]
+    pub fn bytes(self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Memory of the program's that is to become symmetric.
+#[derive(Clone, Copy, Debug)]
+pub struct Registration {
+    pub buffer: u64,
+    pub bytes: u64,
+    pub preferred: u64,
+}
+
+impl Registration {
+    /// The `bytes` bytes at `buffer`; their symmetric address shall be `preferred`, 0 for anywhere.
+    ///
+    /// # Safety
+    /// From the registration on until the buffer is unregistered, or the runtime has ended, the memory belongs to the symmetric heap: no
+    /// reference to it may be used, because other PEs write it, and it must not be freed or unmapped, nor mapped anew,
+    /// also while the two calls run. Other threads may go on with atomic accesses to it by its own address.
+    pub unsafe fn from_raw(buffer: *mut u8, bytes: usize, preferred: u64) -> Registration {
+        Registration {
+            buffer: buffer as u64,
+            bytes: bytes as u64,
+            preferred,
+        }
+    }
+}
+
+/// How many bytes of local memory an operation is given, and whether they are borrowed for the call only. In one word, so that a source
+/// or a dest travels in two registers: no borrow has more than `isize::MAX` bytes, so the complement of its length is what nothing else is.
+#[derive(Clone, Copy)]
+struct Length(usize);
+
+impl Length {
+    /// Of a borrow, which ends with the call.
+    #[inline]
+    fn borrowed(bytes: usize) -> Length {
+        Length(!bytes)
+    }
+
+    /// Of memory that is there until the operation has run. More than `isize::MAX` bytes are taken for as many, which no heap has room for
+    /// either: the check of the symmetric side refuses them.
+    #[inline]
+    fn lasting(bytes: usize) -> Length {
+        Length(bytes.min(isize::MAX as usize))
+    }
+
+    #[inline]
+    fn is_borrowed(self) -> bool {
+        self.0 > isize::MAX as usize
+    }
+
+    #[inline]
+    fn bytes(self) -> usize {
+        if self.is_borrowed() { !self.0 } else { self.0 }
+    }
+
+    /// So many of the bytes.
+    fn part(self, bytes: usize) -> Length {
+        match self.is_borrowed() {
+            true => Length::borrowed(bytes),
+            false => Length::lasting(bytes),
+        }
+    }
+}
+
+impl std::fmt::Debug for Length {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.bytes())
+    }
+}
+
+/// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalSource<'a> {
+    address: *const u8,
+    length: Length,
+    borrow: PhantomData<&'a [u8]>,
+}
+
+impl LocalSource<'_> {
+    /// Memory that the caller vouches for.
+    ///
+    /// # Safety
+    /// `address` must be valid for reads of `bytes` bytes during the lifetime that the caller gives the value; for an operation on a
+    /// stream of the GPU until it has run, and each time it runs if the stream is captured into a graph. Other PEs may write it only if it
+    /// lies in the symmetric heap.
+    #[inline]
+    pub unsafe fn from_raw(address: *const u8, bytes: usize) -> Self {
+        LocalSource {
+            address,
+            length: Length::lasting(bytes),
+            borrow: PhantomData,
+        }
+    }
+
+    /// The `bytes` bytes from byte `start` on.
+    pub fn part(&self, start: usize, bytes: usize) -> Self {
+        assert!(
+            start <= self.bytes() && bytes <= self.bytes() - start,
+            "a part outside the source"
+        );
+        LocalSource {
+            address: self.address.wrapping_add(start),
+            length: self.length.part(bytes),
+            borrow: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub fn address(&self) -> *const u8 {
+        self.address
+    }
+
+    /// Whether it is a borrow, which ends with the call.
+    pub fn is_borrowed(&self) -> bool {
+        self.length.is_borrowed()
+    }
+
+    /// The same, which the program leaves alone until quiet.
+    #[inline]
+    pub fn lasting(self) -> Self {
+        Self {
+            length: Length::lasting(self.length.bytes()),
+            ..self
+        }
+    }
+
+    /// How many bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.length.bytes()
+    }
+}
+
+impl<'a, T: Pod> From<&'a [T]> for LocalSource<'a> {
+    #[inline]
+    fn from(slice: &'a [T]) -> Self {
+        LocalSource {
+            address: slice.as_ptr().cast(),
+            length: Length::borrowed(size_of_val(slice)),
+            borrow: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: Pod, const N: usize> From<&'a [T; N]> for LocalSource<'a> {
+    #[inline]
+    fn from(array: &'a [T; N]) -> Self {
+        LocalSource::from(array.as_slice())
+    }
+}
+
+impl<'a, T: Pod> From<&'a Vec<T>> for LocalSource<'a> {
+    #[inline]
+    fn from(vec: &'a Vec<T>) -> Self {
+        LocalSource::from(vec.as_slice())
+    }
+}
+
+/// Bytes of this process that an operation writes.
+#[derive(Debug)]
+pub struct LocalDest<'a> {
+    address: *mut u8,
+    length: Length,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> LocalDest<'a> {
+    /// Memory that the caller vouches for.
+    ///
+    /// # Safety
+    /// `address` must be valid for writes of `bytes` bytes during the lifetime that the caller gives the value; for an operation on a
+    /// stream of the GPU until it has run, and each time it runs if the stream is captured into a graph. Nothing else in this process may
+    /// use it meanwhile unless it lies in the symmetric heap.
+    #[inline]
+    pub unsafe fn from_raw(address: *mut u8, bytes: usize) -> Self {
+        LocalDest {
+            address,
+            length: Length::lasting(bytes),
+            borrow: PhantomData,
+        }
+    }
+
+    /// The `bytes` bytes from byte `start` on.
+    pub fn part(&self, start: usize, bytes: usize) -> LocalDest<'a> {
+        assert!(
+            start <= self.bytes() && bytes <= self.bytes() - start,
+            "a part outside the destination"
+        );
+        LocalDest {
+            address: self.address.wrapping_add(start),
+            length: self.length.part(bytes),
+            borrow: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub fn address(&self) -> *mut u8 {
+        self.address
+    }
+
+    /// Whether it is a borrow, which ends with the call.
+    pub fn is_borrowed(&self) -> bool {
+        self.length.is_borrowed()
+    }
+
+    /// The same, which the program leaves alone until quiet.
+    #[inline]
+    pub fn lasting(self) -> Self {
+        Self {
+            length: Length::lasting(self.length.bytes()),
+            ..self
+        }
+    }
+
+    /// How many bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.length.bytes()
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut [T]> for LocalDest<'a> {
+    #[inline]
+    fn from(slice: &'a mut [T]) -> Self {
+        LocalDest {
+            address: slice.as_mut_ptr().cast(),
+            length: Length::borrowed(size_of_val(slice)),
+            borrow: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: Pod, const N: usize> From<&'a mut [T; N]> for LocalDest<'a> {
+    #[inline]
+    fn from(array: &'a mut [T; N]) -> Self {
+        LocalDest::from(array.as_mut_slice())
+    }
+}
+
+impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
+    #[inline]
+    fn from(vec: &'a mut Vec<T>) -> Self {
+        LocalDest::from(vec.as_mut_slice())
+    }
+}
+
+/// What a put without blocking reads: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
+#[derive(Clone, Copy, Debug)]
+pub struct NbiSource<'a> {
+    pub source: LocalSource<'a>,
+    pub lasts: bool,
+}
+
+impl<'a> NbiSource<'a> {
+    /// A source that the program leaves alone until quiet.
+    ///
+    /// # Safety
+    /// The source's memory stays valid for reads until the next quiet, barrier or finalize of the PE has returned.
+    #[inline]
+    pub unsafe fn until_quiet(source: LocalSource<'a>) -> NbiSource<'a> {
+        NbiSource {
+            source,
+            lasts: true,
+        }
+    }
+}
+
+impl<'a, T: Into<LocalSource<'a>>> From<T> for NbiSource<'a> {
+    #[inline]
+    fn from(source: T) -> Self {
+        NbiSource {
+            source: source.into(),
+            lasts: false,
+        }
+    }
+}
+
+/// What a get without blocking writes: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
+#[derive(Debug)]
+pub struct NbiDest<'a> {
+    pub dest: LocalDest<'a>,
+    pub lasts: bool,
+}
+
+impl<'a> NbiDest<'a> {
+    /// A destination that the program leaves alone until quiet.
+    ///
+    /// # Safety
+    /// The memory stays valid for writes until the next quiet, barrier or finalize of the PE has returned, and no reference to it is
+    /// used until then.
+    #[inline]
+    pub unsafe fn until_quiet(dest: LocalDest<'a>) -> NbiDest<'a> {
+        NbiDest { dest, lasts: true }
+    }
+}
+
+impl<'a, T: Into<LocalDest<'a>>> From<T> for NbiDest<'a> {
+    #[inline]
+    fn from(dest: T) -> Self {
+        NbiDest {
+            dest: dest.into(),
+            lasts: false,
+        }
+    }
+}

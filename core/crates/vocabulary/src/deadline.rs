@@ -1,0 +1,106 @@
+//! Deadlines of the program's own: the moment until which the waits of a thread may last.
+//!
+//! While one is in force it stands in for `NVSHMEMRS_TIMEOUT`, for every wait of the thread and for what the thread submits to
+//! streams. Of nested ones the earliest holds. Only a wait that is long already looks at it, so it costs other calls nothing.
+
+use crate::clock::now_ns;
+use crate::{Error, Result, config};
+use std::cell::Cell;
+use std::time::Duration;
+
+thread_local! {
+    /// On the monotonic clock, in ns; 0: none.
+    static UNTIL: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The deadline in force on this thread.
+#[inline]
+pub fn until() -> Option<u64> {
+    Some(UNTIL.get()).filter(|&until| until != 0)
+}
+
+/// Begins a deadline on this thread, for languages without closures. Gives what [`end`] needs to bring back the one before.
+pub fn begin(seconds: f64) -> Result<u64> {
+    let limit = config::seconds_from("seconds", seconds)?
+        .ok_or_else(|| Error::invalid("seconds", seconds, "more than 0 seconds"))?;
+    Ok(begin_at(now_ns().saturating_add(limit.as_nanos() as u64)))
+}
+
+/// Ends a deadline that [`begin`] began on this thread.
+pub fn end(previous: u64) {
+    UNTIL.set(previous);
+}
+
+/// Puts a moment into force, unless an earlier one is; gives the one before.
+fn begin_at(moment: u64) -> u64 {
+    let previous = UNTIL.get();
+    let earliest = until().map_or(moment, |outer| outer.min(moment));
+    UNTIL.replace(earliest.max(1));
+    previous
+}
+
+/// Brings back the deadline before, also when what ran in between panics.
+struct Restore(u64);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        end(self.0);
+    }
+}
+
+/// Runs `body` on this thread with a deadline that was in force elsewhere.
+pub fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
+    let _restore = Restore(UNTIL.replace(until));
+    body()
+}
+
+/// Calls `body` with a deadline: every wait of this thread in it, and what it submits to streams, ends with [`Error::Timeout`] when
+/// `limit` has passed since this call.
+///
+/// Within it the deadline stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init
+/// keeps to its own limit. A collective that a deadline ends breaks its team. Local.
+///
+/// ```
+/// use nvshmemrs::{Cmp, Error, Runtime, deadline};
+/// use std::time::Duration;
+///
+/// # fn main() -> nvshmemrs::Result<()> {
+/// let rt = Runtime::init()?;
+/// let flag = rt.array::<u64>(1)?;
+/// let limit = Duration::from_millis(20);
+/// let late = deadline(limit, || rt.signal_wait(flag.at(0)?, Cmp::Eq, 1));
+/// assert!(matches!(late, Err(Error::Timeout { .. })));
+/// drop(flag);
+/// deadline(limit, || rt.finalize())
+/// # }
+/// ```
+pub fn deadline<T>(limit: Duration, body: impl FnOnce() -> T) -> T {
+    let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    let _restore = Restore(begin_at(now_ns().saturating_add(limit)));
+    body()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_of_nested_deadlines_holds() {
+        assert_eq!(until(), None);
+        let far = begin(100.0).unwrap();
+        let outer = until().unwrap();
+        let near = begin(1.0).unwrap();
+        assert!(until().unwrap() < outer);
+        let farther = begin(1000.0).unwrap();
+        assert!(until().unwrap() < outer, "the inner one is no later");
+        end(farther);
+        end(near);
+        assert_eq!(until(), Some(outer));
+        end(far);
+        assert_eq!(until(), None);
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(begin(wrong).is_err(), "{wrong} was accepted");
+        }
+        assert_eq!(until(), None, "a refused one changes nothing");
+    }
+}

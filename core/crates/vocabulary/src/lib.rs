@@ -1,0 +1,27 @@
+//! The vocabulary of nvshmemrs: the types and tables that all other crates of the library read.
+//!
+//! Nothing here knows of a job. [`operation`] is the table of all operations, [`config`] that of all settings, [`error`] that of all
+//! errors.
+
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+pub mod buffer;
+pub mod clock;
+pub mod config;
+pub mod deadline;
+pub mod dtype;
+pub mod error;
+pub mod lock;
+pub mod memory_kind;
+pub mod op;
+pub mod operation;
+pub mod pe;
+pub mod per_thread;
+pub mod strides;
+pub mod words;
+
+pub use dtype::Dtype;
+pub use error::{Error, Result};
+pub use memory_kind::MemoryKind;
+pub use op::{Cmp, Op, SignalOp};
+pub use pe::Pe;
