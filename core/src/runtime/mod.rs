@@ -23,7 +23,7 @@ use crate::job::exit_registry::RegistryReader;
 use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
-use crate::job::process::pid_of;
+use crate::job::process::{self, pid_of};
 use crate::job::segment::Segment;
 use crate::job::state::State;
 use crate::job::{fork, shared_words};
@@ -176,6 +176,7 @@ impl Inner {
 
     #[cold]
     fn pe_gone(&self, operation: Operation) -> Error {
+        process::exit_if_asked(&self.control);
         let (pe, how) = match self.lost() {
             Ok(lost) => lost,
             Err(error) => return error,
