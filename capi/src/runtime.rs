@@ -207,7 +207,8 @@ pub extern "C" fn nvshmemrs_current(runtime: *mut nvshmemrs_runtime_t) -> i32 {
 /// others within a second, whatever they do. Output in C streams is written; functions of `atexit` and
 /// destructors do not run.
 ///
-/// One-sided; any thread may call it. It returns only with an error. OpenSHMEM 1.5 section 9.1.5
+/// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has ended.
+/// OpenSHMEM 1.5 section 9.1.5
 /// (`shmem_global_exit`).
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, FORKED.
 #[unsafe(no_mangle)]
