@@ -315,10 +315,10 @@ FUNCTION(void, shmem_pcontrol, (int level, ...))
 /* ---- Symmetric memory ---- */
 
 /* A failed allocation is NULL where the arguments or the heap are to blame, and otherwise an error of a function that cannot return one. */
-static void *allocated(const char *name, int32_t status, void *memory, const void *place)
+static void *allocated(const char *name, int32_t status, void *const *memory, const void *place)
 {
     if (status == NVSHMEMRS_SUCCESS)
-        return memory;
+        return *memory;
     if (status != NVSHMEMRS_ERROR_OUT_OF_MEMORY && status != NVSHMEMRS_ERROR_INVALID_VALUE)
         nvshmemrs_shmem_failed(name, status, place);
     return NULL;
@@ -327,7 +327,7 @@ static void *allocated(const char *name, int32_t status, void *memory, const voi
 static void *reserve(const char *name, size_t size, const void *place)
 {
     void *memory = NULL;
-    return allocated(name, nvshmemrs_malloc(nvshmemrs_shmem_now(), size, &memory), memory, place);
+    return allocated(name, nvshmemrs_malloc(nvshmemrs_shmem_now(), size, &memory), &memory, place);
 }
 
 FUNCTION(void *, shmem_malloc, (size_t size))
@@ -346,19 +346,19 @@ FUNCTION(void *, shmem_malloc_with_hints, (size_t size, long hints))
 FUNCTION(void *, shmem_calloc, (size_t count, size_t size))
 {
     void *memory = NULL;
-    return allocated("shmem_calloc", nvshmemrs_calloc(nvshmemrs_shmem_now(), count, size, &memory), memory, PLACE);
+    return allocated("shmem_calloc", nvshmemrs_calloc(nvshmemrs_shmem_now(), count, size, &memory), &memory, PLACE);
 }
 
 FUNCTION(void *, shmem_align, (size_t alignment, size_t size))
 {
     void *memory = NULL;
-    return allocated("shmem_align", nvshmemrs_align(nvshmemrs_shmem_now(), alignment, size, &memory), memory, PLACE);
+    return allocated("shmem_align", nvshmemrs_align(nvshmemrs_shmem_now(), alignment, size, &memory), &memory, PLACE);
 }
 
 FUNCTION(void *, shmem_realloc, (void *ptr, size_t size))
 {
     void *memory = NULL;
-    return allocated("shmem_realloc", nvshmemrs_realloc(nvshmemrs_shmem_now(), ptr, size, &memory), memory, PLACE);
+    return allocated("shmem_realloc", nvshmemrs_realloc(nvshmemrs_shmem_now(), ptr, size, &memory), &memory, PLACE);
 }
 
 FUNCTION(void, shmem_free, (void *ptr))
