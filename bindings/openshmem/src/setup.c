@@ -51,16 +51,22 @@ bool nvshmemrs_shmem_returns(void)
     return setting != NULL && strcmp(setting, "return") == 0;
 }
 
-/* Writes `text` with the names that functions have here. */
+/* Writes `text` with the names that functions and constants have here. */
 static void write_renamed(FILE *to, const char *text)
 {
-    const char *found;
-    while ((found = strstr(text, "nvshmemrs_")) != NULL) {
-        fwrite(text, 1, (size_t)(found - text), to);
-        fputs("shmem_", to);
-        text = found + strlen("nvshmemrs_");
+    static const char *const names[][2] = {
+        {"nvshmemrs_", "shmem_"}, {"NVSHMEMRS_CMP_", "SHMEM_CMP_"}, {"NVSHMEMRS_SIGNAL_", "SHMEM_SIGNAL_"}, {"`signal_op`", "`sig_op`"}};
+    while (*text != '\0') {
+        size_t name = 0;
+        while (name < sizeof names / sizeof *names && strncmp(text, names[name][0], strlen(names[name][0])) != 0)
+            name++;
+        if (name == sizeof names / sizeof *names) {
+            fputc(*text++, to);
+        } else {
+            fputs(names[name][1], to);
+            text += strlen(names[name][0]);
+        }
     }
-    fputs(text, to);
 }
 
 /* Reports a failure, once in a process, and ends the job. */
@@ -102,9 +108,8 @@ void nvshmemrs_shmem_failed(const char *name, int32_t status, const void *place)
         text = finalized ? "it was called after `shmem_finalize`" : "it was called before `shmem_init`";
     char *kept = strdup(text);
     char *longer = NULL;
-    /* Memory that every program calls symmetric, and that this library does not yet have at the same place on every PE. */
-    const char *remedy = status == NVSHMEMRS_ERROR_NOT_SYMMETRIC
-        ? "; global and static variables are not symmetric here: allocate with `shmem_malloc`" : "";
+    /* Other libraries have them on every PE. */
+    const char *remedy = status == NVSHMEMRS_ERROR_NOT_SYMMETRIC ? "; global and static variables are not symmetric here" : "";
     if (kept != NULL && asprintf(&longer, "%s%s", kept, remedy) < 0)
         longer = NULL;
     end(name, place, longer != NULL ? longer : text);

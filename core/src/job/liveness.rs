@@ -166,12 +166,12 @@ impl Watch {
 
     /// Tells this PE's side that a PE is gone, once.
     fn run_gone_task(&mut self) {
-        process::exit_if_asked(&self.control);
         if self.control.header().gone.load(Acquire) != 0
             && let Some(mut gone) = self.tasks.gone.take()
         {
             gone();
         }
+        process::exit_if_asked(&self.control);
     }
 
     fn run(&mut self, mut stops: Stops) {
