@@ -47,9 +47,6 @@ int main(int argc, char **argv)
     }
     shmem_barrier_all();
     CHECK(shmem_long_g(counter, n_pes - 1) == (n_pes == 1 ? 350 : 50L * n_pes));
-    shmem_set_lock(lock + 2);
-    CHECK(n_pes > 1 || shmem_test_lock(lock + 2) == 1);
-    shmem_clear_lock(lock + 2);
     end();
     return 0;
 }

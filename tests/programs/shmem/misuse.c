@@ -46,8 +46,12 @@ int main(int argc, char **argv)
                 pause();
         }
     }
-    if (IS("global_exit 0") && me == 0)
-        shmem_global_exit(0);
+    if (IS("global_exit 0")) {
+        if (me == 0)
+            shmem_global_exit(0);
+        for (;;)
+            pause();
+    }
     if (IS("pe"))
         shmem_long_put(word, &value, 1, n_pes);
     if (IS("static"))

@@ -8,7 +8,7 @@
 #define ROUNDS 200
 
 static long *words;
-static uint64_t *sum;
+static long *sum;
 
 static void *thread(void *number)
 {
@@ -18,7 +18,7 @@ static void *thread(void *number)
     for (long round = 1; round <= ROUNDS; round++) {
         shmem_ctx_long_put_nbi(ctx, &words[own], &round, 1, next);
         shmem_ctx_quiet(ctx);
-        shmem_ctx_uint64_atomic_add(ctx, sum, 1, (int)(round % n_pes));
+        shmem_ctx_long_atomic_add(ctx, sum, 1, (int)(round % n_pes));
         CHECK(shmem_ctx_long_g(ctx, &words[own], next) == round);
     }
     shmem_ctx_quiet(ctx);
@@ -39,10 +39,10 @@ int main(void)
     for (int number = 0; number < THREADS; number++)
         pthread_join(threads[number], NULL);
     shmem_barrier_all();
-    uint64_t all = 0;
+    long all = 0;
     for (int pe = 0; pe < n_pes; pe++)
-        all += shmem_uint64_g(sum, pe);
-    CHECK(all == (uint64_t)THREADS * ROUNDS * (uint64_t)n_pes);
+        all += shmem_long_g(sum, pe);
+    CHECK(all == (long)THREADS * ROUNDS * n_pes);
     end();
     return 0;
 }
