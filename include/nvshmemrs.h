@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x650814fae88b29b3)
+#define NVSHMEMRS_API_HASH UINT64_C(0xc9c0962517926442)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -2203,6 +2203,28 @@ int32_t nvshmemrs_local_job_free(nvshmemrs_local_job_t job);
 /// @see OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 
+/// The runtime that the calling thread has joined last and not finalized, or else the only one of this
+/// process.
+///
+/// Local; needs no runtime.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED if there is none, INVALID_VALUE if there are
+/// several, or for NULL.
+/// @see OpenSHMEM does not have it.
+int32_t nvshmemrs_current(nvshmemrs_runtime_t *runtime);
+
+/// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
+/// others within a second, whatever they do. Output in C streams is written; functions of `atexit` and
+/// destructors do not run.
+///
+/// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has
+/// ended.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, FORKED.
+/// @see OpenSHMEM 1.5 section 9.1.5 (`shmem_global_exit`).
+int32_t nvshmemrs_global_exit(nvshmemrs_runtime_t runtime,
+                              int32_t status);
+
 /// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
@@ -2403,6 +2425,15 @@ int32_t nvshmemrs_site_hook_in(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE.
 /// @see OpenSHMEM does not have it.
 int32_t nvshmemrs_check_access(const void *address, size_t bytes, int32_t access, const void *place);
+
+/// The line of the program at an instruction: "heat.c:71 (send_halo)", or the module and the address
+/// without debug information. `place` is the instruction after the call, such as a return address. NUL-
+/// terminated; never NULL; valid until the next such call on this thread.
+///
+/// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
+const char *nvshmemrs_place_string(const void *place);
 
 /// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
 /// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is

@@ -13,6 +13,7 @@ fn hand_out(joined: Runtime, runtime: *mut nvshmemrs_runtime_t) -> Result<()> {
     let accesses = joined.accesses();
     let handle = handle::insert(Object::Runtime(joined))?;
     sites::joined(handle, accesses);
+    handle::set_current(handle);
     handle::write("runtime", runtime, handle)
 }
 
@@ -187,6 +188,33 @@ pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
             result
         });
         ended?.unwrap_or(Ok(()))
+    })
+}
+
+/// The runtime that the calling thread has joined last and not finalized, or else the only one of this process.
+///
+/// Local; needs no runtime. OpenSHMEM does not have it.
+/// Errors: NOT_INITIALIZED if there is none, INVALID_VALUE if there are several, or for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_current(runtime: *mut nvshmemrs_runtime_t) -> i32 {
+    guard::status(|| {
+        handle::check_out("runtime", runtime)?;
+        handle::write("runtime", runtime, handle::current()?)
+    })
+}
+
+/// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
+/// others within a second, whatever they do. Output in C streams is written; functions of `atexit` and
+/// destructors do not run.
+///
+/// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has ended.
+/// OpenSHMEM 1.5 section 9.1.5
+/// (`shmem_global_exit`).
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, FORKED.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_global_exit(runtime: nvshmemrs_runtime_t, status: i32) -> i32 {
+    guard::local(runtime, |rt| {
+        rt.global_exit(status).map(|never| match never {})
     })
 }
 

@@ -4,12 +4,13 @@
 
 use crate::guard;
 use crate::handle;
+use crate::text;
 use crate::types::*;
 use crate::words;
 use nvshmem_core::per_thread::{self, PerThread};
 use nvshmem_core::{Access, Accesses, Place};
 use std::cell::Cell;
-use std::ffi::c_void;
+use std::ffi::{CString, c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -78,6 +79,20 @@ pub extern "C" fn nvshmemrs_check_access(
     })
 }
 
+/// The line of the program at an instruction: "heat.c:71 (send_halo)", or the module and the address without
+/// debug information. `place` is the instruction after the call, such as a return address. NUL-terminated;
+/// never NULL; valid until the next such call on this thread.
+///
+/// Local; needs no runtime. OpenSHMEM does not have it.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_place_string(place: *const c_void) -> *const c_char {
+    guard::plain(text::EMPTY.as_ptr(), || {
+        let described = Place::of_instruction(handle::addr(place)).describe();
+        per_thread::keep(&DESCRIBED, CString::new(described).unwrap_or_default());
+        per_thread::with(&DESCRIBED, |described| described.as_ptr())
+    })
+}
+
 /// A runtime of this process whose checker is on.
 struct Checked {
     runtime: nvshmemrs_runtime_t,
@@ -92,6 +107,8 @@ static CHECKED: Mutex<Vec<Checked>> = Mutex::new(Vec::new());
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
+    /// The place that was put into words last.
+    static DESCRIBED: PerThread<CString> = const { PerThread::new() };
     /// What takes this thread's accesses, as of so many changes.
     static MINE: PerThread<(u64, Option<Accesses>)> = const { PerThread::new() };
     /// Whether this thread announces an access.

@@ -32,6 +32,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "bindings/cpp/include/nvshmemrs/ffi.hpp",
         "bindings/cpp/include/nvshmemrs/typed.hpp",
         "bindings/julia/src/ffi.jl",
+        "bindings/openshmem/src/names.c",
         "bindings/python/src/nvshmemrs/_ffi.py",
         "capi/src/generated/atomics.rs",
         "capi/src/generated/collectives.rs",
@@ -43,6 +44,8 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "include/nvshmemrs.h",
         "include/nvshmemrs_device.cuh",
         "include/nvshmemrs_qp.cuh",
+        "include/pshmem.h",
+        "include/shmem.h",
         "tests/programs/device/lists.hpp",
     ];
     assert_eq!(paths, expected.map(PathBuf::from));

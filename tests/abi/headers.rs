@@ -15,6 +15,16 @@ const C11: &[&str] = &["-xc", "-std=c11"];
 const CXX17: &[&str] = &["-xc++", "-std=c++17"];
 const CXX20: &[&str] = &["-xc++", "-std=c++20"];
 const CXX: &[&[&str]] = &[CXX17, CXX20];
+/// Standards of the headers of OpenSHMEM's names.
+const OLD: &[&[&str]] = &[
+    C11,
+    &["-xc", "-std=c17"],
+    &["-xc++", "-std=c++11"],
+    &["-xc++", "-std=c++14"],
+    CXX17,
+    CXX20,
+    &["-xc++", "-std=c++2b"],
+];
 
 /// A header, and how a compiler must take it.
 struct Header {
@@ -53,6 +63,10 @@ fn headers() -> Vec<Header> {
     let mut headers = vec![
         of_c("nvshmemrs.h", "", &[C11, CXX17, CXX20], &[]),
         of_c("nvshmemrs_plain_access.c", "", &[C11, CXX17, CXX20], &[]),
+        of_c("shmem.h", "", OLD, &[]),
+        of_c("shmemx.h", "", OLD, &[]),
+        of_c("pshmem.h", "", OLD, &["-DNVSHMEMRS_SHMEM_NO_INLINE"]),
+        of_c("mpp/shmem.h", "", OLD, &["-O2"]),
         of_c(host, "", CXX, KERNELS),
         // The one before includes it.
         of_c("nvshmemrs_device.cuh", host, &[], KERNELS),
@@ -84,7 +98,9 @@ fn headers() -> Vec<Header> {
 #[track_caller]
 fn files(folder: &str) -> BTreeSet<String> {
     let entries = fs::read_dir(workspace().join(folder)).expect("a folder of headers");
-    let names = entries.map(|entry| entry.expect("a header").file_name());
+    let entries = entries.map(|entry| entry.expect("a header"));
+    let headers = entries.filter(|entry| entry.path().is_file());
+    let names = headers.map(|entry| entry.file_name());
     names.map(|name| name.to_string_lossy().into()).collect()
 }
 
@@ -92,7 +108,7 @@ fn files(folder: &str) -> BTreeSet<String> {
 fn no_public_header_is_left_out() {
     let tested: BTreeSet<String> = headers().into_iter().map(|header| header.file).collect();
     let mut all = BTreeSet::new();
-    for folder in ["include", "bindings/cpp/include/nvshmemrs"] {
+    for folder in ["include", "include/mpp", "bindings/cpp/include/nvshmemrs"] {
         all.extend(files(folder).iter().map(|file| format!("{folder}/{file}")));
     }
     assert_eq!(tested, all);

@@ -30,6 +30,9 @@ const ELSEWHERE: &[&str] = &[
     "version",
     "status_string",
     "last_error_in",
+    "current",
+    "global_exit",
+    "place_string",
     "team_config_default",
 ];
 

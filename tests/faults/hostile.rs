@@ -41,6 +41,8 @@ const SPECIAL: &[&str] = &[
     "local_job_free",
     "finalize",
     "leave",
+    "current",
+    "global_exit",
     "init",
     "init_unique_id",
     "init_mpi_comm",
@@ -69,6 +71,7 @@ const PLAIN: &[&str] = &[
     "last_error_in",
     "thread_support",
     "pool_alloc",
+    "place_string",
 ];
 
 /// Calls that cannot succeed as they are made; streams of a GPU are not had on host memory.
@@ -81,6 +84,7 @@ const NEVER: &[&str] = &[
     "stream_from_cuda",
     "stream_cuda",
     "pool_free",
+    "global_exit",
 ];
 
 /// An expression in C for one argument. `wait` says that the call waits until a comparison holds.

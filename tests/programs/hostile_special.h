@@ -362,6 +362,17 @@ static int32_t special_leave(void)
     return status;
 }
 
+static int32_t special_current(void)
+{
+    return nvshmemrs_current(pick_output(0));
+}
+
+/* A live runtime's would end the program. */
+static int32_t special_global_exit(void)
+{
+    return nvshmemrs_global_exit(percent(50) ? 0 : stale[below(STALE)] | 1, (int32_t)next());
+}
+
 /* This process has a place in its job already: arguments that are refused before anybody is asked. */
 static int32_t special_init(void)
 {
@@ -552,6 +563,8 @@ static int32_t special_plain(void)
         FAIL("a text is NULL");
     if (nvshmemrs_last_error_in((int32_t)pick_number(0, 10) - 3) == NULL)
         FAIL("no text of an error in a language");
+    if (nvshmemrs_place_string(pick_local()) == NULL)
+        FAIL("a place has no text");
     if (nvshmemrs_status_string(pick_number(0, 100)) == NULL)
         FAIL("a status has no text");
     if (nvshmemrs_thread_support() != NVSHMEMRS_THREAD_MULTIPLE)

@@ -4,6 +4,7 @@
 //! table::families() --emit::family, templates/family.rs.jinja--> capi/src/generated/{atomics,rma,..}.rs
 //! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
 //! table::families(), FORTRAN_KINDS --emit::fortran_typed, templates/fortran/*.jinja--> Fortran's typed layer
+//! table::openshmem --emit::openshmem, templates/{shmem.h,pshmem.h,shmem_names.c}.jinja--> OpenSHMEM's headers and functions
 //! table::types --emit::device_lists--> the types of the tests of kernels
 //! table::types --emit::device_names--> the names at the end of the headers for kernels
 //! ```
@@ -35,7 +36,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 10] = [
+    let emitted: [(&str, anyhow::Result<String>); 13] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -59,6 +60,12 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "include/nvshmemrs_device.cuh",
             emit::device_names::emit(root),
+        ),
+        ("include/shmem.h", emit::openshmem::header()),
+        ("include/pshmem.h", emit::openshmem::profiling()),
+        (
+            "bindings/openshmem/src/names.c",
+            emit::openshmem::functions(),
         ),
         (
             "include/nvshmemrs_qp.cuh",

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x650814fae88b29b3
+const API_HASH = 0xc9c0962517926442
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -4008,6 +4008,55 @@ OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
     ccall(pointer_finalize[], Int32, (UInt64,), runtime)
 end
 
+const pointer_current = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_current(nvshmemrs_runtime_t *runtime)
+"""
+    nvshmemrs_current(runtime)
+
+The runtime that the calling thread has joined last and not finalized, or else the only one
+of this process.
+
+Local; needs no runtime.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED if there is none, INVALID\\_VALUE if there are
+several, or for NULL.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_current(runtime)
+    ccall(pointer_current[], Int32, (Ptr{UInt64},), runtime)
+end
+
+const pointer_global_exit = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_global_exit(nvshmemrs_runtime_t runtime, int32_t status)
+"""
+    nvshmemrs_global_exit(runtime, status)
+
+Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's
+at once, the others within a second, whatever they do. Output in C streams is written;
+functions of `atexit` and destructors do not run.
+
+One-sided; any thread may call it. It returns with an error only; it is complete when the
+caller has ended.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, FORKED.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.1.5 (`shmem_global_exit`).
+"""
+@inline function nvshmemrs_global_exit(runtime, status)
+    ccall(pointer_global_exit[], Int32, (UInt64, Int32), runtime, status)
+end
+
 const pointer_leave = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime)
@@ -4457,6 +4506,26 @@ OpenSHMEM does not have it.
 @inline function nvshmemrs_check_access(address, bytes, access, place)
     ccall(pointer_check_access[], Int32, (Ptr{Cvoid}, Csize_t, Int32, Ptr{Cvoid}), address,
         bytes, access, place)
+end
+
+const pointer_place_string = Ref{Ptr{Cvoid}}(C_NULL)
+
+# const char *nvshmemrs_place_string(const void *place)
+"""
+    nvshmemrs_place_string(place)
+
+The line of the program at an instruction: \"heat.c:71 (send\\_halo)\", or the module and the
+address without debug information. `place` is the instruction after the call, such as a
+return address. NUL-terminated; never NULL; valid until the next such call on this thread.
+
+Local; needs no runtime.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_place_string(place)
+    ccall(pointer_place_string[], Cstring, (Ptr{Cvoid},), place)
 end
 
 const pointer_stream_new = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5365,6 +5434,8 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_local_job_join => pointer_local_job_join,
     :nvshmemrs_local_job_free => pointer_local_job_free,
     :nvshmemrs_finalize => pointer_finalize,
+    :nvshmemrs_current => pointer_current,
+    :nvshmemrs_global_exit => pointer_global_exit,
     :nvshmemrs_leave => pointer_leave,
     :nvshmemrs_my_pe => pointer_my_pe,
     :nvshmemrs_device => pointer_device,
@@ -5383,6 +5454,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_site_hook => pointer_site_hook,
     :nvshmemrs_site_hook_in => pointer_site_hook_in,
     :nvshmemrs_check_access => pointer_check_access,
+    :nvshmemrs_place_string => pointer_place_string,
     :nvshmemrs_stream_new => pointer_stream_new,
     :nvshmemrs_stream_from_cuda => pointer_stream_from_cuda,
     :nvshmemrs_stream_cuda => pointer_stream_cuda,

@@ -20,6 +20,7 @@ pub(crate) use values::*;
 use crate::generated::exports::exports;
 use crate::guard::lock;
 use nvshmem_core::{CudaStreamRef, Error, Event, Mapping, Place, Result, Runtime, Stream, local};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, Once};
@@ -215,6 +216,40 @@ pub(crate) fn with_runtime<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result
     match find_runtime(handle) {
         Some(runtime) => body(runtime),
         None => Err(not_found("runtime", handle, RUNTIME)),
+    }
+}
+
+thread_local! {
+    /// The runtime that this thread has joined last; 0 at first.
+    static CURRENT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Makes a runtime the calling thread's.
+pub(crate) fn set_current(handle: u64) {
+    CURRENT.set(handle);
+}
+
+/// The calling thread's runtime, or else the only one of the process.
+pub(crate) fn current() -> Result<u64> {
+    let own = CURRENT.get();
+    if find_runtime(own).is_some() {
+        return Ok(own);
+    }
+    // Under it no runtime is taken out.
+    let _changes = changes();
+    let slots = TABLE[..RUNTIMES].iter();
+    let handles = slots.map(|slot| slot.handle.load(Acquire));
+    let mut live = handles.filter(|handle| find_runtime(*handle).is_some());
+    match (live.next(), live.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(Error::NotInitialized(
+            "this process has no runtime: call `init()` first",
+        )),
+        _ => Err(Error::InvalidValue {
+            argument: "runtime",
+            value: "none of this thread's".into(),
+            expected: "a thread that has joined a job, or a process with one runtime".into(),
+        }),
     }
 }
 

@@ -150,6 +150,18 @@ impl Runtime {
         self.inner.finalize()
     }
 
+    /// Ends all processes of the job with `status`, of which a process keeps 8 bits: this one at once, the others within a second,
+    /// whatever they do. Output in C streams is written; functions of `atexit` and destructors do not run.
+    ///
+    /// One-sided; any thread may call it. OpenSHMEM 1.5 section 9.1.5.
+    pub fn global_exit(&self, status: i32) -> Result<std::convert::Infallible> {
+        self.inner.ready()?;
+        if let Some(registry) = &self.inner.registry {
+            registry.set_part(Part::Finalized);
+        }
+        liveness::exit_all(&self.inner.control, self.inner.my_pe, status)
+    }
+
     /// Leaves the job without the other PEs, which learn that this PE left, as dropping the runtime does. Waits of this PE's own
     /// other threads end, too. Local; never waits for other PEs.
     pub fn leave(&self) {

@@ -19,11 +19,11 @@ use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::exit_registry::RegistryReader;
+use crate::job::exit_registry::{Part, RegistryReader};
 use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
-use crate::job::process::pid_of;
+use crate::job::process::{self, pid_of};
 use crate::job::segment::Segment;
 use crate::job::state::State;
 use crate::job::{fork, shared_words};
@@ -161,8 +161,19 @@ impl Inner {
         Ok((pe, how))
     }
 
+    /// Ends this process if a PE has asked all processes of the job to exit.
+    fn exit_if_asked(&self) {
+        let exit = self.control.header().exit.load(Acquire);
+        if let (Some(registry), true) = (&self.registry, exit != 0) {
+            // The launcher need not tell that it has not.
+            registry.set_part(Part::Finalized);
+        }
+        process::exit_if_asked(&self.control);
+    }
+
     /// Writes down which PE is gone, if that is asked for.
     pub(crate) fn tell_loss(&self) {
+        self.exit_if_asked();
         if let Ok((pe, how)) = self.lost()
             && pe != self.my_pe
         {
@@ -178,6 +189,7 @@ impl Inner {
 
     #[cold]
     fn pe_gone(&self, operation: Operation) -> Error {
+        self.exit_if_asked();
         let (pe, how) = match self.lost() {
             Ok(lost) => lost,
             Err(error) => return error,

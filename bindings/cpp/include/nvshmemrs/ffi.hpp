@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x650814fae88b29b3;
+inline constexpr std::uint64_t expected_api_hash = 0xc9c0962517926442;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -2182,6 +2182,31 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_finalize(runtime));
 }
 
+/// The runtime that the calling thread has joined last and not finalized, or else the only one of this
+/// process.
+///
+/// Local; needs no runtime.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED if there is none, INVALID_VALUE if there are
+/// several, or for NULL.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status current(nvshmemrs_runtime_t *runtime) noexcept {
+    return static_cast<Status>(nvshmemrs_current(runtime));
+}
+
+/// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
+/// others within a second, whatever they do. Output in C streams is written; functions of `atexit` and
+/// destructors do not run.
+///
+/// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has
+/// ended.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, FORKED.
+/// @see OpenSHMEM 1.5 section 9.1.5 (`shmem_global_exit`).
+[[nodiscard]] inline Status global_exit(nvshmemrs_runtime_t runtime, int32_t status) noexcept {
+    return static_cast<Status>(nvshmemrs_global_exit(runtime, status));
+}
+
 /// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
@@ -2403,6 +2428,17 @@ enum class Access : int32_t {
 [[nodiscard]] inline Status check_access(const void *address, size_t bytes, int32_t access,
     const void *place) noexcept {
     return static_cast<Status>(nvshmemrs_check_access(address, bytes, access, place));
+}
+
+/// The line of the program at an instruction: "heat.c:71 (send_halo)", or the module and the address
+/// without debug information. `place` is the instruction after the call, such as a return address. NUL-
+/// terminated; never NULL; valid until the next such call on this thread.
+///
+/// Local; needs no runtime.
+///
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline const char * place_string(const void *place) noexcept {
+    return nvshmemrs_place_string(place);
 }
 
 /// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to

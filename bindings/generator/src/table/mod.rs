@@ -6,6 +6,7 @@
 
 mod atomics;
 mod collectives;
+pub mod openshmem;
 mod rma;
 pub mod types;
 pub mod waits;

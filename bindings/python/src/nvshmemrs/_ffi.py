@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x650814fae88b29b3
+API_HASH = 0xc9c0962517926442
 """The API hash that this file was generated with."""
 
 
@@ -3124,6 +3124,45 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_current",
+        c_int32,
+        (POINTER(c_uint64),),
+        """(runtime)
+
+    The runtime that the calling thread has joined last and not finalized, or else the only one of
+    this process.
+
+    Local; needs no runtime.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED if there is none, INVALID_VALUE if there are several,
+        or for NULL.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
+        "nvshmemrs_global_exit",
+        c_int32,
+        (c_uint64, c_int32),
+        """(runtime, status)
+
+    Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at
+    once, the others within a second, whatever they do. Output in C streams is written; functions of
+    `atexit` and destructors do not run.
+
+    One-sided; any thread may call it. It returns with an error only; it is complete when the caller
+    has ended.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, FORKED.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.1.5 (`shmem_global_exit`).
+    """,
+    ),
+    (
         "nvshmemrs_leave",
         c_int32,
         (c_uint64,),
@@ -3456,6 +3495,22 @@ _FUNCTIONS = (
 
     Returns:
         SUCCESS, or an error: INVALID_VALUE.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
+        "nvshmemrs_place_string",
+        c_char_p,
+        (c_void_p,),
+        """(place)
+
+    The line of the program at an instruction: "heat.c:71 (send_halo)", or the module and the
+    address without debug information. `place` is the instruction after the call, such as a return
+    address. NUL-terminated; never NULL; valid until the next such call on this thread.
+
+    Local; needs no runtime.
 
     Standard:
         OpenSHMEM does not have it.

@@ -13,7 +13,7 @@ use super::block::Control;
 use super::locks::Holder;
 use super::state::State;
 use super::stops::Stops;
-use super::{doorbell, locks, machine, shared_words, signals};
+use super::{doorbell, locks, machine, process, shared_words, signals};
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -50,6 +50,15 @@ pub fn mark_gone(control: &Control, pe: Pe, state: State) {
         shared_words::count_gone(header, pe);
         doorbell::ring_everyone(control);
     }
+}
+
+/// Asks every process of the job to exit with `status`, this one included.
+pub fn exit_all(control: &Control, me: Pe, status: i32) -> ! {
+    // A process exits with 8 bits of its status.
+    let status = status & 0xff;
+    shared_words::set_exit(control.header(), status as u32 + 1);
+    mark_gone(control, me, State::Left);
+    process::exit(status)
 }
 
 /// `Ok` once every PE is at least in `state`; otherwise how many are.
@@ -163,6 +172,7 @@ impl Watch {
         {
             gone();
         }
+        process::exit_if_asked(&self.control);
     }
 
     fn run(&mut self, mut stops: Stops) {

@@ -4,13 +4,15 @@ use crate::block::Control;
 use crate::locks::{self, Holder};
 use crate::machine;
 use crate::segment::NAME;
+use crate::signals;
 use crate::{Error, Pe};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
 
 /// The library's threads that call nothing of their own accord: the watchdog's, the checker's and the network's.
 const HELPERS: [&str; 3] = ["nvshmemrs-watch", "nvshmemrs-check", "nvshmemrs-net"];
@@ -47,7 +49,7 @@ impl fmt::Display for Process {
 }
 
 /// The letter for the state of a process's first thread, or of one thread.
-pub(crate) fn state_letter(folder: &str) -> Option<char> {
+pub fn state_letter(folder: &str) -> Option<char> {
     let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
     // The name before it may hold anything.
     stat.rsplit(')').next()?.trim_start().chars().next()
@@ -105,6 +107,31 @@ pub fn pid_of(control: &Control, pe: Pe) -> u32 {
             let same = here != 0 && block.namespace.load(Relaxed) == here;
             if same { block.pid.load(Relaxed) } else { 0 }
         }
+    }
+}
+
+/// How long the end of this process may wait for its standard streams: another thread may be reading from one of them.
+const FLUSH_TIME: Duration = Duration::from_millis(200);
+
+/// Ends this process at once, after the output that its C streams still hold. Functions of `atexit` and destructors do not run, because
+/// other threads go on meanwhile.
+pub fn exit(status: i32) -> ! {
+    let flushed = signals::spawn(std::thread::Builder::new(), || {
+        // SAFETY: NULL stands for all streams.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+    });
+    let until = Instant::now() + FLUSH_TIME;
+    while flushed.as_ref().is_ok_and(|thread| !thread.is_finished()) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // SAFETY: it has no conditions.
+    unsafe { libc::_exit(status) }
+}
+
+/// Ends this process if a PE has asked all processes of the job to exit.
+pub fn exit_if_asked(control: &Control) {
+    if let Some(status) = control.header().exit.load(Acquire).checked_sub(1) {
+        exit(status as i32);
     }
 }
 
@@ -206,7 +233,6 @@ fn threads(folder: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use std::process::{Child, Command};
-    use std::time::{Duration, Instant};
 
     #[test]
     fn a_number_from_another_pid_namespace_is_not_taken() {

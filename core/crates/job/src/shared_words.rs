@@ -129,6 +129,11 @@ pub fn set_first_gone(header: &Header, pe: Pe) {
     let _ = first.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
 }
 
+/// Records the status that every process of the job is to exit with, plus 1; the first one stays.
+pub(super) fn set_exit(header: &Header, exit: u32) {
+    let _ = header.exit.0.compare_exchange(0, exit, AcqRel, Relaxed);
+}
+
 /// Counts `pe` as gone.
 pub(super) fn count_gone(header: &Header, pe: Pe) {
     set_first_gone(header, pe);

@@ -51,6 +51,12 @@ impl Place {
         Place(address & !TEXT)
     }
 
+    /// The place in words: "heat.c:71 (send_halo)".
+    pub fn describe(self) -> String {
+        let _inside = Inside::enter();
+        native::describe(self.0)
+    }
+
     /// Runs `body` as if this place had called its operations.
     pub fn during<T>(self, body: impl FnOnce() -> T) -> T {
         let before = SUBMITTED.replace(Some(self));

@@ -66,9 +66,16 @@ pub(super) fn line(file: &str, line: u32, function: &str) -> String {
     }
 }
 
-/// Whether an instruction belongs to the C++ or the Fortran layer, whose functions are compiled into the program.
+/// The library of the standards' names, which calls this one for the program.
+const NAMES_LIBRARY: &str = "libnvshmemrs_shmem.so";
+/// The headers of the standards' names, whose functions are inlined into the program.
+const NAMES_HEADERS: [&str; 1] = ["/shmem.h"];
+
+/// Whether an instruction belongs to the C++ or the Fortran layer, whose functions are compiled into the program, or to the library of the
+/// standards' names.
 pub(super) fn is_wrapper(address: u64) -> bool {
     look_up(address).is_some_and(|known| match known.frames.is_empty() {
+        _ if known.in_names_library() => true,
         false => known.frames.iter().all(Frame::is_wrapper),
         true => known
             .symbol
@@ -76,9 +83,16 @@ pub(super) fn is_wrapper(address: u64) -> bool {
     })
 }
 
+impl Known {
+    fn in_names_library(&self) -> bool {
+        let name = self.module.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with(NAMES_LIBRARY)
+    }
+}
+
 impl Frame {
     fn is_wrapper(&self) -> bool {
-        in_our_namespace(&self.symbol)
+        in_our_namespace(&self.symbol) || NAMES_HEADERS.iter().any(|end| self.file.ends_with(end))
     }
 }
 

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The most PEs a job on one host can have.
 pub const MAX_PES: Pe = 4096;
@@ -80,6 +80,8 @@ pub struct Header {
     pub host: [SharedU64; 2],
     /// Numbers for waits.
     pub(crate) wait_ids: SharedU64,
+    /// The status that a PE has asked every process of the job to exit with, plus 1; 0: none has.
+    pub exit: SharedU32,
 }
 const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
 

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(super) enum Kind {
     /// Runs of words of the block: where and how many, then the words.
     Words = 1,
-    /// A PE is gone: which one, how, and the first that was (plus 1).
+    /// A PE is gone: which one, how, the first that was (plus 1), and the status that all processes are to exit with (plus 1), or 0.
     Gone = 2,
     /// A PE is stopped: which one, and for how long.
     Stopped = 3,
@@ -197,6 +197,10 @@ pub fn open(control: &Control, remote: &RemoteHosts, from: Pe, message: &[u64]) 
             if let Some(first) = Pe::try_from(first).ok()?.checked_sub(1) {
                 (first < hosts.n_pes()).then_some(())?;
                 shared_words::set_first_gone(control.header(), first);
+            }
+            let exit = u32::try_from(rest.next()?).ok()?;
+            if exit != 0 {
+                shared_words::set_exit(control.header(), exit);
             }
             liveness::mark_gone(control, pe, state);
         }

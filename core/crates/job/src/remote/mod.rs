@@ -190,8 +190,10 @@ impl RemoteHosts {
 
     /// Sends that a PE is gone.
     pub fn send_gone(&self, control: &Control, pe: Pe, state: State) {
-        let first = control.header().first_gone.load(Acquire);
-        self.send_all(&[Kind::Gone as u64, pe as u64, state as u64, u64::from(first)]);
+        let header = control.header();
+        let (first, exit) = (header.first_gone.load(Acquire), header.exit.load(Acquire));
+        let words = [u64::from(first), u64::from(exit)];
+        self.send_all(&[&[Kind::Gone as u64, pe as u64, state as u64], &words[..]].concat());
     }
 
     /// Sends that a PE of this host has been stopped since a moment.

@@ -11,6 +11,10 @@ const PREFIXES: [&str; 2] = ["NVSHMEMRS_", PREFIX];
 /// Names that something else than the library reads.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     (
+        "NVSHMEMRS_ON_ERROR",
+        "what functions of OpenSHMEM do on an error: return, or else end the job",
+    ),
+    (
         "NVSHMEMRS_LIBRARY",
         "the library that Python and Julia load",
     ),

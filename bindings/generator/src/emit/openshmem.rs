@@ -1,0 +1,312 @@
+//! `include/shmem.h`, `include/pshmem.h` and `bindings/openshmem/src/names.c`: OpenSHMEM's names from the table of them.
+//!
+//! Prototypes are written out, so that a name can be found in the header. Bodies and calls without a type in their name are macros over
+//! lists of types.
+
+use crate::table::openshmem::{Name, OldList, Over, SIZES, Typed, sections};
+use crate::table::types::{Library, List, TAGS, Tag};
+use anyhow::Result;
+use minijinja::{Value, context};
+
+/// The lists of types: what macros call them.
+const LISTS: [(Over, &str); 14] = [
+    (Over::Types(List::Rma), "RMA"),
+    (Over::Types(List::Wait), "WAIT"),
+    (Over::Types(List::Bits), "BITS"),
+    (Over::Types(List::Ordered), "ORDERED"),
+    (Over::Types(List::Sum), "SUM"),
+    (Over::Types(List::AtomicBits), "ATOMIC_BITS"),
+    (Over::Types(List::Atomic), "ATOMIC"),
+    (Over::Types(List::AtomicMove), "ATOMIC_MOVE"),
+    (Over::Old(OldList::Atomic), "OLD_ATOMIC"),
+    (Over::Old(OldList::AtomicMove), "OLD_ATOMIC_MOVE"),
+    (Over::Old(OldList::Wait), "OLD_WAIT"),
+    (Over::Old(OldList::Bits), "OLD_BITS"),
+    (Over::Old(OldList::Ordered), "OLD_ORDERED"),
+    (Over::Old(OldList::Sum), "OLD_SUM"),
+];
+
+/// The header.
+pub fn header() -> Result<String> {
+    let shown = sections().into_iter().map(|(title, names)| {
+        let families = names
+            .iter()
+            .map(|name| context! { about => name.about, prototypes => prototypes(name) });
+        context! { title, families => families.collect::<Vec<_>>() }
+    });
+    let names = all();
+    let hot = names
+        .iter()
+        .filter(|name| name.hot)
+        .map(|name| definition(name, "HOT", false));
+    let generic = names.iter().filter(|name| name.generic.is_some());
+    super::render(
+        include_str!("../../templates/shmem.h.jinja"),
+        context! {
+            sections => shown.collect::<Vec<_>>(),
+            lists => lists(),
+            sizes => SIZES.map(|bits| context! { bits, bytes => bits / 8 }),
+            hot => hot.collect::<Vec<_>>(),
+            generics => generic.clone().map(generic_macro).collect::<Vec<_>>(),
+            overloads => generic.map(overload).collect::<Vec<_>>(),
+            version => env!("CARGO_PKG_VERSION"),
+        },
+    )
+}
+
+/// The header of the names for tools that measure.
+pub fn profiling() -> Result<String> {
+    let names = all();
+    let declared = names.iter().flat_map(|name| {
+        let forms: &[bool] = if name.ctx { &[false, true] } else { &[false] };
+        forms.iter().map(|&ctx| {
+            let declaration = format!(
+                "{}p{}({});",
+                spaced(name.result),
+                pasted(name, ctx),
+                arguments(name, ctx)
+            );
+            over(name, vec![declaration])
+        })
+    });
+    super::render(
+        include_str!("../../templates/pshmem.h.jinja"),
+        context! { families => declared.collect::<Vec<_>>() },
+    )
+}
+
+/// The functions that programs do not inline.
+pub fn functions() -> Result<String> {
+    let names = all();
+    let defined = names
+        .iter()
+        .filter(|name| !name.body.is_empty())
+        .flat_map(|name| {
+            let forms: &[(bool, bool)] = &[(false, !name.hot), (true, name.ctx)];
+            let forms = forms.iter().filter(|(_, here)| *here);
+            forms
+                .map(|(ctx, _)| definition(name, "FUNCTION", *ctx))
+                .collect::<Vec<_>>()
+        });
+    super::render(
+        include_str!("../../templates/shmem_names.c.jinja"),
+        context! { families => defined.collect::<Vec<_>>() },
+    )
+}
+
+fn all() -> Vec<Name> {
+    sections()
+        .into_iter()
+        .flat_map(|(_, names)| names)
+        .collect()
+}
+
+/// A type before a name.
+fn spaced(ty: &str) -> String {
+    match ty.ends_with('*') {
+        true => ty.into(),
+        false => format!("{ty} "),
+    }
+}
+
+/// The type in C. Complex numbers are no types of C++.
+fn c_type(tag: &Tag) -> &'static str {
+    match tag.name {
+        "complexf" => "NVSHMEMRS_SHMEM_COMPLEXF",
+        "complexd" => "NVSHMEMRS_SHMEM_COMPLEXD",
+        _ => tag.c,
+    }
+}
+
+/// Replaces the word `from`.
+fn replace_word(text: &str, from: &str, to: &str) -> String {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut replaced = String::new();
+    let mut word = String::new();
+    for letter in text.chars().chain(['\0']) {
+        if is_word(letter) {
+            word.push(letter);
+            continue;
+        }
+        replaced.push_str(if word == from { to } else { &word });
+        word.clear();
+        replaced.push(letter);
+    }
+    replaced.trim_end_matches('\0').into()
+}
+
+fn arguments(name: &Name, ctx: bool) -> String {
+    match ctx {
+        true => format!("shmem_ctx_t ctx, {}", name.args),
+        false => name.args.clone(),
+    }
+}
+
+/// The prototypes of a family.
+fn prototypes(name: &Name) -> Vec<String> {
+    let functions = name.functions().into_iter();
+    functions
+        .map(|(function, tag, _)| {
+            let args = arguments(name, name.ctx && function.starts_with("ctx_"));
+            let ty = tag.map_or("T", c_type);
+            let (result, args) = (
+                replace_word(name.result, "T", ty),
+                replace_word(&args, "T", ty),
+            );
+            format!("{}shmem_{function}({args});", spaced(&result))
+        })
+        .collect()
+}
+
+/// The list of types that a family is for, as macros call it.
+fn list(name: &Name) -> &'static str {
+    let found = LISTS.iter().find(|(over, _)| *over == name.over);
+    found.map_or("SIZES", |(_, list)| list)
+}
+
+/// The name of a function of a family, as a macro puts it together.
+fn pasted(name: &Name, ctx: bool) -> String {
+    let form = if ctx { "ctx_" } else { "" };
+    let parts = name
+        .name
+        .replace("TYPE", "##TAG##")
+        .replace("BITS", "##B##");
+    format!("shmem_{form}{}", parts.trim_end_matches("##"))
+}
+
+/// The name in quotes.
+fn quoted(name: &Name, ctx: bool) -> String {
+    let form = if ctx { "ctx_" } else { "" };
+    let parts = name
+        .name
+        .replace("TYPE", "\" #TAG \"")
+        .replace("BITS", "\" #B \"");
+    format!("\"shmem_{form}{parts}\"").replace(" \"\"", "")
+}
+
+/// Lines of code for each type or size of a family.
+fn over(name: &Name, lines: Vec<String>) -> Vec<String> {
+    let head = match name.over {
+        Over::Once => return lines,
+        Over::Sizes => "#define NVSHMEMRS_SHMEM_X(B, N)",
+        _ => "#define NVSHMEMRS_SHMEM_X(TAG, T, W, D)",
+    };
+    let mut all = vec![format!("{head} \\")];
+    let last = lines.len() - 1;
+    let lines = lines.into_iter().enumerate();
+    all.extend(lines.map(|(index, line)| match index == last {
+        true => format!("    {line}"),
+        false => format!("    {line} \\"),
+    }));
+    all.push(format!("NVSHMEMRS_SHMEM_{}(NVSHMEMRS_SHMEM_X)", list(name)));
+    all.push("#undef NVSHMEMRS_SHMEM_X".into());
+    all
+}
+
+/// The definitions of a family's functions by the macro `NVSHMEMRS_SHMEM_` + `kind`.
+fn definition(name: &Name, kind: &str, ctx: bool) -> Vec<String> {
+    let team = if name.args.starts_with("shmem_team_t team") {
+        "_TEAM"
+    } else {
+        ""
+    };
+    let enter = match ctx {
+        true => format!(
+            "NVSHMEMRS_SHMEM_ENTER_CTX({}, {});",
+            quoted(name, ctx),
+            name.result
+        ),
+        false => format!("NVSHMEMRS_SHMEM_ENTER{team}({});", quoted(name, ctx)),
+    };
+    let mut body = name
+        .body
+        .replace("CARRIER(W)", "NVSHMEMRS_SHMEM_CARRIER##W");
+    for word in ["DO", "BYTES", "ELEMENTS", "COLLECTIVE", "SET"] {
+        body = replace_word(&body, word, &format!("NVSHMEMRS_SHMEM_{word}"));
+    }
+    let mut lines = vec![
+        format!(
+            "NVSHMEMRS_SHMEM_{kind}({}, {}, ({}))",
+            name.result,
+            pasted(name, ctx),
+            arguments(name, ctx)
+        ),
+        "{".into(),
+        format!("    {enter}"),
+    ];
+    let statements = body
+        .split_inclusive("; ")
+        .map(|statement| format!("    {}", statement.trim()));
+    lines.extend(statements);
+    lines.push("}".into());
+    over(name, lines)
+}
+
+/// The lists of types, as the header has them.
+fn lists() -> Vec<Value> {
+    let of = |&(over, name): &(Over, &'static str)| {
+        let on = |tag: &&Tag| match over {
+            Over::Types(list) => tag.on(list, Library::Openshmem),
+            Over::Old(list) => list.tags().contains(&tag.name),
+            _ => false,
+        };
+        let rows = TAGS.iter().filter(on).map(|tag| {
+            let carrier = match (tag.name, tag.size) {
+                ("float" | "double", _) => format!("_{}", tag.name),
+                (_, 4) => "32".into(),
+                (_, 8) => "64".into(),
+                _ => "_none".into(),
+            };
+            let dtype = tag
+                .dtype
+                .map_or("0".into(), |dtype| format!("NVSHMEMRS_DTYPE_{dtype}"));
+            context! {
+                name => tag.name,
+                c => c_type(tag),
+                carrier,
+                dtype,
+                // The other names of integers are other names of these types.
+                distinct => !tag.c.ends_with("_t"),
+                complex => tag.c.ends_with("_Complex"),
+            }
+        });
+        context! { name, rows => rows.collect::<Vec<_>>() }
+    };
+    LISTS.iter().map(of).collect()
+}
+
+/// The macro of C11 for a call without a type in its name.
+fn generic_macro(name: &Name) -> String {
+    let (list, untyped) = (list(name), name.untyped());
+    let form = match (name.generic, name.ctx) {
+        (Some(Typed::Pointee), _) => "POINTEE",
+        (Some(Typed::AfterTeam), _) => "AFTER_TEAM",
+        (_, true) => "WITH_CTX",
+        _ => "POINTER",
+    };
+    format!("#define shmem_{untyped}(...) NVSHMEMRS_SHMEM_{form}({list}, _{untyped}, __VA_ARGS__)")
+}
+
+/// The functions of C++ for a call without a type in its name.
+fn overload(name: &Name) -> Vec<String> {
+    let (untyped, result) = (name.untyped(), spaced(name.result));
+    let given = name.arguments().join(", ");
+    let returns = if name.result == "void" { "" } else { "return " };
+    let mut lines = vec![format!(
+        "inline {result}shmem_{untyped}({}) {{ {returns}{}({given}); }}",
+        name.args,
+        pasted(name, false)
+    )];
+    if name.ctx {
+        lines.push(format!(
+            "inline {result}shmem_{untyped}({}) {{ {returns}{}(ctx, {given}); }}",
+            arguments(name, true),
+            pasted(name, true)
+        ));
+    }
+    let lines = over(name, lines);
+    let list = list(name);
+    let distinct =
+        |line: String| line.replace(&format!("_{list}(NV"), &format!("_DISTINCT_{list}(NV"));
+    lines.into_iter().map(distinct).collect()
+}

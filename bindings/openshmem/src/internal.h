@@ -1,0 +1,88 @@
+/* What the files of libnvshmemrs_shmem.so share. A function of a standard's name is defined by the macros below: under its `pshmem_` name, with
+ * the `shmem_` name as a weak one for the same code, so that a tool can define it instead. */
+
+#ifndef NVSHMEMRS_SHMEM_INTERNAL_H
+#define NVSHMEMRS_SHMEM_INTERNAL_H
+
+#define NVSHMEMRS_SHMEM_EMIT
+#define NVSHMEMRS_SHMEM_FUNCTION(RESULT, NAME, ARGS) \
+    RESULT p##NAME ARGS; \
+    RESULT NAME ARGS __attribute__((__weak__, __alias__("p" #NAME))); \
+    RESULT p##NAME ARGS
+
+/* Where the function that says it was called. */
+#define NVSHMEMRS_SHMEM_PLACE __builtin_return_address(0)
+
+#ifdef NVSHMEMRS_SHMEM_DEFINES_HOT
+#define NVSHMEMRS_SHMEM_HOT(RESULT, NAME, ARGS) NVSHMEMRS_SHMEM_FUNCTION(RESULT, NAME, ARGS)
+#else
+#define NVSHMEMRS_SHMEM_HOT(RESULT, NAME, ARGS) NVSHMEMRS_SHMEM_INLINE RESULT NAME ARGS
+#endif
+
+#include "../../../include/shmemx.h"
+#include <stdbool.h>
+
+#define HIDDEN __attribute__((__visibility__("hidden")))
+
+/* Whether a call without a result that fails returns (NVSHMEMRS_ON_ERROR=return). */
+HIDDEN bool nvshmemrs_shmem_returns(void);
+
+/* As `nvshmemrs_shmem_failed`, for a mistake that this library notices. */
+HIDDEN void nvshmemrs_shmem_misused(const char *name, const void *place, const char *format, ...)
+    __attribute__((__format__(__printf__, 3, 4)));
+
+/* Ends what the files keep of a runtime that is finalized. */
+HIDDEN void nvshmemrs_shmem_forget_contexts(nvshmemrs_runtime_t rt);
+HIDDEN void nvshmemrs_shmem_forget_sets(nvshmemrs_runtime_t rt);
+
+/* Handles of teams: the native ones plus 1, so that 0 is no team. */
+static inline nvshmemrs_team_t nvshmemrs_shmem_native(shmem_team_t team)
+{
+    return (nvshmemrs_team_t)(uintptr_t)team - 1;
+}
+
+static inline shmem_team_t nvshmemrs_shmem_team(nvshmemrs_team_t team)
+{
+    return (shmem_team_t)(uintptr_t)(team + 1);
+}
+
+/* The runtime of a context, and the number of `pe` in the job; false if there is none, which has been reported. */
+HIDDEN bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmemrs_runtime_t *rt, int *pe, const void *place);
+
+#define NVSHMEMRS_SHMEM_ENTER_CTX(NAME, RESULT) \
+    const char *const nvshmemrs_name = (NAME); \
+    nvshmemrs_runtime_t rt; \
+    if (!nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, &pe, NVSHMEMRS_SHMEM_PLACE)) \
+    return (RESULT)0
+
+#define NVSHMEMRS_SHMEM_ENTER_TEAM(NAME) \
+    const nvshmemrs_runtime_t rt = nvshmemrs_shmem_now(); \
+    const nvshmemrs_team_t native = nvshmemrs_shmem_native(team)
+
+/* A collective answers with a status. */
+#define NVSHMEMRS_SHMEM_COLLECTIVE(CALL) return (CALL)
+
+/* The team of the active set that the arguments name; the function returns if there is none, which has been reported. */
+HIDDEN bool nvshmemrs_shmem_set(
+    const char *name, nvshmemrs_runtime_t rt, int start, int log_stride, int size, nvshmemrs_team_t *team, const void *place);
+
+#define NVSHMEMRS_SHMEM_SET() \
+    nvshmemrs_team_t native; \
+    (void)pSync; \
+    if (!nvshmemrs_shmem_set(nvshmemrs_name, rt, PE_start, logPE_stride, PE_size, &native, NVSHMEMRS_SHMEM_PLACE)) \
+    return
+
+/* A number of elements that must not be negative becomes one that no allocation has. */
+#define NVSHMEMRS_SHMEM_ELEMENTS(COUNT) ((COUNT) < 0 ? SIZE_MAX : (size_t)(COUNT))
+
+/* Collectives that nvshmemrs.h does not have in this form; `dtype` 0 stands for `long double`. */
+HIDDEN int32_t nvshmemrs_shmem_reduce(
+    nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t count, int32_t dtype, int32_t op);
+HIDDEN int32_t nvshmemrs_shmem_inscan(
+    nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t count, int32_t dtype);
+HIDDEN int32_t nvshmemrs_shmem_exscan(
+    nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t count, int32_t dtype);
+HIDDEN int32_t nvshmemrs_shmem_set_broadcast(
+    nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t bytes, int root);
+
+#endif /* NVSHMEMRS_SHMEM_INTERNAL_H */

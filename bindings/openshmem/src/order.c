@@ -1,0 +1,194 @@
+/* Contexts' ordering, old waits and locks, and functions that do nothing. */
+
+#include "internal.h"
+
+#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
+#define ENTER NVSHMEMRS_SHMEM_ENTER
+#define DO NVSHMEMRS_SHMEM_DO
+#define PLACE NVSHMEMRS_SHMEM_PLACE
+
+/* The library keeps one order of operations for all contexts of a PE: what a context promises holds, and more. */
+#define ENTER_ANY_CTX(NAME) \
+    const char *const nvshmemrs_name = (NAME); \
+    nvshmemrs_runtime_t rt; \
+    if (!nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, NULL, PLACE)) \
+    return
+
+FUNCTION(void, shmem_ctx_fence, (shmem_ctx_t ctx))
+{
+    ENTER_ANY_CTX("shmem_ctx_fence");
+    DO(nvshmemrs_fence(rt));
+}
+
+FUNCTION(void, shmem_ctx_quiet, (shmem_ctx_t ctx))
+{
+    ENTER_ANY_CTX("shmem_ctx_quiet");
+    DO(nvshmemrs_quiet(rt));
+}
+
+FUNCTION(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
+{
+    ENTER("shmem_pe_quiet");
+    if (target_pes == NULL && npes > 0)
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "argument `target_pes` is NULL");
+    DO(nvshmemrs_quiet(rt));
+}
+
+FUNCTION(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
+{
+    ENTER_ANY_CTX("shmem_ctx_pe_quiet");
+    if (target_pes == NULL && npes > 0)
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "argument `target_pes` is NULL");
+    DO(nvshmemrs_quiet(rt));
+}
+
+FUNCTION(void, shmem_wait, (volatile long *ivar, long cmp_value))
+{
+    ENTER("shmem_wait");
+    DO(nvshmemrs_wait_until(rt, (const void *)ivar, NVSHMEMRS_CMP_NE, &cmp_value, NVSHMEMRS_DTYPE_INT64));
+}
+
+FUNCTION(void, shmem_wait_until, (volatile long *ivar, int cmp, long cmp_value))
+{
+    ENTER("shmem_wait_until");
+    DO(nvshmemrs_wait_until(rt, (const void *)ivar, cmp, &cmp_value, NVSHMEMRS_DTYPE_INT64));
+}
+
+/* ---- Locks ----
+ *
+ * A queue of the PEs that want the lock (Mellor-Crummey and Scott). A lock is one `long` on every PE, 0 at first. Its lower half on the home PE
+ * is the last PE of the queue, plus 1. Its upper half on each PE is that PE's place in the queue: the PE behind it, plus 1, and a bit as long
+ * as it waits. Each PE waits for its own half, so waiters do not disturb each other, and get the lock in the order of arrival. */
+
+#define WAITS UINT32_C(0x80000000)
+
+struct lock {
+    nvshmemrs_runtime_t rt;
+    uint32_t *last;
+    uint32_t *own;
+    int32_t me;
+    int32_t home;
+};
+
+static int32_t find_lock(struct lock *found, nvshmemrs_runtime_t rt, volatile long *lock)
+{
+    int32_t n_pes = 0;
+    found->rt = rt;
+    found->last = (uint32_t *)(uintptr_t)lock;
+    found->own = found->last + 1;
+    int32_t status = nvshmemrs_my_pe(rt, &found->me);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_n_pes(rt, &n_pes);
+    /* Every PE calls the same PE the home, whatever address its own heap has: the first. */
+    found->home = 0;
+    return status;
+}
+
+static int32_t set_lock(const struct lock *lock, bool *held)
+{
+    const uint32_t me = (uint32_t)lock->me + 1;
+    uint32_t before = 0;
+    int32_t status = nvshmemrs_atomic_compare_swap32(lock->rt, lock->last, 0, me, lock->home, &before);
+    *held = before == me;
+    if (status != NVSHMEMRS_SUCCESS || before == 0 || *held)
+        return status;
+    status = nvshmemrs_atomic_set32(lock->rt, lock->own, WAITS, lock->me);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_atomic_swap32(lock->rt, lock->last, me, lock->home, &before);
+    if (status != NVSHMEMRS_SUCCESS)
+        return status;
+    if (before == 0)
+        return nvshmemrs_atomic_and32(lock->rt, lock->own, ~WAITS, lock->me);
+    const int32_t zero = 0;
+    status = nvshmemrs_atomic_add32(lock->rt, lock->own, me, (int32_t)before - 1);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_wait_until(lock->rt, lock->own, NVSHMEMRS_CMP_GE, &zero, NVSHMEMRS_DTYPE_INT32);
+    return status;
+}
+
+/* The half of a PE that is not in the queue is 0. */
+static int32_t clear_lock(const struct lock *lock, bool *held)
+{
+    const uint32_t me = (uint32_t)lock->me + 1, none = 0;
+    uint32_t last = 0, next = 0;
+    int32_t status = nvshmemrs_quiet(lock->rt);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_atomic_compare_swap32(lock->rt, lock->last, me, 0, lock->home, &last);
+    *held = last != 0;
+    if (status != NVSHMEMRS_SUCCESS || last == me || !*held)
+        return status;
+    /* The PE behind has come to the queue, and says so here at once. */
+    status = nvshmemrs_wait_until(lock->rt, lock->own, NVSHMEMRS_CMP_NE, &none, NVSHMEMRS_DTYPE_UINT32);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_atomic_swap32(lock->rt, lock->own, 0, lock->me, &next);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_atomic_and32(lock->rt, lock->own, ~WAITS, (int32_t)next - 1);
+    return status;
+}
+
+FUNCTION(void, shmem_set_lock, (volatile long *lock))
+{
+    ENTER("shmem_set_lock");
+    struct lock found;
+    bool held = false;
+    int32_t status = find_lock(&found, rt, lock);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = set_lock(&found, &held);
+    if (held)
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "this PE holds the lock already, or another thread of it waits for it");
+    DO(status);
+}
+
+FUNCTION(void, shmem_clear_lock, (volatile long *lock))
+{
+    ENTER("shmem_clear_lock");
+    struct lock found;
+    bool held = false;
+    int32_t status = find_lock(&found, rt, lock);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = clear_lock(&found, &held);
+    if (status == NVSHMEMRS_SUCCESS && !held)
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "no PE holds the lock");
+    DO(status);
+}
+
+FUNCTION(int, shmem_test_lock, (volatile long *lock))
+{
+    ENTER("shmem_test_lock");
+    struct lock found;
+    uint32_t before = 0;
+    int32_t status = find_lock(&found, rt, lock);
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_atomic_compare_swap32(rt, found.last, 0, (uint32_t)found.me + 1, found.home, &before);
+    DO(status);
+    return before != 0;
+}
+
+/* ---- Caches, which need no care ---- */
+
+FUNCTION(void, shmem_clear_cache_inv, (void))
+{
+}
+
+FUNCTION(void, shmem_set_cache_inv, (void))
+{
+}
+
+FUNCTION(void, shmem_clear_cache_line_inv, (void *dest))
+{
+    (void)dest;
+}
+
+FUNCTION(void, shmem_set_cache_line_inv, (void *dest))
+{
+    (void)dest;
+}
+
+FUNCTION(void, shmem_udcflush, (void))
+{
+}
+
+FUNCTION(void, shmem_udcflush_line, (void *dest))
+{
+    (void)dest;
+}

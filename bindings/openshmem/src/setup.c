@@ -1,0 +1,393 @@
+/* Setup, exit, queries and symmetric memory; what happens when a call fails. The functions that programs inline are defined here, too. */
+
+#define NVSHMEMRS_SHMEM_DEFINES_HOT
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
+#define ENTER NVSHMEMRS_SHMEM_ENTER
+#define DO NVSHMEMRS_SHMEM_DO
+#define PLACE NVSHMEMRS_SHMEM_PLACE
+
+nvshmemrs_runtime_t nvshmemrs_shmem_runtime;
+
+/* Guards what follows. */
+static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
+/* How often `shmem_init` was called and not finalized, in a process that joined by it. */
+static unsigned inits;
+/* The same of a thread, or a program, that joined its job by nvshmemrs.h: its runtime is not ours to finalize. */
+static _Thread_local unsigned adopted;
+/* Whether a runtime of this process has been finalized. */
+static bool finalized;
+/* Whether the end of the program finalizes. */
+static bool implicit;
+
+nvshmemrs_runtime_t nvshmemrs_shmem_find(void)
+{
+    nvshmemrs_runtime_t runtime = 0;
+    return nvshmemrs_current(&runtime) == NVSHMEMRS_SUCCESS ? runtime : 0;
+}
+
+nvshmemrs_runtime_t shmemx_runtime(void)
+{
+    return nvshmemrs_shmem_now();
+}
+
+nvshmemrs_team_t shmemx_team(shmem_team_t team)
+{
+    return nvshmemrs_shmem_native(team);
+}
+
+/* ---- Errors ---- */
+
+bool nvshmemrs_shmem_returns(void)
+{
+    const char *setting = getenv("NVSHMEMRS_ON_ERROR");
+    return setting != NULL && strcmp(setting, "return") == 0;
+}
+
+/* Writes `text` with the names that functions and constants have here. */
+static void write_renamed(FILE *to, const char *text)
+{
+    static const char *const names[][2] = {
+        {"nvshmemrs_", "shmem_"}, {"NVSHMEMRS_CMP_", "SHMEM_CMP_"}, {"NVSHMEMRS_SIGNAL_", "SHMEM_SIGNAL_"}, {"`signal_op`", "`sig_op`"}};
+    while (*text != '\0') {
+        size_t name = 0;
+        while (name < sizeof names / sizeof *names && strncmp(text, names[name][0], strlen(names[name][0])) != 0)
+            name++;
+        if (name == sizeof names / sizeof *names) {
+            fputc(*text++, to);
+        } else {
+            fputs(names[name][1], to);
+            text += strlen(names[name][0]);
+        }
+    }
+}
+
+/* Reports a failure, once in a process, and ends the job. */
+static void end(const char *name, const void *place, const char *text)
+{
+    static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
+    nvshmemrs_runtime_t rt = nvshmemrs_shmem_now();
+    int32_t pe = -1;
+    if (rt != 0)
+        nvshmemrs_my_pe(rt, &pe);
+    /* Never given back: other threads must not go on with what has failed. */
+    pthread_mutex_lock(&reporting);
+    char *line = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&line, &length);
+    if (to != NULL) {
+        fprintf(to, "nvshmemrs: ");
+        if (pe >= 0)
+            fprintf(to, "PE %d: ", (int)pe);
+        fprintf(to, "%s at %s: ", name, nvshmemrs_place_string(place));
+        write_renamed(to, text);
+        fputc('\n', to);
+        fclose(to);
+        fwrite(line, 1, length, stderr);
+    }
+    nvshmemrs_global_exit(rt, 1);
+    /* There is no job. */
+    exit(1);
+}
+
+void nvshmemrs_shmem_failed(const char *name, int32_t status, const void *place)
+{
+    if (nvshmemrs_shmem_returns())
+        return;
+    if (place == NULL)
+        place = __builtin_return_address(0);
+    const char *text = nvshmemrs_last_error();
+    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && nvshmemrs_shmem_now() == 0)
+        text = finalized ? "it was called after `shmem_finalize`" : "it was called before `shmem_init`";
+    char *kept = strdup(text);
+    char *longer = NULL;
+    /* Other libraries have them on every PE. */
+    const char *remedy = status == NVSHMEMRS_ERROR_NOT_SYMMETRIC ? "; global and static variables are not symmetric here" : "";
+    if (kept != NULL && asprintf(&longer, "%s%s", kept, remedy) < 0)
+        longer = NULL;
+    end(name, place, longer != NULL ? longer : text);
+}
+
+void nvshmemrs_shmem_misused(const char *name, const void *place, const char *format, ...)
+{
+    if (nvshmemrs_shmem_returns())
+        return;
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    end(name, place, text);
+}
+
+/* ---- Init and finalize ---- */
+
+/* Called on the way out of `shmem_init`, by every PE. Static symmetric data is to be shared here. */
+static void joined(nvshmemrs_runtime_t runtime)
+{
+    __atomic_store_n(&nvshmemrs_shmem_runtime, runtime, __ATOMIC_RELEASE);
+}
+
+static void init(const char *name, const void *place)
+{
+    const char *const nvshmemrs_name = name;
+    pthread_mutex_lock(&changes);
+    int32_t status = NVSHMEMRS_SUCCESS;
+    if (inits > 0) {
+        inits++;
+    } else if (nvshmemrs_shmem_find() != 0) {
+        adopted++;
+    } else {
+        nvshmemrs_runtime_t runtime = 0;
+        status = nvshmemrs_init(NULL, &runtime);
+        if (status == NVSHMEMRS_SUCCESS) {
+            inits = 1;
+            joined(runtime);
+        }
+    }
+    pthread_mutex_unlock(&changes);
+    if (status != NVSHMEMRS_SUCCESS)
+        nvshmemrs_shmem_failed(nvshmemrs_name, status, place);
+}
+
+FUNCTION(void, shmem_init, (void))
+{
+    init("shmem_init", PLACE);
+}
+
+FUNCTION(int, shmem_init_thread, (int requested, int *provided))
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    init("shmem_init_thread", PLACE);
+    if (provided != NULL)
+        *provided = nvshmemrs_thread_support();
+    return nvshmemrs_shmem_now() == 0;
+}
+
+FUNCTION(void, shmem_query_thread, (int *provided))
+{
+    if (provided == NULL)
+        nvshmemrs_shmem_misused("shmem_query_thread", PLACE, "argument `provided` is NULL");
+    else
+        *provided = nvshmemrs_thread_support();
+}
+
+FUNCTION(void, shmem_query_initialized, (int *initialized))
+{
+    if (initialized == NULL)
+        nvshmemrs_shmem_misused("shmem_query_initialized", PLACE, "argument `initialized` is NULL");
+    else
+        *initialized = nvshmemrs_shmem_now() != 0;
+}
+
+static void finalize(const char *name, const void *place)
+{
+    pthread_mutex_lock(&changes);
+    int32_t status = NVSHMEMRS_SUCCESS;
+    bool none = false;
+    if (inits > 1) {
+        inits--;
+    } else if (inits == 1) {
+        nvshmemrs_runtime_t runtime = nvshmemrs_shmem_runtime;
+        status = nvshmemrs_finalize(runtime);
+        nvshmemrs_shmem_forget_contexts(runtime);
+        nvshmemrs_shmem_forget_sets(runtime);
+        __atomic_store_n(&nvshmemrs_shmem_runtime, 0, __ATOMIC_RELEASE);
+        inits = 0;
+        finalized = true;
+    } else if (adopted > 0) {
+        adopted--;
+    } else {
+        none = true;
+    }
+    pthread_mutex_unlock(&changes);
+    if (none)
+        nvshmemrs_shmem_misused(name, place, finalized ? "it was called once more than `shmem_init`" : "it was called before `shmem_init`");
+    else if (status != NVSHMEMRS_SUCCESS)
+        nvshmemrs_shmem_failed(name, status, place);
+}
+
+FUNCTION(void, shmem_finalize, (void))
+{
+    finalize("shmem_finalize", PLACE);
+}
+
+/* What the end of a program that began with `start_pes` does. A program that has failed must not wait for the others. */
+static void at_exit(int status, void *unused)
+{
+    (void)unused;
+    if (implicit && inits > 0 && status == 0)
+        finalize("shmem_finalize", NULL);
+}
+
+void start_pes(int npes)
+{
+    (void)npes;
+    /* Older programs call it again and again; once counts. */
+    if (implicit)
+        return;
+    init("start_pes", PLACE);
+    implicit = true;
+    on_exit(at_exit, NULL);
+}
+
+FUNCTION(void, shmem_global_exit, (int status))
+{
+    nvshmemrs_global_exit(nvshmemrs_shmem_now(), status);
+    /* There is no job. */
+    exit(status);
+}
+
+/* ---- Queries ---- */
+
+int _my_pe(void)
+{
+    return pshmem_my_pe();
+}
+
+int _num_pes(void)
+{
+    return pshmem_n_pes();
+}
+
+FUNCTION(int, shmem_pe_accessible, (int pe))
+{
+    ENTER("shmem_pe_accessible");
+    int32_t n_pes = 0;
+    DO(nvshmemrs_n_pes(rt, &n_pes));
+    return pe >= 0 && pe < n_pes;
+}
+
+FUNCTION(int, shmem_addr_accessible, (const void *addr, int pe))
+{
+    ENTER("shmem_addr_accessible");
+    int32_t n_pes = 0, symmetric = 0;
+    DO(nvshmemrs_n_pes(rt, &n_pes));
+    DO(nvshmemrs_is_symmetric(rt, addr, 1, &symmetric));
+    return symmetric && pe >= 0 && pe < n_pes;
+}
+
+FUNCTION(void *, shmem_ptr, (const void *dest, int pe))
+{
+    ENTER("shmem_ptr");
+    void *found = NULL;
+    const int32_t status = nvshmemrs_ptr(rt, dest, pe, &found);
+    /* Other memory is a question that may be asked. */
+    if (status != NVSHMEMRS_ERROR_NOT_SYMMETRIC)
+        DO(status);
+    return found;
+}
+
+FUNCTION(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+    ENTER("shmem_team_ptr");
+    void *found = NULL;
+    const int32_t status = nvshmemrs_team_ptr(rt, nvshmemrs_shmem_native(team), dest, pe, &found);
+    if (status != NVSHMEMRS_ERROR_NOT_SYMMETRIC)
+        DO(status);
+    return found;
+}
+
+FUNCTION(void, shmem_info_get_version, (int *major, int *minor))
+{
+    if (major != NULL)
+        *major = SHMEM_MAJOR_VERSION;
+    if (minor != NULL)
+        *minor = SHMEM_MINOR_VERSION;
+}
+
+FUNCTION(void, shmem_info_get_name, (char *name))
+{
+    if (name == NULL)
+        nvshmemrs_shmem_misused("shmem_info_get_name", PLACE, "argument `name` is NULL");
+    else
+        memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
+}
+
+FUNCTION(void, shmem_pcontrol, (int level, ...))
+{
+    (void)level;
+}
+
+/* ---- Symmetric memory ---- */
+
+/* A failed allocation is NULL where the arguments or the heap are to blame, and otherwise an error of a function that cannot return one. */
+static void *allocated(const char *name, int32_t status, void *const *memory, const void *place)
+{
+    if (status == NVSHMEMRS_SUCCESS)
+        return *memory;
+    if (status != NVSHMEMRS_ERROR_OUT_OF_MEMORY && status != NVSHMEMRS_ERROR_INVALID_VALUE)
+        nvshmemrs_shmem_failed(name, status, place);
+    return NULL;
+}
+
+static void *reserve(const char *name, size_t size, const void *place)
+{
+    void *memory = NULL;
+    return allocated(name, nvshmemrs_malloc(nvshmemrs_shmem_now(), size, &memory), &memory, place);
+}
+
+FUNCTION(void *, shmem_malloc, (size_t size))
+{
+    return reserve("shmem_malloc", size, PLACE);
+}
+
+FUNCTION(void *, shmem_malloc_with_hints, (size_t size, long hints))
+{
+    const long known = SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE;
+    if ((hints & ~known) != 0)
+        nvshmemrs_shmem_misused("shmem_malloc_with_hints", PLACE, "argument `hints` is %ld, which holds an unknown hint", hints);
+    return reserve("shmem_malloc_with_hints", size, PLACE);
+}
+
+FUNCTION(void *, shmem_calloc, (size_t count, size_t size))
+{
+    void *memory = NULL;
+    return allocated("shmem_calloc", nvshmemrs_calloc(nvshmemrs_shmem_now(), count, size, &memory), &memory, PLACE);
+}
+
+FUNCTION(void *, shmem_align, (size_t alignment, size_t size))
+{
+    void *memory = NULL;
+    return allocated("shmem_align", nvshmemrs_align(nvshmemrs_shmem_now(), alignment, size, &memory), &memory, PLACE);
+}
+
+FUNCTION(void *, shmem_realloc, (void *ptr, size_t size))
+{
+    void *memory = NULL;
+    return allocated("shmem_realloc", nvshmemrs_realloc(nvshmemrs_shmem_now(), ptr, size, &memory), &memory, PLACE);
+}
+
+FUNCTION(void, shmem_free, (void *ptr))
+{
+    ENTER("shmem_free");
+    DO(nvshmemrs_free(rt, ptr));
+}
+
+void *shmalloc(size_t size)
+{
+    return reserve("shmalloc", size, PLACE);
+}
+
+void *shmemalign(size_t alignment, size_t size)
+{
+    return pshmem_align(alignment, size);
+}
+
+void *shrealloc(void *ptr, size_t size)
+{
+    return pshmem_realloc(ptr, size);
+}
+
+void shfree(void *ptr)
+{
+    pshmem_free(ptr);
+}

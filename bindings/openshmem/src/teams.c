@@ -1,0 +1,319 @@
+/* Teams and contexts. */
+
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
+#define ENTER NVSHMEMRS_SHMEM_ENTER
+#define ENTER_TEAM NVSHMEMRS_SHMEM_ENTER_TEAM
+#define DO NVSHMEMRS_SHMEM_DO
+#define PLACE NVSHMEMRS_SHMEM_PLACE
+
+/* ---- Teams ---- */
+
+/* A question about a team that is none has an answer. The handle of one that was destroyed is an error. */
+static bool no_team(const char *name, shmem_team_t team, int32_t status, const void *place)
+{
+    if (status == NVSHMEMRS_SUCCESS)
+        return false;
+    if (team != SHMEM_TEAM_INVALID)
+        nvshmemrs_shmem_failed(name, status, place);
+    return true;
+}
+
+FUNCTION(int, shmem_team_my_pe, (shmem_team_t team))
+{
+    ENTER_TEAM("shmem_team_my_pe");
+    int32_t pe = -1;
+    if (no_team("shmem_team_my_pe", team, nvshmemrs_team_my_pe(rt, native, &pe), PLACE))
+        return -1;
+    return pe;
+}
+
+FUNCTION(int, shmem_team_n_pes, (shmem_team_t team))
+{
+    ENTER_TEAM("shmem_team_n_pes");
+    int32_t n_pes = -1;
+    if (no_team("shmem_team_n_pes", team, nvshmemrs_team_n_pes(rt, native, &n_pes), PLACE))
+        return -1;
+    return n_pes;
+}
+
+FUNCTION(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
+{
+    const nvshmemrs_team_t from = nvshmemrs_shmem_native(src_team), to = nvshmemrs_shmem_native(dest_team);
+    int32_t pe = -1;
+    const int32_t status = nvshmemrs_team_translate_pe(nvshmemrs_shmem_now(), from, src_pe, to, &pe);
+    if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID || status == NVSHMEMRS_ERROR_PE_RANGE)
+        return -1;
+    return no_team("shmem_team_translate_pe", src_team, status, PLACE) ? -1 : pe;
+}
+
+/* The native configuration. */
+static const nvshmemrs_team_config_t *config_of(const shmem_team_config_t *config, nvshmemrs_team_config_t *native)
+{
+    if (config == NULL)
+        return NULL;
+    nvshmemrs_team_config_default(native);
+    native->num_contexts = config->num_contexts;
+    return native;
+}
+
+FUNCTION(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem_team_config_t *config))
+{
+    ENTER_TEAM("shmem_team_get_config");
+    nvshmemrs_team_config_t found;
+    if (config == NULL || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS) != 0)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    const int32_t status = nvshmemrs_team_get_config(rt, native, config_mask, &found);
+    if (status == NVSHMEMRS_SUCCESS && (config_mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
+        config->num_contexts = found.num_contexts;
+    return status;
+}
+
+FUNCTION(int, shmem_team_split_strided,
+    (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+{
+    nvshmemrs_team_config_t native;
+    nvshmemrs_team_t made = NVSHMEMRS_TEAM_INVALID;
+    if (new_team == NULL)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    *new_team = SHMEM_TEAM_INVALID;
+    /* The number says nothing of a team of one member. */
+    if (stride == 0 && size == 1)
+        stride = 1;
+    const int32_t status = nvshmemrs_team_split_strided(nvshmemrs_shmem_now(), nvshmemrs_shmem_native(parent_team), start, stride, size,
+        config_of(config, &native), config_mask, &made);
+    if (status == NVSHMEMRS_SUCCESS)
+        *new_team = nvshmemrs_shmem_team(made);
+    return status;
+}
+
+FUNCTION(int, shmem_team_split_2d,
+    (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team,
+        const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
+{
+    nvshmemrs_team_config_t x, y;
+    nvshmemrs_team_t x_made = NVSHMEMRS_TEAM_INVALID, y_made = NVSHMEMRS_TEAM_INVALID;
+    if (xaxis_team == NULL || yaxis_team == NULL)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
+    const int32_t status = nvshmemrs_team_split_2d(nvshmemrs_shmem_now(), nvshmemrs_shmem_native(parent_team), xrange,
+        config_of(xaxis_config, &x), xaxis_mask, config_of(yaxis_config, &y), yaxis_mask, &x_made, &y_made);
+    if (status == NVSHMEMRS_SUCCESS) {
+        *xaxis_team = nvshmemrs_shmem_team(x_made);
+        *yaxis_team = nvshmemrs_shmem_team(y_made);
+    }
+    return status;
+}
+
+FUNCTION(int, shmem_team_sync, (shmem_team_t team))
+{
+    ENTER_TEAM("shmem_team_sync");
+    return nvshmemrs_sync(rt, native);
+}
+
+/* ---- Contexts ---- */
+
+/* Contexts of a PE, and of all PEs that are threads of this process. */
+#define MAX_CONTEXTS 1024
+#define SLOTS 16384
+
+/* A context. Its handle is 2 + slot + SLOTS * generation. */
+struct context {
+    /* 0 if the slot is free. */
+    uintptr_t handle;
+    uintptr_t generation;
+    nvshmemrs_runtime_t rt;
+    nvshmemrs_team_t team;
+    /* The PEs of the members of a team; NULL if they are those of the job. */
+    int32_t *pes;
+    int32_t n_pes;
+};
+
+static struct context contexts[SLOTS];
+/* Held while slots are filled and emptied. */
+static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
+
+static struct context *find(shmem_ctx_t ctx)
+{
+    const uintptr_t handle = (uintptr_t)ctx;
+    struct context *found = &contexts[(handle - 2) % SLOTS];
+    return handle > 1 && __atomic_load_n(&found->handle, __ATOMIC_ACQUIRE) == handle ? found : NULL;
+}
+
+bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmemrs_runtime_t *rt, int *pe, const void *place)
+{
+    if (ctx == SHMEM_CTX_DEFAULT) {
+        *rt = nvshmemrs_shmem_now();
+        return true;
+    }
+    const struct context *found = find(ctx);
+    if (found == NULL) {
+        if (nvshmemrs_shmem_now() == 0)
+            nvshmemrs_shmem_failed(name, NVSHMEMRS_ERROR_NOT_INITIALIZED, place);
+        else
+            nvshmemrs_shmem_misused(name, place, "argument `ctx` is %s",
+                ctx == SHMEM_CTX_INVALID ? "SHMEM_CTX_INVALID" : "a context that was destroyed, by itself or with its team, or never made");
+        return false;
+    }
+    *rt = found->rt;
+    if (pe == NULL || found->pes == NULL)
+        return true;
+    if (*pe < 0 || *pe >= found->n_pes) {
+        nvshmemrs_shmem_misused(name, place, "argument `pe` is %d, and the team of the context has %d PEs", *pe, (int)found->n_pes);
+        return false;
+    }
+    *pe = found->pes[*pe];
+    return true;
+}
+
+/* Frees a slot. Under the lock. */
+static void clear(struct context *context)
+{
+    __atomic_store_n(&context->handle, 0, __ATOMIC_RELEASE);
+    free(context->pes);
+    context->pes = NULL;
+}
+
+/* The numbers in the job of the members of a team. */
+static int32_t members(nvshmemrs_runtime_t rt, nvshmemrs_team_t team, int32_t **pes, int32_t *n_pes)
+{
+    *pes = NULL;
+    int32_t status = nvshmemrs_team_n_pes(rt, team, n_pes);
+    if (status != NVSHMEMRS_SUCCESS || team == NVSHMEMRS_TEAM_WORLD)
+        return status;
+    *pes = malloc(sizeof **pes * (size_t)*n_pes);
+    if (*pes == NULL)
+        return NVSHMEMRS_ERROR_OUT_OF_MEMORY;
+    for (int32_t pe = 0; pe < *n_pes && status == NVSHMEMRS_SUCCESS; pe++)
+        status = nvshmemrs_team_translate_pe(rt, team, pe, NVSHMEMRS_TEAM_WORLD, &(*pes)[pe]);
+    return status;
+}
+
+static int create(nvshmemrs_runtime_t rt, nvshmemrs_team_t team, long options, shmem_ctx_t *ctx)
+{
+    const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
+    if (ctx == NULL)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    *ctx = SHMEM_CTX_INVALID;
+    if ((options & ~known) != 0)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    int32_t *pes = NULL, n_pes = 0;
+    int32_t status = members(rt, team, &pes, &n_pes);
+    struct context *place = NULL;
+    pthread_mutex_lock(&changes);
+    int own = 0;
+    for (int slot = 0; slot < SLOTS && status == NVSHMEMRS_SUCCESS && own < MAX_CONTEXTS; slot++) {
+        if (contexts[slot].handle != 0)
+            own += contexts[slot].rt == rt;
+        else if (place == NULL)
+            place = &contexts[slot];
+    }
+    if (status == NVSHMEMRS_SUCCESS && (place == NULL || own == MAX_CONTEXTS))
+        status = NVSHMEMRS_ERROR_NOT_SUPPORTED;
+    if (status == NVSHMEMRS_SUCCESS) {
+        place->rt = rt;
+        place->team = team;
+        place->pes = pes;
+        place->n_pes = n_pes;
+        const uintptr_t handle = 2 + (uintptr_t)(place - contexts) + SLOTS * ++place->generation;
+        __atomic_store_n(&place->handle, handle, __ATOMIC_RELEASE);
+        *ctx = (shmem_ctx_t)handle;
+    }
+    pthread_mutex_unlock(&changes);
+    if (status != NVSHMEMRS_SUCCESS)
+        free(pes);
+    return status;
+}
+
+FUNCTION(int, shmem_ctx_create, (long options, shmem_ctx_t *ctx))
+{
+    return create(nvshmemrs_shmem_now(), NVSHMEMRS_TEAM_WORLD, options, ctx);
+}
+
+FUNCTION(int, shmem_team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t *ctx))
+{
+    return create(nvshmemrs_shmem_now(), nvshmemrs_shmem_native(team), options, ctx);
+}
+
+FUNCTION(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
+{
+    const char *const nvshmemrs_name = "shmem_ctx_destroy";
+    nvshmemrs_runtime_t rt;
+    if (ctx == SHMEM_CTX_INVALID)
+        return;
+    if (ctx == SHMEM_CTX_DEFAULT) {
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "argument `ctx` is SHMEM_CTX_DEFAULT, which cannot be destroyed");
+        return;
+    }
+    if (!nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, NULL, PLACE))
+        return;
+    DO(nvshmemrs_quiet(rt));
+    pthread_mutex_lock(&changes);
+    struct context *found = find(ctx);
+    if (found != NULL)
+        clear(found);
+    pthread_mutex_unlock(&changes);
+}
+
+FUNCTION(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
+{
+    if (team == NULL)
+        return NVSHMEMRS_ERROR_INVALID_VALUE;
+    const struct context *found = find(ctx);
+    if (ctx == SHMEM_CTX_DEFAULT)
+        *team = SHMEM_TEAM_WORLD;
+    else
+        *team = found == NULL ? SHMEM_TEAM_INVALID : nvshmemrs_shmem_team(found->team);
+    return *team == SHMEM_TEAM_INVALID ? NVSHMEMRS_ERROR_BAD_HANDLE : NVSHMEMRS_SUCCESS;
+}
+
+FUNCTION(void, shmem_ctx_session_start,
+    (shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask))
+{
+    nvshmemrs_runtime_t rt;
+    (void)config;
+    if (!nvshmemrs_shmem_enter_ctx("shmem_ctx_session_start", ctx, &rt, NULL, PLACE))
+        return;
+    if ((options & ~SHMEM_CTX_SESSION_BATCH) != 0 || (config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS) != 0)
+        nvshmemrs_shmem_misused("shmem_ctx_session_start", PLACE, "arguments `options` %ld and `config_mask` %ld: one holds an unknown bit",
+            options, config_mask);
+}
+
+FUNCTION(void, shmem_ctx_session_stop, (shmem_ctx_t ctx))
+{
+    nvshmemrs_runtime_t rt;
+    nvshmemrs_shmem_enter_ctx("shmem_ctx_session_stop", ctx, &rt, NULL, PLACE);
+}
+
+/* Ends the contexts of a runtime: those of one team, or all. */
+static void forget(nvshmemrs_runtime_t rt, const nvshmemrs_team_t *team)
+{
+    pthread_mutex_lock(&changes);
+    for (int slot = 0; slot < SLOTS; slot++) {
+        struct context *context = &contexts[slot];
+        if (context->handle != 0 && context->rt == rt && (team == NULL || context->team == *team))
+            clear(context);
+    }
+    pthread_mutex_unlock(&changes);
+}
+
+void nvshmemrs_shmem_forget_contexts(nvshmemrs_runtime_t rt)
+{
+    forget(rt, NULL);
+}
+
+FUNCTION(void, shmem_team_destroy, (shmem_team_t team))
+{
+    ENTER("shmem_team_destroy");
+    const nvshmemrs_team_t native = nvshmemrs_shmem_native(team);
+    if (team == SHMEM_TEAM_INVALID)
+        return;
+    const int32_t status = nvshmemrs_team_destroy(rt, native);
+    if (status == NVSHMEMRS_SUCCESS)
+        forget(rt, &native);
+    DO(status);
+}

@@ -1,0 +1,455 @@
+//! Programs of OpenSHMEM's names: `include/shmem.h` and `libnvshmemrs_shmem.so`.
+
+use nvshmemrs_tests::compile::compile_as;
+use nvshmemrs_tests::hosts::{host, mpirun};
+use nvshmemrs_tests::{HANG, Output, bin, bin_dir, launcher, left_out, program, run};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Compiles a program of `programs/shmem` under a name of its own, with further options.
+#[track_caller]
+fn compiled(name: &str, as_name: &str, options: &[&str]) -> PathBuf {
+    let library = bin("libnvshmemrs_shmem.so").display().to_string();
+    let options = [options, &["-Wl,--no-as-needed", &library]].concat();
+    compile_as(
+        &program(&format!("shmem/{name}")),
+        &format!("shmem-{as_name}"),
+        &options,
+    )
+}
+
+/// Every PE says that all was as expected.
+#[track_caller]
+fn same(output: &Output, n_pes: u32) {
+    output.assert_success();
+    let said = output
+        .stdout
+        .lines()
+        .filter(|line| line.ends_with(": same"))
+        .count();
+    assert_eq!(said, n_pes as usize, "{}", output.describe());
+}
+
+#[track_caller]
+fn conforms(name: &str) {
+    let program = compiled(&format!("{name}.c"), name, &[]);
+    for n_pes in 1..=4 {
+        same(&run(launcher(n_pes, &[]).arg(&program), HANG), n_pes);
+    }
+    // Every call goes to the library.
+    let outside = compiled(
+        &format!("{name}.c"),
+        &format!("{name}-no-inline"),
+        &["-DNVSHMEMRS_SHMEM_NO_INLINE"],
+    );
+    same(&run(launcher(2, &[]).arg(outside), HANG), 2);
+}
+
+#[test]
+fn remote_memory_access() {
+    conforms("rma");
+}
+
+#[test]
+fn atomics() {
+    conforms("atomics");
+}
+
+#[test]
+fn waits() {
+    conforms("waits");
+}
+
+#[test]
+fn collectives() {
+    conforms("collectives");
+}
+
+#[test]
+fn active_sets() {
+    conforms("sets");
+}
+
+#[test]
+fn teams_and_contexts() {
+    conforms("teams");
+}
+
+#[test]
+fn what_1_6_adds() {
+    conforms("new");
+}
+
+#[test]
+fn locks() {
+    conforms("locks");
+}
+
+#[test]
+fn threads() {
+    conforms("threads");
+}
+
+#[test]
+fn c11_chooses_by_type() {
+    conforms("generic");
+}
+
+#[test]
+fn cxx_chooses_by_type() {
+    for standard in ["c++11", "c++20"] {
+        let options = [&format!("-std={standard}"), "-Wpedantic", "-D_GNU_SOURCE"];
+        let made = compiled("generic.cpp", &format!("generic-{standard}"), &options);
+        same(&run(launcher(3, &[]).arg(made), HANG), 3);
+    }
+}
+
+/// Across hosts every operation is a message.
+#[test]
+fn on_two_hosts() {
+    for name in [
+        "rma",
+        "atomics",
+        "collectives",
+        "sets",
+        "teams",
+        "new",
+        "locks",
+    ] {
+        let program = compiled(&format!("{name}.c"), &format!("{name}-hosts"), &[]);
+        let hosts = [host("a", 2), host("b", 1)];
+        same(
+            &run(&mut mpirun(&[], &hosts, &[program.into()]), HANG * 3),
+            3,
+        );
+    }
+}
+
+/// The programs say the same of another library, so they are no mirror of this one. It has OpenSHMEM 1.4; Debian's ends with a signal in
+/// finalize, so its status says nothing.
+#[test]
+fn open_mpi_runs_the_same_programs() {
+    if Command::new("oshcc").arg("--version").output().is_err() {
+        return left_out("oshcc is missing");
+    }
+    for name in ["rma", "sets", "locks", "threads"] {
+        let made = bin_dir().join(format!("nvshmemrs-tests/oshmem-{name}"));
+        let mut compiler = Command::new("oshcc");
+        compiler
+            .args(["-std=c11", "-D_GNU_SOURCE", "-O1", "-pthread", "-o"])
+            .arg(&made);
+        run(compiler.arg(program(&format!("shmem/{name}.c"))), HANG * 3).assert_success();
+        let mut command = Command::new("oshrun");
+        command
+            .args(["--allow-run-as-root", "--oversubscribe", "-n", "2"])
+            .arg(made);
+        let output = run(&mut command, HANG * 3);
+        let said = output
+            .stdout
+            .lines()
+            .filter(|line| line.ends_with(": same"))
+            .count();
+        assert_eq!(said, 2, "{}", output.describe());
+    }
+}
+
+#[test]
+fn under_the_checker_locks_order() {
+    let program = compiled("locks.c", "locks-check", &[]);
+    same(&run(launcher(3, &["--check"]).arg(program), HANG * 2), 3);
+}
+
+#[test]
+fn when_the_holder_of_a_lock_dies_waiters_learn_it() {
+    let program = compiled("locks.c", "locks-dies", &[]);
+    let output = run(
+        launcher(3, &[]).args([program.as_os_str(), "dies".as_ref()]),
+        HANG,
+    );
+    output
+        .assert_code(128 + 9)
+        .assert_stderr("shmem_set_lock at ");
+    output.assert_stderr("PE 0 ");
+}
+
+#[track_caller]
+fn misuse(mistake: &str, n_pes: u32) -> Output {
+    let program = compiled("misuse.c", "misuse", &[]);
+    run(
+        launcher(n_pes, &[]).args([program.as_os_str(), mistake.as_ref()]),
+        HANG,
+    )
+}
+
+/// Mistakes: the function that is named, and words of the reason.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "before init",
+        "shmem_long_p",
+        "it was called before `shmem_init`",
+    ),
+    (
+        "my_pe before init",
+        "shmem_my_pe",
+        "it was called before `shmem_init`",
+    ),
+    (
+        "finalize before init",
+        "shmem_finalize",
+        "it was called before `shmem_init`",
+    ),
+    (
+        "after finalize",
+        "shmem_long_put",
+        "it was called after `shmem_finalize`",
+    ),
+    (
+        "lock after finalize",
+        "shmem_set_lock",
+        "it was called after `shmem_finalize`",
+    ),
+    ("once more", "shmem_finalize", "once more than `shmem_init`"),
+    ("pe", "shmem_long_put", "`pe` is PE 2"),
+    (
+        "static",
+        "shmem_long_p",
+        "`shmem_malloc()`; global and static variables are not symmetric here",
+    ),
+    ("bounds", "shmem_long_put", "past the end of the allocation"),
+    ("overflow", "shmem_long_put", "18446744073709551615 bytes"),
+    ("null", "shmem_long_get", "`NULL`"),
+    ("cmp", "shmem_long_wait_until", "`SHMEM_CMP_EQ`"),
+    (
+        "signal",
+        "shmem_long_put_signal",
+        "`sig_op` is 3; it must be `SHMEM_SIGNAL_SET`",
+    ),
+    ("alignment", "shmem_int_atomic_inc", "multiple of 4"),
+    ("ctx", "shmem_ctx_long_p", "SHMEM_CTX_INVALID"),
+    (
+        "destroyed ctx",
+        "shmem_ctx_quiet",
+        "a context that was destroyed",
+    ),
+    (
+        "destroyed team",
+        "shmem_team_n_pes",
+        "this one was destroyed",
+    ),
+    (
+        "ctx of a destroyed team",
+        "shmem_ctx_long_p",
+        "with its team",
+    ),
+    (
+        "pe of a team",
+        "shmem_ctx_long_p",
+        "the team of the context has 2 PEs",
+    ),
+    ("predefined team", "shmem_team_destroy", "WORLD"),
+    ("default ctx", "shmem_ctx_destroy", "SHMEM_CTX_DEFAULT"),
+    ("set", "shmem_barrier", "name no active set"),
+    (
+        "set without me",
+        "shmem_barrier",
+        "an active set without this PE",
+    ),
+    ("to_all", "shmem_long_sum_to_all", "`count`"),
+    ("lock", "shmem_set_lock", "outside the symmetric heap"),
+    (
+        "lock twice",
+        "shmem_set_lock",
+        "this PE holds the lock already",
+    ),
+    ("free lock", "shmem_clear_lock", "no PE holds the lock"),
+    (
+        "free",
+        "shmem_free",
+        "the start of a live symmetric allocation",
+    ),
+    ("hints", "shmem_malloc_with_hints", "an unknown hint"),
+];
+
+#[test]
+fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
+    for (mistake, function, reason) in MISTAKES {
+        let output = misuse(mistake, 2);
+        output
+            .assert_code(1)
+            .assert_stderr(&format!("{function} at "));
+        output.assert_stderr("misuse.c:").assert_stderr(reason);
+        // Once in a process.
+        let reports = output
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("nvshmemrs: "))
+            .count();
+        assert!((1..=2).contains(&reports), "{}", output.describe());
+    }
+}
+
+#[test]
+fn on_error_return_goes_on() {
+    let program = compiled("misuse.c", "misuse-returns", &[]);
+    for (mistake, words) in [
+        ("pe", "PE 2"),
+        ("cmp", "`NVSHMEMRS_CMP_EQ`"),
+        ("free", "live symmetric allocation"),
+    ] {
+        let mut command = launcher(2, &[]);
+        command
+            .args([program.as_os_str(), mistake.as_ref()])
+            .env("NVSHMEMRS_ON_ERROR", "return");
+        let output = run(&mut command, HANG);
+        output.assert_stdout("PE 0 goes on: ").assert_stdout(words);
+        assert!(!output.stderr.contains("shmem_"), "{}", output.describe());
+    }
+}
+
+#[test]
+fn global_exit_ends_all_processes_whatever_they_do() {
+    let output = misuse("global_exit", 3);
+    output.assert_code(7);
+    for pe in 0..3 {
+        output.assert_stdout(&format!("PE {pe} has something to say"));
+    }
+    let output = misuse("global_exit 0", 3);
+    output.assert_success();
+    assert_eq!(output.stderr, "", "{}", output.describe());
+}
+
+#[test]
+fn after_start_pes_the_end_of_the_program_finalizes() {
+    let output = misuse("start_pes", 2);
+    output
+        .assert_success()
+        .assert_stdout("PE 0 of 2")
+        .assert_stdout("PE 1 of 2");
+    assert_eq!(output.stderr, "", "{}", output.describe());
+}
+
+/// A program that no launcher has started is one PE.
+#[test]
+fn without_a_launcher() {
+    let program = compiled("teams.c", "teams-alone", &[]);
+    same(&run(&mut Command::new(program), HANG), 1);
+}
+
+/// The types of the standard's tables, by the names of the lists in `shmem/names.txt`.
+fn types(list: &str) -> Vec<&'static str> {
+    let atomic = "uint ulong ulonglong int32 int64 uint32 uint64 int long longlong size ptrdiff";
+    let wait = "short int long longlong ushort uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff";
+    let bits =
+        "uchar ushort uint ulong ulonglong int8 int16 int32 int64 uint8 uint16 uint32 uint64 size";
+    let signed = "char schar short int long longlong ptrdiff";
+    let names = match list {
+        "rma" | "ordered" => vec![bits, signed, "float double longdouble"],
+        "sum" => vec![bits, signed, "float double longdouble complexf complexd"],
+        "bits" => vec![bits],
+        "wait" => vec![wait],
+        "atomic" => vec![atomic],
+        "atomic_move" => vec![atomic, "float double"],
+        "atomic_bits" => vec!["uint ulong ulonglong int32 int64 uint32 uint64"],
+        "old" => vec!["int long longlong"],
+        "old_move" => vec!["int long longlong float double"],
+        "old_bits" => vec!["short int long longlong"],
+        "old_ordered" => vec!["short int long longlong float double longdouble"],
+        "old_sum" => vec!["short int long longlong float double longdouble complexf complexd"],
+        "sizes" => vec!["8 16 32 64 128"],
+        other => panic!("no list {other}"),
+    };
+    names.into_iter().flat_map(str::split_whitespace).collect()
+}
+
+/// The functions that the standard has, by `shmem/names.txt`.
+#[track_caller]
+fn standard() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for line in include_str!("shmem/names.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+    {
+        let Some((list, families)) = line.split_once(':') else {
+            continue;
+        };
+        let (list, ctx) = match list.strip_suffix(" ctx") {
+            Some(list) => (list, true),
+            None => (list, false),
+        };
+        for family in families.split_whitespace() {
+            let all = match list {
+                "once" => vec![family.to_string()],
+                list => types(list)
+                    .iter()
+                    .map(|name| family.replace('*', name))
+                    .collect(),
+            };
+            for name in all {
+                if ctx {
+                    names.insert(format!("ctx_{name}"));
+                }
+                names.insert(name);
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn the_library_has_every_function_of_the_standard_under_both_names() {
+    let mut command = Command::new("nm");
+    command
+        .args(["-D", "--defined-only"])
+        .arg(bin("libnvshmemrs_shmem.so"));
+    let output = run(&mut command, HANG);
+    output.assert_success();
+    let symbols = output
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_whitespace().last());
+    let symbols: BTreeSet<&str> = symbols.collect();
+    let of = |prefix: &str| -> BTreeSet<String> {
+        let names = symbols
+            .iter()
+            .filter_map(|symbol| symbol.strip_prefix(prefix));
+        names.map(String::from).collect()
+    };
+    let expected = standard();
+    assert!(expected.len() > 1700, "{}", expected.len());
+    for prefix in ["shmem_", "pshmem_"] {
+        let found = of(prefix);
+        let missing: Vec<_> = expected.difference(&found).collect();
+        let more: Vec<_> = found.difference(&expected).collect();
+        assert!(
+            missing.is_empty() && more.is_empty(),
+            "{prefix}: missing {missing:?}, more {more:?}"
+        );
+    }
+    for name in [
+        "start_pes",
+        "_my_pe",
+        "_num_pes",
+        "shmalloc",
+        "shmemalign",
+        "shrealloc",
+        "shfree",
+    ] {
+        assert!(symbols.contains(name), "{name}");
+    }
+    // The names are not in the library below, where they would hide another OpenSHMEM's.
+    let mut command = Command::new("nm");
+    let output = run(
+        command
+            .args(["-D", "--defined-only"])
+            .arg(bin("libnvshmemrs.so")),
+        HANG,
+    );
+    output.assert_success();
+    assert!(
+        !output
+            .stdout
+            .lines()
+            .any(|line| line.contains(" shmem_") || line.contains(" pshmem_"))
+    );
+}
