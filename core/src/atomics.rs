@@ -162,7 +162,8 @@ impl Runtime {
                 let mut word = [0; 8];
                 word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
                 let site = observer.site(called, Location::caller());
-                observer.give_until_quiet(&dest.dest, u64::from_ne_bytes(word), site)
+                let (dest, _) = dest.into_parts();
+                observer.give_until_quiet(&dest, u64::from_ne_bytes(word), site)
             }
         }
     }

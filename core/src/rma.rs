@@ -87,7 +87,7 @@ impl Runtime {
         source: impl Into<NbiSource<'a>>,
         pe: Pe,
     ) -> Result<()> {
-        let NbiSource { source, lasts } = source.into();
+        let (source, lasts) = source.into().into_parts();
         let dest = self.check_transfer(Operation::PutNbi, dest.into(), source.bytes(), pe)?;
         let transport = &self.inner.transport;
         transport.put_nbi(
@@ -114,7 +114,7 @@ impl Runtime {
         source: impl Into<Symmetric>,
         pe: Pe,
     ) -> Result<()> {
-        let NbiDest { dest, lasts } = dest.into();
+        let (dest, lasts) = dest.into().into_parts();
         let source = self.check_transfer(Operation::GetNbi, source.into(), dest.bytes(), pe)?;
         let transport = &self.inner.transport;
         transport.get_nbi(

@@ -50,7 +50,7 @@ impl Runtime {
         op: SignalOp,
         pe: Pe,
     ) -> Result<()> {
-        let NbiSource { source, lasts } = source.into();
+        let (source, lasts) = source.into().into_parts();
         let (nbi, update) = (Nbi::Yes { lasts }, (signal, value, op));
         self.put_then_signal(
             dest.into(),

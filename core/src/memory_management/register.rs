@@ -26,20 +26,18 @@ impl Inner {
                 format!("a multiple of the page size {page}; {makers}"),
             )),
         };
-        aligned("buffer", registration.buffer)?;
-        aligned("bytes", registration.bytes)?;
-        if registration.preferred != 0 {
-            aligned("preferred", registration.preferred)?;
+        let (buffer, bytes, preferred) = registration.parts();
+        aligned("buffer", buffer)?;
+        aligned("bytes", bytes)?;
+        if preferred != 0 {
+            aligned("preferred", preferred)?;
         }
         if self.my_pe == 0 && properties.takes_machine_memory {
             let mut state = self.heap.lock();
-            state.check_machine(registration.bytes, self.n_pes)?;
+            state.check_machine(bytes, self.n_pes)?;
         }
-        self.transport.memory().check_adopt(
-            registration.buffer,
-            registration.bytes,
-            registration.preferred,
-        )
+        let memory = self.transport.memory();
+        memory.check_adopt(buffer, bytes, preferred)
     }
 
     /// Gives the symmetric address, and its offset in the window's part of the heap.
@@ -58,7 +56,7 @@ impl Inner {
             Ok(registration) => registration,
             Err(error) => return collective.fail(operation, [0; ARGS], error),
         };
-        let (bytes, preferred) = (registration.bytes, registration.preferred);
+        let (buffer, bytes, preferred) = registration.parts();
         collective.join(operation, [bytes, preferred, 0, 0, 0], &[])?;
         // Every PE comes to the same answer.
         let place = {
@@ -78,10 +76,7 @@ impl Inner {
             })?
         };
         let range = SymRange::new(self.layout.heap_bytes + place.offset, bytes);
-        let adopted = self
-            .transport
-            .memory()
-            .adopt(range, registration.buffer, preferred);
+        let adopted = self.transport.memory().adopt(range, buffer, preferred);
         let mine = adopted.is_ok();
         let args = [bytes, preferred, place.offset, 0, 0];
         let met = match adopted {
@@ -92,15 +87,12 @@ impl Inner {
             // Some PE could not: the others take it back. A buffer that cannot be taken back stays shared, and nobody knows of which PE's
             // that is true: so no other buffer gets the place.
             if mine {
-                let _ = self
-                    .transport
-                    .memory()
-                    .give_back(range, registration.buffer, preferred);
+                let _ = self.transport.memory().give_back(range, buffer, preferred);
             }
             return Err(error);
         }
         let buffer = Buffer {
-            address: registration.buffer,
+            address: buffer,
             preferred: Some(preferred).filter(|&address| address != 0),
             block: place,
         };
@@ -211,7 +203,7 @@ impl Runtime {
     /// `nvshmemx_buffer_register_symmetric`.
     #[track_caller]
     pub fn buffer_register(&self, registration: Result<Registration>) -> Result<u64> {
-        let bytes = registration.as_ref().map_or(0, |one| one.bytes);
+        let bytes = registration.as_ref().map_or(0, |one| one.parts().1);
         let (address, offset) = self.inner.register(registration)?;
         self.inner
             .note(Operation::BufferRegister, Resource::Buffer, offset, bytes);

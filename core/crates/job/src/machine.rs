@@ -23,10 +23,12 @@ pub(crate) fn pid_namespace() -> u64 {
 }
 
 /// The file that tells one boot of a kernel from others.
+#[doc(hidden)]
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A number that names this host among others: that of its boot, or a random one if the kernel does not say. It is the same for as
 /// long as this process lives.
+#[doc(hidden)]
 pub fn host() -> [u8; 16] {
     static HOST: OnceLock<[u8; 16]> = OnceLock::new();
     *HOST.get_or_init(|| {
@@ -42,6 +44,7 @@ pub fn host() -> [u8; 16] {
 }
 
 /// The host that a process says it is on.
+#[doc(hidden)]
 pub struct Here {
     /// Its number among hosts.
     pub id: [u8; 16],
@@ -51,6 +54,7 @@ pub struct Here {
 
 /// The host of this process. `NVSHMEMRS_HOST_ID` gives it another name; then processes with the same name are on one host. Otherwise a
 /// host is a running kernel and a network namespace in it: processes of two namespaces cannot meet at a socket.
+#[doc(hidden)]
 pub fn here() -> Here {
     let id = |parts: &[&[u8]]| {
         let digest = Sha256::digest(parts.concat());
@@ -100,11 +104,13 @@ pub fn default_heap_bytes(n_pes: crate::Pe) -> u64 {
 }
 
 /// The share of a PE in the memory of a host, for so many PEs there.
+#[doc(hidden)]
 pub fn share_of_heap(memory: u64, n_pes: crate::Pe) -> u64 {
     (memory / n_pes.max(1) as u64).max(SMALLEST_HEAP)
 }
 
 /// As much of `bytes` per PE as lets the parts of so many PEs fit the address space. A part is as long as two heaps.
+#[doc(hidden)]
 pub fn fitting_heap(bytes: u64, n_pes: crate::Pe) -> u64 {
     let most = PARTS / 2 / n_pes.max(1) as u64;
     bytes.min(most / HEAP_UNIT * HEAP_UNIT).max(SMALLEST_HEAP)

@@ -21,6 +21,7 @@ pub enum State {
 }
 
 impl State {
+    #[doc(hidden)]
     pub fn from_number(number: u32) -> State {
         match number {
             1 => State::Active,

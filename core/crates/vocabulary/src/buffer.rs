@@ -21,6 +21,7 @@ pub struct SymRange {
 impl SymRange {
     /// For code that has checked that the range lies within the heap.
     #[inline]
+    #[doc(hidden)]
     pub fn new(offset: u64, bytes: u64) -> SymRange {
         SymRange { offset, bytes }
     }
@@ -41,12 +42,18 @@ impl SymRange {
 /// Memory of the program's that is to become symmetric.
 #[derive(Clone, Copy, Debug)]
 pub struct Registration {
-    pub buffer: u64,
-    pub bytes: u64,
-    pub preferred: u64,
+    buffer: u64,
+    bytes: u64,
+    preferred: u64,
 }
 
 impl Registration {
+    /// The address of the memory, how many bytes it has, and the address at which it shall appear; 0 for anywhere.
+    #[doc(hidden)]
+    pub fn parts(&self) -> (u64, u64, u64) {
+        (self.buffer, self.bytes, self.preferred)
+    }
+
     /// The `bytes` bytes at `buffer`; their symmetric address shall be `preferred`, 0 for anywhere.
     ///
     /// # Safety
@@ -131,6 +138,7 @@ impl LocalSource<'_> {
     }
 
     /// The `bytes` bytes from byte `start` on.
+    #[doc(hidden)]
     pub fn part(&self, start: usize, bytes: usize) -> Self {
         assert!(
             start <= self.bytes() && bytes <= self.bytes() - start,
@@ -144,18 +152,24 @@ impl LocalSource<'_> {
     }
 
     #[inline]
+    #[doc(hidden)]
     pub fn address(&self) -> *const u8 {
         self.address
     }
 
     /// Whether it is a borrow, which ends with the call.
+    #[doc(hidden)]
     pub fn is_borrowed(&self) -> bool {
         self.length.is_borrowed()
     }
 
     /// The same, which the program leaves alone until quiet.
+    ///
+    /// # Safety
+    /// The memory must stay, and be left alone, until the operation that gets it is complete.
     #[inline]
-    pub fn lasting(self) -> Self {
+    #[doc(hidden)]
+    pub unsafe fn lasting(self) -> Self {
         Self {
             length: Length::lasting(self.length.bytes()),
             ..self
@@ -219,6 +233,7 @@ impl<'a> LocalDest<'a> {
     }
 
     /// The `bytes` bytes from byte `start` on.
+    #[doc(hidden)]
     pub fn part(&self, start: usize, bytes: usize) -> LocalDest<'a> {
         assert!(
             start <= self.bytes() && bytes <= self.bytes() - start,
@@ -232,18 +247,24 @@ impl<'a> LocalDest<'a> {
     }
 
     #[inline]
+    #[doc(hidden)]
     pub fn address(&self) -> *mut u8 {
         self.address
     }
 
     /// Whether it is a borrow, which ends with the call.
+    #[doc(hidden)]
     pub fn is_borrowed(&self) -> bool {
         self.length.is_borrowed()
     }
 
     /// The same, which the program leaves alone until quiet.
+    ///
+    /// # Safety
+    /// The memory must stay, and be left alone, until the operation that gets it is complete.
     #[inline]
-    pub fn lasting(self) -> Self {
+    #[doc(hidden)]
+    pub unsafe fn lasting(self) -> Self {
         Self {
             length: Length::lasting(self.length.bytes()),
             ..self
@@ -285,11 +306,18 @@ impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
 /// What a put without blocking reads: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
 #[derive(Clone, Copy, Debug)]
 pub struct NbiSource<'a> {
-    pub source: LocalSource<'a>,
-    pub lasts: bool,
+    source: LocalSource<'a>,
+    lasts: bool,
 }
 
 impl<'a> NbiSource<'a> {
+    /// The source, and whether it lasts until quiet.
+    #[doc(hidden)]
+    #[inline]
+    pub fn into_parts(self) -> (LocalSource<'a>, bool) {
+        (self.source, self.lasts)
+    }
+
     /// A source that the program leaves alone until quiet.
     ///
     /// # Safety
@@ -316,11 +344,18 @@ impl<'a, T: Into<LocalSource<'a>>> From<T> for NbiSource<'a> {
 /// What a get without blocking writes: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
 #[derive(Debug)]
 pub struct NbiDest<'a> {
-    pub dest: LocalDest<'a>,
-    pub lasts: bool,
+    dest: LocalDest<'a>,
+    lasts: bool,
 }
 
 impl<'a> NbiDest<'a> {
+    /// The destination, and whether it lasts until quiet.
+    #[doc(hidden)]
+    #[inline]
+    pub fn into_parts(self) -> (LocalDest<'a>, bool) {
+        (self.dest, self.lasts)
+    }
+
     /// A destination that the program leaves alone until quiet.
     ///
     /// # Safety

@@ -15,6 +15,7 @@ thread_local! {
 
 /// The deadline in force on this thread.
 #[inline]
+#[doc(hidden)]
 pub fn until() -> Option<u64> {
     Some(UNTIL.get()).filter(|&until| until != 0)
 }
@@ -49,6 +50,7 @@ impl Drop for Restore {
 }
 
 /// Runs `body` on this thread with a deadline that was in force elsewhere.
+#[doc(hidden)]
 pub fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
     let _restore = Restore(UNTIL.replace(until));
     body()

@@ -103,6 +103,7 @@ impl Dtype {
     }
 
     /// Whether its elements are whole numbers, which may be combined in any order.
+    #[doc(hidden)]
     pub fn is_integer(self) -> bool {
         use Dtype::{Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64};
         matches!(
@@ -112,6 +113,7 @@ impl Dtype {
     }
 
     /// The number that an element with these bits is, for messages.
+    #[doc(hidden)]
     pub fn number(self, bits: u64) -> String {
         match self {
             Dtype::Int8 => (bits as i8).to_string(),

@@ -383,6 +383,7 @@ impl Error {
         }
     }
 
+    #[doc(hidden)]
     pub fn invalid(
         argument: &'static str,
         value: impl ToString,
@@ -396,6 +397,7 @@ impl Error {
     }
 
     /// The same error, of a handle that is another argument than usual.
+    #[doc(hidden)]
     pub fn naming(self, name: &'static str) -> Error {
         match self {
             Error::BadHandle {
@@ -409,6 +411,7 @@ impl Error {
         }
     }
 
+    #[doc(hidden)]
     pub fn system(call: &'static str, error: impl std::fmt::Display) -> Error {
         Error::System {
             call,

@@ -12,11 +12,13 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// Its number in the job's control block.
+    #[doc(hidden)]
     pub fn number(self) -> u32 {
         self as u32
     }
 
     /// Whether the PEs' parts of such a heap lie in the job's segment.
+    #[doc(hidden)]
     pub fn is_in_segment(self) -> bool {
         self == Self::Host
     }

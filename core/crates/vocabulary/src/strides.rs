@@ -75,16 +75,19 @@ impl Strides {
     }
 
     /// Bytes from the start of one block to the start of the next; bytes of a block; blocks.
+    #[doc(hidden)]
     pub fn parts(&self) -> (i64, u64, u64) {
         (self.step, self.block, self.count)
     }
 
     /// Where block `index` starts, in bytes from the lowest one.
+    #[doc(hidden)]
     pub fn at(&self, index: u64) -> u64 {
         self.first().wrapping_add_signed(self.step * index as i64)
     }
 
     /// Where the blocks start, in bytes from the lowest one, and how long they are.
+    #[doc(hidden)]
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let count = if self.is_empty() { 0 } else { self.count };
         (0..count).map(|index| (self.at(index), self.block))
@@ -149,6 +152,7 @@ impl Transfer {
     }
 
     /// What the program knows it as: the operation on elements, or the one on blocks.
+    #[doc(hidden)]
     pub fn called(&self, elements: Operation, blocks: Operation) -> Operation {
         match self.of_elements {
             true => elements,
@@ -166,6 +170,7 @@ impl Transfer {
         &self.source
     }
 
+    #[doc(hidden)]
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let starts = self.dest.ranges().zip(self.source.ranges());
         starts.map(|((to, _), (from, _))| (to, from))

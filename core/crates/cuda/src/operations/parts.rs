@@ -62,7 +62,9 @@ impl CudaTransport {
         match (submitted.0, lasts) {
             (_, false) => return self.put_bytes(submitted, pe, dest, source),
             (Submission::Stream(_), true) => {
-                return self.put_bytes(submitted, pe, dest, source.lasting());
+                // SAFETY: the request says that the memory lasts until quiet.
+                let source = unsafe { source.lasting() };
+                return self.put_bytes(submitted, pe, dest, source);
             }
             (Submission::Blocking, true) => {}
         }
@@ -82,7 +84,9 @@ impl CudaTransport {
         match (submitted.0, lasts) {
             (_, false) => return self.get_bytes(submitted, pe, source, dest),
             (Submission::Stream(_), true) => {
-                return self.get_bytes(submitted, pe, source, dest.lasting());
+                // SAFETY: as above.
+                let dest = unsafe { dest.lasting() };
+                return self.get_bytes(submitted, pe, source, dest);
             }
             (Submission::Blocking, true) => {}
         }

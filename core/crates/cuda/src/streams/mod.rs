@@ -41,6 +41,7 @@ impl CudaStreamRef {
     }
 
     /// The stream as one of the transport's.
+    #[doc(hidden)]
     pub fn adopt(self, streams: &dyn Streams) -> Result<Arc<dyn TransportStream>> {
         // SAFETY: who made `self` vouches for the stream.
         unsafe { streams.adopt(self.0) }

@@ -83,6 +83,7 @@ pub struct Wait {
 
 /// A wait as it was read off the board.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Entry {
     pub id: u64,
     pub pe: Pe,
@@ -189,6 +190,7 @@ impl Board {
         Err(refused)
     }
 
+    #[doc(hidden)]
     pub fn of_job(control: &Control) -> Board {
         if let Some(remote) = control.remote() {
             remote.refresh_reports(control);
@@ -261,6 +263,7 @@ impl Board {
     }
 
     /// Every published wait, as it stands in the slots.
+    #[doc(hidden)]
     pub fn entries(&self) -> Vec<Entry> {
         (0..self.n_pes())
             .flat_map(|pe| self.entries_of(pe))

@@ -138,6 +138,7 @@ impl Board {
 }
 
 /// Where a PE of another host is: " on host beta"; of the own one, or where hosts have no names, nothing.
+#[doc(hidden)]
 pub fn on_host(control: &Control, pe: Pe) -> String {
     let name = control
         .remote()
@@ -146,6 +147,7 @@ pub fn on_host(control: &Control, pe: Pe) -> String {
 }
 
 /// Where a PE that is gone was: " on host beta" if that is another one, " in barrier on WORLD" if it was waiting, or nothing.
+#[doc(hidden)]
 pub fn last_place(control: &Control, pe: Pe) -> String {
     let host = on_host(control, pe);
     let places: Vec<String> = Board::of_job(control)
@@ -159,6 +161,7 @@ pub fn last_place(control: &Control, pe: Pe) -> String {
 }
 
 /// What a wait of a PE of this job waits for, and what those do instead, for its own error message.
+#[doc(hidden)]
 pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64) -> String {
     let board = Board::of_job(control);
     let graph = Graph::of(&board);

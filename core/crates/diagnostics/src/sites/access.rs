@@ -18,6 +18,7 @@ pub enum Access {
 }
 
 impl Access {
+    #[doc(hidden)]
     pub fn operation(self) -> Operation {
         match self {
             Access::Load => Operation::Load,

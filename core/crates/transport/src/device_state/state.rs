@@ -93,6 +93,7 @@ pub struct StateAddresses {
 }
 
 impl State {
+    #[doc(hidden)]
     pub fn new(layout: &Layout, my_pe: Pe, n_pes: Pe, to: StateAddresses, check: u32) -> State {
         State {
             magic: MAGIC,

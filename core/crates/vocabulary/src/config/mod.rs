@@ -202,6 +202,7 @@ pub fn presentable(name: &str, value: String) -> String {
 }
 
 /// The value somebody set, if anybody did.
+#[doc(hidden)]
 pub fn set(name: &str) -> Option<String> {
     let value = lookup(name);
     (value.source == Source::Environment).then_some(value.value)
@@ -274,6 +275,7 @@ pub(crate) fn seconds_from(name: &'static str, seconds: f64) -> Result<Option<Du
 }
 
 /// Checks a time that a program gives, as [`seconds_from`] does one in seconds.
+#[doc(hidden)]
 pub fn limit_from(name: &'static str, limit: Duration) -> Result<Duration> {
     match limit {
         limit if limit <= Duration::from_secs(MOST_SECONDS) => Ok(limit),
@@ -285,22 +287,26 @@ pub fn limit_from(name: &'static str, limit: Duration) -> Result<Duration> {
     }
 }
 
+#[doc(hidden)]
 pub fn symmetric_size() -> Result<Option<u64>> {
     set("NVSHMEM_SYMMETRIC_SIZE")
         .map(|text| parse_size("NVSHMEM_SYMMETRIC_SIZE", &text))
         .transpose()
 }
 
+#[doc(hidden)]
 pub fn timeout() -> Result<Option<Duration>> {
     parse_seconds("NVSHMEMRS_TIMEOUT", &lookup("NVSHMEMRS_TIMEOUT").value)
 }
 
 /// How long a PE may be stopped; `None` for ever.
+#[doc(hidden)]
 pub fn stop_timeout() -> Result<Option<Duration>> {
     let name = "NVSHMEMRS_STOP_TIMEOUT";
     parse_seconds(name, &lookup(name).value)
 }
 
+#[doc(hidden)]
 pub fn init_timeout() -> Result<Duration> {
     let name = "NVSHMEMRS_INIT_TIMEOUT";
     let text = lookup(name).value;
@@ -308,26 +314,31 @@ pub fn init_timeout() -> Result<Duration> {
 }
 
 /// Whether finalize lists what was not freed.
+#[doc(hidden)]
 pub fn track() -> Result<bool> {
     flag("NVSHMEMRS_TRACK")
 }
 
 /// Whether the PE counts what it moves.
+#[doc(hidden)]
 pub fn traffic() -> Result<bool> {
     flag("NVSHMEMRS_TRAFFIC")
 }
 
 /// Whether kernels check their arguments.
+#[doc(hidden)]
 pub fn device_check() -> Result<bool> {
     flag("NVSHMEMRS_DEVICE_CHECK")
 }
 
 /// Whether the job is checked.
+#[doc(hidden)]
 pub fn check() -> Result<bool> {
     flag("NVSHMEMRS_CHECK")
 }
 
 /// What the checker's choices follow from, if somebody has said so.
+#[doc(hidden)]
 pub fn check_seed() -> Result<Option<u64>> {
     let name = "NVSHMEMRS_CHECK_SEED";
     let number = |text: String| {
@@ -348,6 +359,7 @@ fn flag(name: &'static str) -> Result<bool> {
 }
 
 /// How many large collectives a GPU must be able to run at the same time.
+#[doc(hidden)]
 pub fn collectives_at_once() -> Result<i32> {
     let name = "NVSHMEMRS_COLLECTIVES_AT_ONCE";
     let text = lookup(name).value;
@@ -357,6 +369,7 @@ pub fn collectives_at_once() -> Result<i32> {
     }
 }
 
+#[doc(hidden)]
 pub fn memory() -> Result<MemoryKind> {
     let text = lookup("NVSHMEMRS_MEMORY").value;
     match text.to_ascii_lowercase().as_str() {
