@@ -219,24 +219,3 @@ macro_rules! complexes {
     )* };
 }
 complexes!(f32, f64);
-
-/// Calls `$body::<T>` with the arguments for every element type.
-#[macro_export]
-macro_rules! every_type {
-    ($body:ident ( $($arg:expr),* )) => {{
-        $body::<i8>($($arg),*)?;
-        $body::<i16>($($arg),*)?;
-        $body::<i32>($($arg),*)?;
-        $body::<i64>($($arg),*)?;
-        $body::<u8>($($arg),*)?;
-        $body::<u16>($($arg),*)?;
-        $body::<u32>($($arg),*)?;
-        $body::<u64>($($arg),*)?;
-        $body::<half::f16>($($arg),*)?;
-        $body::<half::bf16>($($arg),*)?;
-        $body::<f32>($($arg),*)?;
-        $body::<f64>($($arg),*)?;
-        $body::<num_complex::Complex<f32>>($($arg),*)?;
-        $body::<num_complex::Complex<f64>>($($arg),*)?;
-    }};
-}

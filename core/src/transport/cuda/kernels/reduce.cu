@@ -168,13 +168,10 @@ DEVICE void reduce_direct(const Collective &c) {
         reduce_direct<T>(c);                                                                                   \
     }
 
-REDUCTION(8, u8)
-REDUCTION(16, u16)
-REDUCTION(32, u32)
-REDUCTION(64, u64)
-REDUCTION(half, Half)
-REDUCTION(bfloat16, Bfloat16)
-REDUCTION(float, float)
-REDUCTION(double, double)
-REDUCTION(complexf, Complex<float>)
-REDUCTION(complexd, Complex<double>)
+// Every type that is reduced, with the end of its kernels' names: integers by their bits, then the others in the order of Dtype.
+#define INTEGER_REDUCTIONS(X) X(8, u8) X(16, u16) X(32, u32) X(64, u64)
+#define OTHER_REDUCTIONS(X) \
+    X(half, Half) X(bfloat16, Bfloat16) X(float, float) X(double, double) X(complexf, Complex<float>) X(complexd, Complex<double>)
+
+INTEGER_REDUCTIONS(REDUCTION)
+OTHER_REDUCTIONS(REDUCTION)
