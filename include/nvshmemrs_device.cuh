@@ -101,10 +101,6 @@ typedef struct nvshmemrs_region_attrs_t {
     char reserved[60];
 } nvshmemrs_region_attrs_t;
 
-// CUDA's own, if the program includes them, before or after.
-struct __half;
-struct __nv_bfloat16;
-
 #ifdef NVSHMEMRS_DEVICE_HOST
 #define NVSHMEMRS_I_UNROLL
 #else
@@ -411,9 +407,13 @@ template <class T> struct Same { typedef T type; };
 template <class A, class B> struct Is { static constexpr bool yes = false; };
 template <class A> struct Is<A, A> { static constexpr bool yes = true; };
 
-// What the functions for half and bfloat16 take: CUDA's type or 16-bit integers.
-template <class H, class Own> NVSHMEMRS_I_DEVICE void expect_sixteen() {
-    static_assert(Is<H, Own>::yes || Is<H, u16>::yes || Is<H, i16>::yes, "CUDA's type, or a 16-bit integer");
+// What the functions for narrow floating-point numbers take: CUDA's type or integers of their size.
+template <int SIZE> struct SignedOf;
+template <> struct SignedOf<1> { typedef i8 type; };
+template <> struct SignedOf<2> { typedef i16 type; };
+template <class H, class Own, class E> NVSHMEMRS_I_DEVICE void expect_narrow() {
+    static_assert(Is<H, Own>::yes || Is<H, Word<E>>::yes || Is<H, typename SignedOf<sizeof(E)>::type>::yes,
+                  "CUDA's type, or an integer of its size");
 }
 
 NVSHMEMRS_I_DEVICE u64 least(u64 a, u64 b) { return a < b ? a : b; }
@@ -1138,8 +1138,6 @@ template <class T, u32 OP> struct ElementOf {
 };
 
 template <class T, u32 OP> using Number = typename ElementOf<T, OP>::type;
-template <class T, u32 OP> using HalfNumber = Half;
-template <class T, u32 OP> using Bfloat16Number = Bfloat16;
 
 template <class T> NVSHMEMRS_I_DEVICE bool is_nan(T value) { return value != value; }
 
@@ -1453,28 +1451,26 @@ template <class T> struct Of {
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NVSHMEMRS_I_MEMBER, T, xor, XOR, )
 };
 
-// Half and bfloat16, of CUDA's type OWN or a 16-bit integer. E: how they are reduced.
-template <class OWN, class E> struct Sixteen;
-#define NVSHMEMRS_I_SIXTEEN (expect_sixteen<H, OWN>())
-template <class OWN, class E> struct Of<Sixteen<OWN, E>> {
+// Narrow floating-point numbers, of CUDA's type OWN or an integer of its size. E: how they are reduced.
+template <class OWN, class E> struct Narrow;
+#define NVSHMEMRS_I_NARROW (expect_narrow<H, OWN, E>())
+template <class OWN, class E> struct Of<Narrow<OWN, E>> {
     template <u32> using Element = E;
 
     NVSHMEMRS_I_MEMBER_OF_ANY void p(Given s, H *dest, typename Same<H>::type value, i32 pe) {
-        NVSHMEMRS_I_SIXTEEN;
+        NVSHMEMRS_I_NARROW;
         device::p<H>(s, dest, value, pe);
     }
     NVSHMEMRS_I_MEMBER_OF_ANY H g(Given s, const H *source, i32 pe) {
-        NVSHMEMRS_I_SIXTEEN;
+        NVSHMEMRS_I_NARROW;
         return device::g<H>(s, source, pe);
     }
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER_OF_ANY, H, 2, 2, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER_OF_ANY, H, u16, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_AMO(NVSHMEMRS_I_MEMBER_OF_ANY, H, u16, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER_OF_ANY, H, 2, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER_OF_ANY, H, NVSHMEMRS_I_SIXTEEN)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER_OF_ANY, H, sizeof(E), sizeof(E), NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER_OF_ANY, H, Word<E>, NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_AMO(NVSHMEMRS_I_MEMBER_OF_ANY, H, Word<E>, NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER_OF_ANY, H, sizeof(E), NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER_OF_ANY, H, NVSHMEMRS_I_NARROW)
 };
-typedef Of<Sixteen<__half, Half>> OfHalf;
-typedef Of<Sixteen<__nv_bfloat16, Bfloat16>> OfBfloat16;
 
 // Elements of so many bits, which the caller's pointers do not name; those of 128 bits are aligned to 16 bytes where they are strided.
 template <int BITS> struct Sized {
@@ -1677,6 +1673,16 @@ NVSHMEMRS_I_API int nvshmemrs_barrier_warpgroup(nvshmemrs::device::Given s, nvsh
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC, )
 
 // ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
+
+// CUDA's own, if the program includes them, before or after.
+struct __half;
+struct __nv_bfloat16;
+namespace nvshmemrs {
+namespace device {
+typedef Of<Narrow<__half, Half>> OfHalf;
+typedef Of<Narrow<__nv_bfloat16, Bfloat16>> OfBfloat16;
+} // namespace device
+} // namespace nvshmemrs
 
 #define nvshmemrs_put8 nvshmemrs::device::Sized<8>::put
 #define nvshmemrs_put8_warp nvshmemrs::device::Sized<8>::put_warp

@@ -39,8 +39,8 @@ template <class T> struct Qp {
     NVSHMEMRS_I_MEMBER T g(Given s, const T *source, i32 pe, nvshmemrs_qp_handle_t) { return Plain::g(s, source, pe); }
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_PUTS, NVSHMEMRS_I_MEMBER, T)
 };
-template <class OWN, class E> struct Qp<Sixteen<OWN, E>> {
-    typedef Of<Sixteen<OWN, E>> Plain;
+template <class OWN, class E> struct Qp<Narrow<OWN, E>> {
+    typedef Of<Narrow<OWN, E>> Plain;
     NVSHMEMRS_I_MEMBER_OF_ANY void p(Given s, H *dest, typename Same<H>::type value, i32 pe, nvshmemrs_qp_handle_t) {
         Plain::p(s, dest, value, pe);
     }
@@ -64,8 +64,6 @@ template <class A, class B> struct Qp<Two<A, B>> : Qp<A>, Qp<B> {
     NVSHMEMRS_I_BOTH(p) NVSHMEMRS_I_BOTH(g)
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_BOTH, )
 };
-typedef Qp<Sixteen<__half, Half>> QpHalf;
-typedef Qp<Sixteen<__nv_bfloat16, Bfloat16>> QpBfloat16;
 typedef Qp<Two<long, long long>> QpInt64;
 typedef Qp<Two<unsigned long, unsigned long long>> QpUint64;
 
@@ -89,6 +87,16 @@ NVSHMEMRS_I_API void nvshmemrs_qp_signal_op(nvshmemrs::device::Given s, nvshmemr
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_ORDER, )
 
 // ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
+
+// CUDA's own, if the program includes them, before or after.
+struct __half;
+struct __nv_bfloat16;
+namespace nvshmemrs {
+namespace device {
+typedef Qp<Narrow<__half, Half>> QpHalf;
+typedef Qp<Narrow<__nv_bfloat16, Bfloat16>> QpBfloat16;
+} // namespace device
+} // namespace nvshmemrs
 
 #define nvshmemrs_qp_put8 nvshmemrs::device::QpSized<8>::put
 #define nvshmemrs_qp_put8_warp nvshmemrs::device::QpSized<8>::put_warp

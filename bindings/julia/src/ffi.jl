@@ -250,6 +250,23 @@ const ATOMIC_STORE = Int32(3)
 const UNSEEN = Int32(4)
 end
 
+"Julia's own element types, each with its number."
+const ELEMENTS = (
+    (Int8, Dtype.INT8),
+    (Int16, Dtype.INT16),
+    (Int32, Dtype.INT32),
+    (Int64, Dtype.INT64),
+    (UInt8, Dtype.UINT8),
+    (UInt16, Dtype.UINT16),
+    (UInt32, Dtype.UINT32),
+    (UInt64, Dtype.UINT64),
+    (Float16, Dtype.HALF),
+    (Float32, Dtype.FLOAT),
+    (Float64, Dtype.DOUBLE),
+    (ComplexF32, Dtype.COMPLEXF),
+    (ComplexF64, Dtype.COMPLEXD),
+)
+
 "What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change
 fields."
 struct InitAttr

@@ -10,12 +10,8 @@ dtype(::Type{T}) where {T} =
     throw(ArgumentError("the element type is $T; it must be an integer of 8 to 64 bits, Float16, Float32, Float64, " *
                         "ComplexF32 or ComplexF64"))
 
-for (T, name) in (
-    (Int8, :INT8), (Int16, :INT16), (Int32, :INT32), (Int64, :INT64),
-    (UInt8, :UINT8), (UInt16, :UINT16), (UInt32, :UINT32), (UInt64, :UINT64),
-    (Float16, :HALF), (Float32, :FLOAT), (Float64, :DOUBLE), (ComplexF32, :COMPLEXF), (ComplexF64, :COMPLEXD),
-)
-    @eval dtype(::Type{$T}) = FFI.Dtype.$name
+for (T, number) in FFI.ELEMENTS
+    @eval dtype(::Type{$T}) = $number
 end
 
 # Julia 1.11 and later.

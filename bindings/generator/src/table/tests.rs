@@ -1,4 +1,4 @@
-use super::types::{DTYPES, Library, TAGS};
+use super::types::{DTYPES, Dtype, Library, TAGS};
 use super::*;
 use crate::model::Api;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,13 +75,13 @@ fn every_form_is_there_once() {
 
 #[test]
 fn types_and_errors_are_those_of_the_abi() {
-    assert_eq!(members("nvshmemrs_dtype"), DTYPES.map(|(name, _)| name));
+    assert_eq!(members("nvshmemrs_dtype"), DTYPES.map(|dtype| dtype.name));
     for tag in &TAGS {
         let Some(dtype) = tag.dtype else { continue };
-        let of = DTYPES.iter().find(|(name, _)| *name == dtype);
-        let (_, number) = of.expect(tag.name);
+        let of = Dtype::named(dtype).expect(tag.name);
+        assert_eq!(of.bytes, tag.size, "{}", tag.name);
         assert!(
-            number.is_none_or(|of| of.size() == tag.size),
+            of.narrow.is_none_or(|of| of.name == tag.name),
             "{}",
             tag.name
         );

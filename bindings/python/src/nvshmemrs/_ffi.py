@@ -258,6 +258,25 @@ class Access(enum.IntEnum):
     """Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check` says so at the end."""
 
 
+DTYPES = (
+    (Dtype.INT8, "int8", 1),
+    (Dtype.INT16, "int16", 2),
+    (Dtype.INT32, "int32", 4),
+    (Dtype.INT64, "int64", 8),
+    (Dtype.UINT8, "uint8", 1),
+    (Dtype.UINT16, "uint16", 2),
+    (Dtype.UINT32, "uint32", 4),
+    (Dtype.UINT64, "uint64", 8),
+    (Dtype.HALF, "float16", 2),
+    (Dtype.BFLOAT16, "bfloat16", 2),
+    (Dtype.FLOAT, "float32", 4),
+    (Dtype.DOUBLE, "float64", 8),
+    (Dtype.COMPLEXF, "complex64", 8),
+    (Dtype.COMPLEXD, "complex128", 16),
+)
+"""Every element type: its number, its name in NumPy or else in ml_dtypes, and its bytes."""
+
+
 class InitAttr(Structure):
     """What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change
     fields."""

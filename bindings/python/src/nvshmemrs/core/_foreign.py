@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ._arguments import a_kind
-from ._dtypes import BFLOAT16, CODES
+from ._dtypes import CODES, NARROW, SIZES
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
 _CPU = 1
@@ -162,18 +162,19 @@ def torch_dtype(dtype: Any) -> np.dtype:
 
 
 _TORCH: Dict[str, np.dtype] = {}
-_BITS = {"bfloat16": "u2", "float8_e4m3fn": "u1", "float8_e5m2": "u1"}
+_BYTES = {name: SIZES[code] for name, code in NARROW.items()}
+_BYTES.update(float8_e4m3fn=1, float8_e5m2=1)
 
 
 def _without_numpy(name: str) -> np.dtype:
-    if name not in _BITS:
+    if name not in _BYTES:
         raise NotSupportedError(f"dtype torch.{name} is none that symmetric memory holds")
     try:
         import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
-        made = np.dtype([(name, _BITS[name])])
-        if name == "bfloat16":
-            CODES[made] = BFLOAT16
+        made = np.dtype([(name, f"u{_BYTES[name]}")])
+        if name in NARROW:
+            CODES[made] = NARROW[name]
         return made
     found: np.dtype = np.dtype(getattr(ml_dtypes, name))
     return found
