@@ -1089,7 +1089,7 @@ struct Located {
     double value, place;
 };
 
-// The type that elements are folded in; half and bfloat16 in single precision, rounded once at the end.
+// The type that elements are folded in; narrow floating-point numbers in single precision, rounded once at the end.
 template <class E> struct Wide {
     typedef E type;
     static NVSHMEMRS_I_DEVICE E widen(E value) { return value; }

@@ -1,6 +1,6 @@
 //! How the values of two members combine: one kernel per element type and operation.
 //!
-//! Half and bfloat16 are folded in single precision and rounded once at the end; all others in their own type. Nothing is
+//! Narrow floating-point numbers are folded in single precision and rounded once at the end; all others in their own type. Nothing is
 //! contracted into fused operations, so a left fold has the same bits wherever it is done.
 
 use crate::dtype::{Dtype, Element, NumberKind};

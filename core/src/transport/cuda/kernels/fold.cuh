@@ -1,7 +1,7 @@
 // How the values of two members combine: the same bits as ../../../collectives/fold.rs, but for the payload of a NaN that a sum or a
 // product makes.
 //
-// Half and bfloat16 are folded in single precision and rounded once at the end, all others in their own type. The compiler
+// Narrow floating-point numbers are folded in single precision and rounded once at the end, all others in their own type. The compiler
 // must not contract (-fmad=false).
 #pragma once
 
