@@ -101,10 +101,6 @@ typedef struct nvshmemrs_region_attrs_t {
     char reserved[60];
 } nvshmemrs_region_attrs_t;
 
-// CUDA's own, if the program includes them, before or after.
-struct __half;
-struct __nv_bfloat16;
-
 #ifdef NVSHMEMRS_DEVICE_HOST
 #define NVSHMEMRS_I_UNROLL
 #else
@@ -411,9 +407,13 @@ template <class T> struct Same { typedef T type; };
 template <class A, class B> struct Is { static constexpr bool yes = false; };
 template <class A> struct Is<A, A> { static constexpr bool yes = true; };
 
-// What the functions for half and bfloat16 take: CUDA's type or 16-bit integers.
-template <class H, class Own> NVSHMEMRS_I_DEVICE void expect_sixteen() {
-    static_assert(Is<H, Own>::yes || Is<H, u16>::yes || Is<H, i16>::yes, "CUDA's type, or a 16-bit integer");
+// What the functions for narrow floating-point numbers take: CUDA's type or integers of their size.
+template <int SIZE> struct SignedOf;
+template <> struct SignedOf<1> { typedef i8 type; };
+template <> struct SignedOf<2> { typedef i16 type; };
+template <class H, class Own, class E> NVSHMEMRS_I_DEVICE void expect_narrow() {
+    static_assert(Is<H, Own>::yes || Is<H, Word<E>>::yes || Is<H, typename SignedOf<sizeof(E)>::type>::yes,
+                  "CUDA's type, or an integer of its size");
 }
 
 NVSHMEMRS_I_DEVICE u64 least(u64 a, u64 b) { return a < b ? a : b; }
@@ -1085,11 +1085,17 @@ struct Half {
 struct Bfloat16 {
     u16 bits;
 };
+struct Float8E4m3fn {
+    u8 bits;
+};
+struct Float8E5m2 {
+    u8 bits;
+};
 struct Located {
     double value, place;
 };
 
-// The type that elements are folded in; half and bfloat16 in single precision, rounded once at the end.
+// The type that elements are folded in; narrow floating-point numbers in single precision, rounded once at the end.
 template <class E> struct Wide {
     typedef E type;
     static NVSHMEMRS_I_DEVICE E widen(E value) { return value; }
@@ -1123,6 +1129,34 @@ template <> struct Wide<Bfloat16> {
     }
 };
 
+// Numbers of 8 bits, with the bits of core/src/float8.rs. Instructions for them begin with sm_89. Half has all of them, so they are widened
+// through it.
+NVSHMEMRS_I_DEVICE u8 float_to_float8(float value, u32 mantissa, u32 bias, u32 max) {
+    u32 word = device::bits<u32>(value), sign = word >> 24 & 0x80, magnitude = word & 0x7fffffff;
+    u32 shift = 23 - mantissa, normal = 128 - bias, unit = (normal + shift) << 23;
+    // To the nearest, of two the even one. The last bit of the sum is the smallest number, so the addition rounds.
+    u32 small = device::bits<u32>(device::bits<float>(magnitude) + device::bits<float>(unit)) - unit;
+    u32 large = ((magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift) - ((normal - 1) << mantissa);
+    u32 code = magnitude < normal << 23 ? small : large;
+    code = sign | (code < max ? code : max);
+    return magnitude > 0x7f800000 ? 0x7f : (u8)code;
+}
+template <> struct Wide<Float8E4m3fn> {
+    typedef float type;
+    static NVSHMEMRS_I_DEVICE float widen(Float8E4m3fn value) {
+        u32 magnitude = value.bits & 0x7f, sign = (u32)(value.bits & 0x80) << 8;
+        // Half's exponents are 2^8 lower.
+        float number = half_to_float((u16)(sign | magnitude << 7)) * 256.0f;
+        return magnitude == 0x7f ? device::bits<float>(0x7fc00000u) : number;
+    }
+    static NVSHMEMRS_I_DEVICE Float8E4m3fn narrow(float value) { return {float_to_float8(value, 3, 7, 0x7e)}; }
+};
+template <> struct Wide<Float8E5m2> {
+    typedef float type;
+    static NVSHMEMRS_I_DEVICE float widen(Float8E5m2 value) { return half_to_float((u16)(value.bits << 8)); }
+    static NVSHMEMRS_I_DEVICE Float8E5m2 narrow(float value) { return {float_to_float8(value, 2, 15, 0x7b)}; }
+};
+
 // Integers are unsigned here, but for their order: so they wrap around.
 template <class T, bool INTEGER, bool SIGNED> struct Carried { typedef T type; };
 template <class T, bool SIGNED> struct Carried<T, true, SIGNED> { typedef Word<T> type; };
@@ -1138,8 +1172,6 @@ template <class T, u32 OP> struct ElementOf {
 };
 
 template <class T, u32 OP> using Number = typename ElementOf<T, OP>::type;
-template <class T, u32 OP> using HalfNumber = Half;
-template <class T, u32 OP> using Bfloat16Number = Bfloat16;
 
 template <class T> NVSHMEMRS_I_DEVICE bool is_nan(T value) { return value != value; }
 
@@ -1453,28 +1485,26 @@ template <class T> struct Of {
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_REDUCE, NVSHMEMRS_I_MEMBER, T, xor, XOR, )
 };
 
-// Half and bfloat16, of CUDA's type OWN or a 16-bit integer. E: how they are reduced.
-template <class OWN, class E> struct Sixteen;
-#define NVSHMEMRS_I_SIXTEEN (expect_sixteen<H, OWN>())
-template <class OWN, class E> struct Of<Sixteen<OWN, E>> {
+// Narrow floating-point numbers, of CUDA's type OWN or an integer of its size. E: how they are reduced.
+template <class OWN, class E> struct Narrow;
+#define NVSHMEMRS_I_NARROW (expect_narrow<H, OWN, E>())
+template <class OWN, class E> struct Of<Narrow<OWN, E>> {
     template <u32> using Element = E;
 
     NVSHMEMRS_I_MEMBER_OF_ANY void p(Given s, H *dest, typename Same<H>::type value, i32 pe) {
-        NVSHMEMRS_I_SIXTEEN;
+        NVSHMEMRS_I_NARROW;
         device::p<H>(s, dest, value, pe);
     }
     NVSHMEMRS_I_MEMBER_OF_ANY H g(Given s, const H *source, i32 pe) {
-        NVSHMEMRS_I_SIXTEEN;
+        NVSHMEMRS_I_NARROW;
         return device::g<H>(s, source, pe);
     }
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER_OF_ANY, H, 2, 2, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER_OF_ANY, H, u16, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_AMO(NVSHMEMRS_I_MEMBER_OF_ANY, H, u16, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER_OF_ANY, H, 2, NVSHMEMRS_I_SIXTEEN)
-    NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER_OF_ANY, H, NVSHMEMRS_I_SIXTEEN)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_PUTS, NVSHMEMRS_I_MEMBER_OF_ANY, H, sizeof(E), sizeof(E), NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_STRIDED, NVSHMEMRS_I_MEMBER_OF_ANY, H, Word<E>, NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_AMO(NVSHMEMRS_I_MEMBER_OF_ANY, H, Word<E>, NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MOVES, NVSHMEMRS_I_MEMBER_OF_ANY, H, sizeof(E), NVSHMEMRS_I_NARROW)
+    NVSHMEMRS_I_REDUCE_NUMBERS(NVSHMEMRS_I_MEMBER_OF_ANY, H, NVSHMEMRS_I_NARROW)
 };
-typedef Of<Sixteen<__half, Half>> OfHalf;
-typedef Of<Sixteen<__nv_bfloat16, Bfloat16>> OfBfloat16;
 
 // Elements of so many bits, which the caller's pointers do not name; those of 128 bits are aligned to 16 bytes where they are strided.
 template <int BITS> struct Sized {
@@ -1677,6 +1707,20 @@ NVSHMEMRS_I_API int nvshmemrs_barrier_warpgroup(nvshmemrs::device::Given s, nvsh
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC, )
 
 // ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
+
+// CUDA's own, if the program includes them, before or after.
+struct __half;
+struct __nv_bfloat16;
+struct __nv_fp8_e4m3;
+struct __nv_fp8_e5m2;
+namespace nvshmemrs {
+namespace device {
+typedef Of<Narrow<__half, Half>> OfHalf;
+typedef Of<Narrow<__nv_bfloat16, Bfloat16>> OfBfloat16;
+typedef Of<Narrow<__nv_fp8_e4m3, Float8E4m3fn>> OfFloat8E4m3fn;
+typedef Of<Narrow<__nv_fp8_e5m2, Float8E5m2>> OfFloat8E5m2;
+} // namespace device
+} // namespace nvshmemrs
 
 #define nvshmemrs_put8 nvshmemrs::device::Sized<8>::put
 #define nvshmemrs_put8_warp nvshmemrs::device::Sized<8>::put_warp
@@ -2076,6 +2120,124 @@ NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC, )
 #define nvshmemrs_bfloat16_max_reducescatter nvshmemrs::device::OfBfloat16::max_reducescatter
 #define nvshmemrs_bfloat16_max_reducescatter_warp nvshmemrs::device::OfBfloat16::max_reducescatter_warp
 #define nvshmemrs_bfloat16_max_reducescatter_block nvshmemrs::device::OfBfloat16::max_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_p nvshmemrs::device::OfFloat8E4m3fn::p
+#define nvshmemrs_float8_e4m3fn_g nvshmemrs::device::OfFloat8E4m3fn::g
+#define nvshmemrs_float8_e4m3fn_put nvshmemrs::device::OfFloat8E4m3fn::put
+#define nvshmemrs_float8_e4m3fn_put_warp nvshmemrs::device::OfFloat8E4m3fn::put_warp
+#define nvshmemrs_float8_e4m3fn_put_block nvshmemrs::device::OfFloat8E4m3fn::put_block
+#define nvshmemrs_float8_e4m3fn_get nvshmemrs::device::OfFloat8E4m3fn::get
+#define nvshmemrs_float8_e4m3fn_get_warp nvshmemrs::device::OfFloat8E4m3fn::get_warp
+#define nvshmemrs_float8_e4m3fn_get_block nvshmemrs::device::OfFloat8E4m3fn::get_block
+#define nvshmemrs_float8_e4m3fn_put_nbi nvshmemrs::device::OfFloat8E4m3fn::put_nbi
+#define nvshmemrs_float8_e4m3fn_put_nbi_warp nvshmemrs::device::OfFloat8E4m3fn::put_nbi_warp
+#define nvshmemrs_float8_e4m3fn_put_nbi_block nvshmemrs::device::OfFloat8E4m3fn::put_nbi_block
+#define nvshmemrs_float8_e4m3fn_get_nbi nvshmemrs::device::OfFloat8E4m3fn::get_nbi
+#define nvshmemrs_float8_e4m3fn_get_nbi_warp nvshmemrs::device::OfFloat8E4m3fn::get_nbi_warp
+#define nvshmemrs_float8_e4m3fn_get_nbi_block nvshmemrs::device::OfFloat8E4m3fn::get_nbi_block
+#define nvshmemrs_float8_e4m3fn_put_signal nvshmemrs::device::OfFloat8E4m3fn::put_signal
+#define nvshmemrs_float8_e4m3fn_put_signal_warp nvshmemrs::device::OfFloat8E4m3fn::put_signal_warp
+#define nvshmemrs_float8_e4m3fn_put_signal_block nvshmemrs::device::OfFloat8E4m3fn::put_signal_block
+#define nvshmemrs_float8_e4m3fn_put_signal_nbi nvshmemrs::device::OfFloat8E4m3fn::put_signal_nbi
+#define nvshmemrs_float8_e4m3fn_put_signal_nbi_warp nvshmemrs::device::OfFloat8E4m3fn::put_signal_nbi_warp
+#define nvshmemrs_float8_e4m3fn_put_signal_nbi_block nvshmemrs::device::OfFloat8E4m3fn::put_signal_nbi_block
+#define nvshmemrs_float8_e4m3fn_iput nvshmemrs::device::OfFloat8E4m3fn::iput
+#define nvshmemrs_float8_e4m3fn_iput_warp nvshmemrs::device::OfFloat8E4m3fn::iput_warp
+#define nvshmemrs_float8_e4m3fn_iput_block nvshmemrs::device::OfFloat8E4m3fn::iput_block
+#define nvshmemrs_float8_e4m3fn_iget nvshmemrs::device::OfFloat8E4m3fn::iget
+#define nvshmemrs_float8_e4m3fn_iget_warp nvshmemrs::device::OfFloat8E4m3fn::iget_warp
+#define nvshmemrs_float8_e4m3fn_iget_block nvshmemrs::device::OfFloat8E4m3fn::iget_block
+#define nvshmemrs_float8_e4m3fn_broadcast nvshmemrs::device::OfFloat8E4m3fn::broadcast
+#define nvshmemrs_float8_e4m3fn_broadcast_warp nvshmemrs::device::OfFloat8E4m3fn::broadcast_warp
+#define nvshmemrs_float8_e4m3fn_broadcast_block nvshmemrs::device::OfFloat8E4m3fn::broadcast_block
+#define nvshmemrs_float8_e4m3fn_fcollect nvshmemrs::device::OfFloat8E4m3fn::fcollect
+#define nvshmemrs_float8_e4m3fn_fcollect_warp nvshmemrs::device::OfFloat8E4m3fn::fcollect_warp
+#define nvshmemrs_float8_e4m3fn_fcollect_block nvshmemrs::device::OfFloat8E4m3fn::fcollect_block
+#define nvshmemrs_float8_e4m3fn_alltoall nvshmemrs::device::OfFloat8E4m3fn::alltoall
+#define nvshmemrs_float8_e4m3fn_alltoall_warp nvshmemrs::device::OfFloat8E4m3fn::alltoall_warp
+#define nvshmemrs_float8_e4m3fn_alltoall_block nvshmemrs::device::OfFloat8E4m3fn::alltoall_block
+#define nvshmemrs_float8_e4m3fn_sum_reduce nvshmemrs::device::OfFloat8E4m3fn::sum_reduce
+#define nvshmemrs_float8_e4m3fn_sum_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::sum_reduce_warp
+#define nvshmemrs_float8_e4m3fn_sum_reduce_block nvshmemrs::device::OfFloat8E4m3fn::sum_reduce_block
+#define nvshmemrs_float8_e4m3fn_sum_reducescatter nvshmemrs::device::OfFloat8E4m3fn::sum_reducescatter
+#define nvshmemrs_float8_e4m3fn_sum_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::sum_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_sum_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::sum_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_prod_reduce nvshmemrs::device::OfFloat8E4m3fn::prod_reduce
+#define nvshmemrs_float8_e4m3fn_prod_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::prod_reduce_warp
+#define nvshmemrs_float8_e4m3fn_prod_reduce_block nvshmemrs::device::OfFloat8E4m3fn::prod_reduce_block
+#define nvshmemrs_float8_e4m3fn_prod_reducescatter nvshmemrs::device::OfFloat8E4m3fn::prod_reducescatter
+#define nvshmemrs_float8_e4m3fn_prod_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::prod_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_prod_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::prod_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_min_reduce nvshmemrs::device::OfFloat8E4m3fn::min_reduce
+#define nvshmemrs_float8_e4m3fn_min_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::min_reduce_warp
+#define nvshmemrs_float8_e4m3fn_min_reduce_block nvshmemrs::device::OfFloat8E4m3fn::min_reduce_block
+#define nvshmemrs_float8_e4m3fn_min_reducescatter nvshmemrs::device::OfFloat8E4m3fn::min_reducescatter
+#define nvshmemrs_float8_e4m3fn_min_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::min_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_min_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::min_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_max_reduce nvshmemrs::device::OfFloat8E4m3fn::max_reduce
+#define nvshmemrs_float8_e4m3fn_max_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::max_reduce_warp
+#define nvshmemrs_float8_e4m3fn_max_reduce_block nvshmemrs::device::OfFloat8E4m3fn::max_reduce_block
+#define nvshmemrs_float8_e4m3fn_max_reducescatter nvshmemrs::device::OfFloat8E4m3fn::max_reducescatter
+#define nvshmemrs_float8_e4m3fn_max_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::max_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_max_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::max_reducescatter_block
+#define nvshmemrs_float8_e5m2_p nvshmemrs::device::OfFloat8E5m2::p
+#define nvshmemrs_float8_e5m2_g nvshmemrs::device::OfFloat8E5m2::g
+#define nvshmemrs_float8_e5m2_put nvshmemrs::device::OfFloat8E5m2::put
+#define nvshmemrs_float8_e5m2_put_warp nvshmemrs::device::OfFloat8E5m2::put_warp
+#define nvshmemrs_float8_e5m2_put_block nvshmemrs::device::OfFloat8E5m2::put_block
+#define nvshmemrs_float8_e5m2_get nvshmemrs::device::OfFloat8E5m2::get
+#define nvshmemrs_float8_e5m2_get_warp nvshmemrs::device::OfFloat8E5m2::get_warp
+#define nvshmemrs_float8_e5m2_get_block nvshmemrs::device::OfFloat8E5m2::get_block
+#define nvshmemrs_float8_e5m2_put_nbi nvshmemrs::device::OfFloat8E5m2::put_nbi
+#define nvshmemrs_float8_e5m2_put_nbi_warp nvshmemrs::device::OfFloat8E5m2::put_nbi_warp
+#define nvshmemrs_float8_e5m2_put_nbi_block nvshmemrs::device::OfFloat8E5m2::put_nbi_block
+#define nvshmemrs_float8_e5m2_get_nbi nvshmemrs::device::OfFloat8E5m2::get_nbi
+#define nvshmemrs_float8_e5m2_get_nbi_warp nvshmemrs::device::OfFloat8E5m2::get_nbi_warp
+#define nvshmemrs_float8_e5m2_get_nbi_block nvshmemrs::device::OfFloat8E5m2::get_nbi_block
+#define nvshmemrs_float8_e5m2_put_signal nvshmemrs::device::OfFloat8E5m2::put_signal
+#define nvshmemrs_float8_e5m2_put_signal_warp nvshmemrs::device::OfFloat8E5m2::put_signal_warp
+#define nvshmemrs_float8_e5m2_put_signal_block nvshmemrs::device::OfFloat8E5m2::put_signal_block
+#define nvshmemrs_float8_e5m2_put_signal_nbi nvshmemrs::device::OfFloat8E5m2::put_signal_nbi
+#define nvshmemrs_float8_e5m2_put_signal_nbi_warp nvshmemrs::device::OfFloat8E5m2::put_signal_nbi_warp
+#define nvshmemrs_float8_e5m2_put_signal_nbi_block nvshmemrs::device::OfFloat8E5m2::put_signal_nbi_block
+#define nvshmemrs_float8_e5m2_iput nvshmemrs::device::OfFloat8E5m2::iput
+#define nvshmemrs_float8_e5m2_iput_warp nvshmemrs::device::OfFloat8E5m2::iput_warp
+#define nvshmemrs_float8_e5m2_iput_block nvshmemrs::device::OfFloat8E5m2::iput_block
+#define nvshmemrs_float8_e5m2_iget nvshmemrs::device::OfFloat8E5m2::iget
+#define nvshmemrs_float8_e5m2_iget_warp nvshmemrs::device::OfFloat8E5m2::iget_warp
+#define nvshmemrs_float8_e5m2_iget_block nvshmemrs::device::OfFloat8E5m2::iget_block
+#define nvshmemrs_float8_e5m2_broadcast nvshmemrs::device::OfFloat8E5m2::broadcast
+#define nvshmemrs_float8_e5m2_broadcast_warp nvshmemrs::device::OfFloat8E5m2::broadcast_warp
+#define nvshmemrs_float8_e5m2_broadcast_block nvshmemrs::device::OfFloat8E5m2::broadcast_block
+#define nvshmemrs_float8_e5m2_fcollect nvshmemrs::device::OfFloat8E5m2::fcollect
+#define nvshmemrs_float8_e5m2_fcollect_warp nvshmemrs::device::OfFloat8E5m2::fcollect_warp
+#define nvshmemrs_float8_e5m2_fcollect_block nvshmemrs::device::OfFloat8E5m2::fcollect_block
+#define nvshmemrs_float8_e5m2_alltoall nvshmemrs::device::OfFloat8E5m2::alltoall
+#define nvshmemrs_float8_e5m2_alltoall_warp nvshmemrs::device::OfFloat8E5m2::alltoall_warp
+#define nvshmemrs_float8_e5m2_alltoall_block nvshmemrs::device::OfFloat8E5m2::alltoall_block
+#define nvshmemrs_float8_e5m2_sum_reduce nvshmemrs::device::OfFloat8E5m2::sum_reduce
+#define nvshmemrs_float8_e5m2_sum_reduce_warp nvshmemrs::device::OfFloat8E5m2::sum_reduce_warp
+#define nvshmemrs_float8_e5m2_sum_reduce_block nvshmemrs::device::OfFloat8E5m2::sum_reduce_block
+#define nvshmemrs_float8_e5m2_sum_reducescatter nvshmemrs::device::OfFloat8E5m2::sum_reducescatter
+#define nvshmemrs_float8_e5m2_sum_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::sum_reducescatter_warp
+#define nvshmemrs_float8_e5m2_sum_reducescatter_block nvshmemrs::device::OfFloat8E5m2::sum_reducescatter_block
+#define nvshmemrs_float8_e5m2_prod_reduce nvshmemrs::device::OfFloat8E5m2::prod_reduce
+#define nvshmemrs_float8_e5m2_prod_reduce_warp nvshmemrs::device::OfFloat8E5m2::prod_reduce_warp
+#define nvshmemrs_float8_e5m2_prod_reduce_block nvshmemrs::device::OfFloat8E5m2::prod_reduce_block
+#define nvshmemrs_float8_e5m2_prod_reducescatter nvshmemrs::device::OfFloat8E5m2::prod_reducescatter
+#define nvshmemrs_float8_e5m2_prod_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::prod_reducescatter_warp
+#define nvshmemrs_float8_e5m2_prod_reducescatter_block nvshmemrs::device::OfFloat8E5m2::prod_reducescatter_block
+#define nvshmemrs_float8_e5m2_min_reduce nvshmemrs::device::OfFloat8E5m2::min_reduce
+#define nvshmemrs_float8_e5m2_min_reduce_warp nvshmemrs::device::OfFloat8E5m2::min_reduce_warp
+#define nvshmemrs_float8_e5m2_min_reduce_block nvshmemrs::device::OfFloat8E5m2::min_reduce_block
+#define nvshmemrs_float8_e5m2_min_reducescatter nvshmemrs::device::OfFloat8E5m2::min_reducescatter
+#define nvshmemrs_float8_e5m2_min_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::min_reducescatter_warp
+#define nvshmemrs_float8_e5m2_min_reducescatter_block nvshmemrs::device::OfFloat8E5m2::min_reducescatter_block
+#define nvshmemrs_float8_e5m2_max_reduce nvshmemrs::device::OfFloat8E5m2::max_reduce
+#define nvshmemrs_float8_e5m2_max_reduce_warp nvshmemrs::device::OfFloat8E5m2::max_reduce_warp
+#define nvshmemrs_float8_e5m2_max_reduce_block nvshmemrs::device::OfFloat8E5m2::max_reduce_block
+#define nvshmemrs_float8_e5m2_max_reducescatter nvshmemrs::device::OfFloat8E5m2::max_reducescatter
+#define nvshmemrs_float8_e5m2_max_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::max_reducescatter_warp
+#define nvshmemrs_float8_e5m2_max_reducescatter_block nvshmemrs::device::OfFloat8E5m2::max_reducescatter_block
 #define nvshmemrs_char_p nvshmemrs::device::Of<char>::p
 #define nvshmemrs_char_g nvshmemrs::device::Of<char>::g
 #define nvshmemrs_char_put nvshmemrs::device::Of<char>::put

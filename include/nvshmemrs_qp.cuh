@@ -39,8 +39,8 @@ template <class T> struct Qp {
     NVSHMEMRS_I_MEMBER T g(Given s, const T *source, i32 pe, nvshmemrs_qp_handle_t) { return Plain::g(s, source, pe); }
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_PUTS, NVSHMEMRS_I_MEMBER, T)
 };
-template <class OWN, class E> struct Qp<Sixteen<OWN, E>> {
-    typedef Of<Sixteen<OWN, E>> Plain;
+template <class OWN, class E> struct Qp<Narrow<OWN, E>> {
+    typedef Of<Narrow<OWN, E>> Plain;
     NVSHMEMRS_I_MEMBER_OF_ANY void p(Given s, H *dest, typename Same<H>::type value, i32 pe, nvshmemrs_qp_handle_t) {
         Plain::p(s, dest, value, pe);
     }
@@ -64,8 +64,6 @@ template <class A, class B> struct Qp<Two<A, B>> : Qp<A>, Qp<B> {
     NVSHMEMRS_I_BOTH(p) NVSHMEMRS_I_BOTH(g)
     NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_BOTH, )
 };
-typedef Qp<Sixteen<__half, Half>> QpHalf;
-typedef Qp<Sixteen<__nv_bfloat16, Bfloat16>> QpBfloat16;
 typedef Qp<Two<long, long long>> QpInt64;
 typedef Qp<Two<unsigned long, unsigned long long>> QpUint64;
 
@@ -89,6 +87,20 @@ NVSHMEMRS_I_API void nvshmemrs_qp_signal_op(nvshmemrs::device::Given s, nvshmemr
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_ORDER, )
 
 // ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
+
+// CUDA's own, if the program includes them, before or after.
+struct __half;
+struct __nv_bfloat16;
+struct __nv_fp8_e4m3;
+struct __nv_fp8_e5m2;
+namespace nvshmemrs {
+namespace device {
+typedef Qp<Narrow<__half, Half>> QpHalf;
+typedef Qp<Narrow<__nv_bfloat16, Bfloat16>> QpBfloat16;
+typedef Qp<Narrow<__nv_fp8_e4m3, Float8E4m3fn>> QpFloat8E4m3fn;
+typedef Qp<Narrow<__nv_fp8_e5m2, Float8E5m2>> QpFloat8E5m2;
+} // namespace device
+} // namespace nvshmemrs
 
 #define nvshmemrs_qp_put8 nvshmemrs::device::QpSized<8>::put
 #define nvshmemrs_qp_put8_warp nvshmemrs::device::QpSized<8>::put_warp
@@ -278,6 +290,46 @@ NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_ORDER, )
 #define nvshmemrs_qp_bfloat16_put_signal_nbi nvshmemrs::device::QpBfloat16::put_signal_nbi
 #define nvshmemrs_qp_bfloat16_put_signal_nbi_warp nvshmemrs::device::QpBfloat16::put_signal_nbi_warp
 #define nvshmemrs_qp_bfloat16_put_signal_nbi_block nvshmemrs::device::QpBfloat16::put_signal_nbi_block
+#define nvshmemrs_qp_float8_e4m3fn_p nvshmemrs::device::QpFloat8E4m3fn::p
+#define nvshmemrs_qp_float8_e4m3fn_g nvshmemrs::device::QpFloat8E4m3fn::g
+#define nvshmemrs_qp_float8_e4m3fn_put nvshmemrs::device::QpFloat8E4m3fn::put
+#define nvshmemrs_qp_float8_e4m3fn_put_warp nvshmemrs::device::QpFloat8E4m3fn::put_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_block nvshmemrs::device::QpFloat8E4m3fn::put_block
+#define nvshmemrs_qp_float8_e4m3fn_get nvshmemrs::device::QpFloat8E4m3fn::get
+#define nvshmemrs_qp_float8_e4m3fn_get_warp nvshmemrs::device::QpFloat8E4m3fn::get_warp
+#define nvshmemrs_qp_float8_e4m3fn_get_block nvshmemrs::device::QpFloat8E4m3fn::get_block
+#define nvshmemrs_qp_float8_e4m3fn_put_nbi nvshmemrs::device::QpFloat8E4m3fn::put_nbi
+#define nvshmemrs_qp_float8_e4m3fn_put_nbi_warp nvshmemrs::device::QpFloat8E4m3fn::put_nbi_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_nbi_block nvshmemrs::device::QpFloat8E4m3fn::put_nbi_block
+#define nvshmemrs_qp_float8_e4m3fn_get_nbi nvshmemrs::device::QpFloat8E4m3fn::get_nbi
+#define nvshmemrs_qp_float8_e4m3fn_get_nbi_warp nvshmemrs::device::QpFloat8E4m3fn::get_nbi_warp
+#define nvshmemrs_qp_float8_e4m3fn_get_nbi_block nvshmemrs::device::QpFloat8E4m3fn::get_nbi_block
+#define nvshmemrs_qp_float8_e4m3fn_put_signal nvshmemrs::device::QpFloat8E4m3fn::put_signal
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_warp nvshmemrs::device::QpFloat8E4m3fn::put_signal_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_block nvshmemrs::device::QpFloat8E4m3fn::put_signal_block
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_nbi nvshmemrs::device::QpFloat8E4m3fn::put_signal_nbi
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_nbi_warp nvshmemrs::device::QpFloat8E4m3fn::put_signal_nbi_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_nbi_block nvshmemrs::device::QpFloat8E4m3fn::put_signal_nbi_block
+#define nvshmemrs_qp_float8_e5m2_p nvshmemrs::device::QpFloat8E5m2::p
+#define nvshmemrs_qp_float8_e5m2_g nvshmemrs::device::QpFloat8E5m2::g
+#define nvshmemrs_qp_float8_e5m2_put nvshmemrs::device::QpFloat8E5m2::put
+#define nvshmemrs_qp_float8_e5m2_put_warp nvshmemrs::device::QpFloat8E5m2::put_warp
+#define nvshmemrs_qp_float8_e5m2_put_block nvshmemrs::device::QpFloat8E5m2::put_block
+#define nvshmemrs_qp_float8_e5m2_get nvshmemrs::device::QpFloat8E5m2::get
+#define nvshmemrs_qp_float8_e5m2_get_warp nvshmemrs::device::QpFloat8E5m2::get_warp
+#define nvshmemrs_qp_float8_e5m2_get_block nvshmemrs::device::QpFloat8E5m2::get_block
+#define nvshmemrs_qp_float8_e5m2_put_nbi nvshmemrs::device::QpFloat8E5m2::put_nbi
+#define nvshmemrs_qp_float8_e5m2_put_nbi_warp nvshmemrs::device::QpFloat8E5m2::put_nbi_warp
+#define nvshmemrs_qp_float8_e5m2_put_nbi_block nvshmemrs::device::QpFloat8E5m2::put_nbi_block
+#define nvshmemrs_qp_float8_e5m2_get_nbi nvshmemrs::device::QpFloat8E5m2::get_nbi
+#define nvshmemrs_qp_float8_e5m2_get_nbi_warp nvshmemrs::device::QpFloat8E5m2::get_nbi_warp
+#define nvshmemrs_qp_float8_e5m2_get_nbi_block nvshmemrs::device::QpFloat8E5m2::get_nbi_block
+#define nvshmemrs_qp_float8_e5m2_put_signal nvshmemrs::device::QpFloat8E5m2::put_signal
+#define nvshmemrs_qp_float8_e5m2_put_signal_warp nvshmemrs::device::QpFloat8E5m2::put_signal_warp
+#define nvshmemrs_qp_float8_e5m2_put_signal_block nvshmemrs::device::QpFloat8E5m2::put_signal_block
+#define nvshmemrs_qp_float8_e5m2_put_signal_nbi nvshmemrs::device::QpFloat8E5m2::put_signal_nbi
+#define nvshmemrs_qp_float8_e5m2_put_signal_nbi_warp nvshmemrs::device::QpFloat8E5m2::put_signal_nbi_warp
+#define nvshmemrs_qp_float8_e5m2_put_signal_nbi_block nvshmemrs::device::QpFloat8E5m2::put_signal_nbi_block
 #define nvshmemrs_qp_char_p nvshmemrs::device::Qp<char>::p
 #define nvshmemrs_qp_char_g nvshmemrs::device::Qp<char>::g
 #define nvshmemrs_qp_char_put nvshmemrs::device::Qp<char>::put

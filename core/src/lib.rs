@@ -99,7 +99,9 @@ pub use nvshmemrs_diagnostics::board;
 pub use nvshmemrs_net::Communicator;
 #[doc(hidden)]
 pub use nvshmemrs_vocabulary::per_thread;
-pub use nvshmemrs_vocabulary::{config, deadline};
+#[doc(hidden)]
+pub use nvshmemrs_vocabulary::with_dtypes;
+pub use nvshmemrs_vocabulary::{Float8E4m3fn, Float8E5m2, config, deadline};
 pub use op::{Cmp, Op, SignalOp};
 #[doc(hidden)]
 pub use operation::Operation;

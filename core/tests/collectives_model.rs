@@ -102,7 +102,7 @@ fn cases(n: Pe) -> impl Strategy<Value = Case> {
     let what = (
         0..KINDS.len(),
         0..4usize,
-        0..14usize,
+        0..Dtype::ALL.len(),
         prop_oneof![20 => 1..=7i32, 1 => -1..10i32],
     );
     let strides = (prop_oneof![9 => 1..4isize, 1 => -2..1isize], 1..4isize);
@@ -268,15 +268,20 @@ fn places(case: &Case, me: usize) -> (usize, usize) {
     }
 }
 
+/// The operations of an element type.
+macro_rules! ops_of {
+    ([$dtype:block] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+        match $dtype {
+            $(Dtype::$variant => <$t as Value>::OPS),*
+        }
+    };
+}
+
 /// Whether the type has the operation; the operation.
 fn op(case: &Case) -> Option<Op> {
     let op = Op::from_number(case.op).ok()?;
-    let fine = match case.dtype {
-        Dtype::Half | Dtype::Bfloat16 | Dtype::Float | Dtype::Double => case.op <= 4,
-        Dtype::Complexf | Dtype::Complexd => op == Op::Sum || op == Op::Prod,
-        _ => true,
-    };
-    fine.then_some(op)
+    let ops = nvshmemrs::with_dtypes!(ops_of { case.dtype });
+    ops.contains(&op).then_some(op)
 }
 
 /// What dest holds on member `me` after a legal call, given every member's memory before.
@@ -344,23 +349,17 @@ fn check_fold<T: Value>(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffe
     }
 }
 
-fn check_any_fold(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers], seen: &[u8]) {
-    let check = match case.dtype {
-        Dtype::Int8 => check_fold::<i8>,
-        Dtype::Int16 => check_fold::<i16>,
-        Dtype::Int32 => check_fold::<i32>,
-        Dtype::Int64 => check_fold::<i64>,
-        Dtype::Uint8 => check_fold::<u8>,
-        Dtype::Uint16 => check_fold::<u16>,
-        Dtype::Uint32 => check_fold::<u32>,
-        Dtype::Uint64 => check_fold::<u64>,
-        Dtype::Half => check_fold::<half::f16>,
-        Dtype::Bfloat16 => check_fold::<half::bf16>,
-        Dtype::Float => check_fold::<f32>,
-        Dtype::Double => check_fold::<f64>,
-        Dtype::Complexf => check_fold::<num_complex::Complex<f32>>,
-        Dtype::Complexd => check_fold::<num_complex::Complex<f64>>,
+/// The function for an element type.
+macro_rules! for_type {
+    ([$dtype:block $function:ident] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+        match $dtype {
+            $(Dtype::$variant => $function::<$t>),*
+        }
     };
+}
+
+fn check_any_fold(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers], seen: &[u8]) {
+    let check = nvshmemrs::with_dtypes!(for_type { case.dtype } check_fold);
     check(case, me, before, all, seen);
 }
 

@@ -79,6 +79,7 @@ fn main() {
             // The models have the core's modules side by side.
             all.push_str(
                 &tokens
+                    .replace("$ crate :: ", "")
                     .replace("crate :: ", "")
                     .replace("super :: ", "")
                     .replace("std :: sync :: MutexGuard", "MutexGuard")
@@ -146,8 +147,12 @@ fn take(file: &File, name: &str) -> Option<TokenStream> {
             Some(item.into_token_stream())
         }
         Item::Mod(item) if name == format!("mod {}", item.ident) => Some(item.into_token_stream()),
-        // The rules of a macro, or its one call.
-        Item::Macro(item) if name == macro_name(item) => Some(item.into_token_stream()),
+        // The rules of a macro, or its first call.
+        Item::Macro(item) if name == macro_name(item) => {
+            let mut item = item.clone();
+            item.attrs.clear();
+            Some(item.into_token_stream())
+        }
         Item::Impl(item) if name == impl_name(item) => {
             let mut item = item.clone();
             strip(&mut item);

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xc9c0962517926442
+const API_HASH = 0x81ca3c5379a65f6a
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -190,6 +190,12 @@ const DOUBLE = Int32(12)
 const COMPLEXF = Int32(13)
 "Complex: two numbers of double precision."
 const COMPLEXD = Int32(14)
+"8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3).
+Reductions accumulate in single precision, round once, and saturate."
+const FLOAT8_E4M3FN = Int32(15)
+"8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate
+in single precision, round once, and saturate."
+const FLOAT8_E5M2 = Int32(16)
 end
 
 "Reduction operations."
@@ -249,6 +255,23 @@ const ATOMIC_STORE = Int32(3)
 `nvshmemrs-run --check` says so at the end."
 const UNSEEN = Int32(4)
 end
+
+"Julia's own element types, each with its number."
+const ELEMENTS = (
+    (Int8, Dtype.INT8),
+    (Int16, Dtype.INT16),
+    (Int32, Dtype.INT32),
+    (Int64, Dtype.INT64),
+    (UInt8, Dtype.UINT8),
+    (UInt16, Dtype.UINT16),
+    (UInt32, Dtype.UINT32),
+    (UInt64, Dtype.UINT64),
+    (Float16, Dtype.HALF),
+    (Float32, Dtype.FLOAT),
+    (Float64, Dtype.DOUBLE),
+    (ComplexF32, Dtype.COMPLEXF),
+    (ComplexF64, Dtype.COMPLEXD),
+)
 
 "What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change
 fields."

@@ -4,18 +4,15 @@
     NVSHMEMRS.dtype(T) -> Int32
 
 The library's number of an element type, one of `NVSHMEMRS.FFI.Dtype`. A package with a 16-bit
-`BFloat16` of its own adds `NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16`.
+`BFloat16` of its own adds `NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16`. One
+with 8-bit types adds `FFI.Dtype.FLOAT8_E4M3FN` and `FFI.Dtype.FLOAT8_E5M2`.
 """
 dtype(::Type{T}) where {T} =
     throw(ArgumentError("the element type is $T; it must be an integer of 8 to 64 bits, Float16, Float32, Float64, " *
                         "ComplexF32 or ComplexF64"))
 
-for (T, name) in (
-    (Int8, :INT8), (Int16, :INT16), (Int32, :INT32), (Int64, :INT64),
-    (UInt8, :UINT8), (UInt16, :UINT16), (UInt32, :UINT32), (UInt64, :UINT64),
-    (Float16, :HALF), (Float32, :FLOAT), (Float64, :DOUBLE), (ComplexF32, :COMPLEXF), (ComplexF64, :COMPLEXD),
-)
-    @eval dtype(::Type{$T}) = FFI.Dtype.$name
+for (T, number) in FFI.ELEMENTS
+    @eval dtype(::Type{$T}) = $number
 end
 
 # Julia 1.11 and later.

@@ -1,11 +1,11 @@
 //! How the values of two members combine: one kernel per element type and operation.
 //!
-//! Half and bfloat16 are folded in single precision and rounded once at the end; all others in their own type. Nothing is
+//! Narrow floating-point numbers are folded in single precision and rounded once at the end; all others in their own type. Nothing is
 //! contracted into fused operations, so a left fold has the same bits wherever it is done.
 
-use crate::dtype::{Dtype, Element};
+use crate::dtype::{Dtype, Element, NumberKind};
 use crate::op::Op;
-use crate::{Error, Result};
+use crate::{Error, Float8E4m3fn, Float8E5m2, Result};
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use num_complex::Complex;
 
@@ -155,7 +155,41 @@ macro_rules! plain {
 /// Elements that are widened at a time.
 const WIDE: usize = 64;
 
-/// A kernel that folds 16-bit numbers in single precision.
+/// Numbers of a type that are folded in single precision.
+trait Narrow: bytemuck::Pod {
+    fn widen(from: &[Self], to: &mut [f32]);
+    fn narrow(from: &[f32], to: &mut [Self]);
+}
+
+macro_rules! halves {
+    ($($t:ty),*) => { $(
+        impl Narrow for $t {
+            fn widen(from: &[$t], to: &mut [f32]) {
+                from.convert_to_f32_slice(to);
+            }
+            fn narrow(from: &[f32], to: &mut [$t]) {
+                to.convert_from_f32_slice(from);
+            }
+        }
+    )* };
+}
+halves!(f16, bf16);
+
+macro_rules! float8s {
+    ($($t:ty),*) => { $(
+        impl Narrow for $t {
+            fn widen(from: &[$t], to: &mut [f32]) {
+                from.iter().zip(to).for_each(|(from, to)| *to = from.to_f32());
+            }
+            fn narrow(from: &[f32], to: &mut [$t]) {
+                from.iter().zip(to).for_each(|(from, to)| *to = <$t>::from_f32(*from));
+            }
+        }
+    )* };
+}
+float8s!(Float8E4m3fn, Float8E5m2);
+
+/// A kernel that folds narrow numbers in single precision.
 macro_rules! widened {
     ($t:ty, $identity:expr, $combine:expr) => {
         Kernel {
@@ -168,7 +202,7 @@ macro_rules! widened {
                 let acc = elements_mut::<f32>(acc, count).chunks_mut(WIDE);
                 for (acc, next) in acc.zip(elements::<$t>(next, count).chunks(WIDE)) {
                     let wide = &mut wide[..next.len()];
-                    next.convert_to_f32_slice(wide);
+                    <$t>::widen(next, wide);
                     let pairs = acc.iter_mut().zip(wide.iter());
                     pairs.for_each(|(a, b)| *a = combine(*a, *b));
                 }
@@ -176,10 +210,10 @@ macro_rules! widened {
             identity: |acc, count| elements_mut::<f32>(acc, count).fill($identity),
             widen: Some((
                 |acc, source, count| {
-                    elements::<$t>(source, count).convert_to_f32_slice(elements_mut(acc, count));
+                    <$t>::widen(elements(source, count), elements_mut(acc, count));
                 },
                 |dest, acc, count| {
-                    elements_mut::<$t>(dest, count).convert_from_f32_slice(elements(acc, count));
+                    <$t>::narrow(elements(acc, count), elements_mut(dest, count));
                 },
             )),
         }
@@ -219,23 +253,35 @@ macro_rules! complex {
     };
 }
 
+/// The kernels of a type, by its kind.
+macro_rules! kernel_of {
+    (Signed $t:ty, $op:expr) => {
+        integer!($t, $op)
+    };
+    (Unsigned $t:ty, $op:expr) => {
+        integer!($t, $op)
+    };
+    (Widened $t:ty, $op:expr) => {
+        any_op!(widened, $t, f32, $op)
+    };
+    (Real $t:ty, $op:expr) => {
+        any_op!(plain, $t, $t, $op)
+    };
+    (Complex $t:ty, $op:expr) => {
+        complex!($t, $op)
+    };
+}
+
+macro_rules! find {
+    ([($dtype:expr, $op:expr)] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+        match $dtype {
+            $(Dtype::$variant => kernel_of!($kind $t, $op)),*
+        }
+    };
+}
+
 const fn find(dtype: Dtype, op: Op) -> Option<Kernel> {
-    match dtype {
-        Dtype::Int8 => integer!(i8, op),
-        Dtype::Int16 => integer!(i16, op),
-        Dtype::Int32 => integer!(i32, op),
-        Dtype::Int64 => integer!(i64, op),
-        Dtype::Uint8 => integer!(u8, op),
-        Dtype::Uint16 => integer!(u16, op),
-        Dtype::Uint32 => integer!(u32, op),
-        Dtype::Uint64 => integer!(u64, op),
-        Dtype::Half => any_op!(widened, f16, f32, op),
-        Dtype::Bfloat16 => any_op!(widened, bf16, f32, op),
-        Dtype::Float => any_op!(plain, f32, f32, op),
-        Dtype::Double => any_op!(plain, f64, f64, op),
-        Dtype::Complexf => complex!(Complex<f32>, op),
-        Dtype::Complexd => complex!(Complex<f64>, op),
-    }
+    crate::with_dtypes!(find(dtype, op))
 }
 
 type Table = [[Option<Kernel>; Op::ALL.len()]; Dtype::ALL.len()];
@@ -267,23 +313,14 @@ pub(super) fn kernel(dtype: Dtype, op: Op) -> Result<&'static Kernel> {
 
 #[cold]
 fn not_for(dtype: Dtype, op: Op) -> Error {
-    let expected = match dtype {
-        Dtype::Complexf | Dtype::Complexd => format!("sum or prod with elements of `{dtype}`"),
+    let expected = match dtype.kind() {
+        NumberKind::Complex => format!("sum or prod with elements of `{dtype}`"),
         _ => format!(
             "sum, prod, min or max with elements of `{dtype}`: and, or and xor are for integers"
         ),
     };
     Error::invalid("op", op, expected)
 }
-
-/// Whether an element type is known to reductions is what [`Element`] says; this keeps the two lists together.
-const _: fn() = || {
-    fn known<T: Element>() {}
-    known::<f16>();
-    known::<bf16>();
-    known::<Complex<f32>>();
-    known::<Complex<f64>>();
-};
 
 #[cfg(test)]
 mod tests {
@@ -333,25 +370,59 @@ mod tests {
                 let mut acc = [0u64; 4];
                 (kernel.identity)(&mut acc, 1);
                 // 3 in every type, or at least a number that no operation above changes.
-                let value = match dtype {
-                    Dtype::Half => u64::from(f16::from_f32(3.0).to_bits()),
-                    Dtype::Bfloat16 => u64::from(bf16::from_f32(3.0).to_bits()),
-                    Dtype::Float | Dtype::Complexf => u64::from(3f32.to_bits()),
-                    Dtype::Double | Dtype::Complexd => 3f64.to_bits(),
-                    _ => 3,
-                };
-                (kernel.fold)(&mut acc, &[value, 0, 0, 0], 1);
+                let three = u64::from(3f32.to_bits());
+                let mut value = [0u64; 4];
+                match (kernel.widen, dtype) {
+                    (Some((_, narrow)), _) => narrow(&mut value, &[three, 0, 0, 0], 1),
+                    (None, Dtype::Float | Dtype::Complexf) => value[0] = three,
+                    (None, Dtype::Double | Dtype::Complexd) => value[0] = 3f64.to_bits(),
+                    _ => value[0] = 3,
+                }
+                (kernel.fold)(&mut acc, &value, 1);
                 let mut out = [0u64; 4];
                 match kernel.widen {
                     Some((_, narrow)) => narrow(&mut out, &acc, 1),
                     None => out = acc,
                 }
                 let bytes = bytemuck::cast_slice::<u64, u8>(&out);
-                let wanted = bytemuck::bytes_of(&value);
+                let wanted = bytemuck::bytes_of(&value[0]);
                 let size = kernel.size.min(8);
                 assert_eq!(bytes[..size], wanted[..size], "{dtype:?} {op:?}");
             }
         }
+    }
+
+    #[test]
+    fn float8_is_rounded_once_and_saturates() {
+        let fold_of = |dtype, op, members: &[u8]| {
+            let kernel = kernel(dtype, op).unwrap();
+            let (widen, narrow) = kernel.widen.unwrap();
+            let (mut acc, mut out) = ([0u64; 1], [0u64; 1]);
+            widen(&mut acc, &[members[0].into()], 1);
+            for member in &members[1..] {
+                (kernel.fold)(&mut acc, &[u64::from(*member)], 1);
+            }
+            narrow(&mut out, &acc, 1);
+            out[0] as u8
+        };
+        let (e4m3, e5m2) = (Dtype::Float8E4m3fn, Dtype::Float8E5m2);
+        // 16 + 1 + 1 is 16 if every step is rounded, 18 if only the result is.
+        assert_eq!(fold_of(e4m3, Op::Sum, &[0x58, 0x38, 0x38]), 0x59);
+        // 8 + 1 + 1.
+        assert_eq!(fold_of(e5m2, Op::Sum, &[0x48, 0x3c, 0x3c]), 0x49);
+        // Beyond the largest number, and back from there.
+        assert_eq!(fold_of(e4m3, Op::Sum, &[0x7e, 0x7e]), 0x7e);
+        assert_eq!(fold_of(e4m3, Op::Prod, &[0xfe, 0x7e]), 0xfe);
+        assert_eq!(fold_of(e4m3, Op::Sum, &[0x7e, 0x7e, 0xfe]), 0x7e);
+        assert_eq!(fold_of(e5m2, Op::Sum, &[0x7b, 0x7b]), 0x7b);
+        assert_eq!(fold_of(e5m2, Op::Max, &[0x7c, 0x3c]), 0x7b);
+        // Infinity minus infinity, and NaNs of any payload.
+        assert_eq!(fold_of(e5m2, Op::Sum, &[0x7c, 0xfc]), 0x7f);
+        assert_eq!(fold_of(e5m2, Op::Min, &[0x3c, 0xfd]), 0x7f);
+        assert_eq!(fold_of(e4m3, Op::Max, &[0xff, 0x38]), 0x7f);
+        // Zeros keep their signs, and of equal numbers the first stays.
+        assert_eq!(fold_of(e4m3, Op::Min, &[0x80, 0x00]), 0x80);
+        assert_eq!(fold_of(e4m3, Op::Max, &[0x00, 0x80]), 0x00);
     }
 
     #[test]
@@ -372,7 +443,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         for op in [Op::And, Op::Or, Op::Xor] {
-            for dtype in [Dtype::Half, Dtype::Float, Dtype::Double, Dtype::Complexf] {
+            for dtype in [
+                Dtype::Half,
+                Dtype::Float,
+                Dtype::Complexf,
+                Dtype::Float8E5m2,
+            ] {
                 assert!(kernel(dtype, op).is_err());
             }
         }

@@ -128,7 +128,7 @@ pub(crate) const PIECES: &[Piece] = &[
     Piece {
         name: "dtype",
         file: "crates/vocabulary/src/dtype.rs",
-        items: &["enum Dtype", "impl Dtype"],
+        items: &["macro with_dtypes", "enum NumberKind", "macro define", "with_dtypes!", "impl Dtype"],
         mutants: &[],
     },
     Piece {

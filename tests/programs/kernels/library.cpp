@@ -49,13 +49,13 @@ struct Runs<FUNCTION, THREADS> {
 #define MEETS(name) Runs<nvshmemrs_##name, Threads::MEET>::of("nvshmemrs_" #name)
 #define WAITS(name) Runs<nvshmemrs_##name, Threads::WAIT>::of("nvshmemrs_" #name)
 #define BOTH(name) WAITS(name), WAITS(name##_flags)
+#define REDUCES(name, T) BOTH(reduce_##name),
 
 const fake_kernel *fake_kernel_find(const char *name) {
     static const fake_kernel all[] = {
         APART(copy), MEETS(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal),
         APART(atomic), WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
-        WAITS(alltoalls), WAITS(collect), BOTH(reduce_8), BOTH(reduce_16), BOTH(reduce_32), BOTH(reduce_64), BOTH(reduce_half),
-        BOTH(reduce_bfloat16), BOTH(reduce_float), BOTH(reduce_double), BOTH(reduce_complexf), BOTH(reduce_complexd),
+        WAITS(alltoalls), WAITS(collect), INTEGER_REDUCTIONS(REDUCES) OTHER_REDUCTIONS(REDUCES)
     };
     for (const fake_kernel &kernel : all)
         if (!strcmp(kernel.name, name)) return &kernel;

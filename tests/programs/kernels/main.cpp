@@ -124,13 +124,13 @@ struct ReduceKernels {
     CollectiveKernel flags, direct;
 };
 
-#define KERNELS_OF(name, size, align) {size, align, nvshmemrs_reduce_##name##_flags, nvshmemrs_reduce_##name}
-// By dtype.
-static const ReduceKernels REDUCTIONS[15] = {
-    {0, 0, nullptr, nullptr}, KERNELS_OF(8, 1, 1),        KERNELS_OF(16, 2, 2),      KERNELS_OF(32, 4, 4),
-    KERNELS_OF(64, 8, 8),     KERNELS_OF(8, 1, 1),        KERNELS_OF(16, 2, 2),      KERNELS_OF(32, 4, 4),
-    KERNELS_OF(64, 8, 8),     KERNELS_OF(half, 2, 2),     KERNELS_OF(bfloat16, 2, 2), KERNELS_OF(float, 4, 4),
-    KERNELS_OF(double, 8, 8), KERNELS_OF(complexf, 8, 4), KERNELS_OF(complexd, 16, 8),
+#define KERNELS_OF(name, T) {sizeof(T), alignof(T), nvshmemrs_reduce_##name##_flags, nvshmemrs_reduce_##name},
+// By dtype: signed integers, unsigned ones, and the others.
+static const ReduceKernels REDUCTIONS[] = {
+    {0, 0, nullptr, nullptr},
+    INTEGER_REDUCTIONS(KERNELS_OF)
+    INTEGER_REDUCTIONS(KERNELS_OF)
+    OTHER_REDUCTIONS(KERNELS_OF)
 };
 
 // As Reduction::op in kernels/plan.rs.

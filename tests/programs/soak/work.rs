@@ -1,7 +1,7 @@
 //! Operations drawn by lot, on teams drawn by lot, with the suite's scenarios, which know what must come out.
 
 use crate::draw::Lot;
-use nvshmemrs::{Result, Runtime, Stream, SymArray};
+use nvshmemrs::{Dtype, Result, Runtime, Stream, SymArray, with_dtypes};
 use nvshmemrs_suite::shapes::{self, Made, Shape};
 use nvshmemrs_suite::{Arrays, Atomics, Context, Kind, STRIDES, Scenario, Scenarios, Tally, Waits};
 use std::any::Any;
@@ -55,28 +55,14 @@ struct Task<T: Scenarios> {
     lot: Lot,
 }
 
-/// Calls `$body::<T>` for the element type with a number.
+/// Calls `$body::<T> $args` for the element type at a position in the list of all.
 macro_rules! with_type {
-    ($number:expr, $body:ident ( $($arg:expr),* )) => {
-        match $number {
-            0 => $body::<i8>($($arg),*),
-            1 => $body::<i16>($($arg),*),
-            2 => $body::<i32>($($arg),*),
-            3 => $body::<i64>($($arg),*),
-            4 => $body::<u8>($($arg),*),
-            5 => $body::<u16>($($arg),*),
-            6 => $body::<u32>($($arg),*),
-            7 => $body::<u64>($($arg),*),
-            8 => $body::<half::f16>($($arg),*),
-            9 => $body::<half::bf16>($($arg),*),
-            10 => $body::<f32>($($arg),*),
-            11 => $body::<f64>($($arg),*),
-            12 => $body::<num_complex::Complex<f32>>($($arg),*),
-            _ => $body::<num_complex::Complex<f64>>($($arg),*),
+    ([$at:block $body:ident $args:tt] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+        match Dtype::ALL[$at] {
+            $(Dtype::$variant => $body::<$t> $args),*
         }
     };
 }
-const TYPES: usize = 14;
 
 /// What is to be done over a team, with any element type.
 trait Job: Sync {
@@ -98,7 +84,7 @@ pub(crate) fn one_team(
     if work.own.once_in(20) {
         place.renew(work.rt, &mut work.own)?;
     }
-    let task = with_type!(lot.below(TYPES), any_team(work.rt, lot))?;
+    let task = with_dtypes!(with_type { lot.below(Dtype::ALL.len()) } any_team(work.rt, lot))?;
     task.run(work.rt, work.round, place, tally)?;
     task.end(work)
 }
@@ -115,10 +101,10 @@ pub(crate) fn two_threads(
     tally: &mut Tally,
 ) -> Result<()> {
     let (rt, round) = (work.rt, work.round);
-    let first = with_type!(lot.below(TYPES), flat_team(rt, lot, None))?;
+    let first = with_dtypes!(with_type { lot.below(Dtype::ALL.len()) } flat_team(rt, lot, None))?;
     // A team has one collective at a time: the second one is never the first one.
     let shape = Some(first.shape());
-    let second = with_type!(lot.below(TYPES), flat_team(rt, lot, shape))?;
+    let second = with_dtypes!(with_type { lot.below(Dtype::ALL.len()) } flat_team(rt, lot, shape))?;
     let [here, there] = places;
     let (mine, other) = std::thread::scope(|scope| {
         let (second, there) = (&second, &*there);

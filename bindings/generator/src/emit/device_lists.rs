@@ -8,11 +8,12 @@ use anyhow::{Context, Result, ensure};
 /// Whether a list has a type.
 type Listed = dyn Fn(&Tag) -> bool;
 
-/// A type of C. Without CUDA's headers half and bfloat16 are 16-bit integers.
+/// A type of C. Without CUDA's headers narrow floating-point numbers are integers.
 fn c_type(tag: &Tag) -> &'static str {
-    match tag.name {
-        "half" | "bfloat16" => "unsigned short",
-        _ => tag.c,
+    match (tag.narrow(), tag.size) {
+        (Some(_), 1) => "unsigned char",
+        (Some(_), _) => "unsigned short",
+        (None, _) => tag.c,
     }
 }
 

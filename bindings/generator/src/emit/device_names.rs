@@ -3,7 +3,7 @@
 //!
 //! Macros cost a compiler next to nothing. Functions cost it a second, for there are thousands.
 
-use crate::table::types::{Library, List, TAGS, Tag};
+use crate::table::types::{DTYPES, Library, List, TAGS, Tag};
 use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::fs;
@@ -32,9 +32,10 @@ fn on(list: List, tag: &Tag) -> bool {
 
 /// The class of a type: `kind` is `Of`, or `Qp`.
 fn class(kind: &str, tag: &Tag) -> String {
+    if let Some(narrow) = tag.narrow() {
+        return format!("{kind}{}", narrow.class);
+    }
     let own = match tag.name {
-        "half" => "Half",
-        "bfloat16" => "Bfloat16",
         // Two types of C's have 64 bits.
         "int64" => "Int64",
         "uint64" => "Uint64",
@@ -61,6 +62,23 @@ fn class(kind: &str, tag: &Tag) -> String {
 struct Names(String);
 
 impl Names {
+    /// Begins with the classes of narrow floating-point numbers; `kind` is `Of`, or `Qp`.
+    fn new(kind: &str) -> Self {
+        let narrow = || DTYPES.iter().filter_map(|dtype| dtype.narrow);
+        let mut text =
+            String::from("// CUDA's own, if the program includes them, before or after.\n");
+        for of in narrow() {
+            text += &format!("struct {};\n", of.cuda);
+        }
+        text += "namespace nvshmemrs {\nnamespace device {\n";
+        for of in narrow() {
+            let (cuda, class) = (of.cuda, of.class);
+            text += &format!("typedef {kind}<Narrow<{cuda}, {class}>> {kind}{class};\n");
+        }
+        text += "} // namespace device\n} // namespace nvshmemrs\n\n";
+        Names(text)
+    }
+
     fn add(&mut self, name: &str, class: &str, member: &str) {
         // Writing to a string does not fail.
         let _ = writeln!(
@@ -104,7 +122,7 @@ fn with_names(root: &Path, header: &str, names: &Names) -> Result<String> {
 
 /// `include/nvshmemrs_device.cuh`.
 pub fn emit(root: &Path) -> Result<String> {
-    let mut names = Names(String::new());
+    let mut names = Names::new("Of");
     for size in SIZES {
         let (infix, class) = (size.to_string(), format!("Sized<{size}>"));
         names.scoped("", &infix, &class, &PUTS);
@@ -174,7 +192,7 @@ pub fn emit(root: &Path) -> Result<String> {
 
 /// `include/nvshmemrs_qp.cuh`.
 pub fn emit_for_queue_pairs(root: &Path) -> Result<String> {
-    let mut names = Names(String::new());
+    let mut names = Names::new("Qp");
     for size in SIZES {
         names.scoped("qp_", &size.to_string(), &format!("QpSized<{size}>"), &PUTS);
     }

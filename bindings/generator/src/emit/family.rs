@@ -15,7 +15,8 @@ pub fn emit(family: &Family) -> Result<String> {
         .iter()
         .any(|row| matches!(row.body, Body::Wait(_)));
     let compared = DTYPES.iter().filter(|_| compares);
-    let compared = compared.filter_map(|&(name, of)| Some(context! { name, rust => of?.rust() }));
+    let compared =
+        compared.filter_map(|of| Some(context! { name => of.name, rust => of.scalar?.rust() }));
     super::render(
         include_str!("../../templates/family.rs.jinja"),
         context! {

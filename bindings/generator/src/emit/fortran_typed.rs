@@ -5,7 +5,7 @@
 
 use super::fortran::LINE;
 use crate::model::Api;
-use crate::table::types::{FORTRAN_KINDS, FortranKind};
+use crate::table::types::{DTYPES, FORTRAN_KINDS, FortranKind};
 use crate::table::waits::{Form, Of};
 use crate::table::{self, Body, Passing, Row};
 use anyhow::{Context, Result, ensure};
@@ -61,7 +61,7 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
         (
             "nvshmemrs_collectives",
             include_str!("../../templates/fortran/collectives.f90.jinja"),
-            context! { collectives => collectives(rows("collectives")?)?, ..common.clone() },
+            context! { collectives => collectives(rows("collectives")?)?, carried => carried(), ..common.clone() },
         ),
         (
             "nvshmemrs",
@@ -108,6 +108,21 @@ fn fold(line: &str) -> String {
         rest = format!("{:indent$}{}", "", rest[at..].trim_start());
     }
     folded + &rest + "\n"
+}
+
+/// The element types that have no kind of their own and travel in integers of their size: unsigned and narrow numbers.
+fn carried() -> Vec<Value> {
+    let sizes = [1, 2, 4, 8].into_iter();
+    let of_size = |bytes| {
+        let types = DTYPES.iter().filter(move |dtype| {
+            let own = FORTRAN_KINDS.iter().any(|kind| kind.dtype == dtype.name);
+            dtype.bytes == bytes && !own
+        });
+        types.map(|dtype| format!("NVSHMEMRS_DTYPE_{}", dtype.name))
+    };
+    sizes
+        .map(|bytes| context! { bytes, dtypes => of_size(bytes).collect::<Vec<_>>() })
+        .collect()
 }
 
 fn kind(kind: &FortranKind) -> Value {

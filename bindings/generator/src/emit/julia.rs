@@ -2,6 +2,7 @@
 
 use super::hash::api_hash;
 use crate::model::{Api, Arg, Function, Scalar, Type, camel};
+use crate::table::types::DTYPES;
 use anyhow::Result;
 use minijinja::context;
 
@@ -57,6 +58,7 @@ pub fn emit(api: &Api) -> Result<String> {
             abi_version => api.abi_version,
             api_hash => format!("{:#018x}", api_hash(api)),
             enums, structs, callbacks, functions,
+            dtypes => DTYPES.iter().filter_map(|of| Some(context! { name => of.name, julia => of.julia? })).collect::<Vec<_>>(),
         },
     )
 }

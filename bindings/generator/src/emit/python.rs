@@ -2,6 +2,7 @@
 
 use super::hash::api_hash;
 use crate::model::{Api, Arg, Function, Scalar, Type, camel};
+use crate::table::types::DTYPES;
 use anyhow::Result;
 use minijinja::context;
 use std::collections::BTreeSet;
@@ -51,6 +52,7 @@ pub fn emit(api: &Api) -> Result<String> {
             abi_version => api.abi_version,
             api_hash => format!("{:#018x}", api_hash(api)),
             enums, structs, callbacks, functions,
+            dtypes => DTYPES.map(|of| context! { name => of.name, python => of.python, bytes => of.bytes }),
         },
     )
 }

@@ -1,7 +1,7 @@
 //! `bindings/cpp/include/nvshmemrs/typed.hpp`: what the families of functions are for each type of C++.
 
 use crate::model::{Api, Function, camel};
-use crate::table::types::{Library, List, TAGS, Tag};
+use crate::table::types::{DTYPES, Dtype, Library, List, TAGS, Tag};
 use crate::table::{Body, Row, families};
 use anyhow::{Context, Result};
 use minijinja::{Value, context};
@@ -21,9 +21,13 @@ pub fn emit(api: &Api) -> Result<String> {
         .iter()
         .filter_map(|tag| Some((tag, cxx(tag)?)))
         .map(|(tag, name)| element(&rows, tag, name));
+    let narrow = DTYPES.iter().filter_map(|dtype| {
+        let of = dtype.narrow?;
+        Some(context! { name => of.name, docs => of.docs, bits => 8 * dtype.bytes })
+    });
     super::render(
         include_str!("../../templates/typed.hpp.jinja"),
-        context! { overloads, elements => elements.collect::<Vec<_>>() },
+        context! { overloads, narrow => narrow.collect::<Vec<_>>(), elements => elements.collect::<Vec<_>>() },
     )
 }
 
@@ -57,10 +61,12 @@ fn overload(api: &Api, row: &Row, name: &str) -> Result<Value> {
 
 /// The type in C++, if it is not another name of one of the others.
 fn cxx(tag: &Tag) -> Option<&'static str> {
+    if let Some(narrow) = tag.narrow() {
+        return Some(narrow.name);
+    }
     match tag.name {
         "complexf" => Some("std::complex<float>"),
         "complexd" => Some("std::complex<double>"),
-        "half" | "bfloat16" => Some(tag.name),
         "longdouble" => None,
         _ => (!tag.c.ends_with("_t")).then_some(tag.c),
     }
@@ -84,9 +90,7 @@ fn element(rows: &[Row], tag: &Tag, name: &str) -> Value {
         })
     };
     let dtype = tag.dtype.unwrap_or_default();
-    let compared = crate::table::types::DTYPES
-        .iter()
-        .any(|(of, scalar)| *of == dtype && scalar.is_some());
+    let compared = Dtype::named(dtype).is_some_and(|of| of.scalar.is_some());
     context! {
         name,
         dtype => camel(&dtype.to_lowercase()),
@@ -103,7 +107,7 @@ fn element(rows: &[Row], tag: &Tag, name: &str) -> Value {
     }
 }
 
-/// Whether it is a number that the machine adds: complex numbers and halves have the size of some, and are none.
+/// Whether it is a number that the machine adds: complex and narrow numbers have the size of some, and are none.
 fn number(tag: &Tag) -> bool {
-    !["complexf", "complexd", "half", "bfloat16"].contains(&tag.name)
+    !["complexf", "complexd"].contains(&tag.name) && tag.narrow().is_none()
 }

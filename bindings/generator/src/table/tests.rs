@@ -1,4 +1,4 @@
-use super::types::{DTYPES, Library, TAGS};
+use super::types::{DTYPES, Dtype, Library, TAGS};
 use super::*;
 use crate::model::Api;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,13 +75,13 @@ fn every_form_is_there_once() {
 
 #[test]
 fn types_and_errors_are_those_of_the_abi() {
-    assert_eq!(members("nvshmemrs_dtype"), DTYPES.map(|(name, _)| name));
+    assert_eq!(members("nvshmemrs_dtype"), DTYPES.map(|dtype| dtype.name));
     for tag in &TAGS {
         let Some(dtype) = tag.dtype else { continue };
-        let of = DTYPES.iter().find(|(name, _)| *name == dtype);
-        let (_, number) = of.expect(tag.name);
+        let of = Dtype::named(dtype).expect(tag.name);
+        assert_eq!(of.bytes, tag.size, "{}", tag.name);
         assert!(
-            number.is_none_or(|of| of.size() == tag.size),
+            of.narrow.is_none_or(|of| of.name == tag.name),
             "{}",
             tag.name
         );
@@ -156,6 +156,7 @@ fn the_rows_serve_every_typed_function_of_the_standards() {
     let counts = typed_names(Library::Nvshmem, &of_nvshmem);
     assert_eq!(counts["TYPE_atomic_add"], 2, "float and double");
     assert_eq!(counts["TYPE_and_reducescatter"], 14);
-    assert_eq!(counts["TYPE_max_reducescatter"], 24);
-    assert_eq!(counts["TYPE_prod_reducescatter"], 24);
+    // NVSHMEM's 24, and float8.
+    assert_eq!(counts["TYPE_max_reducescatter"], 26);
+    assert_eq!(counts["TYPE_prod_reducescatter"], 26);
 }

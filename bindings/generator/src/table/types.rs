@@ -97,13 +97,132 @@ impl Scalar {
     }
 }
 
-/// A member of `nvshmemrs_dtype`, without `NVSHMEMRS_DTYPE_`, and the number type that it is, if it can be compared.
+/// An element type: a member of `nvshmemrs_dtype`.
+#[derive(Clone, Copy)]
+pub struct Dtype {
+    /// Its name without `NVSHMEMRS_DTYPE_`.
+    pub name: &'static str,
+    /// Size in bytes.
+    pub bytes: usize,
+    /// The number type that it is, if it can be compared.
+    pub scalar: Option<Scalar>,
+    /// Its name in NumPy, or else in ml_dtypes.
+    pub python: &'static str,
+    /// Its type in Julia, if that is in the language.
+    pub julia: Option<&'static str>,
+    /// What it is where languages have no such type.
+    pub narrow: Option<Narrow>,
+}
+
+/// A floating-point number of 8 or 16 bits, which travels as its bits where a language has no type for it.
+#[derive(Clone, Copy)]
+pub struct Narrow {
+    /// Its type in CUDA's headers.
+    pub cuda: &'static str,
+    /// Its type in C++ and in the names of functions.
+    pub name: &'static str,
+    /// Its struct in the headers for kernels.
+    pub class: &'static str,
+    /// What the struct in C++ has, for its documentation.
+    pub docs: &'static str,
+}
+
+impl Dtype {
+    const fn number(
+        name: &'static str,
+        scalar: Scalar,
+        python: &'static str,
+        julia: &'static str,
+    ) -> Self {
+        let bytes = Scalar::TABLE[scalar as usize].2;
+        Dtype {
+            name,
+            bytes,
+            scalar: Some(scalar),
+            python,
+            julia: Some(julia),
+            narrow: None,
+        }
+    }
+
+    const fn complex(
+        name: &'static str,
+        bytes: usize,
+        python: &'static str,
+        julia: &'static str,
+    ) -> Self {
+        Dtype {
+            name,
+            bytes,
+            scalar: None,
+            python,
+            julia: Some(julia),
+            narrow: None,
+        }
+    }
+
+    const fn narrow(
+        name: &'static str,
+        bytes: usize,
+        python: &'static str,
+        narrow: Narrow,
+    ) -> Self {
+        Dtype {
+            name,
+            bytes,
+            scalar: None,
+            python,
+            julia: None,
+            narrow: Some(narrow),
+        }
+    }
+
+    /// The type with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        DTYPES.iter().find(|dtype| dtype.name == name)
+    }
+}
+
+const fn narrow(
+    cuda: &'static str,
+    name: &'static str,
+    class: &'static str,
+    docs: &'static str,
+) -> Narrow {
+    Narrow {
+        cuda,
+        name,
+        class,
+        docs,
+    }
+}
+
+/// Every element type, in the order of their numbers.
 #[rustfmt::skip]
-pub const DTYPES: [(&str, Option<Scalar>); 14] = [
-    ("INT8", Some(Scalar::I8)), ("INT16", Some(Scalar::I16)), ("INT32", Some(Scalar::I32)), ("INT64", Some(Scalar::I64)),
-    ("UINT8", Some(Scalar::U8)), ("UINT16", Some(Scalar::U16)), ("UINT32", Some(Scalar::U32)), ("UINT64", Some(Scalar::U64)),
-    ("HALF", None), ("BFLOAT16", None), ("FLOAT", Some(Scalar::F32)), ("DOUBLE", Some(Scalar::F64)),
-    ("COMPLEXF", None), ("COMPLEXD", None),
+pub const DTYPES: [Dtype; 16] = [
+    Dtype::number("INT8", Scalar::I8, "int8", "Int8"),
+    Dtype::number("INT16", Scalar::I16, "int16", "Int16"),
+    Dtype::number("INT32", Scalar::I32, "int32", "Int32"),
+    Dtype::number("INT64", Scalar::I64, "int64", "Int64"),
+    Dtype::number("UINT8", Scalar::U8, "uint8", "UInt8"),
+    Dtype::number("UINT16", Scalar::U16, "uint16", "UInt16"),
+    Dtype::number("UINT32", Scalar::U32, "uint32", "UInt32"),
+    Dtype::number("UINT64", Scalar::U64, "uint64", "UInt64"),
+    Dtype {
+        julia: Some("Float16"),
+        ..Dtype::narrow("HALF", 2, "float16", narrow(
+            "__half", "half", "Half", "The bits of an IEEE 754 number of half precision"))
+    },
+    Dtype::narrow("BFLOAT16", 2, "bfloat16", narrow(
+        "__nv_bfloat16", "bfloat16", "Bfloat16", "The upper half of a `float`")),
+    Dtype::number("FLOAT", Scalar::F32, "float32", "Float32"),
+    Dtype::number("DOUBLE", Scalar::F64, "float64", "Float64"),
+    Dtype::complex("COMPLEXF", 8, "complex64", "ComplexF32"),
+    Dtype::complex("COMPLEXD", 16, "complex128", "ComplexF64"),
+    Dtype::narrow("FLOAT8_E4M3FN", 1, "float8_e4m3fn", narrow(
+        "__nv_fp8_e4m3", "float8_e4m3fn", "Float8E4m3fn", "OCP's E4M3: 8 bits, finite numbers up to 448 and NaN")),
+    Dtype::narrow("FLOAT8_E5M2", 1, "float8_e5m2", narrow(
+        "__nv_fp8_e5m2", "float8_e5m2", "Float8E5m2", "OCP's E5M2: 8 bits, finite numbers up to 57344, infinities and NaN")),
 ];
 
 /// A kind of Fortran that has an element type.
@@ -121,10 +240,7 @@ pub struct FortranKind {
 impl FortranKind {
     /// The number type that it is, if it can be compared.
     pub fn scalar(&self) -> Option<Scalar> {
-        DTYPES
-            .iter()
-            .find(|dtype| dtype.0 == self.dtype)
-            .and_then(|dtype| dtype.1)
+        Dtype::named(self.dtype).and_then(|dtype| dtype.scalar)
     }
 
     /// The kind that a number type of C travels in.
@@ -214,6 +330,13 @@ impl Tag {
         self.lists[library as usize] & list as u8 != 0
     }
 
+    /// What it is, if it is a narrow floating-point number.
+    pub fn narrow(&self) -> Option<Narrow> {
+        self.dtype
+            .and_then(Dtype::named)
+            .and_then(|dtype| dtype.narrow)
+    }
+
     /// Whether it is a floating-point number, real or complex.
     pub fn floating(&self) -> bool {
         !self.dtype.is_some_and(|dtype| dtype.contains("INT"))
@@ -248,14 +371,16 @@ const fn tag(
     }
 }
 
-/// Every type of the standards' typed functions. A plain `char` is signed or not, as the machine says.
+/// Every type of the standards' typed functions, and float8, which NVSHMEM has no names for. A plain `char` is signed or not, as the machine says.
 #[rustfmt::skip]
-pub const TAGS: [Tag; 28] = [
+pub const TAGS: [Tag; 30] = [
     tag("float",     "float",                4, "FLOAT",  MOVED | REDUCED | SWAPPED),
     tag("double",    "double",               8, "DOUBLE", MOVED | REDUCED | SWAPPED),
     Tag { lists: [MOVED | REDUCED, 0], dtype: None, ..tag("longdouble", "long double", 16, "", 0) },
     Tag { lists: [0, MOVED | REDUCED], ..tag("half", "half", 2, "HALF", 0) },
     Tag { lists: [0, MOVED | REDUCED], ..tag("bfloat16", "__nv_bfloat16", 2, "BFLOAT16", 0) },
+    Tag { lists: [0, MOVED | REDUCED], ..tag("float8_e4m3fn", "__nv_fp8_e4m3", 1, "FLOAT8_E4M3FN", 0) },
+    Tag { lists: [0, MOVED | REDUCED], ..tag("float8_e5m2", "__nv_fp8_e5m2", 1, "FLOAT8_E5M2", 0) },
     Tag { lists: [SUM, 0], ..tag("complexf", "float _Complex", 8, "COMPLEXF", 0) },
     Tag { lists: [SUM, 0], ..tag("complexd", "double _Complex", 16, "COMPLEXD", 0) },
     tag("char",      "char",                 1, "INT8",   MOVED | REDUCED),

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xc9c0962517926442
+API_HASH = 0x81ca3c5379a65f6a
 """The API hash that this file was generated with."""
 
 
@@ -196,6 +196,12 @@ class Dtype(enum.IntEnum):
     """Complex: two numbers of single precision."""
     COMPLEXD = 14
     """Complex: two numbers of double precision."""
+    FLOAT8_E4M3FN = 15
+    """8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3). Reductions accumulate in single precision, round
+    once, and saturate."""
+    FLOAT8_E5M2 = 16
+    """8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate in single precision, round once, and
+    saturate."""
 
 
 class Op(enum.IntEnum):
@@ -256,6 +262,27 @@ class Access(enum.IntEnum):
     """Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it."""
     UNSEEN = 4
     """Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check` says so at the end."""
+
+
+DTYPES = (
+    (Dtype.INT8, "int8", 1),
+    (Dtype.INT16, "int16", 2),
+    (Dtype.INT32, "int32", 4),
+    (Dtype.INT64, "int64", 8),
+    (Dtype.UINT8, "uint8", 1),
+    (Dtype.UINT16, "uint16", 2),
+    (Dtype.UINT32, "uint32", 4),
+    (Dtype.UINT64, "uint64", 8),
+    (Dtype.HALF, "float16", 2),
+    (Dtype.BFLOAT16, "bfloat16", 2),
+    (Dtype.FLOAT, "float32", 4),
+    (Dtype.DOUBLE, "float64", 8),
+    (Dtype.COMPLEXF, "complex64", 8),
+    (Dtype.COMPLEXD, "complex128", 16),
+    (Dtype.FLOAT8_E4M3FN, "float8_e4m3fn", 1),
+    (Dtype.FLOAT8_E5M2, "float8_e5m2", 1),
+)
+"""Every element type: its number, its name in NumPy or else in ml_dtypes, and its bytes."""
 
 
 class InitAttr(Structure):

@@ -2,80 +2,116 @@
 
 use crate::{Error, Result};
 
-/// The type of an element, as collectives and the C ABI name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
-pub enum Dtype {
-    /// `i8`
-    Int8 = 1,
-    /// `i16`
-    Int16 = 2,
-    /// `i32`
-    Int32 = 3,
-    /// `i64`
-    Int64 = 4,
-    /// `u8`
-    Uint8 = 5,
-    /// `u16`
-    Uint16 = 6,
-    /// `u32`
-    Uint32 = 7,
-    /// `u64`
-    Uint64 = 8,
-    /// IEEE 754 half precision, 16 bits
-    Half = 9,
-    /// The upper half of an `f32`
-    Bfloat16 = 10,
-    /// `f32`
-    Float = 11,
-    /// `f64`
-    Double = 12,
-    /// Two `f32`: real and imaginary part
-    Complexf = 13,
-    /// Two `f64`: real and imaginary part
-    Complexd = 14,
+/// Calls `$with! { [$args] rows }` with a row for every element type, in the order of their numbers:
+///
+/// `[variant number name bytes Rust's-type kind documentation]`
+///
+/// The core makes [`Dtype`], the folds of reductions and the names of kernels from these rows, and tests call themselves for each type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_dtypes {
+    ($with:ident $($args:tt)*) => { $with! { [$($args)*]
+        [Int8 1 "int8" 1 i8, Signed, "`i8`"]
+        [Int16 2 "int16" 2 i16, Signed, "`i16`"]
+        [Int32 3 "int32" 4 i32, Signed, "`i32`"]
+        [Int64 4 "int64" 8 i64, Signed, "`i64`"]
+        [Uint8 5 "uint8" 1 u8, Unsigned, "`u8`"]
+        [Uint16 6 "uint16" 2 u16, Unsigned, "`u16`"]
+        [Uint32 7 "uint32" 4 u32, Unsigned, "`u32`"]
+        [Uint64 8 "uint64" 8 u64, Unsigned, "`u64`"]
+        [Half 9 "half" 2 half::f16, Widened, "IEEE 754 half precision, 16 bits"]
+        [Bfloat16 10 "bfloat16" 2 half::bf16, Widened, "The upper half of an `f32`"]
+        [Float 11 "float" 4 f32, Real, "`f32`"]
+        [Double 12 "double" 8 f64, Real, "`f64`"]
+        [Complexf 13 "complexf" 8 num_complex::Complex<f32>, Complex, "Two `f32`: real and imaginary part"]
+        [Complexd 14 "complexd" 16 num_complex::Complex<f64>, Complex, "Two `f64`: real and imaginary part"]
+        [Float8E4m3fn 15 "float8_e4m3fn" 1 $crate::Float8E4m3fn, Widened, "OCP's E4M3, 8 bits without infinities"]
+        [Float8E5m2 16 "float8_e5m2" 1 $crate::Float8E5m2, Widened, "OCP's E5M2, 8 bits"]
+    } };
 }
 
-impl std::fmt::Display for Dtype {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Dtype::Int8 => "int8",
-            Dtype::Int16 => "int16",
-            Dtype::Int32 => "int32",
-            Dtype::Int64 => "int64",
-            Dtype::Uint8 => "uint8",
-            Dtype::Uint16 => "uint16",
-            Dtype::Uint32 => "uint32",
-            Dtype::Uint64 => "uint64",
-            Dtype::Half => "half",
-            Dtype::Bfloat16 => "bfloat16",
-            Dtype::Float => "float",
-            Dtype::Double => "double",
-            Dtype::Complexf => "complexf",
-            Dtype::Complexd => "complexd",
-        })
-    }
+/// Which reductions a type has, and how they are folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum NumberKind {
+    /// Integers, which may be combined in any order and have all reductions.
+    Signed,
+    /// Integers, too.
+    Unsigned,
+    /// Floating-point numbers that are folded in `f32` and rounded once at the end. They have no bitwise reductions.
+    Widened,
+    /// Floating-point numbers that are folded as they are. They have no bitwise reductions.
+    Real,
+    /// Sums and products only.
+    Complex,
 }
+
+macro_rules! define {
+    ([] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+        /// The type of an element, as collectives and the C ABI name it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(i32)]
+        pub enum Dtype {
+            $(#[doc = $doc] $variant = $number),*
+        }
+
+        impl std::fmt::Display for Dtype {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl Dtype {
+            /// Every type, in the order of their numbers.
+            pub const ALL: [Dtype; [$($number),*].len()] = [$(Dtype::$variant),*];
+
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Dtype::$variant => $name),*
+                }
+            }
+
+            /// Bytes of one element.
+            pub fn size(self) -> usize {
+                match self {
+                    $(Dtype::$variant => $bytes),*
+                }
+            }
+
+            #[doc(hidden)]
+            pub fn kind(self) -> NumberKind {
+                match self {
+                    $(Dtype::$variant => NumberKind::$kind),*
+                }
+            }
+        }
+    };
+}
+with_dtypes!(define);
+
+macro_rules! elements {
+    ([] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+        impl Dtype {
+            /// What addresses of elements must be multiples of.
+            pub fn alignment(self) -> usize {
+                match self {
+                    $(Dtype::$variant => align_of::<$t>()),*
+                }
+            }
+        }
+
+        $(
+            const _: () = assert!(size_of::<$t>() == $bytes);
+            impl sealed::Sealed for $t {}
+            impl Element for $t {
+                const DTYPE: Dtype = Dtype::$variant;
+            }
+        )*
+    };
+}
+with_dtypes!(elements);
 
 impl Dtype {
-    /// Every type, in the order of their numbers.
-    pub const ALL: [Dtype; 14] = [
-        Dtype::Int8,
-        Dtype::Int16,
-        Dtype::Int32,
-        Dtype::Int64,
-        Dtype::Uint8,
-        Dtype::Uint16,
-        Dtype::Uint32,
-        Dtype::Uint64,
-        Dtype::Half,
-        Dtype::Bfloat16,
-        Dtype::Float,
-        Dtype::Double,
-        Dtype::Complexf,
-        Dtype::Complexd,
-    ];
-
     /// The type with this number in the C ABI.
     #[inline]
     pub fn from_number(number: i32) -> Result<Dtype> {
@@ -83,33 +119,22 @@ impl Dtype {
             .get((number as u32).wrapping_sub(1) as usize)
             .copied()
             .ok_or_else(|| {
+                let [first, .., last] = Self::ALL;
                 Error::invalid(
                     "dtype",
                     number,
-                    "the number of an element type, 1 (`int8`) to 14 (`complexd`)",
+                    format!(
+                        "the number of an element type, 1 (`{first}`) to {} (`{last}`)",
+                        last as i32
+                    ),
                 )
             })
-    }
-
-    /// Bytes of one element.
-    pub fn size(self) -> usize {
-        match self {
-            Dtype::Int8 | Dtype::Uint8 => 1,
-            Dtype::Int16 | Dtype::Uint16 | Dtype::Half | Dtype::Bfloat16 => 2,
-            Dtype::Int32 | Dtype::Uint32 | Dtype::Float => 4,
-            Dtype::Int64 | Dtype::Uint64 | Dtype::Double | Dtype::Complexf => 8,
-            Dtype::Complexd => 16,
-        }
     }
 
     /// Whether its elements are whole numbers, which may be combined in any order.
     #[doc(hidden)]
     pub fn is_integer(self) -> bool {
-        use Dtype::{Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64};
-        matches!(
-            self,
-            Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64
-        )
+        matches!(self.kind(), NumberKind::Signed | NumberKind::Unsigned)
     }
 
     /// The number that an element with these bits is, for messages.
@@ -125,15 +150,6 @@ impl Dtype {
             _ => bits.to_string(),
         }
     }
-
-    /// What addresses of elements must be multiples of.
-    pub fn alignment(self) -> usize {
-        match self {
-            Dtype::Complexf => 4,
-            Dtype::Complexd => 8,
-            other => other.size(),
-        }
-    }
 }
 
 mod sealed {
@@ -145,16 +161,6 @@ pub trait Element: bytemuck::Pod + sealed::Sealed {
     /// Its number.
     const DTYPE: Dtype;
 }
-
-macro_rules! elements {
-    ($($t:ty => $d:ident),*) => { $(
-        impl sealed::Sealed for $t {}
-        impl Element for $t { const DTYPE: Dtype = Dtype::$d; }
-    )* };
-}
-elements!(i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => Uint8, u16 => Uint16, u32 => Uint32,
-    u64 => Uint64, half::f16 => Half, half::bf16 => Bfloat16, f32 => Float, f64 => Double,
-    num_complex::Complex<f32> => Complexf, num_complex::Complex<f64> => Complexd);
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ pub mod config;
 pub mod deadline;
 pub mod dtype;
 pub mod error;
+pub mod float8;
 pub mod lock;
 pub mod memory_kind;
 pub mod op;
@@ -22,6 +23,7 @@ pub mod words;
 
 pub use dtype::Dtype;
 pub use error::{Error, Result};
+pub use float8::{Float8E4m3fn, Float8E5m2};
 pub use memory_kind::MemoryKind;
 pub use op::{Cmp, Op, SignalOp};
 pub use pe::Pe;

@@ -96,7 +96,12 @@ pub fn run(rt: &Runtime, sizes: Sizes) -> Result<Tally> {
     let mut tally = Tally::new();
     let signal = Arc::new(rt.array::<u64>(3)?);
     let stream = rt.stream()?;
-    crate::every_type!(with_type(rt, sizes, &stream, &signal, &mut tally));
+    macro_rules! every_type {
+        ([$args:tt] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
+            $(with_type::<$t> $args?;)*
+        };
+    }
+    nvshmemrs::with_dtypes!(every_type(rt, sizes, &stream, &signal, &mut tally));
     macro_rules! words {
         ($trait:ident::$scenario:ident: $($t:ty),*) => { $(
             over_shapes::<$t>(rt, &stream, &signal, &mut tally, $trait::$scenario)?;

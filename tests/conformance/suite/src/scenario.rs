@@ -80,7 +80,7 @@ pub trait Scenarios: Value {
 }
 
 macro_rules! scenarios {
-    ($($t:ty),*) => { $(
+    ([] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => { $(
         impl Scenarios for $t {
             fn run(c: &mut Context<'_, $t>, scenario: Scenario) -> Result<()> {
                 run(c, scenario)
@@ -88,9 +88,7 @@ macro_rules! scenarios {
         }
     )* };
 }
-scenarios!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
-scenarios!(half::f16, half::bf16);
-scenarios!(num_complex::Complex<f32>, num_complex::Complex<f64>);
+nvshmemrs::with_dtypes!(scenarios);
 
 fn run<T: Value>(c: &mut Context<'_, T>, scenario: Scenario) -> Result<()> {
     match scenario {

@@ -10,32 +10,18 @@ from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
-from .._ffi import Dtype
+from .._ffi import DTYPES, Dtype
 from ._arguments import refuse_member, shown, whole
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
-BFLOAT16 = int(Dtype.BFLOAT16)
-
+NAMES: Dict[int, str] = {int(code): name for code, name, _ in DTYPES}
+SIZES: Dict[int, int] = {int(code): size for code, _, size in DTYPES}
 # NumPy's types; dtypes of ml_dtypes join when they are first seen.
 CODES: Dict[Optional[np.dtype], int] = {
-    np.dtype(np.int8): int(Dtype.INT8),
-    np.dtype(np.int16): int(Dtype.INT16),
-    np.dtype(np.int32): int(Dtype.INT32),
-    np.dtype(np.int64): int(Dtype.INT64),
-    np.dtype(np.uint8): int(Dtype.UINT8),
-    np.dtype(np.uint16): int(Dtype.UINT16),
-    np.dtype(np.uint32): int(Dtype.UINT32),
-    np.dtype(np.uint64): int(Dtype.UINT64),
-    np.dtype(np.float16): int(Dtype.HALF),
-    np.dtype(np.float32): int(Dtype.FLOAT),
-    np.dtype(np.float64): int(Dtype.DOUBLE),
-    np.dtype(np.complex64): int(Dtype.COMPLEXF),
-    np.dtype(np.complex128): int(Dtype.COMPLEXD),
+    np.dtype(name): code for code, name in NAMES.items() if hasattr(np, name)
 }
-NAMES: Dict[int, str] = {code: str(dtype) for dtype, code in CODES.items()}
-NAMES[BFLOAT16] = "bfloat16"
-SIZES: Dict[int, int] = {code: dtype.itemsize for dtype, code in CODES.items() if dtype is not None}
-SIZES[BFLOAT16] = 2
+NARROW: Dict[str, int] = {name: code for code, name in NAMES.items() if not hasattr(np, name)}
+"""The types that NumPy lacks, and ml_dtypes has."""
 
 # Where NVSHMEM's C names mean something else than NumPy's: a C float has 32 bits.
 _C_NAMES: Dict[str, str] = {
@@ -81,12 +67,12 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 def numpy_dtype(dtype: Any) -> np.dtype:
     """The NumPy dtype that an argument `dtype` names; "bfloat16" and float8 need ml_dtypes."""
-    if isinstance(dtype, str) and (dtype == "bfloat16" or dtype.startswith("float8_")):
+    if isinstance(dtype, str) and (dtype in NARROW or dtype.startswith("float8_")):
         try:
             import ml_dtypes  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
-            bits = 16 if dtype == "bfloat16" else 8
-            calls = " and pass dtype='bfloat16' to the collective" if bits == 16 else ""
+            bits = 8 * SIZES[NARROW[dtype]] if dtype in NARROW else 8
+            calls = f" and pass {dtype=} to the collective" if dtype in NARROW else ""
             raise NotSupportedError(
                 f"dtype={dtype!r}: NumPy has no such type; install ml_dtypes, or make an array of "
                 f"uint{bits}{calls}"
@@ -109,8 +95,8 @@ def numpy_dtype(dtype: Any) -> np.dtype:
 def code_of_array(dtype: np.dtype) -> Optional[int]:
     """The library's number for the elements of an array, None if it has none."""
     code = CODES.get(dtype)
-    if code is None and dtype.name == "bfloat16" and dtype.isnative:
-        code = CODES[dtype] = BFLOAT16
+    if code is None and dtype.name in NARROW and dtype.isnative:
+        code = CODES[dtype] = NARROW[dtype.name]
     return code
 
 
@@ -141,7 +127,7 @@ def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
         code = code_of_array(held)
         if code is None and held.name.startswith("float8_"):
             raise NotSupportedError(
-                f"{name} has dtype {held}: elements of float8 are only moved, and nothing "
+                f"{name} has dtype {held}: elements of this type are only moved, and nothing "
                 "calculates with them; convert them with astype"
             )
         if code is None:
@@ -153,7 +139,7 @@ def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
     said = code_of_name(dtype)
     if held is None or code_of_array(held) == said:
         return said
-    if said == BFLOAT16 and held.itemsize == 2 and held.kind in "iu":
+    if said in NARROW.values() and held.itemsize == SIZES[said] and held.kind in "iu":
         return said
     raise NvshmemInvalid(f"{name} has dtype {held}, and dtype={dtype!r} was passed")
 

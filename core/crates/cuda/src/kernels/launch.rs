@@ -4,6 +4,7 @@ use super::graphs::{Graphs, Launch};
 use super::plan::Plan;
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::driver::too_late;
+use crate::dtype::Dtype;
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Width};
 use crate::{CudaEvent, Device, check, images};
@@ -18,18 +19,40 @@ macro_rules! kernels {
         /// Every kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Kernel {
-            $($variant),*
+            $($variant,)*
+            /// A reduction of elements of a type.
+            Reduce(Dtype),
+            /// The same for a small one, which travels with flags.
+            ReduceFlags(Dtype),
         }
 
-        impl Kernel {
-            const ALL: &'static [Kernel] = &[$(Kernel::$variant),*];
+        /// The kernels that are the same for all types.
+        const UNTYPED: &[Kernel] = &[$(Kernel::$variant),*];
 
-            /// Its name in the image.
-            pub(super) fn name(self) -> &'static str {
+        impl Kernel {
+            /// Its position in [`Kernel::all`].
+            #[inline]
+            fn index(self) -> usize {
+                let typed = |dtype: Dtype| UNTYPED.len() + 2 * (dtype as usize - 1);
                 match self {
-                    $(Kernel::$variant => concat!("nvshmemrs_", $name)),*
+                    Kernel::Reduce(dtype) => typed(dtype),
+                    Kernel::ReduceFlags(dtype) => typed(dtype) + 1,
+                    $(Kernel::$variant => Untyped::$variant as usize),*
                 }
             }
+
+            /// Its name in the image.
+            pub(super) fn name(self) -> String {
+                match self {
+                    Kernel::Reduce(dtype) => format!("nvshmemrs_reduce_{}", reduced(dtype)),
+                    Kernel::ReduceFlags(dtype) => format!("nvshmemrs_reduce_{}_flags", reduced(dtype)),
+                    $(Kernel::$variant => concat!("nvshmemrs_", $name).into()),*
+                }
+            }
+        }
+
+        enum Untyped {
+            $($variant),*
         }
     };
 }
@@ -53,26 +76,23 @@ kernels! {
     Alltoall = "alltoall";
     Alltoalls = "alltoalls";
     Collect = "collect";
-    Reduce8Flags = "reduce_8_flags";
-    Reduce8 = "reduce_8";
-    Reduce16Flags = "reduce_16_flags";
-    Reduce16 = "reduce_16";
-    Reduce32Flags = "reduce_32_flags";
-    Reduce32 = "reduce_32";
-    Reduce64Flags = "reduce_64_flags";
-    Reduce64 = "reduce_64";
-    ReduceHalfFlags = "reduce_half_flags";
-    ReduceHalf = "reduce_half";
-    ReduceBfloat16Flags = "reduce_bfloat16_flags";
-    ReduceBfloat16 = "reduce_bfloat16";
-    ReduceFloatFlags = "reduce_float_flags";
-    ReduceFloat = "reduce_float";
-    ReduceDoubleFlags = "reduce_double_flags";
-    ReduceDouble = "reduce_double";
-    ReduceComplexfFlags = "reduce_complexf_flags";
-    ReduceComplexf = "reduce_complexf";
-    ReduceComplexdFlags = "reduce_complexd_flags";
-    ReduceComplexd = "reduce_complexd";
+}
+
+impl Kernel {
+    fn all() -> impl Iterator<Item = Kernel> {
+        let typed = |dtype| [Kernel::Reduce(dtype), Kernel::ReduceFlags(dtype)];
+        let typed = Dtype::ALL.into_iter().flat_map(typed);
+        UNTYPED.iter().copied().chain(typed)
+    }
+}
+
+/// The name of a type's reductions: those of integers are the same for signed and unsigned ones.
+fn reduced(dtype: Dtype) -> String {
+    if dtype.is_integer() {
+        (8 * dtype.size()).to_string()
+    } else {
+        dtype.to_string()
+    }
 }
 
 /// Threads of a block of the copy kernels.
@@ -107,7 +127,7 @@ pub(crate) enum SignalMethod {
 pub(crate) struct Kernels {
     device: Arc<Device>,
     module: CUmodule,
-    /// By the position in [`Kernel::ALL`].
+    /// In the order of [`Kernel::all`].
     functions: Vec<CUfunction>,
     /// Whether a stream can write a word.
     writes: bool,
@@ -157,13 +177,13 @@ impl Kernels {
         let mut kernels = Kernels {
             device: Arc::clone(device),
             module,
-            functions: Vec::with_capacity(Kernel::ALL.len()),
+            functions: Vec::new(),
             writes: writes(device)?,
             graphs: Graphs::default(),
             origin,
         };
         let _current = device.enter()?;
-        for kernel in Kernel::ALL {
+        for kernel in Kernel::all() {
             let name = CString::new(kernel.name()).expect("names have no NUL");
             let mut function = std::ptr::null_mut();
             // SAFETY: rules 1 to 3.
@@ -179,7 +199,7 @@ impl Kernels {
             kernels.functions.push(function);
         }
         let any = Launch {
-            function: kernels.functions[Kernel::Signal as usize],
+            function: kernels.functions[Kernel::Signal.index()],
             plan: single(Kernel::Signal, 1),
             args: &[bytes_of(&0_u64), bytes_of(&0_u64), bytes_of(&0_u32)],
         };
@@ -201,7 +221,7 @@ impl Kernels {
         args: &[&[u8]; N],
     ) -> Result<()> {
         let _current = self.device.enter()?;
-        let function = self.functions[plan.kernel as usize];
+        let function = self.functions[plan.kernel.index()];
         // A graph cannot become part of another one in this way.
         if !self.device.is_captured(stream)?
             && self.graphs.launch(
@@ -496,14 +516,14 @@ mod tests {
         assert_eq!(copy_plan(1 << 40, (1 << 41) + 4, 100).block, 32);
     }
 
-    /// The order of [`Kernel::ALL`] is the one that functions are found by, and every kernel is in the sources.
+    /// The order of [`Kernel::all`] is the one that functions are found by, and every kernel is in the sources.
     #[test]
     fn the_sources_have_every_kernel_and_no_other() {
-        for (index, kernel) in Kernel::ALL.iter().enumerate() {
-            assert_eq!(*kernel as usize, index);
+        for (index, kernel) in Kernel::all().enumerate() {
+            assert_eq!(kernel.index(), index);
         }
         let mut there: Vec<String> = Vec::new();
-        for (_, text) in images::SOURCES {
+        for (file, text) in images::SOURCES {
             for line in text.lines() {
                 let words =
                     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '#');
@@ -513,17 +533,22 @@ mod tests {
                             .filter(|word| word.starts_with("nvshmemrs_"))
                             .map(String::from),
                     );
-                } else if let Some(name) = line
-                    .strip_prefix("REDUCTION(")
-                    .and_then(|rest| rest.split(',').next())
-                {
-                    there.extend(["", "_flags"].map(|end| format!("nvshmemrs_reduce_{name}{end}")));
+                } else if file.ends_with("reduce.cu") {
+                    // The lists of INTEGER_REDUCTIONS and OTHER_REDUCTIONS.
+                    for name in line.split(" X(").skip(1) {
+                        let name = name.split(',').next().unwrap_or_default();
+                        there.extend(
+                            ["", "_flags"].map(|end| format!("nvshmemrs_reduce_{name}{end}")),
+                        );
+                    }
                 }
             }
         }
         there.sort();
-        let mut known: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+        let mut known: Vec<String> = Kernel::all().map(Kernel::name).collect();
         known.sort();
+        // Signed and unsigned integers.
+        known.dedup();
         assert_eq!(there, known);
     }
 }

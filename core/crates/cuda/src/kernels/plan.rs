@@ -3,7 +3,7 @@
 
 use super::TeamArgs;
 use super::launch::Kernel;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, NumberKind};
 use crate::op::Op;
 use crate::operation::Operation;
 
@@ -81,10 +81,7 @@ pub(crate) struct Reduction {
 impl Reduction {
     /// The operation's number in fold.cuh, whose integers are unsigned.
     pub(super) fn op(self) -> u32 {
-        let signed = matches!(
-            self.dtype,
-            Dtype::Int8 | Dtype::Int16 | Dtype::Int32 | Dtype::Int64
-        );
+        let signed = self.dtype.kind() == NumberKind::Signed;
         match self.op {
             Op::Min if signed => 8,
             Op::Max if signed => 9,
@@ -93,19 +90,11 @@ impl Reduction {
     }
 
     fn kernel(self, flags: bool) -> Kernel {
-        let (with_flags, direct) = match self.dtype {
-            Dtype::Int8 | Dtype::Uint8 => (Kernel::Reduce8Flags, Kernel::Reduce8),
-            Dtype::Int16 | Dtype::Uint16 => (Kernel::Reduce16Flags, Kernel::Reduce16),
-            Dtype::Int32 | Dtype::Uint32 => (Kernel::Reduce32Flags, Kernel::Reduce32),
-            Dtype::Int64 | Dtype::Uint64 => (Kernel::Reduce64Flags, Kernel::Reduce64),
-            Dtype::Half => (Kernel::ReduceHalfFlags, Kernel::ReduceHalf),
-            Dtype::Bfloat16 => (Kernel::ReduceBfloat16Flags, Kernel::ReduceBfloat16),
-            Dtype::Float => (Kernel::ReduceFloatFlags, Kernel::ReduceFloat),
-            Dtype::Double => (Kernel::ReduceDoubleFlags, Kernel::ReduceDouble),
-            Dtype::Complexf => (Kernel::ReduceComplexfFlags, Kernel::ReduceComplexf),
-            Dtype::Complexd => (Kernel::ReduceComplexdFlags, Kernel::ReduceComplexd),
-        };
-        if flags { with_flags } else { direct }
+        if flags {
+            Kernel::ReduceFlags(self.dtype)
+        } else {
+            Kernel::Reduce(self.dtype)
+        }
     }
 }
 
@@ -239,8 +228,11 @@ mod tests {
             assert!(small.block <= 64 && small.grid == 1, "{small:?}");
             assert!(big.grid > 32 && big.block == 1024, "{big:?}");
         }
-        assert_eq!(of(Reduce, 64 << 10).kernel, Kernel::ReduceFloatFlags);
-        assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::ReduceFloat);
+        assert_eq!(
+            of(Reduce, 64 << 10).kernel,
+            Kernel::ReduceFlags(Dtype::Float)
+        );
+        assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::Reduce(Dtype::Float));
         assert_eq!(of(Reduce, 0).kernel, Kernel::Barrier);
         assert_eq!(of(Barrier, 0).block, 32);
         assert!(plan(Malloc, None, 8, &large, 132).is_none());
@@ -248,7 +240,7 @@ mod tests {
         // A small sync block has no room for it.
         let small = team(4, 128 << 10);
         let of_small = plan(Reduce, Some(FLOAT_SUM), 64 << 10, &small, 132).unwrap();
-        assert_eq!(of_small.kernel, Kernel::ReduceFloat);
+        assert_eq!(of_small.kernel, Kernel::Reduce(Dtype::Float));
     }
 
     /// The kernels write units of sixteen bytes for each eight, in groups of up to sixteen bytes of data; a grid has no more blocks than

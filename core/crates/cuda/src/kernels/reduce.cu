@@ -80,7 +80,7 @@ DEVICE void reduce_by_flags(const Turn &turn) {
             if (!receive_groups<T>(turn, from, members, group, packs)) return;
 #pragma unroll
             for (i32 k = 0; k < TOGETHER; k++) {
-                if (from + k == 0) fold.start(packs[k]);
+                if (k == 0 && from == 0) fold.start(packs[k]);
                 else if (from + k < members) fold.fold(op, packs[k]);
             }
         }
@@ -118,17 +118,17 @@ DEVICE void reduce_pack(const Turn &turn, u64 source, u64 dest) {
         for (i32 k = 0; k < TOGETHER; k++) {
             if (from + k < n) {
                 if (operation == EXSCAN) at<Packed>(parts[from + k] + dest) = fold.result();
-                if (from + k == 0) fold.start(packs[k]);
+                if (k == 0 && from == 0) fold.start(packs[k]);
                 else fold.fold(op, packs[k]);
                 if (operation == INSCAN) at<Packed>(parts[from + k] + dest) = fold.result();
             }
         }
     }
-    if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = fold.result();
-    if (operation == REDUCE) {
-        Packed result = fold.result();
+    if (operation == INSCAN || operation == EXSCAN) return;
+    Packed result = fold.result();
+    if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = result;
+    else
         for (i32 step = 0; step < n; step++) at<Packed>(parts[turn.right(step)] + dest) = result;
-    }
 }
 
 // Folds packs `start` to `end`; each is read and written by one thread of one member only, so this may be in place.
@@ -168,13 +168,11 @@ DEVICE void reduce_direct(const Collective &c) {
         reduce_direct<T>(c);                                                                                   \
     }
 
-REDUCTION(8, u8)
-REDUCTION(16, u16)
-REDUCTION(32, u32)
-REDUCTION(64, u64)
-REDUCTION(half, Half)
-REDUCTION(bfloat16, Bfloat16)
-REDUCTION(float, float)
-REDUCTION(double, double)
-REDUCTION(complexf, Complex<float>)
-REDUCTION(complexd, Complex<double>)
+// Every type that is reduced, with the end of its kernels' names: integers by their bits, then the others in the order of Dtype.
+#define INTEGER_REDUCTIONS(X) X(8, u8) X(16, u16) X(32, u32) X(64, u64)
+#define OTHER_REDUCTIONS(X) \
+    X(half, Half) X(bfloat16, Bfloat16) X(float, float) X(double, double) X(complexf, Complex<float>) X(complexd, Complex<double>) \
+    X(float8_e4m3fn, nvshmemrs::device::Float8E4m3fn) X(float8_e5m2, nvshmemrs::device::Float8E5m2)
+
+INTEGER_REDUCTIONS(REDUCTION)
+OTHER_REDUCTIONS(REDUCTION)
