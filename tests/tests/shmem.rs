@@ -268,7 +268,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "shmem_free",
         "the start of a live symmetric allocation",
     ),
-    ("hints", "shmem_malloc_with_hints", "an unknown hint"),
 ];
 
 #[test]

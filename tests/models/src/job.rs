@@ -504,6 +504,9 @@ pub(crate) struct Inner {
 impl Inner {
     /// A model has no launcher.
     fn blame(&self, _: Pe) {}
+
+    /// No PE of a model asks all processes to exit.
+    fn exit_if_asked(&self) {}
 }
 
 /// The team numbers of a job, all but the last given to a team of all PEs; its handle is [`all`].

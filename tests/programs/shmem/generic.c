@@ -108,6 +108,15 @@ int main(void)
     shmem_atomic_xor(ctx, bits, 1u, next);
     shmem_barrier_all();
     CHECK(*bits == 9);
+    int64_t *signed_bits = (int64_t *)there;
+    *signed_bits = 12;
+    shmem_barrier_all();
+    CHECK(shmem_atomic_fetch_or(signed_bits, (int64_t)3, next) == 12);
+    shmem_barrier_all();
+    int8_t *small = (int8_t *)there;
+    *small = (int8_t)(me == 0 ? 7 : 5);
+    shmem_barrier_all();
+    CHECK(shmem_and_reduce(SHMEM_TEAM_WORLD, small + 1, small, 1) == 0 && small[1] == (n_pes > 1 ? 5 : 7));
     int32_t *old = (int32_t *)there;
     *old = 5;
     shmem_barrier_all();

@@ -111,8 +111,6 @@ int main(int argc, char **argv)
         shmem_clear_lock(word);
     if (IS("free"))
         shmem_free(word + 1);
-    if (IS("hints"))
-        shmem_malloc_with_hints(8, 64);
     if (IS("once more")) {
         shmem_finalize();
         shmem_finalize();
