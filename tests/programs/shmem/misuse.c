@@ -56,6 +56,8 @@ int main(int argc, char **argv)
         shmem_long_put(word, &value, 1, n_pes);
     if (IS("static"))
         shmem_long_p(&outside, 1, next);
+    if (IS("static collective"))
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &outside, word, 1);
     if (IS("bounds"))
         shmem_long_put(word + 3, &value, 100000000, next);
     if (IS("overflow"))
