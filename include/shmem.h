@@ -167,7 +167,7 @@ void *shmem_align(size_t alignment, size_t size);
 /* Collective over all PEs. Section 9.3.1. */
 void *shmem_realloc(void *ptr, size_t size);
 
-/* As `malloc`; `hints` must be known ones. Section 9.3.2. */
+/* As `malloc`; `hints` change nothing. Section 9.3.2. */
 void *shmem_malloc_with_hints(size_t size, long hints);
 
 /* Collective over all PEs; NULL is allowed. Section 9.3.1. */
@@ -2952,7 +2952,11 @@ extern "C++" {
     X(ushort, unsigned short, _none, NVSHMEMRS_DTYPE_UINT16) \
     X(uint, unsigned int, 32, NVSHMEMRS_DTYPE_UINT32) \
     X(ulong, unsigned long, 64, NVSHMEMRS_DTYPE_UINT64) \
-    X(ulonglong, unsigned long long, 64, NVSHMEMRS_DTYPE_UINT64)
+    X(ulonglong, unsigned long long, 64, NVSHMEMRS_DTYPE_UINT64) \
+    X(int8, int8_t, _none, NVSHMEMRS_DTYPE_INT8) \
+    X(int16, int16_t, _none, NVSHMEMRS_DTYPE_INT16) \
+    X(int32, int32_t, 32, NVSHMEMRS_DTYPE_INT32) \
+    X(int64, int64_t, 64, NVSHMEMRS_DTYPE_INT64)
 #define NVSHMEMRS_SHMEM_DISTINCT_ORDERED(X) \
     X(float, float, _float, NVSHMEMRS_DTYPE_FLOAT) \
     X(double, double, _double, NVSHMEMRS_DTYPE_DOUBLE) \
@@ -2986,7 +2990,9 @@ extern "C++" {
 #define NVSHMEMRS_SHMEM_DISTINCT_ATOMIC_BITS(X) \
     X(uint, unsigned int, 32, NVSHMEMRS_DTYPE_UINT32) \
     X(ulong, unsigned long, 64, NVSHMEMRS_DTYPE_UINT64) \
-    X(ulonglong, unsigned long long, 64, NVSHMEMRS_DTYPE_UINT64)
+    X(ulonglong, unsigned long long, 64, NVSHMEMRS_DTYPE_UINT64) \
+    X(int32, int32_t, 32, NVSHMEMRS_DTYPE_INT32) \
+    X(int64, int64_t, 64, NVSHMEMRS_DTYPE_INT64)
 #define NVSHMEMRS_SHMEM_DISTINCT_ATOMIC(X) \
     X(int, int, 32, NVSHMEMRS_DTYPE_INT32) \
     X(long, long, 64, NVSHMEMRS_DTYPE_INT64) \
@@ -3392,7 +3398,11 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
     unsigned short *: B##ushort##A, const unsigned short *: B##ushort##A, \
     unsigned int *: B##uint##A, const unsigned int *: B##uint##A, \
     unsigned long *: B##ulong##A, const unsigned long *: B##ulong##A, \
-    unsigned long long *: B##ulonglong##A, const unsigned long long *: B##ulonglong##A
+    unsigned long long *: B##ulonglong##A, const unsigned long long *: B##ulonglong##A, \
+    int8_t *: B##int8##A, const int8_t *: B##int8##A, \
+    int16_t *: B##int16##A, const int16_t *: B##int16##A, \
+    int32_t *: B##int32##A, const int32_t *: B##int32##A, \
+    int64_t *: B##int64##A, const int64_t *: B##int64##A
 #define NVSHMEMRS_SHMEM_ORDERED_POINTERS(B, A) \
     float *: B##float##A, const float *: B##float##A, \
     double *: B##double##A, const double *: B##double##A, \
@@ -3428,7 +3438,9 @@ inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 #define NVSHMEMRS_SHMEM_ATOMIC_BITS_POINTERS(B, A) \
     unsigned int *: B##uint##A, const unsigned int *: B##uint##A, \
     unsigned long *: B##ulong##A, const unsigned long *: B##ulong##A, \
-    unsigned long long *: B##ulonglong##A, const unsigned long long *: B##ulonglong##A
+    unsigned long long *: B##ulonglong##A, const unsigned long long *: B##ulonglong##A, \
+    int32_t *: B##int32##A, const int32_t *: B##int32##A, \
+    int64_t *: B##int64##A, const int64_t *: B##int64##A
 #define NVSHMEMRS_SHMEM_ATOMIC_POINTERS(B, A) \
     int *: B##int##A, const int *: B##int##A, \
     long *: B##long##A, const long *: B##long##A, \

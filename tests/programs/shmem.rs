@@ -216,6 +216,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "shmem_long_p",
         "`shmem_malloc()`; global and static variables are not symmetric here",
     ),
+    (
+        "static collective",
+        "shmem_long_sum_reduce",
+        "outside the symmetric heap",
+    ),
     ("bounds", "shmem_long_put", "past the end of the allocation"),
     ("overflow", "shmem_long_put", "18446744073709551615 bytes"),
     ("null", "shmem_long_get", "`NULL`"),
@@ -268,7 +273,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "shmem_free",
         "the start of a live symmetric allocation",
     ),
-    ("hints", "shmem_malloc_with_hints", "an unknown hint"),
 ];
 
 #[test]

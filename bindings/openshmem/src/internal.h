@@ -56,11 +56,19 @@ HIDDEN bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmem
     return (RESULT)0
 
 #define NVSHMEMRS_SHMEM_ENTER_TEAM(NAME) \
+    const char *const nvshmemrs_name __attribute__((__unused__)) = (NAME); \
     const nvshmemrs_runtime_t rt = nvshmemrs_shmem_now(); \
     const nvshmemrs_team_t native = nvshmemrs_shmem_native(team)
 
-/* A collective answers with a status. */
-#define NVSHMEMRS_SHMEM_COLLECTIVE(CALL) return (CALL)
+/* A collective answers with a status. An address that is not symmetric ends the job: hardly any program looks at the status, and all have
+ * static variables in mind. */
+#define NVSHMEMRS_SHMEM_COLLECTIVE(CALL) \
+    do { \
+        const int32_t nvshmemrs_status = (CALL); \
+        if (nvshmemrs_status == NVSHMEMRS_ERROR_NOT_SYMMETRIC) \
+            nvshmemrs_shmem_failed(nvshmemrs_name, nvshmemrs_status, NVSHMEMRS_SHMEM_PLACE); \
+        return nvshmemrs_status; \
+    } while (0)
 
 /* The team of the active set that the arguments name; the function returns if there is none, which has been reported. */
 HIDDEN bool nvshmemrs_shmem_set(

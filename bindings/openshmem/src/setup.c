@@ -342,9 +342,8 @@ FUNCTION(void *, shmem_malloc, (size_t size))
 
 FUNCTION(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-    const long known = SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE;
-    if ((hints & ~known) != 0)
-        nvshmemrs_shmem_misused("shmem_malloc_with_hints", PLACE, "argument `hints` is %ld, which holds an unknown hint", hints);
+    /* Also those that nobody knows: a hint changes nothing that a program can see. */
+    (void)hints;
     return reserve("shmem_malloc_with_hints", size, PLACE);
 }
 
@@ -357,6 +356,9 @@ FUNCTION(void *, shmem_calloc, (size_t count, size_t size))
 FUNCTION(void *, shmem_align, (size_t alignment, size_t size))
 {
     void *memory = NULL;
+    /* Every address has a smaller power of two as well. */
+    if (alignment != 0 && alignment < sizeof(void *) && (alignment & (alignment - 1)) == 0)
+        alignment = sizeof(void *);
     return allocated("shmem_align", nvshmemrs_align(nvshmemrs_shmem_now(), alignment, size, &memory), &memory, PLACE);
 }
 

@@ -27,7 +27,7 @@ FUNCTION(int, shmem_team_my_pe, (shmem_team_t team))
 {
     ENTER_TEAM("shmem_team_my_pe");
     int32_t pe = -1;
-    if (no_team("shmem_team_my_pe", team, nvshmemrs_team_my_pe(rt, native, &pe), PLACE))
+    if (no_team(nvshmemrs_name, team, nvshmemrs_team_my_pe(rt, native, &pe), PLACE))
         return -1;
     return pe;
 }
@@ -36,7 +36,7 @@ FUNCTION(int, shmem_team_n_pes, (shmem_team_t team))
 {
     ENTER_TEAM("shmem_team_n_pes");
     int32_t n_pes = -1;
-    if (no_team("shmem_team_n_pes", team, nvshmemrs_team_n_pes(rt, native, &n_pes), PLACE))
+    if (no_team(nvshmemrs_name, team, nvshmemrs_team_n_pes(rt, native, &n_pes), PLACE))
         return -1;
     return n_pes;
 }

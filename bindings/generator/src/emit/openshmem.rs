@@ -242,6 +242,21 @@ fn definition(name: &Name, kind: &str, ctx: bool) -> Vec<String> {
     over(name, lines)
 }
 
+/// The type that a name of an integer stands for.
+fn meant(tag: &Tag) -> &'static str {
+    match tag.c {
+        "int8_t" => "signed char",
+        "int16_t" => "short",
+        "int32_t" => "int",
+        "int64_t" | "ptrdiff_t" => "long",
+        "uint8_t" => "unsigned char",
+        "uint16_t" => "unsigned short",
+        "uint32_t" => "unsigned int",
+        "uint64_t" | "size_t" => "unsigned long",
+        other => other,
+    }
+}
+
 /// The lists of types, as the header has them.
 fn lists() -> Vec<Value> {
     let of = |&(over, name): &(Over, &'static str)| {
@@ -250,7 +265,8 @@ fn lists() -> Vec<Value> {
             Over::Old(list) => list.tags().contains(&tag.name),
             _ => false,
         };
-        let rows = TAGS.iter().filter(on).map(|tag| {
+        let tags: Vec<&Tag> = TAGS.iter().filter(on).collect();
+        let rows = tags.iter().enumerate().map(|(index, tag)| {
             let carrier = match (tag.name, tag.size) {
                 ("float" | "double", _) => format!("_{}", tag.name),
                 (_, 4) => "32".into(),
@@ -265,8 +281,7 @@ fn lists() -> Vec<Value> {
                 c => c_type(tag),
                 carrier,
                 dtype,
-                // The other names of integers are other names of these types.
-                distinct => !tag.c.ends_with("_t"),
+                distinct => tags[..index].iter().all(|other| meant(other) != meant(tag)),
                 complex => tag.c.ends_with("_Complex"),
             }
         });

@@ -34,7 +34,7 @@ pub(super) fn memory() -> Vec<Name> {
         by_hand("calloc", "void *", "size_t count, size_t size", "As `malloc`, with zeros. Section 9.3.3."),
         by_hand("align", "void *", "size_t alignment, size_t size", "As `malloc`, aligned. Section 9.3.1."),
         by_hand("realloc", "void *", "void *ptr, size_t size", "Collective over all PEs. Section 9.3.1."),
-        by_hand("malloc_with_hints", "void *", "size_t size, long hints", "As `malloc`; `hints` must be known ones. Section 9.3.2."),
+        by_hand("malloc_with_hints", "void *", "size_t size, long hints", "As `malloc`; `hints` change nothing. Section 9.3.2."),
         by_hand("free", "void", "void *ptr", "Collective over all PEs; NULL is allowed. Section 9.3.1."),
     ]
 }

@@ -1,0 +1,2 @@
+/* The calls of generic.c as C++ has them. */
+#include "generic.c"
