@@ -67,6 +67,11 @@ fn collectives() {
 }
 
 #[test]
+fn global_and_static_variables() {
+    conforms("statics");
+}
+
+#[test]
 fn active_sets() {
     conforms("sets");
 }
@@ -211,13 +216,10 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("once more", "shmem_finalize", "once more than `shmem_init`"),
     ("pe", "shmem_long_put", "`pe` is PE 2"),
+    ("thread-local", "shmem_long_p", "it is a thread-local variable"),
+    ("library", "shmem_int_p", "it is a variable of the shared library"),
     (
-        "static",
-        "shmem_long_p",
-        "`shmem_malloc()`; global and static variables are not symmetric here",
-    ),
-    (
-        "static collective",
+        "stack collective",
         "shmem_long_sum_reduce",
         "outside the symmetric heap",
     ),

@@ -107,12 +107,7 @@ void nvshmemrs_shmem_failed(const char *name, int32_t status, const void *place)
     if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && nvshmemrs_shmem_now() == 0)
         text = finalized ? "it was called after `shmem_finalize`" : "it was called before `shmem_init`";
     char *kept = strdup(text);
-    char *longer = NULL;
-    /* Other libraries have them on every PE. */
-    const char *remedy = status == NVSHMEMRS_ERROR_NOT_SYMMETRIC ? "; global and static variables are not symmetric here" : "";
-    if (kept != NULL && asprintf(&longer, "%s%s", kept, remedy) < 0)
-        longer = NULL;
-    end(name, place, longer != NULL ? longer : text);
+    end(name, place, kept != NULL ? kept : text);
 }
 
 void nvshmemrs_shmem_misused(const char *name, const void *place, const char *format, ...)
@@ -129,9 +124,10 @@ void nvshmemrs_shmem_misused(const char *name, const void *place, const char *fo
 
 /* ---- Init and finalize ---- */
 
-/* Called on the way out of `shmem_init`, by every PE. Static symmetric data is to be shared here. */
+/* Called on the way out of `shmem_init`, by every PE. Where variables cannot be symmetric, an operation on one fails and says why. */
 static void joined(nvshmemrs_runtime_t runtime)
 {
+    (void)nvshmemrs_static_data_register(runtime);
     __atomic_store_n(&nvshmemrs_shmem_runtime, runtime, __ATOMIC_RELEASE);
 }
 

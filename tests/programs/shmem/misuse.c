@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 static long outside;
+static _Thread_local long of_thread;
 
 static void *exits(void *unused)
 {
@@ -54,10 +55,12 @@ int main(int argc, char **argv)
     }
     if (IS("pe"))
         shmem_long_put(word, &value, 1, n_pes);
-    if (IS("static"))
-        shmem_long_p(&outside, 1, next);
-    if (IS("static collective"))
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &outside, word, 1);
+    if (IS("thread-local"))
+        shmem_long_p(&of_thread, 1, next);
+    if (IS("library"))
+        shmem_int_p((int *)&stdout->_flags, 1, next);
+    if (IS("stack collective"))
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &value, word, 1);
     if (IS("bounds"))
         shmem_long_put(word + 3, &value, 100000000, next);
     if (IS("overflow"))
