@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x40d7e02268428b95)
+#define NVSHMEMRS_API_HASH UINT64_C(0x1f70d657091e7fa2)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -191,6 +191,12 @@ enum nvshmemrs_dtype
     NVSHMEMRS_DTYPE_COMPLEXF = 13,
     /// Complex: two numbers of double precision.
     NVSHMEMRS_DTYPE_COMPLEXD = 14,
+    /// 8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3). Reductions accumulate in single precision, round
+    /// once, and saturate.
+    NVSHMEMRS_DTYPE_FLOAT8_E4M3FN = 15,
+    /// 8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate in single precision, round once, and
+    /// saturate.
+    NVSHMEMRS_DTYPE_FLOAT8_E5M2 = 16,
 };
 
 /// Reduction operations.

@@ -1085,6 +1085,12 @@ struct Half {
 struct Bfloat16 {
     u16 bits;
 };
+struct Float8E4m3fn {
+    u8 bits;
+};
+struct Float8E5m2 {
+    u8 bits;
+};
 struct Located {
     double value, place;
 };
@@ -1121,6 +1127,34 @@ template <> struct Wide<Bfloat16> {
         if ((word & 0x7fffffff) > 0x7f800000) return {(u16)(word >> 16 | 0x40)};
         return {(u16)((word + 0x7fff + (word >> 16 & 1)) >> 16)};
     }
+};
+
+// Numbers of 8 bits, with the bits of core/src/float8.rs. Instructions for them begin with sm_89. Half has all of them, so they are widened
+// through it.
+NVSHMEMRS_I_DEVICE u8 float_to_float8(float value, u32 mantissa, u32 bias, u32 max) {
+    u32 word = device::bits<u32>(value), sign = word >> 24 & 0x80, magnitude = word & 0x7fffffff;
+    u32 shift = 23 - mantissa, normal = 128 - bias, unit = (normal + shift) << 23;
+    // To the nearest, of two the even one. The last bit of the sum is the smallest number, so the addition rounds.
+    u32 small = device::bits<u32>(device::bits<float>(magnitude) + device::bits<float>(unit)) - unit;
+    u32 large = ((magnitude + (1u << (shift - 1)) - 1 + (magnitude >> shift & 1)) >> shift) - ((normal - 1) << mantissa);
+    u32 code = magnitude < normal << 23 ? small : large;
+    code = sign | (code < max ? code : max);
+    return magnitude > 0x7f800000 ? 0x7f : (u8)code;
+}
+template <> struct Wide<Float8E4m3fn> {
+    typedef float type;
+    static NVSHMEMRS_I_DEVICE float widen(Float8E4m3fn value) {
+        u32 magnitude = value.bits & 0x7f, sign = (u32)(value.bits & 0x80) << 8;
+        // Half's exponents are 2^8 lower.
+        float number = half_to_float((u16)(sign | magnitude << 7)) * 256.0f;
+        return magnitude == 0x7f ? device::bits<float>(0x7fc00000u) : number;
+    }
+    static NVSHMEMRS_I_DEVICE Float8E4m3fn narrow(float value) { return {float_to_float8(value, 3, 7, 0x7e)}; }
+};
+template <> struct Wide<Float8E5m2> {
+    typedef float type;
+    static NVSHMEMRS_I_DEVICE float widen(Float8E5m2 value) { return half_to_float((u16)(value.bits << 8)); }
+    static NVSHMEMRS_I_DEVICE Float8E5m2 narrow(float value) { return {float_to_float8(value, 2, 15, 0x7b)}; }
 };
 
 // Integers are unsigned here, but for their order: so they wrap around.
@@ -1677,10 +1711,14 @@ NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_MAXLOC, )
 // CUDA's own, if the program includes them, before or after.
 struct __half;
 struct __nv_bfloat16;
+struct __nv_fp8_e4m3;
+struct __nv_fp8_e5m2;
 namespace nvshmemrs {
 namespace device {
 typedef Of<Narrow<__half, Half>> OfHalf;
 typedef Of<Narrow<__nv_bfloat16, Bfloat16>> OfBfloat16;
+typedef Of<Narrow<__nv_fp8_e4m3, Float8E4m3fn>> OfFloat8E4m3fn;
+typedef Of<Narrow<__nv_fp8_e5m2, Float8E5m2>> OfFloat8E5m2;
 } // namespace device
 } // namespace nvshmemrs
 
@@ -2082,6 +2120,124 @@ typedef Of<Narrow<__nv_bfloat16, Bfloat16>> OfBfloat16;
 #define nvshmemrs_bfloat16_max_reducescatter nvshmemrs::device::OfBfloat16::max_reducescatter
 #define nvshmemrs_bfloat16_max_reducescatter_warp nvshmemrs::device::OfBfloat16::max_reducescatter_warp
 #define nvshmemrs_bfloat16_max_reducescatter_block nvshmemrs::device::OfBfloat16::max_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_p nvshmemrs::device::OfFloat8E4m3fn::p
+#define nvshmemrs_float8_e4m3fn_g nvshmemrs::device::OfFloat8E4m3fn::g
+#define nvshmemrs_float8_e4m3fn_put nvshmemrs::device::OfFloat8E4m3fn::put
+#define nvshmemrs_float8_e4m3fn_put_warp nvshmemrs::device::OfFloat8E4m3fn::put_warp
+#define nvshmemrs_float8_e4m3fn_put_block nvshmemrs::device::OfFloat8E4m3fn::put_block
+#define nvshmemrs_float8_e4m3fn_get nvshmemrs::device::OfFloat8E4m3fn::get
+#define nvshmemrs_float8_e4m3fn_get_warp nvshmemrs::device::OfFloat8E4m3fn::get_warp
+#define nvshmemrs_float8_e4m3fn_get_block nvshmemrs::device::OfFloat8E4m3fn::get_block
+#define nvshmemrs_float8_e4m3fn_put_nbi nvshmemrs::device::OfFloat8E4m3fn::put_nbi
+#define nvshmemrs_float8_e4m3fn_put_nbi_warp nvshmemrs::device::OfFloat8E4m3fn::put_nbi_warp
+#define nvshmemrs_float8_e4m3fn_put_nbi_block nvshmemrs::device::OfFloat8E4m3fn::put_nbi_block
+#define nvshmemrs_float8_e4m3fn_get_nbi nvshmemrs::device::OfFloat8E4m3fn::get_nbi
+#define nvshmemrs_float8_e4m3fn_get_nbi_warp nvshmemrs::device::OfFloat8E4m3fn::get_nbi_warp
+#define nvshmemrs_float8_e4m3fn_get_nbi_block nvshmemrs::device::OfFloat8E4m3fn::get_nbi_block
+#define nvshmemrs_float8_e4m3fn_put_signal nvshmemrs::device::OfFloat8E4m3fn::put_signal
+#define nvshmemrs_float8_e4m3fn_put_signal_warp nvshmemrs::device::OfFloat8E4m3fn::put_signal_warp
+#define nvshmemrs_float8_e4m3fn_put_signal_block nvshmemrs::device::OfFloat8E4m3fn::put_signal_block
+#define nvshmemrs_float8_e4m3fn_put_signal_nbi nvshmemrs::device::OfFloat8E4m3fn::put_signal_nbi
+#define nvshmemrs_float8_e4m3fn_put_signal_nbi_warp nvshmemrs::device::OfFloat8E4m3fn::put_signal_nbi_warp
+#define nvshmemrs_float8_e4m3fn_put_signal_nbi_block nvshmemrs::device::OfFloat8E4m3fn::put_signal_nbi_block
+#define nvshmemrs_float8_e4m3fn_iput nvshmemrs::device::OfFloat8E4m3fn::iput
+#define nvshmemrs_float8_e4m3fn_iput_warp nvshmemrs::device::OfFloat8E4m3fn::iput_warp
+#define nvshmemrs_float8_e4m3fn_iput_block nvshmemrs::device::OfFloat8E4m3fn::iput_block
+#define nvshmemrs_float8_e4m3fn_iget nvshmemrs::device::OfFloat8E4m3fn::iget
+#define nvshmemrs_float8_e4m3fn_iget_warp nvshmemrs::device::OfFloat8E4m3fn::iget_warp
+#define nvshmemrs_float8_e4m3fn_iget_block nvshmemrs::device::OfFloat8E4m3fn::iget_block
+#define nvshmemrs_float8_e4m3fn_broadcast nvshmemrs::device::OfFloat8E4m3fn::broadcast
+#define nvshmemrs_float8_e4m3fn_broadcast_warp nvshmemrs::device::OfFloat8E4m3fn::broadcast_warp
+#define nvshmemrs_float8_e4m3fn_broadcast_block nvshmemrs::device::OfFloat8E4m3fn::broadcast_block
+#define nvshmemrs_float8_e4m3fn_fcollect nvshmemrs::device::OfFloat8E4m3fn::fcollect
+#define nvshmemrs_float8_e4m3fn_fcollect_warp nvshmemrs::device::OfFloat8E4m3fn::fcollect_warp
+#define nvshmemrs_float8_e4m3fn_fcollect_block nvshmemrs::device::OfFloat8E4m3fn::fcollect_block
+#define nvshmemrs_float8_e4m3fn_alltoall nvshmemrs::device::OfFloat8E4m3fn::alltoall
+#define nvshmemrs_float8_e4m3fn_alltoall_warp nvshmemrs::device::OfFloat8E4m3fn::alltoall_warp
+#define nvshmemrs_float8_e4m3fn_alltoall_block nvshmemrs::device::OfFloat8E4m3fn::alltoall_block
+#define nvshmemrs_float8_e4m3fn_sum_reduce nvshmemrs::device::OfFloat8E4m3fn::sum_reduce
+#define nvshmemrs_float8_e4m3fn_sum_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::sum_reduce_warp
+#define nvshmemrs_float8_e4m3fn_sum_reduce_block nvshmemrs::device::OfFloat8E4m3fn::sum_reduce_block
+#define nvshmemrs_float8_e4m3fn_sum_reducescatter nvshmemrs::device::OfFloat8E4m3fn::sum_reducescatter
+#define nvshmemrs_float8_e4m3fn_sum_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::sum_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_sum_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::sum_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_prod_reduce nvshmemrs::device::OfFloat8E4m3fn::prod_reduce
+#define nvshmemrs_float8_e4m3fn_prod_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::prod_reduce_warp
+#define nvshmemrs_float8_e4m3fn_prod_reduce_block nvshmemrs::device::OfFloat8E4m3fn::prod_reduce_block
+#define nvshmemrs_float8_e4m3fn_prod_reducescatter nvshmemrs::device::OfFloat8E4m3fn::prod_reducescatter
+#define nvshmemrs_float8_e4m3fn_prod_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::prod_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_prod_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::prod_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_min_reduce nvshmemrs::device::OfFloat8E4m3fn::min_reduce
+#define nvshmemrs_float8_e4m3fn_min_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::min_reduce_warp
+#define nvshmemrs_float8_e4m3fn_min_reduce_block nvshmemrs::device::OfFloat8E4m3fn::min_reduce_block
+#define nvshmemrs_float8_e4m3fn_min_reducescatter nvshmemrs::device::OfFloat8E4m3fn::min_reducescatter
+#define nvshmemrs_float8_e4m3fn_min_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::min_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_min_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::min_reducescatter_block
+#define nvshmemrs_float8_e4m3fn_max_reduce nvshmemrs::device::OfFloat8E4m3fn::max_reduce
+#define nvshmemrs_float8_e4m3fn_max_reduce_warp nvshmemrs::device::OfFloat8E4m3fn::max_reduce_warp
+#define nvshmemrs_float8_e4m3fn_max_reduce_block nvshmemrs::device::OfFloat8E4m3fn::max_reduce_block
+#define nvshmemrs_float8_e4m3fn_max_reducescatter nvshmemrs::device::OfFloat8E4m3fn::max_reducescatter
+#define nvshmemrs_float8_e4m3fn_max_reducescatter_warp nvshmemrs::device::OfFloat8E4m3fn::max_reducescatter_warp
+#define nvshmemrs_float8_e4m3fn_max_reducescatter_block nvshmemrs::device::OfFloat8E4m3fn::max_reducescatter_block
+#define nvshmemrs_float8_e5m2_p nvshmemrs::device::OfFloat8E5m2::p
+#define nvshmemrs_float8_e5m2_g nvshmemrs::device::OfFloat8E5m2::g
+#define nvshmemrs_float8_e5m2_put nvshmemrs::device::OfFloat8E5m2::put
+#define nvshmemrs_float8_e5m2_put_warp nvshmemrs::device::OfFloat8E5m2::put_warp
+#define nvshmemrs_float8_e5m2_put_block nvshmemrs::device::OfFloat8E5m2::put_block
+#define nvshmemrs_float8_e5m2_get nvshmemrs::device::OfFloat8E5m2::get
+#define nvshmemrs_float8_e5m2_get_warp nvshmemrs::device::OfFloat8E5m2::get_warp
+#define nvshmemrs_float8_e5m2_get_block nvshmemrs::device::OfFloat8E5m2::get_block
+#define nvshmemrs_float8_e5m2_put_nbi nvshmemrs::device::OfFloat8E5m2::put_nbi
+#define nvshmemrs_float8_e5m2_put_nbi_warp nvshmemrs::device::OfFloat8E5m2::put_nbi_warp
+#define nvshmemrs_float8_e5m2_put_nbi_block nvshmemrs::device::OfFloat8E5m2::put_nbi_block
+#define nvshmemrs_float8_e5m2_get_nbi nvshmemrs::device::OfFloat8E5m2::get_nbi
+#define nvshmemrs_float8_e5m2_get_nbi_warp nvshmemrs::device::OfFloat8E5m2::get_nbi_warp
+#define nvshmemrs_float8_e5m2_get_nbi_block nvshmemrs::device::OfFloat8E5m2::get_nbi_block
+#define nvshmemrs_float8_e5m2_put_signal nvshmemrs::device::OfFloat8E5m2::put_signal
+#define nvshmemrs_float8_e5m2_put_signal_warp nvshmemrs::device::OfFloat8E5m2::put_signal_warp
+#define nvshmemrs_float8_e5m2_put_signal_block nvshmemrs::device::OfFloat8E5m2::put_signal_block
+#define nvshmemrs_float8_e5m2_put_signal_nbi nvshmemrs::device::OfFloat8E5m2::put_signal_nbi
+#define nvshmemrs_float8_e5m2_put_signal_nbi_warp nvshmemrs::device::OfFloat8E5m2::put_signal_nbi_warp
+#define nvshmemrs_float8_e5m2_put_signal_nbi_block nvshmemrs::device::OfFloat8E5m2::put_signal_nbi_block
+#define nvshmemrs_float8_e5m2_iput nvshmemrs::device::OfFloat8E5m2::iput
+#define nvshmemrs_float8_e5m2_iput_warp nvshmemrs::device::OfFloat8E5m2::iput_warp
+#define nvshmemrs_float8_e5m2_iput_block nvshmemrs::device::OfFloat8E5m2::iput_block
+#define nvshmemrs_float8_e5m2_iget nvshmemrs::device::OfFloat8E5m2::iget
+#define nvshmemrs_float8_e5m2_iget_warp nvshmemrs::device::OfFloat8E5m2::iget_warp
+#define nvshmemrs_float8_e5m2_iget_block nvshmemrs::device::OfFloat8E5m2::iget_block
+#define nvshmemrs_float8_e5m2_broadcast nvshmemrs::device::OfFloat8E5m2::broadcast
+#define nvshmemrs_float8_e5m2_broadcast_warp nvshmemrs::device::OfFloat8E5m2::broadcast_warp
+#define nvshmemrs_float8_e5m2_broadcast_block nvshmemrs::device::OfFloat8E5m2::broadcast_block
+#define nvshmemrs_float8_e5m2_fcollect nvshmemrs::device::OfFloat8E5m2::fcollect
+#define nvshmemrs_float8_e5m2_fcollect_warp nvshmemrs::device::OfFloat8E5m2::fcollect_warp
+#define nvshmemrs_float8_e5m2_fcollect_block nvshmemrs::device::OfFloat8E5m2::fcollect_block
+#define nvshmemrs_float8_e5m2_alltoall nvshmemrs::device::OfFloat8E5m2::alltoall
+#define nvshmemrs_float8_e5m2_alltoall_warp nvshmemrs::device::OfFloat8E5m2::alltoall_warp
+#define nvshmemrs_float8_e5m2_alltoall_block nvshmemrs::device::OfFloat8E5m2::alltoall_block
+#define nvshmemrs_float8_e5m2_sum_reduce nvshmemrs::device::OfFloat8E5m2::sum_reduce
+#define nvshmemrs_float8_e5m2_sum_reduce_warp nvshmemrs::device::OfFloat8E5m2::sum_reduce_warp
+#define nvshmemrs_float8_e5m2_sum_reduce_block nvshmemrs::device::OfFloat8E5m2::sum_reduce_block
+#define nvshmemrs_float8_e5m2_sum_reducescatter nvshmemrs::device::OfFloat8E5m2::sum_reducescatter
+#define nvshmemrs_float8_e5m2_sum_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::sum_reducescatter_warp
+#define nvshmemrs_float8_e5m2_sum_reducescatter_block nvshmemrs::device::OfFloat8E5m2::sum_reducescatter_block
+#define nvshmemrs_float8_e5m2_prod_reduce nvshmemrs::device::OfFloat8E5m2::prod_reduce
+#define nvshmemrs_float8_e5m2_prod_reduce_warp nvshmemrs::device::OfFloat8E5m2::prod_reduce_warp
+#define nvshmemrs_float8_e5m2_prod_reduce_block nvshmemrs::device::OfFloat8E5m2::prod_reduce_block
+#define nvshmemrs_float8_e5m2_prod_reducescatter nvshmemrs::device::OfFloat8E5m2::prod_reducescatter
+#define nvshmemrs_float8_e5m2_prod_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::prod_reducescatter_warp
+#define nvshmemrs_float8_e5m2_prod_reducescatter_block nvshmemrs::device::OfFloat8E5m2::prod_reducescatter_block
+#define nvshmemrs_float8_e5m2_min_reduce nvshmemrs::device::OfFloat8E5m2::min_reduce
+#define nvshmemrs_float8_e5m2_min_reduce_warp nvshmemrs::device::OfFloat8E5m2::min_reduce_warp
+#define nvshmemrs_float8_e5m2_min_reduce_block nvshmemrs::device::OfFloat8E5m2::min_reduce_block
+#define nvshmemrs_float8_e5m2_min_reducescatter nvshmemrs::device::OfFloat8E5m2::min_reducescatter
+#define nvshmemrs_float8_e5m2_min_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::min_reducescatter_warp
+#define nvshmemrs_float8_e5m2_min_reducescatter_block nvshmemrs::device::OfFloat8E5m2::min_reducescatter_block
+#define nvshmemrs_float8_e5m2_max_reduce nvshmemrs::device::OfFloat8E5m2::max_reduce
+#define nvshmemrs_float8_e5m2_max_reduce_warp nvshmemrs::device::OfFloat8E5m2::max_reduce_warp
+#define nvshmemrs_float8_e5m2_max_reduce_block nvshmemrs::device::OfFloat8E5m2::max_reduce_block
+#define nvshmemrs_float8_e5m2_max_reducescatter nvshmemrs::device::OfFloat8E5m2::max_reducescatter
+#define nvshmemrs_float8_e5m2_max_reducescatter_warp nvshmemrs::device::OfFloat8E5m2::max_reducescatter_warp
+#define nvshmemrs_float8_e5m2_max_reducescatter_block nvshmemrs::device::OfFloat8E5m2::max_reducescatter_block
 #define nvshmemrs_char_p nvshmemrs::device::Of<char>::p
 #define nvshmemrs_char_g nvshmemrs::device::Of<char>::g
 #define nvshmemrs_char_put nvshmemrs::device::Of<char>::put

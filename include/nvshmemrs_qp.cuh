@@ -91,10 +91,14 @@ NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_QP_ORDER, )
 // CUDA's own, if the program includes them, before or after.
 struct __half;
 struct __nv_bfloat16;
+struct __nv_fp8_e4m3;
+struct __nv_fp8_e5m2;
 namespace nvshmemrs {
 namespace device {
 typedef Qp<Narrow<__half, Half>> QpHalf;
 typedef Qp<Narrow<__nv_bfloat16, Bfloat16>> QpBfloat16;
+typedef Qp<Narrow<__nv_fp8_e4m3, Float8E4m3fn>> QpFloat8E4m3fn;
+typedef Qp<Narrow<__nv_fp8_e5m2, Float8E5m2>> QpFloat8E5m2;
 } // namespace device
 } // namespace nvshmemrs
 
@@ -286,6 +290,46 @@ typedef Qp<Narrow<__nv_bfloat16, Bfloat16>> QpBfloat16;
 #define nvshmemrs_qp_bfloat16_put_signal_nbi nvshmemrs::device::QpBfloat16::put_signal_nbi
 #define nvshmemrs_qp_bfloat16_put_signal_nbi_warp nvshmemrs::device::QpBfloat16::put_signal_nbi_warp
 #define nvshmemrs_qp_bfloat16_put_signal_nbi_block nvshmemrs::device::QpBfloat16::put_signal_nbi_block
+#define nvshmemrs_qp_float8_e4m3fn_p nvshmemrs::device::QpFloat8E4m3fn::p
+#define nvshmemrs_qp_float8_e4m3fn_g nvshmemrs::device::QpFloat8E4m3fn::g
+#define nvshmemrs_qp_float8_e4m3fn_put nvshmemrs::device::QpFloat8E4m3fn::put
+#define nvshmemrs_qp_float8_e4m3fn_put_warp nvshmemrs::device::QpFloat8E4m3fn::put_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_block nvshmemrs::device::QpFloat8E4m3fn::put_block
+#define nvshmemrs_qp_float8_e4m3fn_get nvshmemrs::device::QpFloat8E4m3fn::get
+#define nvshmemrs_qp_float8_e4m3fn_get_warp nvshmemrs::device::QpFloat8E4m3fn::get_warp
+#define nvshmemrs_qp_float8_e4m3fn_get_block nvshmemrs::device::QpFloat8E4m3fn::get_block
+#define nvshmemrs_qp_float8_e4m3fn_put_nbi nvshmemrs::device::QpFloat8E4m3fn::put_nbi
+#define nvshmemrs_qp_float8_e4m3fn_put_nbi_warp nvshmemrs::device::QpFloat8E4m3fn::put_nbi_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_nbi_block nvshmemrs::device::QpFloat8E4m3fn::put_nbi_block
+#define nvshmemrs_qp_float8_e4m3fn_get_nbi nvshmemrs::device::QpFloat8E4m3fn::get_nbi
+#define nvshmemrs_qp_float8_e4m3fn_get_nbi_warp nvshmemrs::device::QpFloat8E4m3fn::get_nbi_warp
+#define nvshmemrs_qp_float8_e4m3fn_get_nbi_block nvshmemrs::device::QpFloat8E4m3fn::get_nbi_block
+#define nvshmemrs_qp_float8_e4m3fn_put_signal nvshmemrs::device::QpFloat8E4m3fn::put_signal
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_warp nvshmemrs::device::QpFloat8E4m3fn::put_signal_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_block nvshmemrs::device::QpFloat8E4m3fn::put_signal_block
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_nbi nvshmemrs::device::QpFloat8E4m3fn::put_signal_nbi
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_nbi_warp nvshmemrs::device::QpFloat8E4m3fn::put_signal_nbi_warp
+#define nvshmemrs_qp_float8_e4m3fn_put_signal_nbi_block nvshmemrs::device::QpFloat8E4m3fn::put_signal_nbi_block
+#define nvshmemrs_qp_float8_e5m2_p nvshmemrs::device::QpFloat8E5m2::p
+#define nvshmemrs_qp_float8_e5m2_g nvshmemrs::device::QpFloat8E5m2::g
+#define nvshmemrs_qp_float8_e5m2_put nvshmemrs::device::QpFloat8E5m2::put
+#define nvshmemrs_qp_float8_e5m2_put_warp nvshmemrs::device::QpFloat8E5m2::put_warp
+#define nvshmemrs_qp_float8_e5m2_put_block nvshmemrs::device::QpFloat8E5m2::put_block
+#define nvshmemrs_qp_float8_e5m2_get nvshmemrs::device::QpFloat8E5m2::get
+#define nvshmemrs_qp_float8_e5m2_get_warp nvshmemrs::device::QpFloat8E5m2::get_warp
+#define nvshmemrs_qp_float8_e5m2_get_block nvshmemrs::device::QpFloat8E5m2::get_block
+#define nvshmemrs_qp_float8_e5m2_put_nbi nvshmemrs::device::QpFloat8E5m2::put_nbi
+#define nvshmemrs_qp_float8_e5m2_put_nbi_warp nvshmemrs::device::QpFloat8E5m2::put_nbi_warp
+#define nvshmemrs_qp_float8_e5m2_put_nbi_block nvshmemrs::device::QpFloat8E5m2::put_nbi_block
+#define nvshmemrs_qp_float8_e5m2_get_nbi nvshmemrs::device::QpFloat8E5m2::get_nbi
+#define nvshmemrs_qp_float8_e5m2_get_nbi_warp nvshmemrs::device::QpFloat8E5m2::get_nbi_warp
+#define nvshmemrs_qp_float8_e5m2_get_nbi_block nvshmemrs::device::QpFloat8E5m2::get_nbi_block
+#define nvshmemrs_qp_float8_e5m2_put_signal nvshmemrs::device::QpFloat8E5m2::put_signal
+#define nvshmemrs_qp_float8_e5m2_put_signal_warp nvshmemrs::device::QpFloat8E5m2::put_signal_warp
+#define nvshmemrs_qp_float8_e5m2_put_signal_block nvshmemrs::device::QpFloat8E5m2::put_signal_block
+#define nvshmemrs_qp_float8_e5m2_put_signal_nbi nvshmemrs::device::QpFloat8E5m2::put_signal_nbi
+#define nvshmemrs_qp_float8_e5m2_put_signal_nbi_warp nvshmemrs::device::QpFloat8E5m2::put_signal_nbi_warp
+#define nvshmemrs_qp_float8_e5m2_put_signal_nbi_block nvshmemrs::device::QpFloat8E5m2::put_signal_nbi_block
 #define nvshmemrs_qp_char_p nvshmemrs::device::Qp<char>::p
 #define nvshmemrs_qp_char_g nvshmemrs::device::Qp<char>::g
 #define nvshmemrs_qp_char_put nvshmemrs::device::Qp<char>::put

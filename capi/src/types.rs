@@ -205,6 +205,12 @@ pub enum nvshmemrs_dtype {
     NVSHMEMRS_DTYPE_COMPLEXF = 13,
     /// Complex: two numbers of double precision.
     NVSHMEMRS_DTYPE_COMPLEXD = 14,
+    /// 8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3). Reductions accumulate in single precision, round
+    /// once, and saturate.
+    NVSHMEMRS_DTYPE_FLOAT8_E4M3FN = 15,
+    /// 8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate in single precision, round once, and
+    /// saturate.
+    NVSHMEMRS_DTYPE_FLOAT8_E5M2 = 16,
 }
 
 /// Reduction operations.
@@ -404,6 +410,10 @@ mod tests {
         assert_eq!(
             nvshmemrs_dtype::NVSHMEMRS_DTYPE_COMPLEXD as i32,
             Dtype::Complexd as i32
+        );
+        assert_eq!(
+            nvshmemrs_dtype::NVSHMEMRS_DTYPE_FLOAT8_E5M2 as usize,
+            Dtype::ALL.len()
         );
         assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_MAX as i32, Op::Max as i32);
         assert_eq!(nvshmemrs_op::NVSHMEMRS_OP_XOR as i32, Op::Xor as i32);

@@ -25,6 +25,8 @@ macro_rules! with_dtypes {
         [Double 12 "double" 8 f64, Real, "`f64`"]
         [Complexf 13 "complexf" 8 num_complex::Complex<f32>, Complex, "Two `f32`: real and imaginary part"]
         [Complexd 14 "complexd" 16 num_complex::Complex<f64>, Complex, "Two `f64`: real and imaginary part"]
+        [Float8E4m3fn 15 "float8_e4m3fn" 1 $crate::Float8E4m3fn, Widened, "OCP's E4M3, 8 bits without infinities"]
+        [Float8E5m2 16 "float8_e5m2" 1 $crate::Float8E5m2, Widened, "OCP's E5M2, 8 bits"]
     } };
 }
 

@@ -59,6 +59,7 @@ mod debug;
 mod device_state;
 mod dtype;
 mod error;
+mod float8;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
@@ -100,6 +101,7 @@ pub use deadline::deadline;
 pub use debug::abort;
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
+pub use float8::{Float8E4m3fn, Float8E5m2};
 pub use heap::{HeapStats, Request};
 pub use job::exit_registry::{End, ExitRegistry, Part};
 pub use job::fork::generation as fork_generation;

@@ -116,7 +116,13 @@ static void histogram(void) {
     release(bins);
 }
 
-static const size_t sizes[] = {0, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16}; // by the number of the type
+static const size_t sizes[] = {0, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 1, 1}; // by the number of the type
+
+// The nearest number with so many bits of mantissa, of two the even one, from the bits of a float that is in its range.
+static uint8_t eight_bits(uint32_t bits, int mantissa, int bias) {
+    const int shift = 23 - mantissa;
+    return (uint8_t)(((bits + (1u << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift) - (uint32_t)((127 - bias) << mantissa));
+}
 
 // The bits of a small number in each type; complex ones also have an imaginary part.
 static void encode(int32_t dtype, int number, int imaginary, void *element) {
@@ -127,10 +133,13 @@ static void encode(int32_t dtype, int number, int imaginary, void *element) {
     memcpy(&bits, &real, sizeof bits);
     // Exact, since the numbers have few digits.
     const uint16_t half = (uint16_t)(number == 0 ? 0 : (bits >> 13) - (112 << 10)), upper = (uint16_t)(bits >> 16);
+    const uint8_t e4m3 = eight_bits(bits, 3, 7), e5m2 = eight_bits(bits, 2, 15);
     const void *from = &integer; // little-endian: the first bytes are those of the shorter types
     switch (dtype) {
     case NVSHMEMRS_DTYPE_HALF: from = &half; break;
     case NVSHMEMRS_DTYPE_BFLOAT16: from = &upper; break;
+    case NVSHMEMRS_DTYPE_FLOAT8_E4M3FN: from = &e4m3; break;
+    case NVSHMEMRS_DTYPE_FLOAT8_E5M2: from = &e5m2; break;
     case NVSHMEMRS_DTYPE_FLOAT: case NVSHMEMRS_DTYPE_COMPLEXF: from = parts; break;
     case NVSHMEMRS_DTYPE_DOUBLE: case NVSHMEMRS_DTYPE_COMPLEXD: from = doubles; break;
     }
@@ -160,7 +169,7 @@ static void holds(const char *what, array a, int index, int number, int imaginar
 static int value(int pe, int i) { return pe * 8 + i + 1; }
 
 static void types(void) {
-    for (int32_t dtype = 1; dtype <= 14; dtype++) {
+    for (int32_t dtype = 1; dtype <= 16; dtype++) {
         const size_t size = sizes[dtype];
         char sent[3 * 16], fetched[4 * 16];
         const array a = {dtype, size, allocate(8, size)}, local = {dtype, size, sent}, got = {dtype, size, fetched};
@@ -214,7 +223,7 @@ static int combined(int32_t op) {
 }
 
 static int has(int32_t dtype, int32_t op) {
-    const int integer = dtype <= NVSHMEMRS_DTYPE_UINT64, complex = dtype >= NVSHMEMRS_DTYPE_COMPLEXF;
+    const int integer = dtype <= NVSHMEMRS_DTYPE_UINT64, complex = dtype == NVSHMEMRS_DTYPE_COMPLEXF || dtype == NVSHMEMRS_DTYPE_COMPLEXD;
     const int sums = op == NVSHMEMRS_OP_SUM || op == NVSHMEMRS_OP_PROD;
     return integer || sums || (!complex && (op == NVSHMEMRS_OP_MIN || op == NVSHMEMRS_OP_MAX));
 }
@@ -230,7 +239,7 @@ static void fill(array a) {
 }
 
 static void reductions(void) {
-    for (int32_t dtype = 1; dtype <= 14; dtype++) {
+    for (int32_t dtype = 1; dtype <= 16; dtype++) {
         const size_t size = sizes[dtype];
         const array a = {dtype, size, allocate(16, size)};
         for (int32_t op = 1; op <= 7; op++) {

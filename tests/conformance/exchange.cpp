@@ -125,6 +125,19 @@ template <> struct number<nvshmemrs::half> {
 template <> struct number<nvshmemrs::bfloat16> {
     static nvshmemrs::bfloat16 of(int real, int) { return {std::uint16_t(bits_of(real) >> 16)}; }
 };
+// The nearest number with so many bits of mantissa, of two the even one; it is in the range of the type.
+std::uint8_t eight_bits(int real, int mantissa, int bias) {
+    const std::uint32_t bits = bits_of(real);
+    const int shift = 23 - mantissa;
+    const std::uint32_t nearest = (bits + (1u << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift;
+    return std::uint8_t(nearest - std::uint32_t((127 - bias) << mantissa));
+}
+template <> struct number<nvshmemrs::float8_e4m3fn> {
+    static nvshmemrs::float8_e4m3fn of(int real, int) { return {eight_bits(real, 3, 7)}; }
+};
+template <> struct number<nvshmemrs::float8_e5m2> {
+    static nvshmemrs::float8_e5m2 of(int real, int) { return {eight_bits(real, 2, 15)}; }
+};
 
 template <typename T> void holds(const char *what, T found, int real, int imaginary) {
     const T wanted = number<T>::of(real, imaginary);
@@ -237,6 +250,7 @@ template <typename Call> void for_each_type(Call call) {
     call(std::uint8_t()), call(std::uint16_t()), call(std::uint32_t()), call(std::uint64_t());
     call(nvshmemrs::half()), call(nvshmemrs::bfloat16()), call(float()), call(double());
     call(std::complex<float>()), call(std::complex<double>());
+    call(nvshmemrs::float8_e4m3fn()), call(nvshmemrs::float8_e5m2());
 }
 
 void types() { for_each_type(types_of()); }

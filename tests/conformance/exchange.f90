@@ -9,7 +9,7 @@ program exchange
   implicit none
 
   ! By the numbers of the types and of the operations.
-  integer(c_size_t), parameter :: sizes(14) = [1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16]
+  integer(c_size_t), parameter :: sizes(16) = [1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 1, 1]
   integer :: me = -1, n = 0, left, right
   character(100) :: done = ''
 

@@ -6,9 +6,13 @@ pushfirst!(LOAD_PATH, joinpath(@__DIR__, "..", "..", "bindings", "julia"))
 using NVSHMEMRS
 using NVSHMEMRS: Status, zeros
 
-# Julia has this type from 1.11 on; a program with a type of its own says which one it is.
+# Julia has the first type from 1.11 on; a program with types of its own says which ones they are.
 primitive type BFloat16 16 end
+primitive type E4M3 8 end
+primitive type E5M2 8 end
 NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16
+NVSHMEMRS.dtype(::Type{E4M3}) = NVSHMEMRS.FFI.Dtype.FLOAT8_E4M3FN
+NVSHMEMRS.dtype(::Type{E5M2}) = NVSHMEMRS.FFI.Dtype.FLOAT8_E5M2
 
 function fail(what, text)
     print(stderr, "exchange: PE $me of $n: $what: $text\n")
@@ -73,6 +77,14 @@ number(T, real, imaginary = 0) = T(real)
 number(T::Type{<:Complex}, real, imaginary = 0) = T(real, imaginary)
 number(::Type{BFloat16}, real, imaginary = 0) =
     reinterpret(BFloat16, UInt16(reinterpret(UInt32, Float32(real)) >> 16))
+# The nearest number with so many bits of mantissa, of two the even one; it is in the range of the type.
+function eight_bits(real, mantissa, bias)
+    bits, shift = reinterpret(UInt32, Float32(real)), 23 - mantissa
+    nearest = (bits + (UInt32(1) << (shift - 1)) - UInt32(1) + (bits >> shift & UInt32(1))) >> shift
+    UInt8(nearest - UInt32((127 - bias) << mantissa))
+end
+number(::Type{E4M3}, real, imaginary = 0) = reinterpret(E4M3, eight_bits(real, 3, 7))
+number(::Type{E5M2}, real, imaginary = 0) = reinterpret(E5M2, eight_bits(real, 2, 15))
 
 const BITS = (&, |, xor)
 const ORDER = (+, min, max, *)
@@ -81,7 +93,7 @@ const TYPES = (
     Int8 => (ORDER..., BITS...), Int16 => (ORDER..., BITS...), Int32 => (ORDER..., BITS...), Int64 => (ORDER..., BITS...),
     UInt8 => (ORDER..., BITS...), UInt16 => (ORDER..., BITS...), UInt32 => (ORDER..., BITS...),
     UInt64 => (ORDER..., BITS...), Float16 => ORDER, BFloat16 => ORDER, Float32 => ORDER, Float64 => ORDER,
-    ComplexF32 => (+, *), ComplexF64 => (+, *),
+    ComplexF32 => (+, *), ComplexF64 => (+, *), E4M3 => ORDER, E5M2 => ORDER,
 )
 
 value(T, pe, i) = number(T, pe * 8 + i + 1, 2)

@@ -22,12 +22,14 @@ GE, LT, LE = ComparisonType.CMP_GE, ComparisonType.CMP_LT, ComparisonType.CMP_LE
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REALS = ("float16", ml_dtypes.bfloat16, "float32", "float64")
 COMPLEX = ("complex64", "complex128")
+NARROW = (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2)
 SUMS, ORDER, BITS = ("sum", "prod"), ("sum", "min", "max", "prod"), ("and", "or", "xor")
 # In the order of the library's numbers, and so are the operations.
 TYPES = (
     *((dtype, (*ORDER, *BITS)) for dtype in INTEGERS),
     *((dtype, ORDER) for dtype in REALS),
     *((dtype, SUMS) for dtype in COMPLEX),
+    *((dtype, ORDER) for dtype in NARROW),
 )
 
 

@@ -4,7 +4,10 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use nvshmemrs::{Cmp, Element, Op, Pe, Result, Runtime, SignalOp, SymArray, Team};
+use nvshmemrs::{
+    Cmp, Element, Float8E4m3fn, Float8E5m2, Op, Pe, Result, Runtime, SignalOp, SymArray, Team,
+    with_dtypes,
+};
 use std::fmt::Debug;
 
 const WORLD: Team = Team::WORLD;
@@ -152,34 +155,24 @@ numbers! {
     f64: ORDERED, real, _imaginary => real.into();
     Complex<f32>: [Op::Sum, Op::Prod], real, imaginary => Complex::new(real as f32, imaginary as f32);
     Complex<f64>: [Op::Sum, Op::Prod], real, imaginary => Complex::new(real.into(), imaginary.into());
+    Float8E4m3fn: ORDERED, real, _imaginary => Float8E4m3fn::from_f32(real as f32);
+    Float8E5m2: ORDERED, real, _imaginary => Float8E5m2::from_f32(real as f32);
 }
 
 /// Calls a generic function with each type, in the order of their numbers.
 macro_rules! for_each_type {
-    ($function:ident, $at:expr) => {{
-        $function::<i8>($at)?;
-        $function::<i16>($at)?;
-        $function::<i32>($at)?;
-        $function::<i64>($at)?;
-        $function::<u8>($at)?;
-        $function::<u16>($at)?;
-        $function::<u32>($at)?;
-        $function::<u64>($at)?;
-        $function::<f16>($at)?;
-        $function::<bf16>($at)?;
-        $function::<f32>($at)?;
-        $function::<f64>($at)?;
-        $function::<Complex<f32>>($at)?;
-        $function::<Complex<f64>>($at)
+    ([$function:ident $at:tt] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {{
+        $($function::<$t> $at?;)*
+        Ok(())
     }};
 }
 
 fn types(at: &Place) -> Result<()> {
-    for_each_type!(types_of, at)
+    with_dtypes!(for_each_type types_of(at))
 }
 
 fn reductions(at: &Place) -> Result<()> {
-    for_each_type!(reductions_of, at)
+    with_dtypes!(for_each_type reductions_of(at))
 }
 
 fn value<T: Number>(pe: Pe, i: i32) -> T {

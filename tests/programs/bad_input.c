@@ -213,10 +213,11 @@ static void signals(void)
         SAYS("", OUT_OF_BOUNDS, function, count, rt, world, dest, source, COUNT + 1, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM); \
         BAD(INVALID_VALUE, function, count, rt, world, dest, source, SIZE_MAX, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM); \
         BAD(INVALID_VALUE, function, dtype, rt, world, dest, source, 4, 0, NVSHMEMRS_OP_SUM);                       \
-        BAD(INVALID_VALUE, function, dtype, rt, world, dest, source, 4, 15, NVSHMEMRS_OP_SUM);                      \
+        BAD(INVALID_VALUE, function, dtype, rt, world, dest, source, 4, 17, NVSHMEMRS_OP_SUM);                      \
         BAD(INVALID_VALUE, function, op, rt, world, dest, source, 4, NVSHMEMRS_DTYPE_DOUBLE, 0);                    \
         BAD(INVALID_VALUE, function, op, rt, world, dest, source, 4, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_AND);     \
         BAD(INVALID_VALUE, function, op, rt, world, dest, source, 4, NVSHMEMRS_DTYPE_COMPLEXF, NVSHMEMRS_OP_MAX);   \
+        BAD(INVALID_VALUE, function, op, rt, world, dest, source, 4, NVSHMEMRS_DTYPE_FLOAT8_E4M3FN, NVSHMEMRS_OP_OR); \
         BAD(INVALID_VALUE, function, dest, rt, world, (char *)dest + 4, source, 1, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM); \
         BAD(INVALID_VALUE, function, source, rt, world, dest, (char *)source + 4, 1, NVSHMEMRS_DTYPE_DOUBLE, NVSHMEMRS_OP_SUM); \
         ODD(#function, "count", nvshmemrs_##function(rt, world, dest, source, 3, 12, 1),                            \

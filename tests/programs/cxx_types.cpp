@@ -13,7 +13,7 @@
 #include <typeinfo>
 #include <vector>
 
-using nvshmemrs::element, nvshmemrs::symmetric_array, nvshmemrs::half, nvshmemrs::bfloat16;
+using nvshmemrs::element, nvshmemrs::symmetric_array, nvshmemrs::half, nvshmemrs::bfloat16, nvshmemrs::float8_e4m3fn, nvshmemrs::float8_e5m2;
 
 namespace {
 
@@ -28,6 +28,16 @@ struct triple {
 };
 enum class colour : std::int16_t {};
 
+// The nearest number with so many bits of mantissa, of two the even one; it is in the range of the type.
+std::uint8_t eight_bits(int number, int mantissa, int bias) {
+    const float value = static_cast<float>(number);
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const int shift = 23 - mantissa;
+    const std::uint32_t nearest = (bits + (1u << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift;
+    return number == 0 ? std::uint8_t(0) : static_cast<std::uint8_t>(nearest - std::uint32_t((127 - bias) << mantissa));
+}
+
 // Small whole numbers as each type.
 template <typename T> T make(int number) {
     if constexpr (std::is_same_v<T, half>) {
@@ -41,6 +51,10 @@ template <typename T> T make(int number) {
         std::uint32_t bits;
         std::memcpy(&bits, &value, sizeof bits);
         return bfloat16{static_cast<std::uint16_t>(bits >> 16)};
+    } else if constexpr (std::is_same_v<T, float8_e4m3fn>) {
+        return float8_e4m3fn{eight_bits(number, 3, 7)};
+    } else if constexpr (std::is_same_v<T, float8_e5m2>) {
+        return float8_e5m2{eight_bits(number, 2, 15)};
     } else if constexpr (std::is_same_v<T, three>) {
         return three{{static_cast<char>(number), 'a', static_cast<char>(number + 1)}};
     } else if constexpr (std::is_same_v<T, triple>) {
@@ -294,7 +308,7 @@ int main() {
     all<unsigned char, unsigned short, unsigned, unsigned long, unsigned long long>();
     moves<colour>();
 #else
-    all<float, double, half, bfloat16, std::complex<float>, std::complex<double>>();
+    all<float, double, half, bfloat16, float8_e4m3fn, float8_e5m2, std::complex<float>, std::complex<double>>();
     moves<triple>();
 #endif
     rt.finalize();

@@ -147,7 +147,7 @@ static void wrong_arguments(void)
     size_t index = 77, room[COUNT];
     CHECK(nvshmemrs_calloc(rt, COUNT, sizeof *ivars, &memory));
     ivars = memory;
-    static const int32_t no_types[] = {0, -1, 9, 10, 13, 14, 15, 99};
+    static const int32_t no_types[] = {0, -1, 9, 10, 13, 14, 15, 16, 17, 99};
     for (size_t i = 0; i < sizeof no_types / sizeof *no_types; i++) {
         REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(rt, ivars, eq, &one, no_types[i]));
         if (strstr(nvshmemrs_last_error(), "`dtype`") == NULL)

@@ -1,6 +1,7 @@
 //! `include/nvshmemrs_device.cuh` without a GPU. NVRTC compiles all its functions. On the host they run against a model, with PEs that
 //! are processes; `include/nvshmemrs_device_host.hpp` is the GPU then.
 
+use nvshmemrs::{Float8E4m3fn, Float8E5m2};
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::{HANG, compile_c, launcher, program, run, workspace};
 use std::fs;
@@ -46,6 +47,35 @@ fn collectives_write_what_those_of_the_host_write() {
 #[test]
 fn waits_and_tests_see_what_neighbours_put() {
     passes("waits", &[2, 3]);
+}
+
+/// Every code, and all numbers with 16 significant bits with their neighbours: among them are all borders between two codes.
+#[test]
+fn float8_has_the_bits_of_the_core() {
+    let numbers: Vec<u32> = (0..=0xffff_u32)
+        .flat_map(|upper| [upper << 16, upper << 16 | 1, (upper << 16).wrapping_sub(1)])
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder for files");
+    let [input, output] = ["numbers", "converted"].map(|name| folder.path().join(name));
+    fs::write(&input, bytemuck::cast_slice(&numbers)).expect("the file of numbers");
+    let mut command = Command::new(on_the_host("float8"));
+    let ran = run(command.arg(&input).arg(&output), SLOW);
+    ran.assert_success();
+    ran.assert_stdout("float8 ok");
+    let mut expected: Vec<u8> = Vec::new();
+    let words = || numbers.iter().map(|bits| f32::from_bits(*bits));
+    let codes = || 0..=0xff;
+    expected.extend(codes().flat_map(|code| Float8E4m3fn::from_bits(code).to_f32().to_le_bytes()));
+    expected.extend(words().map(|value| Float8E4m3fn::from_f32(value).to_bits()));
+    expected.extend(codes().flat_map(|code| Float8E5m2::from_bits(code).to_f32().to_le_bytes()));
+    expected.extend(words().map(|value| Float8E5m2::from_f32(value).to_bits()));
+    let converted = fs::read(&output).expect("the file of results");
+    assert_eq!(converted.len(), expected.len());
+    let differs = converted
+        .iter()
+        .zip(&expected)
+        .position(|(got, want)| got != want);
+    assert_eq!(differs, None, "the first byte that differs");
 }
 
 /// One PE's kernels have no mail, as those of other languages: all meet it, whichever it is.
@@ -454,16 +484,19 @@ fn code_for_gpus_has_its_fences() {
     }
 }
 
-/// `__half` and `__nv_bfloat16` are named by their headers, before or after this one.
+/// `__half`, `__nv_bfloat16` and `__nv_fp8_e4m3` are named by their headers, before or after this one.
 #[test]
-fn half_and_bfloat16_may_be_cudas_own() {
+fn narrow_numbers_may_be_cudas_own() {
     let own = "struct __half { unsigned short bits; __device__ __half() {} };\n\
-         struct __nv_bfloat16 { unsigned short bits; __device__ __nv_bfloat16() {} };\n";
+         struct __nv_bfloat16 { unsigned short bits; __device__ __nv_bfloat16() {} };\n\
+         struct __nv_fp8_e4m3 { unsigned char __x; __device__ __nv_fp8_e4m3() {} };\n";
     let header = "#include <nvshmemrs_device.cuh>\n";
-    let kernel = "extern \"C\" __global__ void k(nvshmemrs_device_state_t s, __half *h, __nv_bfloat16 *b) {\n\
+    let kernel = "extern \"C\" __global__ void k(nvshmemrs_device_state_t s, __half *h, __nv_bfloat16 *b, __nv_fp8_e4m3 *f) {\n\
          nvshmemrs_half_p(s, h, nvshmemrs_half_g(s, h, 1), 0);\n\
          nvshmemrs_half_put_block(s, h, h + 9, 9, 1);\n\
          nvshmemrs_half_atomic_add(s, h, *h, 1);\n\
+         nvshmemrs_float8_e4m3fn_p(s, f, nvshmemrs_float8_e4m3fn_g(s, f, 1), 0);\n\
+         nvshmemrs_float8_e4m3fn_sum_reduce_block(s, NVSHMEMRS_TEAM_WORLD, f, f + 9, 9, 0);\n\
          nvshmemrs_bfloat16_get_warp(s, b, b + 9, 9, 1);\n}\n";
     for text in [
         format!("{own}{header}{kernel}"),

@@ -127,7 +127,7 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
             "pick_size()"
         }
         ("pe" | "root" | "src_pe", Type::Scalar(Scalar::I32)) => "pick_pe()",
-        ("dtype", _) => "pick_number(1, 14)",
+        ("dtype", _) => "pick_number(1, 16)",
         ("op", _) => "pick_number(1, 7)",
         ("cmp", _) => "pick_number(0, 5)",
         ("signal_op", _) => "pick_number(9, 10)",

@@ -86,6 +86,7 @@ fn special(dtype: Dtype) -> Vec<u64> {
             0, 0x8000, 1, 0x7f, 0x80, 0x3f80, 0x3f81, 0xbf80, 0x7f7f, 0x7f80, 0xff80, 0x7fc1,
             0x7fa5, 0x4380,
         ],
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => (0..=0xff).collect(),
         Dtype::Float | Dtype::Complexf => [
             0.0f32,
             -0.0,
@@ -287,7 +288,7 @@ fn assert_same(case: &Case, kernel: &str, pe: usize, wanted: &[u8], got: &[u8]) 
 #[test]
 fn reductions_have_the_bits_of_the_host() {
     let cases = cases();
-    assert_eq!(cases.len(), 4 * (8 * 7 + 4 * 4 + 2 * 2));
+    assert_eq!(cases.len(), 4 * (8 * 7 + 6 * 4 + 2 * 2));
     let folder = tempfile::tempdir().expect("a folder for files");
     let [input, output] = ["cases", "results"].map(|name| folder.path().join(name));
     let mut file = Vec::new();

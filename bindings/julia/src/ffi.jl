@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x40d7e02268428b95
+const API_HASH = 0x1f70d657091e7fa2
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -190,6 +190,12 @@ const DOUBLE = Int32(12)
 const COMPLEXF = Int32(13)
 "Complex: two numbers of double precision."
 const COMPLEXD = Int32(14)
+"8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3).
+Reductions accumulate in single precision, round once, and saturate."
+const FLOAT8_E4M3FN = Int32(15)
+"8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate
+in single precision, round once, and saturate."
+const FLOAT8_E5M2 = Int32(16)
 end
 
 "Reduction operations."

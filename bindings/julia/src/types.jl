@@ -4,7 +4,8 @@
     NVSHMEMRS.dtype(T) -> Int32
 
 The library's number of an element type, one of `NVSHMEMRS.FFI.Dtype`. A package with a 16-bit
-`BFloat16` of its own adds `NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16`.
+`BFloat16` of its own adds `NVSHMEMRS.dtype(::Type{BFloat16}) = NVSHMEMRS.FFI.Dtype.BFLOAT16`. One
+with 8-bit types adds `FFI.Dtype.FLOAT8_E4M3FN` and `FFI.Dtype.FLOAT8_E5M2`.
 """
 dtype(::Type{T}) where {T} =
     throw(ArgumentError("the element type is $T; it must be an integer of 8 to 64 bits, Float16, Float32, Float64, " *

@@ -20,6 +20,7 @@ Jobs = Callable[..., List["subprocess.Popen[str]"]]
 JOBS = {
     "amo.py": (1, 2, 3),
     "collectives.py": (1, 2, 3, 4, 8),
+    "float8.py": (1, 2, 3, 4),
     "fork.py": (2,),
     "lifetimes.py": (2, 4),
     "one_wrong.py": (2, 4),

@@ -5,7 +5,7 @@
 
 use crate::dtype::{Dtype, Element, NumberKind};
 use crate::op::Op;
-use crate::{Error, Result};
+use crate::{Error, Float8E4m3fn, Float8E5m2, Result};
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use num_complex::Complex;
 
@@ -174,6 +174,20 @@ macro_rules! halves {
     )* };
 }
 halves!(f16, bf16);
+
+macro_rules! float8s {
+    ($($t:ty),*) => { $(
+        impl Narrow for $t {
+            fn widen(from: &[$t], to: &mut [f32]) {
+                from.iter().zip(to).for_each(|(from, to)| *to = from.to_f32());
+            }
+            fn narrow(from: &[f32], to: &mut [$t]) {
+                from.iter().zip(to).for_each(|(from, to)| *to = <$t>::from_f32(*from));
+            }
+        }
+    )* };
+}
+float8s!(Float8E4m3fn, Float8E5m2);
 
 /// A kernel that folds narrow numbers in single precision.
 macro_rules! widened {
@@ -379,6 +393,39 @@ mod tests {
     }
 
     #[test]
+    fn float8_is_rounded_once_and_saturates() {
+        let fold_of = |dtype, op, members: &[u8]| {
+            let kernel = kernel(dtype, op).unwrap();
+            let (widen, narrow) = kernel.widen.unwrap();
+            let (mut acc, mut out) = ([0u64; 1], [0u64; 1]);
+            widen(&mut acc, &[members[0].into()], 1);
+            for member in &members[1..] {
+                (kernel.fold)(&mut acc, &[u64::from(*member)], 1);
+            }
+            narrow(&mut out, &acc, 1);
+            out[0] as u8
+        };
+        let (e4m3, e5m2) = (Dtype::Float8E4m3fn, Dtype::Float8E5m2);
+        // 16 + 1 + 1 is 16 if every step is rounded, 18 if only the result is.
+        assert_eq!(fold_of(e4m3, Op::Sum, &[0x58, 0x38, 0x38]), 0x59);
+        // 8 + 1 + 1.
+        assert_eq!(fold_of(e5m2, Op::Sum, &[0x48, 0x3c, 0x3c]), 0x49);
+        // Beyond the largest number, and back from there.
+        assert_eq!(fold_of(e4m3, Op::Sum, &[0x7e, 0x7e]), 0x7e);
+        assert_eq!(fold_of(e4m3, Op::Prod, &[0xfe, 0x7e]), 0xfe);
+        assert_eq!(fold_of(e4m3, Op::Sum, &[0x7e, 0x7e, 0xfe]), 0x7e);
+        assert_eq!(fold_of(e5m2, Op::Sum, &[0x7b, 0x7b]), 0x7b);
+        assert_eq!(fold_of(e5m2, Op::Max, &[0x7c, 0x3c]), 0x7b);
+        // Infinity minus infinity, and NaNs of any payload.
+        assert_eq!(fold_of(e5m2, Op::Sum, &[0x7c, 0xfc]), 0x7f);
+        assert_eq!(fold_of(e5m2, Op::Min, &[0x3c, 0xfd]), 0x7f);
+        assert_eq!(fold_of(e4m3, Op::Max, &[0xff, 0x38]), 0x7f);
+        // Zeros keep their signs, and of equal numbers the first stays.
+        assert_eq!(fold_of(e4m3, Op::Min, &[0x80, 0x00]), 0x80);
+        assert_eq!(fold_of(e4m3, Op::Max, &[0x00, 0x80]), 0x00);
+    }
+
+    #[test]
     fn sixteen_bit_numbers_are_rounded_once() {
         // 2048 + 1 + 1 in half precision is 2048 if every step is rounded, 2050 if only the result is.
         let kernel = kernel(Dtype::Half, Op::Sum).unwrap();
@@ -396,7 +443,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         for op in [Op::And, Op::Or, Op::Xor] {
-            for dtype in [Dtype::Half, Dtype::Float, Dtype::Double, Dtype::Complexf] {
+            for dtype in [
+                Dtype::Half,
+                Dtype::Float,
+                Dtype::Complexf,
+                Dtype::Float8E5m2,
+            ] {
                 assert!(kernel(dtype, op).is_err());
             }
         }

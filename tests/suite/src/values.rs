@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use nvshmemrs::{Element, Op};
+use nvshmemrs::{Element, Float8E4m3fn, Float8E5m2, Op};
 use std::fmt::Debug;
 
 /// A number without a pattern that follows from the arguments.
@@ -183,6 +183,34 @@ macro_rules! small_floats {
     )* };
 }
 small_floats!(f16, bf16);
+
+macro_rules! float8s {
+    ($($t:ident),*) => { $(
+        impl Value for $t {
+            type Wide = f32;
+            const OPS: &'static [Op] = ORDERED;
+            fn sample(seed: u64) -> $t {
+                match seed % 61 {
+                    // Any code: NaNs, infinities, zeros, subnormal and the largest numbers.
+                    0..6 => $t::from_bits((seed >> 20) as u8),
+                    _ => $t::from_f32(((seed >> 20) as i8 as f32) * 0.37),
+                }
+            }
+            fn wide(self) -> f32 {
+                self.to_f32()
+            }
+            fn narrow(wide: f32) -> $t {
+                $t::from_f32(wide)
+            }
+            fold_floats!(f32);
+            /// There is one NaN.
+            fn same(self, other: $t) -> bool {
+                self == other
+            }
+        }
+    )* };
+}
+float8s!(Float8E4m3fn, Float8E5m2);
 
 macro_rules! complexes {
     ($($t:ident),*) => { $(

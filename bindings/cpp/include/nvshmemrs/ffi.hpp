@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x40d7e02268428b95;
+inline constexpr std::uint64_t expected_api_hash = 0x1f70d657091e7fa2;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -222,6 +222,12 @@ enum class Dtype : int32_t {
     Complexf = NVSHMEMRS_DTYPE_COMPLEXF,
     /// Complex: two numbers of double precision.
     Complexd = NVSHMEMRS_DTYPE_COMPLEXD,
+    /// 8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3). Reductions accumulate
+    /// in single precision, round once, and saturate.
+    Float8E4m3fn = NVSHMEMRS_DTYPE_FLOAT8_E4M3FN,
+    /// 8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate in single
+    /// precision, round once, and saturate.
+    Float8E5m2 = NVSHMEMRS_DTYPE_FLOAT8_E5M2,
 };
 
 /// Reduction operations.

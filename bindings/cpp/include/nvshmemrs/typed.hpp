@@ -29,6 +29,18 @@ struct bfloat16 {
     std::uint16_t bits;
 };
 
+/// OCP's E4M3: 8 bits, finite numbers up to 448 and NaN, for memory and reductions. Arithmetic is your own type's.
+struct float8_e4m3fn {
+    /// The 8 bits.
+    std::uint8_t bits;
+};
+
+/// OCP's E5M2: 8 bits, finite numbers up to 57344, infinities and NaN, for memory and reductions. Arithmetic is your own type's.
+struct float8_e5m2 {
+    /// The 8 bits.
+    std::uint8_t bits;
+};
+
 /// A type that the library moves, and otherwise knows nothing of.
 struct plain_element {
     static constexpr bool known = false, sums = false, ordered = false, bits = false, compared = false;
@@ -68,6 +80,22 @@ template <> struct element<half> {
 
 template <> struct element<bfloat16> {
     static constexpr ffi::Dtype dtype = ffi::Dtype::Bfloat16;
+    static constexpr bool known = true, sums = true, ordered = true, bits = false;
+    static constexpr bool compared = false, atomic = false;
+    static constexpr bool atomic_adds = false, atomic_bits = false;
+    static constexpr bool atomic_compares = false;
+};
+
+template <> struct element<float8_e4m3fn> {
+    static constexpr ffi::Dtype dtype = ffi::Dtype::Float8E4m3fn;
+    static constexpr bool known = true, sums = true, ordered = true, bits = false;
+    static constexpr bool compared = false, atomic = false;
+    static constexpr bool atomic_adds = false, atomic_bits = false;
+    static constexpr bool atomic_compares = false;
+};
+
+template <> struct element<float8_e5m2> {
+    static constexpr ffi::Dtype dtype = ffi::Dtype::Float8E5m2;
     static constexpr bool known = true, sums = true, ordered = true, bits = false;
     static constexpr bool compared = false, atomic = false;
     static constexpr bool atomic_adds = false, atomic_bits = false;

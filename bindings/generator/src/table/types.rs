@@ -199,7 +199,7 @@ const fn narrow(
 
 /// Every element type, in the order of their numbers.
 #[rustfmt::skip]
-pub const DTYPES: [Dtype; 14] = [
+pub const DTYPES: [Dtype; 16] = [
     Dtype::number("INT8", Scalar::I8, "int8", "Int8"),
     Dtype::number("INT16", Scalar::I16, "int16", "Int16"),
     Dtype::number("INT32", Scalar::I32, "int32", "Int32"),
@@ -219,6 +219,10 @@ pub const DTYPES: [Dtype; 14] = [
     Dtype::number("DOUBLE", Scalar::F64, "float64", "Float64"),
     Dtype::complex("COMPLEXF", 8, "complex64", "ComplexF32"),
     Dtype::complex("COMPLEXD", 16, "complex128", "ComplexF64"),
+    Dtype::narrow("FLOAT8_E4M3FN", 1, "float8_e4m3fn", narrow(
+        "__nv_fp8_e4m3", "float8_e4m3fn", "Float8E4m3fn", "OCP's E4M3: 8 bits, finite numbers up to 448 and NaN")),
+    Dtype::narrow("FLOAT8_E5M2", 1, "float8_e5m2", narrow(
+        "__nv_fp8_e5m2", "float8_e5m2", "Float8E5m2", "OCP's E5M2: 8 bits, finite numbers up to 57344, infinities and NaN")),
 ];
 
 /// A kind of Fortran that has an element type.
@@ -367,14 +371,16 @@ const fn tag(
     }
 }
 
-/// Every type of the standards' typed functions. A plain `char` is signed or not, as the machine says.
+/// Every type of the standards' typed functions, and float8, which NVSHMEM has no names for. A plain `char` is signed or not, as the machine says.
 #[rustfmt::skip]
-pub const TAGS: [Tag; 28] = [
+pub const TAGS: [Tag; 30] = [
     tag("float",     "float",                4, "FLOAT",  MOVED | REDUCED | SWAPPED),
     tag("double",    "double",               8, "DOUBLE", MOVED | REDUCED | SWAPPED),
     Tag { lists: [MOVED | REDUCED, 0], dtype: None, ..tag("longdouble", "long double", 16, "", 0) },
     Tag { lists: [0, MOVED | REDUCED], ..tag("half", "half", 2, "HALF", 0) },
     Tag { lists: [0, MOVED | REDUCED], ..tag("bfloat16", "__nv_bfloat16", 2, "BFLOAT16", 0) },
+    Tag { lists: [0, MOVED | REDUCED], ..tag("float8_e4m3fn", "__nv_fp8_e4m3", 1, "FLOAT8_E4M3FN", 0) },
+    Tag { lists: [0, MOVED | REDUCED], ..tag("float8_e5m2", "__nv_fp8_e5m2", 1, "FLOAT8_E5M2", 0) },
     Tag { lists: [SUM, 0], ..tag("complexf", "float _Complex", 8, "COMPLEXF", 0) },
     Tag { lists: [SUM, 0], ..tag("complexd", "double _Complex", 16, "COMPLEXD", 0) },
     tag("char",      "char",                 1, "INT8",   MOVED | REDUCED),

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x40d7e02268428b95
+API_HASH = 0x1f70d657091e7fa2
 """The API hash that this file was generated with."""
 
 
@@ -196,6 +196,12 @@ class Dtype(enum.IntEnum):
     """Complex: two numbers of single precision."""
     COMPLEXD = 14
     """Complex: two numbers of double precision."""
+    FLOAT8_E4M3FN = 15
+    """8 bits, 4 of them of exponent and 3 of mantissa; no infinities (OCP's E4M3). Reductions accumulate in single precision, round
+    once, and saturate."""
+    FLOAT8_E5M2 = 16
+    """8 bits, 5 of them of exponent and 2 of mantissa (OCP's E5M2). Reductions accumulate in single precision, round once, and
+    saturate."""
 
 
 class Op(enum.IntEnum):
@@ -273,6 +279,8 @@ DTYPES = (
     (Dtype.DOUBLE, "float64", 8),
     (Dtype.COMPLEXF, "complex64", 8),
     (Dtype.COMPLEXD, "complex128", 16),
+    (Dtype.FLOAT8_E4M3FN, "float8_e4m3fn", 1),
+    (Dtype.FLOAT8_E5M2, "float8_e5m2", 1),
 )
 """Every element type: its number, its name in NumPy or else in ml_dtypes, and its bytes."""
 

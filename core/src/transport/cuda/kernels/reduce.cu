@@ -171,7 +171,8 @@ DEVICE void reduce_direct(const Collective &c) {
 // Every type that is reduced, with the end of its kernels' names: integers by their bits, then the others in the order of Dtype.
 #define INTEGER_REDUCTIONS(X) X(8, u8) X(16, u16) X(32, u32) X(64, u64)
 #define OTHER_REDUCTIONS(X) \
-    X(half, Half) X(bfloat16, Bfloat16) X(float, float) X(double, double) X(complexf, Complex<float>) X(complexd, Complex<double>)
+    X(half, Half) X(bfloat16, Bfloat16) X(float, float) X(double, double) X(complexf, Complex<float>) X(complexd, Complex<double>) \
+    X(float8_e4m3fn, nvshmemrs::device::Float8E4m3fn) X(float8_e5m2, nvshmemrs::device::Float8E5m2)
 
 INTEGER_REDUCTIONS(REDUCTION)
 OTHER_REDUCTIONS(REDUCTION)
