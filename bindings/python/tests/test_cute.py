@@ -100,7 +100,7 @@ def test_every_function_and_type_compiles(tmp_path: Path) -> None:
         lines += said.splitlines()
     types = [line.split() for line in lines if line.startswith("sm_")]
     kinds = {line[1] for line in types}
-    assert kinds == {kind.__name__ for kind in nv._arguments.TYPES} and len(types) == 12
+    assert kinds == {kind.__name__ for kind in nv._arguments.TYPES} and len(types) == 14
     assert {line[0] for line in types} == set(archs)
     for line in types:
         counts = dict(part.split("=") for part in line[2:])

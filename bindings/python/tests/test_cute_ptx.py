@@ -32,6 +32,7 @@ from world import World  # noqa: E402
 del sys.path[0]
 
 KINDS = {"i1": cutlass.Int8, "i2": cutlass.Int16, "f4": cutlass.Float32, "f8": cutlass.Float64}
+FLOAT8 = {"float8_e4m3fn": cutlass.Float8E4M3FN, "float8_e5m2": cutlass.Float8E5M2}
 
 
 def part(tensor: Any, start: Any, count: Any) -> Any:
@@ -92,7 +93,7 @@ def compiled(kernel: Any, kind: str) -> Any:
         kernel(state, x, to, start, count).launch(grid=[1, 1, 1], block=[threads, 1, 1])
 
     if (kernel, kind) not in _made:
-        element = KINDS[kind]
+        element = {**KINDS, **FLOAT8}[kind]
         x = make_fake_compact_tensor(element, (1 << 16,), assumed_align=element.width // 8)
         numbers = [cutlass.Int32(1)] * 3
         given = (cute.Int32(32), nv.fake_state(), x, *numbers)
@@ -192,6 +193,27 @@ def test_in_place_with_two_pes(folder: Path, kind: str) -> None:
         for pe in range(2):
             assert (world.view(pe, kind, count) == values[0] + values[1]).all(), (count, pe)
             assert world.view(pe, kind, count + 1)[-1] == 77
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+@pytest.mark.parametrize("kind", list(FLOAT8))
+def test_float8_is_rounded_once_and_saturates(folder: Path, kind: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(ml_dtypes, kind))
+    largest = float(ml_dtypes.finfo(dtype).max)
+    # Packs and a rest; every code, with others.
+    count, world = 1024 + 3, World(3)
+    codes = [((np.arange(count) * step >> pe) & 0xFF).astype("u1") for pe, step in enumerate((1, 77, 181))]
+    for pe in range(3):
+        world.view(pe, "u1", count + 1)[:] = [*codes[pe], 77]
+    ptx.run([block(in_place, kind, 32, world, pe, 0, 0, count) for pe in range(3)], limit=10_000_000)
+    with np.errstate(all="ignore"):
+        first, *others = (code.view(dtype).astype("f4") for code in codes)
+        total = first + others[0] + others[1]
+        wanted = np.clip(total, -largest, largest).astype(dtype).view("u1")
+    wanted = np.where(np.isnan(total), 0x7F, wanted)
+    for pe in range(3):
+        assert world.view(pe, "u1", count + 1).tolist() == [*wanted, 77], pe
 
 
 @pytest.mark.filterwarnings("ignore:Dynamic variable in block size")

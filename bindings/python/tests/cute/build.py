@@ -53,6 +53,8 @@ def fakes():
         (cutlass.BFloat16, ("_warp",), 16),
         (cutlass.Float32, ("_block",), 16),
         (cutlass.Uint8, ("_block",), 16),
+        (cutlass.Float8E4M3FN, ("_block",), 16),
+        (cutlass.Float8E5M2, ("_warp",), 8),
         (cutlass.Float64, ("_warp",), 8),
     ):
         for scope in scopes:

@@ -31,6 +31,8 @@ TYPES = (
     cutlass.BFloat16,
     cutlass.Float32,
     cutlass.Uint64,
+    cutlass.Float8E4M3FN,
+    cutlass.Float8E5M2,
 )
 SCOPES = ("", "_warp", "_block")
 NUMBERS = ("min", "max", "sum", "prod")

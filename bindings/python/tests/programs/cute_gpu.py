@@ -22,6 +22,13 @@ from cuda.core import Device, LaunchConfig, ObjectCode, launch
 import nvshmemrs
 import nvshmemrs.core as nvshmem
 
+try:
+    import ml_dtypes
+
+    FLOAT8 = {"Float8E4M3FN": ml_dtypes.float8_e4m3fn, "Float8E5M2": ml_dtypes.float8_e5m2}
+except ImportError:
+    FLOAT8 = {}
+
 FOLDER, PART = Path(sys.argv[1]), sys.argv[2]
 LISTED = json.loads((FOLDER / "kernels.json").read_text())
 THREADS, N, STEP = 128, 37, 41
@@ -76,6 +83,7 @@ def done():
 KINDS = {
     "Int8": "i1", "Uint8": "u1", "Int16": "i2", "Int32": "i4", "Uint32": "u4", "Int64": "i8",
     "Uint64": "u8", "Float16": "f2", "BFloat16": "u2", "Float32": "f4", "Float64": "f8",
+    "Float8E4M3FN": "u1", "Float8E5M2": "u1",
 }  # fmt: skip
 
 
@@ -172,10 +180,20 @@ def ordered():
 
 
 def as_float(values, kind):
-    """bfloat16 is in two bytes, which NumPy takes for an integer."""
-    if kind != "BFloat16":
+    """bfloat16 and float8 are in bytes that NumPy takes for integers."""
+    if kind == "BFloat16":
+        return (values.astype("u4") << 16).view("f4")
+    return values.view(FLOAT8[kind]).astype("f4") if kind in FLOAT8 else values
+
+
+def as_bits(values, kind):
+    """And back; float8 saturates."""
+    if kind == "BFloat16":
+        return (values.view("u4") >> 16).astype("u2")
+    if kind not in FLOAT8:
         return values
-    return (values.astype("u4") << 16).view("f4")
+    most = float(ml_dtypes.finfo(FLOAT8[kind]).max)
+    return np.clip(values, -most, most).astype(FLOAT8[kind]).view("u1")
 
 
 def folded(op, parts):
@@ -193,6 +211,9 @@ def collectives():
     team = nvshmem.team_split_strided(nvshmem.Teams.TEAM_WORLD, 0, 1, n)
     for name in names("collectives"):
         scope, kind = name.split()[0][len("collectives") :], name.split()[1]
+        if "Float8" in kind and not FLOAT8:
+            print(f"cute: without {name}: ml_dtypes is not installed", flush=True)
+            continue
         for turn in range(3):
             run_collectives(loaded(name), scope, kind, 0 if turn < 2 else int(team), turn)
 
@@ -200,14 +221,13 @@ def collectives():
 def run_collectives(kernel, scope, kind, team, turn):
     members = list(range(n))
     dtype, m, mine = np.dtype(KINDS[kind]), len(members), members.index(me)
-    ops = NUMBERS if kind in ("Float16", "BFloat16", "Float32", "Float64") else NUMBERS + BITS
+    ops = NUMBERS if "Float" in kind else NUMBERS + BITS
 
     def source(pe):
         # Products of small numbers are exact in all types.
         values = of(pe + turn, C * PES, "f4", 6) + 1
-        if kind == "BFloat16":
-            return (values.view("u4") >> 16).astype("u2")
-        return values.astype(dtype)
+        narrow = kind == "BFloat16" or kind in FLOAT8
+        return as_bits(values, kind) if narrow else values.astype(dtype)
 
     out, src = nvshmem.array(22 * PLACE, dtype), nvshmem.array(C * PES, dtype)
     same, status = nvshmem.array(C * PES, dtype), nvshmem.array(32, "i4")
@@ -233,16 +253,14 @@ def run_collectives(kernel, scope, kind, team, turn):
         whole = folded(op, [part[:C] for part in numbers])
         own = folded(op, [part[C * mine : C * mine + C] for part in numbers])
         for value in (whole, own):
-            value = (value.view("u4") >> 16).astype("u2") if kind == "BFloat16" else value
-            wanted[at, :C] = value
+            wanted[at, :C] = as_bits(value, kind)
             at += 1
     found = out.get().reshape(22, PLACE)
     for place in range(22):
         assert np.array_equal(found[place], wanted[place]), (scope, kind, place, found[place])
     results = status.get()
     assert not results[: at + 1].any() and (results[at + 1 :] == -7).all(), (scope, kind, results)
-    total = folded("sum", [part[:C] for part in numbers])
-    total = (total.view("u4") >> 16).astype("u2") if kind == "BFloat16" else total
+    total = as_bits(folded("sum", [part[:C] for part in numbers]), kind)
     assert np.array_equal(same.get()[:C], total), (scope, kind, same)
     assert np.array_equal(same.get()[C:], source(me)[C:])
     for array in (out, src, same, status):

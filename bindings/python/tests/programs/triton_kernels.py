@@ -325,12 +325,17 @@ FOLDS: Dict[str, Callable[[Any, Any], Any]] = {
 
 
 def folded(op: str, values: Any) -> Any:
-    """A left fold as the library's: half in single precision, rounded once."""
+    """A left fold as the library's: narrow numbers in single precision, rounded once."""
     dtype = values[0].dtype
-    wide = np.float32 if dtype.name in ("float16", "bfloat16") else dtype
+    wide = np.float32 if dtype.name.startswith(("float16", "bfloat16", "float8")) else dtype
     total = values[0].astype(wide)
     for value in values[1:]:
         total = FOLDS[op](total, value.astype(wide)).astype(wide)
+    if dtype.name.startswith("float8"):
+        import ml_dtypes
+
+        largest = float(ml_dtypes.finfo(dtype).max)
+        total = np.clip(total, -largest, largest)
     return total.astype(dtype)
 
 
@@ -339,6 +344,7 @@ def reduce_cases() -> "list[tuple[str, Any]]":
 
     cases: "list[tuple[str, Any]]" = [(op, np.int32) for op in FOLDS]
     cases += [("SUM", ml_dtypes.bfloat16), ("MAX", np.float16), ("SUM", np.float64), ("MIN", np.uint8)]
+    cases += [("SUM", ml_dtypes.float8_e4m3fn), ("PROD", ml_dtypes.float8_e5m2), ("PROD", ml_dtypes.float8_e4m3fn)]
     # The interpreter takes its time.
     slow = triton.knobs.runtime.interpret and nvshmem.n_pes() > 2
     return cases[::4] if slow else cases

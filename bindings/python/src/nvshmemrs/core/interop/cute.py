@@ -61,6 +61,8 @@ _TYPES: Dict[str, Any] = {
         cutlass.BFloat16,
         cutlass.Float32,
         cutlass.Float64,
+        cutlass.Float8E4M3FN,
+        cutlass.Float8E5M2,
     )
 }
 
@@ -101,8 +103,8 @@ def tensor(
     """Allocates a CuTe tensor of zeros on every PE's symmetric heap.
 
     Collective over all PEs with the same arguments; includes a barrier. `dtype` is one of CuTe's:
-    Boolean, the integers of 8 to 64 bits, Float16, BFloat16, Float32 or Float64. `morder` is "C" or
-    "F". `release` and `except_on_del` are accepted and have no effect; see ``buffer``.
+    Boolean, the integers of 8 to 64 bits, Float16, BFloat16, Float32, Float64, Float8E4M3FN or
+    Float8E5M2. `morder` is "C" or "F". `release` and `except_on_del` are accepted and have no effect; see ``buffer``.
     NotSupportedError on host memory.
     """
     on_gpu("interop.cute.tensor")

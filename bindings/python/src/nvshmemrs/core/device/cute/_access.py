@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, Callable
 
 from ..primitives import TABLE, Primitive
-from ._frontend import cute, cutlass, dsl, llvm
+from ._frontend import arith, cute, cutlass, dsl, llvm
 
 _REGISTERS = {
     "u8": cutlass.Uint32,
@@ -99,7 +99,9 @@ def bits(kind: Any, value: Any, *, loc: Any = None, ip: Any = None) -> Any:
     given = value.ir_value(loc=loc, ip=ip)
     if given.type == kind.mlir_type:
         return kind(given)
-    return kind(llvm.bitcast(kind.mlir_type, given, loc=loc, ip=ip))
+    # LLVM has no numbers of 8 bits but integers.
+    cast = arith.bitcast if kind.width == 8 else llvm.bitcast
+    return kind(cast(kind.mlir_type, given, loc=loc, ip=ip))
 
 
 def word_of(kind: Any) -> Any:

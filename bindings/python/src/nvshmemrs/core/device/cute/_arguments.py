@@ -21,7 +21,14 @@ INTEGERS = (
     cutlass.Uint32,
     cutlass.Uint64,
 )
-FLOATS = (cutlass.Float16, cutlass.BFloat16, cutlass.Float32, cutlass.Float64)
+FLOATS = (
+    cutlass.Float16,
+    cutlass.BFloat16,
+    cutlass.Float32,
+    cutlass.Float64,
+    cutlass.Float8E4M3FN,
+    cutlass.Float8E5M2,
+)
 TYPES = INTEGERS + FLOATS
 """Types of elements."""
 

@@ -1,13 +1,14 @@
 """Reductions: a left fold in the order of the team, the same bits as on the host.
 
-Half and bfloat16 are folded in single precision and rounded once at the end. A NaN stays, the first
-one with its payload.
+Narrow floating-point numbers are folded in single precision and rounded once at the end. A NaN
+stays, the first one with its payload; float8 has one NaN, and saturates.
 """
 
 from __future__ import annotations
 
 from typing import Any, List, Tuple
 
+from . import _float8 as float8
 from ._access import word_of
 from ._frontend import arith, cutlass, dsl, ir, llvm
 from ._state import Job
@@ -26,7 +27,7 @@ class Lanes:
         self.kind, self.count = kind, count
         self.bytes = kind.width // 8 * count
         # The words that a vector of them is carried in from one turn of a loop to the next.
-        wide = 32 if kind.width == 16 and kind.is_float else kind.width
+        wide = 32 if kind.width <= 16 and kind.is_float else kind.width
         self.word = Uint64 if wide * count % 64 == 0 else word_of(cutlass.Float32)
         if wide * count < 32:
             self.word = {8: cutlass.Uint8, 16: cutlass.Uint16}[wide * count]
@@ -39,7 +40,9 @@ class Lanes:
     def load(self, address: Any) -> Any:
         """The vector at an address."""
         at = llvm.inttoptr(llvm.PointerType.get(1), Uint64(address).ir_value())
-        return llvm.load(self.type(self.kind.mlir_type), at, alignment=self.bytes)
+        # LLVM has no numbers of 8 bits but integers.
+        kind = cutlass.Int8 if self.kind.width == 8 else self.kind
+        return llvm.load(self.type(kind.mlir_type), at, alignment=self.bytes)
 
     def store(self, address: Any, vector: Any) -> None:
         """Stores a vector at an address."""
@@ -72,7 +75,7 @@ class Fold:
 
     def __init__(self, kind: Any, op: str) -> None:
         self.kind, self.op = kind, op
-        self.narrow_float = kind.width == 16 and kind.is_float
+        self.narrow_float = kind.width <= 16 and kind.is_float
         self.element = cutlass.Float32.mlir_type if self.narrow_float else kind.mlir_type
 
     def fold(self, a: Any, b: Any) -> Any:
@@ -94,6 +97,8 @@ class Fold:
         """Elements as they are folded. A NaN keeps its payload and becomes quiet."""
         if not self.narrow_float:
             return vector
+        if self.kind.width == 8:
+            return float8.widen(self.kind, lanes, vector)
         i32 = Int32.mlir_type
 
         def number(value: int) -> Any:
@@ -118,6 +123,8 @@ class Fold:
         """What is stored: rounded to the nearest, of two the even one."""
         if not self.narrow_float:
             return vector
+        if self.kind.width == 8:
+            return float8.narrow(self.kind, lanes, vector)
         i32, half = Int32.mlir_type, lanes.type(cutlass.Int16.mlir_type)
 
         def number(value: int) -> Any:

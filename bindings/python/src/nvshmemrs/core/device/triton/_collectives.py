@@ -23,6 +23,7 @@ from ._context import (
     ptr,
     report,
 )
+from ._float8 import from_float8, to_float8
 from ._order import load_acquire, store_release
 from ._rma import copy_part
 from ._settings import CHECK, INTERPRETED, WATCHED, pause
@@ -209,11 +210,22 @@ def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: t
 
 @triton.jit
 def widen(x):
-    """What reductions are folded in: half and bfloat16 in single precision."""
+    """What reductions are folded in: narrow floating-point numbers in single precision."""
     if (x.dtype == tl.float16) or (x.dtype == tl.bfloat16):
         return x.to(tl.float32)
+    elif (x.dtype == tl.float8e4nv) or (x.dtype == tl.float8e5):
+        return from_float8(x)
     else:
         return x
+
+
+@triton.jit
+def narrow(x, TYPE: tl.constexpr):
+    """And back, rounded once."""
+    if (TYPE == tl.float8e4nv) or (TYPE == tl.float8e5):
+        return to_float8(x, TYPE)
+    else:
+        return x.to(TYPE)
 
 
 @triton.jit
@@ -273,11 +285,12 @@ def fold_part(ctx, t, dest, source, begin, end, mine, all_, OP: tl.constexpr, EV
     full = tl.maximum(end - begin, 0) // BLOCK
     for block in range(mine.to(tl.int64), full, all_):
         at = begin + block * BLOCK + lanes
-        write_block(ctx, t, dest, at, fold_block(ctx, t, source, at, None, OP).to(dest.dtype.element_ty), None, EVERYWHERE)
+        value = narrow(fold_block(ctx, t, source, at, None, OP), dest.dtype.element_ty)
+        write_block(ctx, t, dest, at, value, None, EVERYWHERE)
     if (full % all_ == mine) & (begin + full * BLOCK < end):
         at = begin + full * BLOCK + lanes
         inside = at < end
-        value = fold_block(ctx, t, source, at, inside, OP).to(dest.dtype.element_ty)
+        value = narrow(fold_block(ctx, t, source, at, inside, OP), dest.dtype.element_ty)
         write_block(ctx, t, dest, at, value, inside, EVERYWHERE)
 
 
