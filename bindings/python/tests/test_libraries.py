@@ -19,6 +19,7 @@ import pytest
 from conftest import program
 
 import nvshmemrs.core as nvshmem
+from nvshmemrs.core import _foreign
 from nvshmemrs.core._operand import operand
 
 OLD = np.lib.NumpyVersion(np.__version__) < "2.1.0"
@@ -167,6 +168,43 @@ def test_dlpack_both_ways(job: None) -> None:
         nvshmem.put(shared, np.zeros((2, 3), "f4"), 0)
 
 
+def test_dlpack_of_types_that_numpy_lacks(job: None) -> None:
+    """Of a producer as DLPack 1.1 has it, with and without a version."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+
+    class Array:
+        def __init__(self, name: str, code: int, versioned: bool) -> None:
+            self.dtype, self.code = np.dtype(getattr(ml_dtypes, name)), code
+            self.array = np.array([1, -2, 0.5], self.dtype)
+            self.versioned = versioned
+
+        def __dlpack__(self, **arguments: Any) -> Any:
+            if not self.versioned and arguments:
+                raise TypeError("of an old version")
+            capsule = self.array.view(f"u{self.dtype.itemsize}").__dlpack__(**arguments)
+            name = b"dltensor_versioned" if self.versioned and not OLD else b"dltensor"
+            address = _foreign._pointer_in(capsule, name)
+            at = address + (_foreign._VERSIONED if name != b"dltensor" else 0)
+            _foreign._Tensor.from_address(at).code = self.code
+            return capsule
+
+        def __dlpack_device__(self) -> Any:
+            return self.array.__dlpack_device__()
+
+    for name, code in (("bfloat16", 4), ("float8_e4m3fn", 10), ("float8_e5m2", 12)):
+        for versioned in (True, False):
+            other = Array(name, code, versioned)
+            found = operand(other, "src")
+            assert found.address == address(other.array)
+            a = nvshmem.array(3, name)
+            nvshmem.put(a, other, 0)
+            assert a.tobytes() == other.array.tobytes()
+            with pytest.raises(nvshmem.NvshmemInvalid, match="dtype"):
+                nvshmem.put(nvshmem.array(3, "f4"), other, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="NumPy cannot share"):
+        nvshmem.put(a, Array("float8_e5m2", 13, True), 0)
+
+
 @pytest.mark.skipif(OLD, reason="NumPy before 2.1 has a part of the array API")
 def test_the_array_api(job: None) -> None:
     a = nvshmem.array((2, 3), "f8")
@@ -196,19 +234,28 @@ def test_bfloat16_and_float8_of_ml_dtypes(job: None) -> None:
         nvshmem.fcollect(0, a, a)
         assert a.tobytes() == source.tobytes()
         for function in (nvshmem.reduce, nvshmem.reducescatter, nvshmem.inscan):
-            with pytest.raises(
-                nvshmem.NvshmemInvalid, match=f"dtype {name}: elements of float8 are only moved"
-            ):
-                function(0, a, a, "sum")
-        with pytest.raises(nvshmem.NvshmemInvalid, match=f"dtype {name}"):
+            function(0, a, a, "sum")
+            assert a.tobytes() == source.tobytes()
+            with pytest.raises(nvshmem.NvshmemInvalid, match=f"elements of `{name}`"):
+                function(0, a, a, "xor")
+        with pytest.raises(nvshmem.NvshmemInvalid, match=f"is {name}, and the operation knows"):
             nvshmem.atomic_add(a, 1, 0)
+    # Other types of ml_dtypes only move.
+    other = nvshmem.array(4, "float8_e4m3fnuz")
+    nvshmem.put(other, other, 0)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="dtype float8_e4m3fnuz: elements of this"):
+        nvshmem.reduce(0, other, other, "sum")
 
 
 def test_without_ml_dtypes(job: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    for name in ("bfloat16", "float8_e5m2"):
+    for name, bits in (("bfloat16", "u2"), ("float8_e5m2", "u1"), ("float8_e4m3fn", "u1")):
         with pytest.raises(nvshmem.NotSupportedError, match=f"'{name}'.* install ml_dtypes"):
             nvshmem.array(3, name)
+        a = nvshmem.array(3, bits)
+        nvshmem.reduce(0, a, a, "max", dtype=name)
+        with pytest.raises(nvshmem.NvshmemInvalid, match=f"dtype='{name}' was passed"):
+            nvshmem.reduce(0, nvshmem.array(3, "u4"), a, "max", dtype=name)
 
 
 def test_jax(job: None) -> None:

@@ -154,6 +154,17 @@ nvshmem.reduce("WORLD", total, ones, "sum")
 assert total.tolist() == [n * (n + 1) / 2] * 8
 t.fill_(0)
 nvshmem.reduce("WORLD", t, t, "max")  # bfloat16
+# float8: every code stays, but for NaN, of which there is one; twice the largest is the largest.
+codes = nvshmem.tensor(256, dtype=torch.float8_e4m3fn)
+bits = np.arange(256, dtype="u1")
+nvshmem.tensor_get_buffer(codes)[0].copy_from(bits)
+nvshmem.barrier_all()
+nvshmem.reduce("WORLD", codes, codes, "max")
+nvshmem.tensor_get_buffer(codes)[0].copy_to(bits)
+assert bits.tolist() == [*range(255), 0x7F]
+nvshmem.reduce("WORLD", codes, codes, "sum")
+nvshmem.tensor_get_buffer(codes)[0].copy_to(bits)
+assert n == 1 or bits[[0x7E, 0xFE, 0x7F, 0x80, 0xFF]].tolist() == [0x7E, 0xFE, 0x7F, 0x80, 0x7F]
 parts, part = nvshmem.array(n * 2, "i4"), nvshmem.array(2, "i4")
 part.fill(me)
 nvshmem.fcollect("WORLD", parts, part)

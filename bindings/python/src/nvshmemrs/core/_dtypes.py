@@ -127,7 +127,7 @@ def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
         code = code_of_array(held)
         if code is None and held.name.startswith("float8_"):
             raise NotSupportedError(
-                f"{name} has dtype {held}: elements of float8 are only moved, and nothing "
+                f"{name} has dtype {held}: elements of this type are only moved, and nothing "
                 "calculates with them; convert them with astype"
             )
         if code is None:

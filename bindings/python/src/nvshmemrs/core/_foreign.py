@@ -87,7 +87,7 @@ def _of_host(value: Any, name: str) -> Optional[Described]:
         elif isinstance(getattr(value, "__array_interface__", None), dict):
             array = np.asarray(value)
         elif hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == _CPU:
-            array = np.from_dlpack(value)
+            array = _by_dlpack(value)
         else:
             return None
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
@@ -98,6 +98,63 @@ def _of_host(value: Any, name: str) -> Optional[Described]:
     if view is not None and view.format == "B" and view.c_contiguous:
         return Described(address, None, (view.nbytes,), (1,), False, None, array)
     return Described(address, array.dtype, array.shape, array.strides, False, None, array)
+
+
+class _Tensor(ctypes.Structure):
+    """The beginning of DLPack's DLTensor, as far as it is changed here."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+    ]
+
+
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_has_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+# What is before the DLTensor of a DLManagedTensorVersioned: version, context, deleter, flags.
+_VERSIONED = 32
+# DLPack's codes of types that NumPy lacks, with their bits; those of float8 are DLPack 1.1's.
+_NARROW_CODES = {(4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2"}
+_UNSIGNED = 1
+
+
+class _Shared:
+    """A capsule of DLPack's, for NumPy."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return _CPU, 0
+
+
+def _by_dlpack(value: Any) -> np.ndarray:
+    try:
+        return np.from_dlpack(value)
+    except (RuntimeError, BufferError):
+        try:
+            capsule = value.__dlpack__(max_version=(1, 1))
+        except TypeError:
+            capsule = value.__dlpack__()
+        versioned = bool(_has_name(capsule, b"dltensor_versioned"))
+        address = _pointer_in(capsule, b"dltensor_versioned" if versioned else b"dltensor")
+        tensor = _Tensor.from_address(address + versioned * _VERSIONED)
+        name = _NARROW_CODES.get((tensor.code, tensor.bits))
+        if name is None:
+            raise
+        tensor.code = _UNSIGNED
+        return np.from_dlpack(_Shared(capsule)).view(torch_dtype(name))
 
 
 def is_read_only(value: Any) -> bool:
@@ -163,7 +220,6 @@ def torch_dtype(dtype: Any) -> np.dtype:
 
 _TORCH: Dict[str, np.dtype] = {}
 _BYTES = {name: SIZES[code] for name, code in NARROW.items()}
-_BYTES.update(float8_e4m3fn=1, float8_e5m2=1)
 
 
 def _without_numpy(name: str) -> np.dtype:
@@ -216,21 +272,6 @@ class Span:
 
 
 # --- over memory of the heap ----------------------------------------------------------------------
-
-
-class _Tensor(ctypes.Structure):
-    """The beginning of DLPack's DLManagedTensor, as far as it is changed here."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-    ]
-
-
-_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
 
 
 def dlpack(array: np.ndarray, device: int) -> Any:
