@@ -95,7 +95,7 @@ struct Single {
 
 #define EACH(expression)                                          \
     _Pragma("unroll") for (int i = 0; i < Packed::COUNT; i++) {   \
-        Sum a = values[i], b = Wide<Element>::widen(pack.elements[i]);         \
+        Sum a = values[i], b = next[i];                           \
         values[i] = (expression);                                 \
     }                                                             \
     return
@@ -119,6 +119,10 @@ struct Folded {
     }
 
     DEVICE_METHOD void fold(u32 operation, const Packed &pack) {
+        // Once, and not again in the code of each operation.
+        Sum next[Packed::COUNT];
+#pragma unroll
+        for (int i = 0; i < Packed::COUNT; i++) next[i] = Wide<Element>::widen(pack.elements[i]);
         if (operation == SUM) { EACH(sum(a, b)); }
         if constexpr (Kind<Sum>::ordered) {
             if (operation == MIN) { EACH(smaller(a, b)); }

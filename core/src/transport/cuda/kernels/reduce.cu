@@ -80,7 +80,7 @@ DEVICE void reduce_by_flags(const Turn &turn) {
             if (!receive_groups<T>(turn, from, members, group, packs)) return;
 #pragma unroll
             for (i32 k = 0; k < TOGETHER; k++) {
-                if (from + k == 0) fold.start(packs[k]);
+                if (k == 0 && from == 0) fold.start(packs[k]);
                 else if (from + k < members) fold.fold(op, packs[k]);
             }
         }
@@ -118,17 +118,17 @@ DEVICE void reduce_pack(const Turn &turn, u64 source, u64 dest) {
         for (i32 k = 0; k < TOGETHER; k++) {
             if (from + k < n) {
                 if (operation == EXSCAN) at<Packed>(parts[from + k] + dest) = fold.result();
-                if (from + k == 0) fold.start(packs[k]);
+                if (k == 0 && from == 0) fold.start(packs[k]);
                 else fold.fold(op, packs[k]);
                 if (operation == INSCAN) at<Packed>(parts[from + k] + dest) = fold.result();
             }
         }
     }
-    if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = fold.result();
-    if (operation == REDUCE) {
-        Packed result = fold.result();
+    if (operation == INSCAN || operation == EXSCAN) return;
+    Packed result = fold.result();
+    if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = result;
+    else
         for (i32 step = 0; step < n; step++) at<Packed>(parts[turn.right(step)] + dest) = result;
-    }
 }
 
 // Folds packs `start` to `end`; each is read and written by one thread of one member only, so this may be in place.
