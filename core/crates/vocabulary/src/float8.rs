@@ -82,12 +82,26 @@ float8! {
     /// 4 bits of exponent and 3 of mantissa, finite numbers up to 448 and NaN, but no infinity. ml_dtypes and torch call it `float8_e4m3fn`.
     ///
     /// Equality compares bits.
+    ///
+    /// ```
+    /// use nvshmemrs::Float8E4m3fn;
+    ///
+    /// assert_eq!(Float8E4m3fn::from_f32(1.5).to_f32(), 1.5);
+    /// assert_eq!(Float8E4m3fn::from_f32(1000.0), Float8E4m3fn::MAX);
+    /// ```
     Float8E4m3fn, 3, 7, 0x7e
 }
 float8! {
     /// 5 bits of exponent and 2 of mantissa, finite numbers up to 57344, infinities and NaN. ml_dtypes and torch call it `float8_e5m2`.
     ///
     /// Equality compares bits.
+    ///
+    /// ```
+    /// use nvshmemrs::Float8E5m2;
+    ///
+    /// assert_eq!(Float8E5m2::from_f32(9.0).to_f32(), 8.0);
+    /// assert_eq!(Float8E5m2::from_f32(f32::INFINITY), Float8E5m2::MAX);
+    /// ```
     Float8E5m2, 2, 15, 0x7b
 }
 

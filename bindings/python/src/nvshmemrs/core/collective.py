@@ -2,8 +2,9 @@
 
 If the arguments of one member are wrong, every member raises and nothing is written. `team` is a
 number or a name. Arrays and Buffers are symmetric and C-contiguous; where a function needs an
-element type, `dtype` says it of a Buffer, and `dtype="bfloat16"` of an array of uint16. With
-`stream` the operation is queued and the call returns at once; with None it is done on return.
+element type, `dtype` says it of a Buffer, `dtype="bfloat16"` of an array of uint16, and
+`dtype="float8_e4m3fn"` or `"float8_e5m2"` of one of uint8. With `stream` the operation is queued
+and the call returns at once; with None it is done on return.
 """
 
 from __future__ import annotations
