@@ -370,7 +370,7 @@ static int32_t special_current(void)
 /* A live runtime's would end the program. */
 static int32_t special_global_exit(void)
 {
-    return nvshmemrs_global_exit(percent(50) ? 0 : stale[below(STALE)] | 1, (int32_t)next());
+    return nvshmemrs_global_exit(percent(50) ? 0 : next() | UINT64_C(1) << 63, (int32_t)next());
 }
 
 /* This process has a place in its job already: arguments that are refused before anybody is asked. */

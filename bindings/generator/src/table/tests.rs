@@ -160,3 +160,35 @@ fn the_rows_serve_every_typed_function_of_the_standards() {
     assert_eq!(counts["TYPE_max_reducescatter"], 26);
     assert_eq!(counts["TYPE_prod_reducescatter"], 26);
 }
+
+#[test]
+fn openshmem_has_each_typed_function_that_a_row_serves() {
+    let (_, of_openshmem): (Vec<Row>, Vec<Row>) = rows()
+        .into_iter()
+        .partition(|row| matches!(row.standard, Standard::Nvshmem(_)));
+    let names: Vec<openshmem::Name> = openshmem::sections()
+        .into_iter()
+        .flat_map(|(_, names)| names)
+        .collect();
+    for typed in of_openshmem.iter().flat_map(|row| &row.typed) {
+        let family = names.iter().find(|name| name.name == typed.name);
+        let over = family.map(|family| family.over);
+        assert_eq!(
+            over,
+            Some(openshmem::Over::Types(typed.list)),
+            "{}",
+            typed.name
+        );
+    }
+}
+
+#[test]
+fn no_function_of_openshmem_is_there_twice() {
+    let mut seen = BTreeSet::new();
+    for (_, names) in openshmem::sections() {
+        for (function, ..) in names.iter().flat_map(openshmem::Name::functions) {
+            assert!(seen.insert(function.clone()), "{function}");
+        }
+    }
+    assert!(seen.len() > 1700, "{}", seen.len());
+}
