@@ -80,6 +80,22 @@ pub use allocator::{Allocator, Block};
 pub use atomics::{AtomicElement, AtomicInteger};
 pub use bootstrap::{LAUNCHERS, Launcher, UniqueId, local, set_init_interrupt_hook};
 pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRange};
+/// # Example
+///
+/// ```
+/// use nvshmemrs::{Cmp, Error, Runtime, deadline};
+/// use std::time::Duration;
+///
+/// # fn main() -> nvshmemrs::Result<()> {
+/// let rt = Runtime::init()?;
+/// let flag = rt.array::<u64>(1)?;
+/// let limit = Duration::from_millis(20);
+/// let late = deadline(limit, || rt.signal_wait(flag.at(0)?, Cmp::Eq, 1));
+/// assert!(matches!(late, Err(Error::Timeout { .. })));
+/// drop(flag);
+/// deadline(limit, || rt.finalize())
+/// # }
+/// ```
 pub use deadline::deadline;
 #[doc(hidden)]
 pub use debug::abort;

@@ -154,7 +154,7 @@ fn is_source(name: &str) -> bool {
 fn is_test(name: &str) -> bool {
     let words: Vec<&str> = name.split('/').collect();
     let (file, folders) = words.split_last().unwrap_or((&"", &[]));
-    let in_tests = |folder: &&str| matches!(*folder, "tests" | "test" | "fuzz");
+    let in_tests = |folder: &&str| matches!(*folder, "tests" | "test" | "fuzz" | "pretended");
     // Modules that a file above declares under `cfg(test)`.
     let module = matches!(
         *file,

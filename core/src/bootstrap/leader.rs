@@ -60,7 +60,7 @@ impl Rendezvous<'_> {
     }
 
     fn welcome(&self, control: &Control, members: &[Option<Member>]) -> Result<()> {
-        let length = control.segment().len().to_le_bytes();
+        let length = control.segment().bytes().to_le_bytes();
         for (member, pe) in members.iter().zip(self.others()) {
             let Some(member) = member else { continue };
             let proof = self.key.prove(&[b"welcome", &member.nonce, &length]);

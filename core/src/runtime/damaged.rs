@@ -25,7 +25,7 @@ fn attach(change: impl FnOnce(&Control)) -> crate::Result<Control> {
 
 fn attach_to(job: &Control) -> crate::Result<Control> {
     let fd = rustix::io::fcntl_dupfd_cloexec(job.segment().fd().unwrap(), 0).unwrap();
-    let len = job.segment().len();
+    let len = job.segment().bytes();
     Control::attach(Segment::open(fd, len).unwrap())
 }
 

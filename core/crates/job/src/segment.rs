@@ -198,7 +198,7 @@ impl Segment {
     }
 
     /// Length in bytes.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.len
     }
 
@@ -378,7 +378,7 @@ mod tests {
         let other = rustix::io::fcntl_dupfd_cloexec(&fd, 0).unwrap();
         let segment = Segment::open(fd, LEN).unwrap();
         assert!(rustix::fs::ftruncate(&other, 0).is_err());
-        assert_eq!(segment.len(), LEN);
+        assert_eq!(segment.bytes(), LEN);
     }
 
     #[test]

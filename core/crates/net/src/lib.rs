@@ -502,6 +502,7 @@ impl Transport for NetTransport {
         Ok(NOTHING)
     }
 
+    #[inline]
     fn failure(&self) -> Result<()> {
         self.endpoint.failure()
     }

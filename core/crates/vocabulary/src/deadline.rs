@@ -61,21 +61,6 @@ pub fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
 ///
 /// Within it the deadline stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init
 /// keeps to its own limit. A collective that a deadline ends breaks its team. Local.
-///
-/// ```
-/// use nvshmemrs::{Cmp, Error, Runtime, deadline};
-/// use std::time::Duration;
-///
-/// # fn main() -> nvshmemrs::Result<()> {
-/// let rt = Runtime::init()?;
-/// let flag = rt.array::<u64>(1)?;
-/// let limit = Duration::from_millis(20);
-/// let late = deadline(limit, || rt.signal_wait(flag.at(0)?, Cmp::Eq, 1));
-/// assert!(matches!(late, Err(Error::Timeout { .. })));
-/// drop(flag);
-/// deadline(limit, || rt.finalize())
-/// # }
-/// ```
 pub fn deadline<T>(limit: Duration, body: impl FnOnce() -> T) -> T {
     let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let _restore = Restore(begin_at(now_ns().saturating_add(limit)));

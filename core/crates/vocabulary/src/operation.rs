@@ -140,6 +140,7 @@ macro_rules! operations {
             }
 
             /// The name by which C programs know it, without the prefix and the type.
+            #[inline]
             pub fn name(self) -> &'static str {
                 match self {
                     $(Operation::$variant => $name),*

@@ -379,11 +379,11 @@ impl Control {
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
             && area_bytes.is_multiple_of(PAGE)
             && (area_bytes == 0 || memory.is_in_segment())
-            && expected(n_pes as Pe).is_ok_and(|len| len == segment.len());
+            && expected(n_pes as Pe).is_ok_and(|len| len == segment.bytes());
         if !sound {
             return refuse(format!(
                 "the job's memory has {} bytes, which does not fit {n_pes} PEs with heaps of {heap_bytes}",
-                segment.len()
+                segment.bytes()
             ));
         }
         Control::aligned(segment, n_pes as Pe, heap_bytes, area_bytes, memory)
