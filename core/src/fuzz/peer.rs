@@ -20,53 +20,43 @@ pub enum Act {
     Call(Operation, u16, u16),
 }
 
-/// What the PE calls.
-#[derive(Clone, Copy, Debug)]
-pub enum Operation {
-    /// barrier
-    Barrier,
-    /// sync
-    Sync,
-    /// broadcast
-    Broadcast,
-    /// collect
-    Collect,
-    /// fcollect
-    Fcollect,
-    /// alltoall
-    Alltoall,
-    /// alltoalls
-    Alltoalls,
-    /// reduce
-    Reduce,
-    /// reducescatter
-    Reducescatter,
-    /// inscan
-    Inscan,
-    /// exscan
-    Exscan,
-    /// malloc
-    Malloc,
-    /// free
-    Free,
-    /// realloc
-    Realloc,
-    /// release
-    Release,
-    /// team_split_strided
-    Split,
-    /// team_split_2d
-    Split2d,
-    /// team_init
-    TeamInit,
-    /// team_destroy
-    Destroy,
-    /// wait_until
-    Wait,
-    /// put, get and an atomic
-    Transfer,
-    /// the board, and the check of the job
-    Board,
+macro_rules! operations {
+    ($($called:literal: $name:ident,)*) => {
+        /// What the PE calls.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Operation {
+            $(#[doc = $called] $name),*
+        }
+
+        impl Operation {
+            /// Every operation.
+            pub const ALL: &'static [Operation] = &[$(Operation::$name),*];
+        }
+    };
+}
+operations! {
+    "barrier": Barrier,
+    "sync": Sync,
+    "broadcast": Broadcast,
+    "collect": Collect,
+    "fcollect": Fcollect,
+    "alltoall": Alltoall,
+    "alltoalls": Alltoalls,
+    "reduce": Reduce,
+    "reducescatter": Reducescatter,
+    "inscan": Inscan,
+    "exscan": Exscan,
+    "malloc": Malloc,
+    "free": Free,
+    "realloc": Realloc,
+    "release": Release,
+    "team_split_strided": Split,
+    "team_split_2d": Split2d,
+    "team_init": TeamInit,
+    "team_destroy": Destroy,
+    "wait_until": Wait,
+    "put, get and an atomic": Transfer,
+    "the board, and the check of the job": Board,
 }
 
 /// Team numbers that the partner watches.

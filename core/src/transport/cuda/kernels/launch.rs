@@ -1,7 +1,7 @@
 //! The kernels of a GPU, loaded, and their launches.
 
 use super::graphs::{Graphs, Launch};
-use super::plan::Plan;
+use super::plan::{Kernel, Plan};
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::op::SignalOp;
 use crate::transport::cuda::driver::too_late;
@@ -12,68 +12,6 @@ use bytemuck::bytes_of;
 use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
-
-macro_rules! kernels {
-    ($($variant:ident = $name:literal;)*) => {
-        /// Every kernel.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Kernel {
-            $($variant),*
-        }
-
-        impl Kernel {
-            const ALL: &'static [Kernel] = &[$(Kernel::$variant),*];
-
-            /// Its name in the image.
-            pub(super) fn name(self) -> &'static str {
-                match self {
-                    $(Kernel::$variant => concat!("nvshmemrs_", $name)),*
-                }
-            }
-        }
-    };
-}
-kernels! {
-    Copy = "copy";
-    Move = "move";
-    CopyStrided = "copy_strided";
-    PutValue = "put_value";
-    Signal = "signal";
-    PutSignal = "put_signal";
-    Atomic = "atomic";
-    Wait = "wait";
-    Fence = "fence";
-    Quiet = "quiet";
-    Barrier = "barrier";
-    BroadcastFlags = "broadcast_flags";
-    Broadcast = "broadcast";
-    FcollectFlags = "fcollect_flags";
-    Fcollect = "fcollect";
-    AlltoallFlags = "alltoall_flags";
-    Alltoall = "alltoall";
-    Alltoalls = "alltoalls";
-    Collect = "collect";
-    Reduce8Flags = "reduce_8_flags";
-    Reduce8 = "reduce_8";
-    Reduce16Flags = "reduce_16_flags";
-    Reduce16 = "reduce_16";
-    Reduce32Flags = "reduce_32_flags";
-    Reduce32 = "reduce_32";
-    Reduce64Flags = "reduce_64_flags";
-    Reduce64 = "reduce_64";
-    ReduceHalfFlags = "reduce_half_flags";
-    ReduceHalf = "reduce_half";
-    ReduceBfloat16Flags = "reduce_bfloat16_flags";
-    ReduceBfloat16 = "reduce_bfloat16";
-    ReduceFloatFlags = "reduce_float_flags";
-    ReduceFloat = "reduce_float";
-    ReduceDoubleFlags = "reduce_double_flags";
-    ReduceDouble = "reduce_double";
-    ReduceComplexfFlags = "reduce_complexf_flags";
-    ReduceComplexf = "reduce_complexf";
-    ReduceComplexdFlags = "reduce_complexd_flags";
-    ReduceComplexd = "reduce_complexd";
-}
 
 /// Threads of a block of the copy kernels.
 const THREADS: u32 = 256;
