@@ -1,5 +1,7 @@
 # Collectives: every member of the team calls them, in the same order. Members are named by their numbers in the team.
 
+export barrier, sync, allreduce!, fcollect!, collect!, alltoall!, reducescatter!, inscan!, exscan!
+
 """
     barrier(team = TEAM_WORLD; stream)
 
