@@ -117,6 +117,36 @@ pub(super) const ALLTOALL: Move = Move {
     source: Side::new(Users::All, true),
     large: alltoall::large,
 };
+/// Each member copies its own part, so that large data is not left to one processor.
+pub(super) const GATHER: Move = Move {
+    operation: Operation::Gather,
+    dest: Side::new(Users::RootAlone, true),
+    source: Side::new(Users::All, false),
+    large: |collective, &moved| {
+        if moved.root != collective.my_pe() || !moved.in_place {
+            let to = moved.to + collective.my_pe() as u64 * moved.bytes;
+            let (root, me) = (collective.pe(moved.root), collective.inner.my_pe);
+            let transport = collective.inner.transport.internal();
+            transport.copy(root, to, me, moved.from, moved.bytes);
+        }
+        Ok(())
+    },
+};
+pub(super) const SCATTER: Move = Move {
+    operation: Operation::Scatter,
+    dest: Side::new(Users::All, false),
+    source: Side::new(Users::RootAlone, true),
+    large: |collective, &moved| {
+        let part = Part {
+            from: moved.from + collective.my_pe() as u64 * moved.bytes,
+            to: moved.to,
+            bytes: moved.bytes,
+        };
+        collective.copy_part(moved.root, part);
+        Ok(())
+    },
+};
+
 impl Move {
     const fn is_rooted(&self) -> bool {
         !matches!(
@@ -361,6 +391,70 @@ impl Runtime {
         let bytes = source.range().bytes() as usize;
         self.fcollect(team, dest.range(), source.range(), bytes)
     }
+
+    /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on member `root` (a number in the team), which
+    /// has room for all. The other members may pass any `dest`: it is not used. In place: the root's `source` is its part of `dest`.
+    ///
+    /// Collective over `team`. Returns when `source` may be reused, and on the root when `dest` is written. As `MPI_Gather`.
+    #[track_caller]
+    pub fn gather(
+        &self,
+        team: Team,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
+        bytes: usize,
+        root: Pe,
+    ) -> Result<()> {
+        let buffers = (dest.into(), source.into());
+        self.moves(&GATHER, team, buffers, |_| Ok(bytes), root)
+    }
+
+    /// [`gather`](Runtime::gather) of arrays: the root's `dest` is as long as all sources together; others may pass `None`.
+    #[track_caller]
+    pub fn gather_array<T: Pod>(
+        &self,
+        team: Team,
+        dest: Option<&SymSlice<'_, T>>,
+        source: &SymSlice<'_, T>,
+        root: Pe,
+    ) -> Result<()> {
+        let bytes = source.range().bytes() as usize;
+        self.gather(team, range_or_null(dest), source.range(), bytes, root)
+    }
+
+    /// Sends part j of `source` on member `root` (a number in the team), `bytes` bytes, to `dest` of member j. The other members may pass
+    /// any `source`: it is not used. In place: the root's `dest` is its part of `source`.
+    ///
+    /// Collective over `team`. Returns when `dest` is written here, and on the root when `source` may be reused. As `MPI_Scatter`.
+    #[track_caller]
+    pub fn scatter(
+        &self,
+        team: Team,
+        dest: impl Into<Symmetric>,
+        source: impl Into<Symmetric>,
+        bytes: usize,
+        root: Pe,
+    ) -> Result<()> {
+        let buffers = (dest.into(), source.into());
+        self.moves(&SCATTER, team, buffers, |_| Ok(bytes), root)
+    }
+
+    /// [`scatter`](Runtime::scatter) of arrays: the root's `source` is as long as all of `dest` together; others may pass `None`.
+    #[track_caller]
+    pub fn scatter_array<T: Pod>(
+        &self,
+        team: Team,
+        dest: &SymSlice<'_, T>,
+        source: Option<&SymSlice<'_, T>>,
+        root: Pe,
+    ) -> Result<()> {
+        let bytes = dest.range().bytes() as usize;
+        self.scatter(team, dest.range(), range_or_null(source), bytes, root)
+    }
+}
+
+fn range_or_null<T: Pod>(slice: Option<&SymSlice<'_, T>>) -> Symmetric {
+    slice.map_or(Symmetric::Address(0), |slice| slice.range().into())
 }
 
 #[cfg(test)]
@@ -376,7 +470,7 @@ mod tests {
             root: 5,
             in_place: false,
         };
-        for row in [BROADCAST, FCOLLECT, ALLTOALL] {
+        for row in [BROADCAST, FCOLLECT, ALLTOALL, GATHER, SCATTER] {
             let named = row.operation.arguments().iter();
             let values = named.map(|argument| match argument.name {
                 "bytes" => 33,

@@ -42,6 +42,8 @@ operations! {
     "fcollect": Fcollect,
     "alltoall": Alltoall,
     "alltoalls": Alltoalls,
+    "gather": Gather,
+    "scatter": Scatter,
     "reduce": Reduce,
     "reducescatter": Reducescatter,
     "inscan": Inscan,
@@ -147,14 +149,14 @@ impl Caller<'_> {
         let dtype = Dtype::ALL[usize::from(a >> 8) % Dtype::ALL.len()] as i32;
         let count = bytes / 16;
         let op = Op::Sum as i32;
+        let root = Pe::from(a >> 8 & 1 == 1);
         // Errors are what is to be expected.
         match operation {
             Operation::Barrier => drop(rt.barrier(team)),
             Operation::Sync => drop(rt.sync(team)),
-            Operation::Broadcast => {
-                let root = Pe::from(a >> 8 & 1 == 1);
-                drop(rt.broadcast(team, dest, source, bytes, root));
-            }
+            Operation::Broadcast => drop(rt.broadcast(team, dest, source, bytes, root)),
+            Operation::Gather => drop(rt.gather(team, dest, source, bytes, root)),
+            Operation::Scatter => drop(rt.scatter(team, dest, source, bytes, root)),
             Operation::Collect => drop(rt.collect(team, dest, source, bytes)),
             Operation::Fcollect => drop(rt.fcollect(team, dest, source, bytes)),
             Operation::Alltoall => drop(rt.alltoall(team, dest, source, bytes)),

@@ -54,6 +54,7 @@ const fake_kernel *fake_kernel_find(const char *name) {
     static const fake_kernel all[] = {
         APART(copy), MEETS(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal),
         APART(atomic), WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
+        BOTH(gather), BOTH(scatter),
         WAITS(alltoalls), WAITS(collect), BOTH(reduce_8), BOTH(reduce_16), BOTH(reduce_32), BOTH(reduce_64), BOTH(reduce_half),
         BOTH(reduce_bfloat16), BOTH(reduce_float), BOTH(reduce_double), BOTH(reduce_complexf), BOTH(reduce_complexd),
     };

@@ -280,7 +280,7 @@ fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
         let reduces = matches!(item.form, "reduce" | "reducescatter");
         let standard = row.docs().join(" ");
         // "OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`)." and the like.
-        let at = ["OpenSHMEM 1", "NVSHMEM `"]
+        let at = ["OpenSHMEM 1", "NVSHMEM `", "OpenSHMEM does"]
             .iter()
             .find_map(|mark| standard.find(mark));
         let at = match at.context("a collective is of no standard") {
@@ -297,6 +297,7 @@ fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
         } else {
             ""
         };
+        let rooted = matches!(item.form, "gather" | "scatter");
         let docs = [
             format!("{}{kinds}", item.does),
             String::new(),
@@ -309,14 +310,14 @@ fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
                 .into(),
         ];
         let extra = match item.form {
-            "root" => "root, ",
+            "root" | "gather" | "scatter" => "root, ",
             "strided" => "dest_stride, source_stride, count, ",
             _ if reduces => "op, ",
             _ => "",
         };
         let counts = item.form == "alltoall" || item.rule.contains("n * ");
         Some(Ok(context! {
-            extra, counts, reduces, name => row.name, form => item.form, rule => item.rule, words => item.words,
+            extra, counts, reduces, rooted, name => row.name, form => item.form, rule => item.rule, words => item.words,
             docs => super::wrap(&docs, 112),
         }))
     };

@@ -35,6 +35,14 @@ fn moving(name: &str, args: &[Arg], terms: &'static str, does: &str, standard: S
     }
 }
 
+/// A collective that moves data, of which the standards have no functions for types.
+fn untyped(name: &str, args: &[Arg], terms: &'static str, does: &str, standard: Standard) -> Row {
+    Row {
+        typed: Vec::new(),
+        ..moving(name, args, terms, does, standard)
+    }
+}
+
 /// A collective that combines data.
 fn reducing(name: &str, operations: &[(&str, List)], does: &str, standard: Standard) -> Row {
     let typed = |&(operation, list): &(&str, List)| {
@@ -63,6 +71,7 @@ const SUM: [(&str, List); 1] = [("sum", List::Sum)];
 #[rustfmt::skip]
 pub(super) fn family() -> Family {
     let strides = [plain("dest_stride", "isize"), plain("source_stride", "isize"), plain("element_bytes", "usize")];
+    let rooted = [MOVE, &[plain("root", "i32")]].concat();
     let rows = vec![
         Row {
             errors: "Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.",
@@ -77,7 +86,7 @@ pub(super) fn family() -> Family {
         Row {
             errors: "Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, \
                      PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.",
-            ..moving("broadcast", &[MOVE, &[plain("root", "i32")]].concat(), ", same `bytes`, `root` and symmetric addresses",
+            ..moving("broadcast", &rooted, ", same `bytes`, `root` and symmetric addresses",
                 "Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the root \
                  included. `source` may equal `dest`; they must not overlap otherwise.",
                 shmem("9.9.7", "shmem_broadcastmem"))
@@ -136,6 +145,26 @@ pub(super) fn family() -> Family {
                 "As `nvshmemrs_alltoall` for parts of `count` elements that lie `dest_stride` and `source_stride` \
                  elements apart, each at least 1. Elements in between stay as they are. `source` and `dest` must not \
                  overlap."),
+        untyped("gather", &rooted, ", same `bytes`, `root` and symmetric address `source`",
+            "Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the member with team number \
+             `root`, which has room for `n_pes * bytes`. Other members may pass any `dest`, also NULL: it is not used. In \
+             place: the root's `source` is its own part, `dest + root * bytes`; otherwise they must not overlap.",
+            Standard::Mpi("MPI_Gather"))
+            .arrays("gather", "me /= root .or. size(dest) == n * size(source)", "room for `source` of every member",
+                "Puts together `source` of every member, in team order, in `dest` of the member with the number `root`. \
+                 There `dest` has as many elements as all of them together: with one dimension more than `source`, the \
+                 last one is the member. Other members may pass any `dest`: it is not used. In place the root's `source` \
+                 is its own part of `dest`; otherwise they must not overlap."),
+        untyped("scatter", &rooted, ", same `bytes`, `root` and symmetric address `dest`",
+            "Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of member j. `source` \
+             has one part per member. Other members may pass any `source`, also NULL: it is not used. In place: the root's \
+             `dest` is its own part, `source + root * bytes`; otherwise they must not overlap.",
+            Standard::Mpi("MPI_Scatter"))
+            .arrays("scatter", "me /= root .or. size(source) == n * size(dest)", "one part per member of what `source` has",
+                "Sends part j of `source` of the member with the number `root` to `dest` of member j. There `source` has one \
+                 part per member: the last dimension, or blocks of size(source) / n_pes elements. Other members may pass \
+                 any `source`: it is not used. In place the root's `dest` is its own part of `source`; otherwise they must \
+                 not overlap."),
         reducing("reducescatter", &OPERATIONS,
             "As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has \
              one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements; \

@@ -125,6 +125,8 @@ pub enum Standard {
     Shmem16(&'static str),
     /// NVSHMEM: a name there.
     Nvshmem(String),
+    /// MPI, as OpenSHMEM and NVSHMEM have no such function: a name there.
+    Mpi(&'static str),
 }
 
 /// How a function is run.
@@ -235,6 +237,7 @@ impl Row {
             }
             Standard::Shmem16(name) => format!("OpenSHMEM 1.6 (`{name}`)."),
             Standard::Nvshmem(name) => format!("NVSHMEM `{name}`."),
+            Standard::Mpi(name) => format!("OpenSHMEM does not have it; MPI does (`{name}`)."),
         };
         let promises = [&who, self.completes, &self.demands, &standard];
         let promises = promises.into_iter().filter(|text| !text.is_empty());

@@ -46,6 +46,10 @@ kernels! {
     Alltoall = "alltoall";
     Alltoalls = "alltoalls";
     Collect = "collect";
+    GatherFlags = "gather_flags";
+    Gather = "gather";
+    ScatterFlags = "scatter_flags";
+    Scatter = "scatter";
     Reduce8Flags = "reduce_8_flags";
     Reduce8 = "reduce_8";
     Reduce16Flags = "reduce_16_flags";
@@ -116,7 +120,7 @@ const K: u64 = 1 << 10;
 
 /// What travels with flags takes twice the bytes, and saves meeting at the end; a reduction also reads everything on every member.
 #[rustfmt::skip]
-const TABLE: [Row; 8] = {
+const TABLE: [Row; 10] = {
     use KernelSet::{Direct, Moves, Reduces};
     const fn row(operation: Operation, kernels: KernelSet, flags: [u64; 4], parts: bool) -> Row {
         Row { operation, kernels, flags, parts }
@@ -126,6 +130,8 @@ const TABLE: [Row; 8] = {
         row(Operation::Fcollect, Moves(Kernel::FcollectFlags, Kernel::Fcollect), [512 * K, 256 * K, 64 * K, 8 * K], true),
         row(Operation::Alltoall, Moves(Kernel::AlltoallFlags, Kernel::Alltoall), [512 * K, 256 * K, 64 * K, 8 * K], true),
         row(Operation::Alltoalls, Direct(Kernel::Alltoalls), [0; 4], true),
+        row(Operation::Gather, Moves(Kernel::GatherFlags, Kernel::Gather), [512 * K, 256 * K, 64 * K, 8 * K], true),
+        row(Operation::Scatter, Moves(Kernel::ScatterFlags, Kernel::Scatter), [512 * K, 256 * K, 64 * K, 8 * K], true),
         row(Operation::Reduce, Reduces, [512 * K, 256 * K, 64 * K, 16 * K], false),
         row(Operation::Reducescatter, Reduces, [512 * K, 256 * K, 64 * K, 8 * K], false),
         row(Operation::Inscan, Reduces, [256 * K, 128 * K, 64 * K, 16 * K], false),
