@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x81ca3c5379a65f6a)
+#define NVSHMEMRS_API_HASH UINT64_C(0x420f85bd0aaffd70)
 
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
@@ -1326,6 +1326,39 @@ int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
                             ptrdiff_t source_stride,
                             size_t element_bytes,
                             size_t count);
+
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the member with
+/// team number `root`, which has room for `n_pes * bytes`. Other members may pass any `dest`, also NULL: it
+/// is not used. In place: the root's `source` is its own part, `dest + root * bytes`; otherwise they must
+/// not overlap.
+///
+/// Collective over `team`, same `bytes`, `root` and symmetric address `source`; may be queued on a stream.
+/// Returns when `dest` is written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM does not have it; MPI does (`MPI_Gather`).
+int32_t nvshmemrs_gather(nvshmemrs_runtime_t runtime,
+                         nvshmemrs_team_t team,
+                         void *dest,
+                         const void *source,
+                         size_t bytes,
+                         int32_t root);
+
+/// Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of member j.
+/// `source` has one part per member. Other members may pass any `source`, also NULL: it is not used. In
+/// place: the root's `dest` is its own part, `source + root * bytes`; otherwise they must not overlap.
+///
+/// Collective over `team`, same `bytes`, `root` and symmetric address `dest`; may be queued on a stream.
+/// Returns when `dest` is written here and `source` may be reused.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM does not have it; MPI does (`MPI_Scatter`).
+int32_t nvshmemrs_scatter(nvshmemrs_runtime_t runtime,
+                          nvshmemrs_team_t team,
+                          void *dest,
+                          const void *source,
+                          size_t bytes,
+                          int32_t root);
 
 /// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`.
 /// `source` has one such part per member. In place: `dest` is the member's own part, `source + my_pe *

@@ -29,18 +29,22 @@ enum Kind {
     Collect,
     Alltoall,
     Alltoalls,
+    Gather,
+    Scatter,
     Reduce,
     Reducescatter,
     Inscan,
     Exscan,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::Broadcast,
     Kind::Fcollect,
     Kind::Collect,
     Kind::Alltoall,
     Kind::Alltoalls,
+    Kind::Gather,
+    Kind::Scatter,
     Kind::Reduce,
     Kind::Reducescatter,
     Kind::Inscan,
@@ -194,6 +198,15 @@ fn brings(case: &Case, member: usize) -> usize {
     case.count / (1 + member % 3)
 }
 
+/// Whether a member's `dest` and `source` are used.
+fn used(case: &Case, me: usize) -> (bool, bool) {
+    let is_root = case.root as usize == me;
+    (
+        case.kind != Kind::Gather || is_root,
+        case.kind != Kind::Scatter || is_root,
+    )
+}
+
 /// The buffers of a legal call on a member; `None` if the call is not legal there.
 fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
     let size = case.dtype.size();
@@ -215,7 +228,11 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
     );
     // Where dest and source begin, how long they are, and where dest must begin for the in-place form, if there is one.
     let (mut dest, mut source) = (case.dest, case.source);
+    let (dest_used, source_used) = used(case, me);
+    let own = (case.root as usize).wrapping_mul(bytes);
     let (dest_bytes, source_bytes) = match case.kind {
+        Kind::Gather => (if dest_used { all } else { 0 }, bytes),
+        Kind::Scatter => (bytes, if source_used { all } else { 0 }),
         Kind::Broadcast | Kind::Reduce | Kind::Inscan | Kind::Exscan => (bytes, bytes),
         Kind::Fcollect => (all, bytes),
         Kind::Collect => {
@@ -228,6 +245,8 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
     };
     if case.in_place {
         match case.kind {
+            Kind::Gather => source = dest.checked_add(own)?,
+            Kind::Scatter => dest = source.checked_add(own)?,
             Kind::Fcollect => source = dest.checked_add(me.checked_mul(bytes)?)?,
             Kind::Reducescatter => dest = source.checked_add(me.checked_mul(bytes)?)?,
             Kind::Collect | Kind::Alltoalls => {}
@@ -235,6 +254,8 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
         }
     }
     let same = match case.kind {
+        Kind::Gather => source == dest.wrapping_add(own),
+        Kind::Scatter => dest == source.wrapping_add(own),
         Kind::Fcollect => source == dest.wrapping_add(me.wrapping_mul(bytes)),
         Kind::Reducescatter => dest == source.wrapping_add(me.wrapping_mul(bytes)),
         Kind::Collect | Kind::Alltoalls => false,
@@ -250,7 +271,8 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
         && inside(source, source_bytes)
         && (same || apart || dest_bytes == 0 || source_bytes == 0)
         && (!folds || aligned(dest, dest_bytes) && aligned(source, source_bytes))
-        && (case.kind != Kind::Broadcast || (0..n as Pe).contains(&case.root));
+        && (!matches!(case.kind, Kind::Broadcast | Kind::Gather | Kind::Scatter)
+            || (0..n as Pe).contains(&case.root));
     legal.then_some(Buffers {
         dest: (dest, dest_bytes),
         source: (source, source_bytes),
@@ -259,8 +281,14 @@ fn buffers(case: &Case, n: usize, me: usize) -> Option<Buffers> {
 
 /// Where the buffers begin on a member, legal or not.
 fn places(case: &Case, me: usize) -> (usize, usize) {
-    let part = me.wrapping_mul(case.count.wrapping_mul(case.dtype.size()));
+    let bytes = case.count.wrapping_mul(case.dtype.size());
+    let (part, own) = (
+        me.wrapping_mul(bytes),
+        (case.root as usize).wrapping_mul(bytes),
+    );
     match (case.in_place, case.kind) {
+        (true, Kind::Gather) => (case.dest, case.dest.wrapping_add(own)),
+        (true, Kind::Scatter) => (case.source.wrapping_add(own), case.source),
         (false, _) | (true, Kind::Collect | Kind::Alltoalls) => (case.dest, case.source),
         (true, Kind::Fcollect) => (case.dest, case.dest.wrapping_add(part)),
         (true, Kind::Reducescatter) => (case.source.wrapping_add(part), case.source),
@@ -306,6 +334,13 @@ fn data_model(case: &Case, me: usize, before: &[Vec<u8>], all: &[Buffers]) -> Ve
         Kind::Broadcast => dest.copy_from_slice(source(case.root as usize)),
         Kind::Fcollect | Kind::Collect => {
             dest = (0..n).flat_map(|member| source(member).to_vec()).collect();
+        }
+        Kind::Gather if bytes > 0 => {
+            dest = (0..n).flat_map(|member| source(member).to_vec()).collect();
+        }
+        Kind::Gather => {}
+        Kind::Scatter => {
+            dest.copy_from_slice(&source(case.root as usize)[me * part..(me + 1) * part]);
         }
         Kind::Alltoall => {
             let parts = (0..n).map(|member| &source(member)[me * part..(me + 1) * part]);
@@ -374,10 +409,13 @@ fn call(
 ) -> Result<()> {
     let base = state.memory.as_ptr() as u64;
     let (dest, source) = places(case, me);
-    let (dest, source) = (
-        base.wrapping_add(dest as u64),
-        base.wrapping_add(source as u64),
-    );
+    let (dest_used, source_used) = used(case, me);
+    // What is not used may be anything.
+    let address = |used, offset| match used {
+        true => base.wrapping_add(offset as u64),
+        false => case.seed,
+    };
+    let (dest, source) = (address(dest_used, dest), address(source_used, source));
     let (dest, count) = match twist {
         Twist::None => (dest, case.count),
         Twist::Count => (dest, case.count.wrapping_add(1)),
@@ -392,6 +430,8 @@ fn call(
         Kind::Fcollect => rt.fcollect(team, dest, source, bytes),
         Kind::Collect => rt.collect(team, dest, source, brings(case, me).saturating_mul(size)),
         Kind::Alltoall => rt.alltoall(team, dest, source, bytes),
+        Kind::Gather => rt.gather(team, dest, source, bytes, case.root),
+        Kind::Scatter => rt.scatter(team, dest, source, bytes, case.root),
         Kind::Alltoalls => rt.alltoalls(
             team,
             dest,
@@ -421,6 +461,9 @@ fn run(rt: &Runtime, state: &mut State, case: &Case) {
         _ if n == 1 => Twist::None,
         Twist::Count if case.kind == Kind::Collect => Twist::None,
         Twist::Dest | Twist::Null if case.count == 0 => Twist::None,
+        Twist::Dest | Twist::Null if !used(case, case.odd % n).0 => Twist::None,
+        // The root's alone, so it need not be the same anywhere.
+        Twist::Dest if case.kind == Kind::Gather => Twist::None,
         twist => twist,
     };
     let odd = me == case.odd % n;

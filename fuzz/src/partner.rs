@@ -4,31 +4,6 @@ use crate::{number, place};
 use arbitrary::{Result, Unstructured};
 use nvshmemrs::fuzz::{Act, Operation, peer};
 
-const OPERATIONS: [Operation; 22] = [
-    Operation::Barrier,
-    Operation::Sync,
-    Operation::Broadcast,
-    Operation::Collect,
-    Operation::Fcollect,
-    Operation::Alltoall,
-    Operation::Alltoalls,
-    Operation::Reduce,
-    Operation::Reducescatter,
-    Operation::Inscan,
-    Operation::Exscan,
-    Operation::Malloc,
-    Operation::Free,
-    Operation::Realloc,
-    Operation::Release,
-    Operation::Split,
-    Operation::Split2d,
-    Operation::TeamInit,
-    Operation::Destroy,
-    Operation::Wait,
-    Operation::Transfer,
-    Operation::Board,
-];
-
 fn act(u: &mut Unstructured<'_>) -> Result<Act> {
     Ok(match u.arbitrary::<u8>()? {
         0..=63 => {
@@ -39,7 +14,7 @@ fn act(u: &mut Unstructured<'_>) -> Result<Act> {
             let count = u.int_in_range(0..=8)?;
             Act::Bring((0..count).map(|_| number(u)).collect::<Result<_>>()?)
         }
-        _ => Act::Call(*u.choose(&OPERATIONS)?, u.arbitrary()?, u.arbitrary()?),
+        _ => Act::Call(*u.choose(Operation::ALL)?, u.arbitrary()?, u.arbitrary()?),
     })
 }
 

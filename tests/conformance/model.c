@@ -352,6 +352,21 @@ static void moves(nvshmemrs_team_t team, int m, int k, int64_t *dest, int64_t *s
     FILL(i, m * 100 + i);
     MUST(nvshmemrs_alltoalls(rt, team, dest, source, 2, 3, bytes, 2));
     ALL("alltoalls", i, k * 4, dest[i], i % 2 == 0 ? i / 4 * 100 + (m * 2 + i / 2 % 2) * 3 : -7);
+
+    for (int root = 0; root < k; root++) { // what is not the root's is not used
+        FILL(i, m * 100 + i);
+        MUST(nvshmemrs_gather(rt, team, m == root ? dest : NULL, source, 2 * bytes, root));
+        ALL("gather", i, k * 2 + 1, dest[i], m == root && i < k * 2 ? i / 2 * 100 + i % 2 : -7);
+        FILL(i, m * 100 + i);
+        MUST(nvshmemrs_gather(rt, team, source, source + root * 2, 2 * bytes, root));
+        ALL("gather in place", i, k * 2, source[i], m == root ? i / 2 * 100 + root * 2 + i % 2 : m * 100 + i);
+        FILL(i, m * 100 + i);
+        MUST(nvshmemrs_scatter(rt, team, dest, m == root ? source : NULL, 2 * bytes, root));
+        ALL("scatter", i, 3, dest[i], i < 2 ? root * 100 + m * 2 + i : -7);
+        FILL(i, m * 100 + i);
+        MUST(nvshmemrs_scatter(rt, team, source + root * 2, source, 2 * bytes, root));
+        ALL("scatter in place", i, k * 2, source[i], i / 2 == root ? root * 100 + m * 2 + i % 2 : m * 100 + i);
+    }
 #undef FILL
 }
 

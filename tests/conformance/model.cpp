@@ -306,6 +306,22 @@ void moves(const team &of, int m, int k, const symmetric_span<std::int64_t> &des
     FILL(i, m * 100 + i);
     of.alltoalls(dest, source, 2, 3, 2);
     ALL("alltoalls", i, k * 4, dest[i], i % 2 == 0 ? i / 4 * 100 + (m * 2 + i / 2 % 2) * 3 : -7);
+
+    const symmetric_span<std::int64_t> none;
+    for (int root = 0; root < k; root++) { // what is not the root's is not used
+        FILL(i, m * 100 + i);
+        of.gather(m == root ? dest : none, source.slice(0, 2), root);
+        ALL("gather", i, k * 2 + 1, dest[i], m == root && i < k * 2 ? i / 2 * 100 + i % 2 : -7);
+        FILL(i, m * 100 + i);
+        of.gather(source, source.slice(root * 2, 2), root);
+        ALL("gather in place", i, k * 2, source[i], m == root ? i / 2 * 100 + root * 2 + i % 2 : m * 100 + i);
+        FILL(i, m * 100 + i);
+        of.scatter(dest.slice(0, 2), m == root ? source : none, root);
+        ALL("scatter", i, 3, dest[i], i < 2 ? root * 100 + m * 2 + i : -7);
+        FILL(i, m * 100 + i);
+        of.scatter(source.slice(root * 2, 2), source, root);
+        ALL("scatter in place", i, k * 2, source[i], i / 2 == root ? root * 100 + m * 2 + i % 2 : m * 100 + i);
+    }
 #undef FILL
 }
 

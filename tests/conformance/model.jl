@@ -225,6 +225,22 @@ function moves(team, m, k, dest, source)
     fill_both()
     alltoall!(view(dest, 1:2:4k), view(source, 1:3:6k); team = team)
     @same dest[1:4k] [iseven(i) ? i ÷ 4 * 100 + (2m + i ÷ 2 % 2) * 3 : -7 for i in 0:(4k - 1)]
+
+    for root in 0:(k - 1) # what is not the root's is not used
+        own = (2root + 1):(2root + 2)
+        fill_both()
+        gather!(m == root ? view(dest, 1:2k) : nothing, view(source, 1:2), root; team = team)
+        @same dest[1:(2k + 1)] [[m == root ? i ÷ 2 * 100 + i % 2 : -7 for i in 0:(2k - 1)]; -7]
+        fill_both()
+        gather!(view(source, 1:2k), view(source, own), root; team = team)
+        @same source[1:2k] [m == root ? i ÷ 2 * 100 + 2root + i % 2 : m * 100 + i for i in 0:(2k - 1)]
+        fill_both()
+        scatter!(view(dest, 1:2), m == root ? view(source, 1:2k) : nothing, root; team = team)
+        @same dest[1:3] [root * 100 + 2m, root * 100 + 2m + 1, -7]
+        fill_both()
+        scatter!(view(source, own), view(source, 1:2k), root; team = team)
+        @same source[1:2k] [i ÷ 2 == root ? root * 100 + 2m + i % 2 : m * 100 + i for i in 0:(2k - 1)]
+    end
 end
 
 function scans(team, m, k, dest, source)

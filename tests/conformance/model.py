@@ -348,6 +348,25 @@ def moves(team: int, m: int, k: int, dest: np.ndarray, source: np.ndarray) -> No
     spread = [x for pe in range(k) for i in range(2) for x in (pe * 100 + (m * 2 + i) * 3, -7)]
     same("alltoalls", dest[: k * 4], spread)
 
+    for root in range(k):  # what is not the root's is not used
+        own, kept = at(source, root * 2), [m * 100 + i for i in range(k * 2)]
+        fill()
+        must("gather", rt, team, to if m == root else None, start, 16, root)
+        all_parts = [pe * 100 + i for pe in range(k) for i in range(2)]
+        same("gather", dest[: k * 2 + 1], (all_parts if m == root else [-7] * (k * 2)) + [-7])
+        fill()
+        must("gather", rt, team, start, own, 16, root)
+        all_parts = [pe * 100 + root * 2 + i for pe in range(k) for i in range(2)]
+        same("gather in place", source[: k * 2], all_parts if m == root else kept)
+        fill()
+        must("scatter", rt, team, to, start if m == root else None, 16, root)
+        part = [root * 100 + m * 2, root * 100 + m * 2 + 1]
+        same("scatter", dest[:3], part + [-7])
+        fill()
+        must("scatter", rt, team, own, start, 16, root)
+        kept[root * 2 : root * 2 + 2] = part
+        same("scatter in place", source[: k * 2], kept)
+
 
 def scans(team: int, m: int, k: int, dest: np.ndarray, source: np.ndarray) -> None:
     def run(name: str, to: int, count: int, op: Op) -> None:

@@ -409,7 +409,64 @@ fn moves(rt: &Runtime, team: Team, dest: &SymArray<i64>, source: &SymArray<i64>)
         0,
         &parts,
         false,
-    )
+    )?;
+
+    for root in 0..k {
+        let (is_root, len) = (m == root, k * 2);
+        let own = root * 2..root * 2 + 2;
+        let (pe, kept) = (root as Pe, (0..len).map(|i| value(m, i)));
+        let mut kept: Vec<i64> = kept.collect();
+        let all = |at: usize| pairs(2).map(move |(pe, i)| value(pe, at + i)).collect();
+        let wanted: Vec<i64> = if is_root { all(0) } else { vec![-7; len] };
+        // What is not the root's is not used.
+        on.check(
+            "gather",
+            |d, s| {
+                rt.gather_array(
+                    team,
+                    is_root.then_some(&d.slice(..len)?),
+                    &s.slice(..2)?,
+                    pe,
+                )
+            },
+            0,
+            &wanted,
+            false,
+        )?;
+        let wanted = if is_root { all(root * 2) } else { kept.clone() };
+        let part = own.clone();
+        on.check(
+            "gather in place",
+            |_, s| rt.gather_array(team, Some(&s.slice(..len)?), &s.slice(part)?, pe),
+            0,
+            &wanted,
+            true,
+        )?;
+        let received = [value(root, m * 2), value(root, m * 2 + 1)];
+        on.check(
+            "scatter",
+            |d, s| {
+                rt.scatter_array(
+                    team,
+                    &d.slice(..2)?,
+                    is_root.then_some(&s.slice(..len)?),
+                    pe,
+                )
+            },
+            0,
+            &received,
+            false,
+        )?;
+        kept[own.clone()].copy_from_slice(&received);
+        on.check(
+            "scatter in place",
+            |_, s| rt.scatter_array(team, &s.slice(own)?, Some(&s.slice(..len)?), pe),
+            0,
+            &kept,
+            true,
+        )?;
+    }
+    Ok(())
 }
 
 fn scans(rt: &Runtime, team: Team, dest: &SymArray<i32>, source: &SymArray<i32>) -> Result<()> {

@@ -21,7 +21,7 @@ const WENT_ON: i32 = 77;
 const AT_A_TIME: usize = 6;
 
 /// The operations of `programs/fault.c` that wait for other PEs to call them, or to write.
-const OPERATIONS: [&str; 39] = [
+const OPERATIONS: [&str; 43] = [
     "barrier",
     "sync",
     "broadcast_small",
@@ -42,6 +42,10 @@ const OPERATIONS: [&str; 39] = [
     "alltoall_large",
     "alltoalls_small",
     "alltoalls_large",
+    "gather_small",
+    "gather_large",
+    "scatter_small",
+    "scatter_large",
     "malloc",
     "free",
     "realloc",

@@ -206,6 +206,36 @@ static void signals(void)
         from = past(source); BAD(NOT_SYMMETRIC, function, source, rt, team, to, from, __VA_ARGS__); \
     } while (0)
 
+/* Gather and scatter with PE 0 as the root: what is wrong with `own`, the buffer that only the root uses, the others hear from it. */
+#define ROOTED(function, own, all, own_at, all_at)                                                \
+    do {                                                                                          \
+        const void *const own_right = own, *const all_right = all;                                \
+        const void *own_at = own_right, *all_at = all_right;                                      \
+        uint64_t team = 12345;                                                                    \
+        BAD(BAD_HANDLE, function, team, rt, team, (void *)to, from, 16, 0);                       \
+        team = NVSHMEMRS_TEAM_WORLD;                                                              \
+        BAD_PE(function, root, rt, team, (void *)to, from, 16, pe);                               \
+        all_at = NULL;  BAD(NOT_SYMMETRIC, function, all, rt, team, (void *)to, from, 16, 0);     \
+        all_at = local; BAD(NOT_SYMMETRIC, function, all, rt, team, (void *)to, from, 16, 0);     \
+        all_at = all_right;                                                                       \
+        own_at = NULL;  OF_ROOT("`" #own "`", NOT_SYMMETRIC, function, own, to, from, 16);        \
+        own_at = local; OF_ROOT("`" #own "`", NOT_SYMMETRIC, function, own, to, from, 16);        \
+        own_at = (const char *)all_right + 8; OF_ROOT("`dest`", INVALID_VALUE, function, own, to, from, 16); \
+        own_at = own_right;                                                                       \
+        OF_ROOT("past the end", OUT_OF_BOUNDS, function, bytes, to, from, COUNT * 8 / (size_t)n_pes + 8); \
+        BAD(INVALID_VALUE, function, bytes, rt, team, (void *)to, from, SIZE_MAX / 2, 0);         \
+        ODD(#function, "root", nvshmemrs_##function(rt, team, dest, source, 16, n_pes - 1),       \
+            nvshmemrs_##function(rt, team, dest, source, 16, 0));                                 \
+        ODD(#function, "bytes", nvshmemrs_##function(rt, team, dest, source, 8, 0),               \
+            nvshmemrs_##function(rt, team, dest, source, 16, 0));                                 \
+        ODD(#function, #all, nvshmemrs_##function(rt, team, dest + 8 * (all == dest), source + 8 * (all == source), 8, 0), \
+            nvshmemrs_##function(rt, team, dest, source, 8, 0));                                  \
+    } while (0)
+#define OF_ROOT(words, status, function, argument, to, from, bytes)                               \
+    refused(#function, #argument, words,                                                          \
+            me == 0 ? NVSHMEMRS_ERROR_##status : NVSHMEMRS_ERROR_PEER_ARGUMENT,                   \
+            nvshmemrs_##function(rt, NVSHMEMRS_TEAM_WORLD, (void *)to, from, bytes, 0))
+
 #define FOLD(function)                                                                                              \
     do {                                                                                                            \
         const uint64_t world = NVSHMEMRS_TEAM_WORLD;                                                                \
@@ -248,6 +278,8 @@ static void collectives(void)
     BAD(INVALID_VALUE, alltoalls, source_stride, rt, world, dest, source, 1, -1, 8, 2);
     BAD(INVALID_VALUE, alltoalls, element_bytes, rt, world, dest, source, 1, 1, 0, 2);
     SAYS("", INVALID_VALUE, alltoalls, count, rt, world, dest, source, 1, 1, 8, SIZE_MAX);
+    ROOTED(gather, dest, source, to, from);
+    ROOTED(scatter, source, dest, from, to);
     FOLD(reduce);
     FOLD(reducescatter);
     FOLD(inscan);

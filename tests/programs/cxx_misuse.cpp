@@ -95,6 +95,8 @@ int main() {
     collective(__LINE__, "`dest` has 1 elements", [&] { world.reduce(plus, room, from); });
     collective(__LINE__, "`dest` has", [&] { world.fcollect(data.slice(0, last ? 2 : 6), data.slice(6, 2)); });
     collective(__LINE__, "strided", [&] { world.alltoalls(data.slice(4, last ? 1 : 4), data.slice(0, n), 1, 1, 1); });
+    collective(__LINE__, "`dest` has 1 elements", [&] { world.gather(data.slice(0, last ? 1 : 0), from, n - 1); });
+    collective(__LINE__, "`source` has 1 elements", [&] { world.scatter(data.slice(0, 2), data.slice(4, last ? 1 : 0), n - 1); });
     if (n == 2)
         EXPECT(InvalidValue, "`source` has 3 elements", "multiple of the 2", world.alltoall(data, data.slice(4, 3)), 0);
     EXPECT(Mismatch, "", "", world.reduce(plus, data.slice(4, 2), data.slice(0, last ? 1 : 2)), 0);
@@ -111,6 +113,8 @@ int main() {
     // Also where the ranges would not fit.
     EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.broadcast(data.slice(0, 1), from, 0), 0);
     EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.reduce(plus, data.slice(4, 1), from), 0);
+    EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.gather(data, data.slice(0, 1), 0), 0);
+    EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.scatter(data.slice(0, 1), data, 0), 0);
     EXPECT(BadHandle, "`team` is a handle of team ", "destroyed", team.alltoalls(data, data, 9, 9, 9), 0);
     EXPECT(InvalidValue, "`size`", "-1", world.split_strided(0, 1, -1));
 

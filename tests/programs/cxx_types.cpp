@@ -190,6 +190,12 @@ template <typename T> void moves() {
         parts.push_back(make<T>(10 * pe + me + 1));
     rt.world().alltoall(array.slice(4, n), array.slice(13, n));
     taken("alltoall", 4, parts);
+    give();
+    rt.world().gather(array.slice(4, me == n - 1 ? n : 0), array.slice(13, 1), n - 1);
+    taken("gather", 4, me == n - 1 ? all : std::vector<T>());
+    give();
+    rt.world().scatter(array.slice(4, 1), array.slice(13, me == n - 1 ? n : 0), n - 1);
+    taken("scatter", 4, std::vector<T>{make<T>(10 * (n - 1) + me + 1)});
     barrier();
 }
 

@@ -95,6 +95,10 @@ COLLECTIVE(alltoall_small, nvshmemrs_alltoall(runtime, ON_WORLD, dest, source, 8
 COLLECTIVE(alltoall_large, nvshmemrs_alltoall(runtime, ON_WORLD, dest, source, (size_t)(MANY / n_pes) * 8))
 COLLECTIVE(alltoalls_small, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 2, 2, 8, 1))
 COLLECTIVE(alltoalls_large, nvshmemrs_alltoalls(runtime, ON_WORLD, dest, source, 1, 2, 8, (size_t)(MANY / n_pes / 4)))
+COLLECTIVE(gather_small, nvshmemrs_gather(runtime, ON_WORLD, dest, source, 8, 0))
+COLLECTIVE(gather_large, nvshmemrs_gather(runtime, ON_WORLD, dest, source, (size_t)(MANY / n_pes) * 8, 0))
+COLLECTIVE(scatter_small, nvshmemrs_scatter(runtime, ON_WORLD, dest, source, 8, n_pes - 1))
+COLLECTIVE(scatter_large, nvshmemrs_scatter(runtime, ON_WORLD, dest, source, (size_t)(MANY / n_pes) * 8, n_pes - 1))
 COLLECTIVE(signal_wait, nvshmemrs_signal_wait(runtime, flag, NVSHMEMRS_CMP_NE, 0, NULL))
 COLLECTIVE(finalize, nvshmemrs_finalize(runtime))
 
@@ -260,6 +264,10 @@ static const struct {
     {"alltoall_large", alltoall_large},
     {"alltoalls_small", alltoalls_small},
     {"alltoalls_large", alltoalls_large},
+    {"gather_small", gather_small},
+    {"gather_large", gather_large},
+    {"scatter_small", scatter_small},
+    {"scatter_large", scatter_large},
     {"malloc", malloc_},
     {"free", free_},
     {"realloc", realloc_},

@@ -216,8 +216,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("once more", "shmem_finalize", "once more than `shmem_init`"),
     ("pe", "shmem_long_put", "`pe` is PE 2"),
-    ("thread-local", "shmem_long_p", "it is a thread-local variable"),
-    ("library", "shmem_int_p", "it is a variable of the shared library"),
+    (
+        "thread-local",
+        "shmem_long_p",
+        "it is a thread-local variable",
+    ),
+    (
+        "library",
+        "shmem_int_p",
+        "it is a variable of the shared library",
+    ),
     (
         "stack collective",
         "shmem_long_sum_reduce",

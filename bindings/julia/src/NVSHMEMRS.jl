@@ -55,7 +55,6 @@ export put_signal!, put_signal_nbi!, signal_op!, signal_wait, signal_fetch
 export wait_until, wait_until_all, wait_until_any, wait_until_some
 export Team, TEAM_WORLD, TEAM_SHARED, TEAM_NODE, TEAM_SAME_MYPE_NODE, TEAM_SAME_GPU, TEAM_GPU_LEADERS
 export split_strided, split_2d, translate, destroy!
-export barrier, sync, allreduce!, fcollect!, collect!, alltoall!, reducescatter!, inscan!, exscan!
 export Stream, Event, synchronize, record!, wait_event
 for name in ATOMICS
     @eval export $name

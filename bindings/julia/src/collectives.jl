@@ -1,5 +1,7 @@
 # Collectives: every member of the team calls them, in the same order. Members are named by their numbers in the team.
 
+export barrier, sync, allreduce!, fcollect!, collect!, alltoall!, gather!, scatter!, reducescatter!, inscan!, exscan!
+
 """
     barrier(team = TEAM_WORLD; stream)
 
@@ -202,6 +204,62 @@ function alltoall_problem(dest, source, wanted)
     vectors || return problem(dest, source, wanted, wanted)
     wrong = types_problem(dest, source)
     return wrong === nothing ? sizes_problem(dest, source, wanted, wanted) : wrong
+end
+
+"""
+    gather!(dest, source, root; team = TEAM_WORLD, stream)
+
+Puts the `source` of every member one behind the other, in team order, in `dest` on the member with
+team number `root`. There `dest` has as many elements as all sources together; all sources have one
+size. Other members may pass any `dest`, also `nothing`: it is not used.
+
+Collective over `team` with the same `root` and `source`; may be queued on a stream. As MPI 4.1
+section 6.5 (`MPI_Gather`). Completion and errors: as [`broadcast!`](@ref).
+
+```jldoctest
+using NVSHMEMRS
+NVSHMEMRS.init() do job
+    x, all = SymmetricArray([my_pe() + 1.5]), NVSHMEMRS.zeros(Float64, n_pes())
+    gather!(all, x, 0)
+    println(all)
+end
+
+# output
+
+[1.5]
+```
+"""
+function gather!(dest, source, root::Integer; team::Team = TEAM_WORLD, stream = nothing)
+    whole, parts = my_pe(team) == root ? (dest, n_pes(team)) : (source, 1)
+    from_root(FFI.nvshmemrs_gather, whole, source, source, (parts, 1), root, team, stream)
+end
+
+"""
+    scatter!(dest, source, root; team = TEAM_WORLD, stream)
+
+Sends part j of `source` on the member with team number `root` to `dest` of member j. There `source`
+has as many elements as all of `dest` together. Other members may pass any `source`, also `nothing`:
+it is not used.
+
+Collective over `team` with the same `root` and `dest`; may be queued on a stream. As MPI 4.1
+section 6.6 (`MPI_Scatter`). Completion and errors: as [`broadcast!`](@ref).
+"""
+function scatter!(dest, source, root::Integer; team::Team = TEAM_WORLD, stream = nothing)
+    whole, parts = my_pe(team) == root ? (source, n_pes(team)) : (dest, 1)
+    from_root(FFI.nvshmemrs_scatter, dest, whole, dest, (1, parts), root, team, stream)
+end
+
+"A collective in which `dest` and `source` have `parts` times the size of `part`, the side that every member uses."
+function from_root(call::F, dest, source, part, parts, root, team, stream) where {F}
+    (small,), wrong = numbers(:root, root)
+    elements = part isa AbstractArray ? length(part) : 0
+    if wrong === nothing
+        wrong = problem(dest, source, (elements .* parts)...)
+    end
+    handle = lane(CURRENT[], stream)
+    return collective(wrong, dest, source, stream, elements * element_bytes(part)) do to, from, bytes
+        @blocking call(handle, team.handle, to, from, bytes, small)
+    end
 end
 
 """

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x81ca3c5379a65f6a
+const API_HASH = 0x420f85bd0aaffd70
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -2191,6 +2191,62 @@ OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
     ccall(pointer_alltoalls[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Cptrdiff_t,
         Cptrdiff_t, Csize_t, Csize_t), runtime, team, dest, source, dest_stride, source_stride,
         element_bytes, count)
+end
+
+const pointer_gather = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_gather(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t bytes, int32_t root)
+"""
+    nvshmemrs_gather(runtime, team, dest, source, bytes, root)
+
+Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the
+member with team number `root`, which has room for `n_pes * bytes`. Other members may pass
+any `dest`, also NULL: it is not used. In place: the root's `source` is its own part, `dest
++ root * bytes`; otherwise they must not overlap.
+
+Collective over `team`, same `bytes`, `root` and symmetric address `source`; may be queued
+on a stream. Returns when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+
+# Standard
+
+OpenSHMEM does not have it; MPI does (`MPI_Gather`).
+"""
+@inline function nvshmemrs_gather(runtime, team, dest, source, bytes, root)
+    ccall(pointer_gather[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32),
+        runtime, team, dest, source, bytes, root)
+end
+
+const pointer_scatter = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_scatter(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+#     const void *source, size_t bytes, int32_t root)
+"""
+    nvshmemrs_scatter(runtime, team, dest, source, bytes, root)
+
+Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of
+member j. `source` has one part per member. Other members may pass any `source`, also NULL:
+it is not used. In place: the root's `dest` is its own part, `source + root * bytes`;
+otherwise they must not overlap.
+
+Collective over `team`, same `bytes`, `root` and symmetric address `dest`; may be queued on
+a stream. Returns when `dest` is written here and `source` may be reused.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_broadcast`.
+
+# Standard
+
+OpenSHMEM does not have it; MPI does (`MPI_Scatter`).
+"""
+@inline function nvshmemrs_scatter(runtime, team, dest, source, bytes, root)
+    ccall(pointer_scatter[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32),
+        runtime, team, dest, source, bytes, root)
 end
 
 const pointer_reducescatter = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5386,6 +5442,8 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_collect => pointer_collect,
     :nvshmemrs_alltoall => pointer_alltoall,
     :nvshmemrs_alltoalls => pointer_alltoalls,
+    :nvshmemrs_gather => pointer_gather,
+    :nvshmemrs_scatter => pointer_scatter,
     :nvshmemrs_reducescatter => pointer_reducescatter,
     :nvshmemrs_inscan => pointer_inscan,
     :nvshmemrs_exscan => pointer_exscan,

@@ -85,6 +85,8 @@ def test_sizes_must_agree(job: None) -> None:
         lambda: nvshmem.broadcast(0, d, c),
         lambda: nvshmem.fcollect(0, d, d),
         lambda: nvshmem.alltoall(0, c, d),
+        lambda: nvshmem.gather(0, d, c),
+        lambda: nvshmem.scatter(0, c, d),
         lambda: nvshmem.collect(0, c, d),
         lambda: nvshmem.reducescatter(0, d, d, "sum"),
     ):
@@ -97,6 +99,8 @@ def test_sizes_must_agree(job: None) -> None:
     for call in (
         lambda: nvshmem.fcollect(0, a, b),
         lambda: nvshmem.alltoall(0, a, b),
+        lambda: nvshmem.gather(0, a, b),
+        lambda: nvshmem.scatter(0, a, b),
         lambda: nvshmem.reducescatter(0, a, b, "sum"),
         lambda: nvshmem.inscan(0, a, b),
         lambda: nvshmem.exscan(0, a, b),
@@ -106,13 +110,22 @@ def test_sizes_must_agree(job: None) -> None:
     with pytest.raises(nvshmem.NvshmemInvalid, match="4 bytes before its allocation does"):
         nvshmem.collect(0, b[:3], a)
     a.flags.writeable = False
-    for call in (lambda: nvshmem.reduce(0, a, a, "sum"), lambda: nvshmem.broadcast(0, a, a)):
+    for call in (
+        lambda: nvshmem.reduce(0, a, a, "sum"),
+        lambda: nvshmem.broadcast(0, a, a),
+        lambda: nvshmem.gather(0, a, a),
+        lambda: nvshmem.scatter(0, a, a),
+    ):
         with pytest.raises(nvshmem.NvshmemInvalid, match="read-only"):
             call()
     with pytest.raises(nvshmem.NvshmemInvalid, match="root"):
         nvshmem.broadcast(0, b, b, root=1)
     with pytest.raises(nvshmem.NvshmemInvalid, match="root"):
         nvshmem.broadcast(0, b, b, root="0")
+    for collective in (nvshmem.gather, nvshmem.scatter):
+        for root in (1, -1, 2**31, "0", None):
+            with pytest.raises(nvshmem.NvshmemInvalid, match="root"):
+                collective(0, b, b, root=root)
 
 
 def test_alltoalls_refuses(job: None) -> None:
@@ -173,7 +186,10 @@ def test_bfloat16_of_ml_dtypes(job: None) -> None:
 def test_collective_on_buffer_refuses(job: None) -> None:
     a, b = nvshmem.buffer(16), nvshmem.array(4)
     for arguments, message in (
-        (("gather", 0, a, a), "coll='gather'"),
+        (("collect", 0, a, a), "coll='collect'"),
+        (("gather", 0, nvshmem.buffer(8), a), "dest is 8 bytes: the other Buffer needs 16"),
+        (("scatter", 0, a, nvshmem.buffer(8)), "src is 8 bytes: the other Buffer needs 16"),
+        (("gather", 0, a, a, None, None, "0"), "root='0'"),
         (("reduce", 0, a, b), "src is a SymmetricArray"),
         (("reduce", 0, a, a), "op=None"),
         (("reduce", 0, a, a, None, "sum"), "pass dtype"),

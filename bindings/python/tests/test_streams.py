@@ -192,6 +192,8 @@ def test_streams_of_others_are_refused(job: None, stream: object) -> None:
         lambda: nvshmem.alltoall(team, a, b, stream),
         lambda: nvshmem.alltoalls(team, a, b, 1, 1, 2, stream),
         lambda: nvshmem.broadcast(team, a, b, 0, stream),
+        lambda: nvshmem.gather(team, a, b, 0, stream),
+        lambda: nvshmem.scatter(team, a, b, 0, stream),
     ]
     for call in calls:
         with pytest.raises(nvshmem.NotSupportedError, match="make one with nvshmem.Stream"):

@@ -167,6 +167,51 @@ pub extern "C" fn nvshmemrs_alltoalls(
     })
 }
 
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the member with
+/// team number `root`, which has room for `n_pes * bytes`. Other members may pass any `dest`, also NULL: it
+/// is not used. In place: the root's `source` is its own part, `dest + root * bytes`; otherwise they must
+/// not overlap.
+///
+/// Collective over `team`, same `bytes`, `root` and symmetric address `source`; may be queued on a stream.
+/// Returns when `dest` is written here and `source` may be reused. OpenSHMEM does not have it; MPI does
+/// (`MPI_Gather`).
+/// Errors: as `nvshmemrs_broadcast`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_gather(
+    runtime: nvshmemrs_runtime_t,
+    team: nvshmemrs_team_t,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: i32,
+) -> i32 {
+    guard::queued(runtime, move |rt| {
+        rt.gather(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes, root)
+    })
+}
+
+/// Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of member j.
+/// `source` has one part per member. Other members may pass any `source`, also NULL: it is not used. In
+/// place: the root's `dest` is its own part, `source + root * bytes`; otherwise they must not overlap.
+///
+/// Collective over `team`, same `bytes`, `root` and symmetric address `dest`; may be queued on a stream.
+/// Returns when `dest` is written here and `source` may be reused. OpenSHMEM does not have it; MPI does
+/// (`MPI_Scatter`).
+/// Errors: as `nvshmemrs_broadcast`.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_scatter(
+    runtime: nvshmemrs_runtime_t,
+    team: nvshmemrs_team_t,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: i32,
+) -> i32 {
+    guard::queued(runtime, move |rt| {
+        rt.scatter(handle::team(team), handle::symmetric(dest), handle::symmetric(source), bytes, root)
+    })
+}
+
 /// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`.
 /// `source` has one such part per member. In place: `dest` is the member's own part, `source + my_pe *
 /// count` elements; otherwise they must not overlap.

@@ -74,6 +74,8 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::generated::collectives::nvshmemrs_collect as *const () as u64,
         crate::generated::collectives::nvshmemrs_alltoall as *const () as u64,
         crate::generated::collectives::nvshmemrs_alltoalls as *const () as u64,
+        crate::generated::collectives::nvshmemrs_gather as *const () as u64,
+        crate::generated::collectives::nvshmemrs_scatter as *const () as u64,
         crate::generated::collectives::nvshmemrs_reducescatter as *const () as u64,
         crate::generated::collectives::nvshmemrs_inscan as *const () as u64,
         crate::generated::collectives::nvshmemrs_exscan as *const () as u64,

@@ -1,8 +1,8 @@
 //! Alltoall and alltoalls: every member sends each member a part of its own.
 
+use super::moves::{ALLTOALL, Moved};
 use super::{
-    CollectiveCall, PAYLOAD_BYTES, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times,
-    with_work,
+    CollectiveCall, Part, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
@@ -25,7 +25,13 @@ impl Runtime {
         source: impl Into<Symmetric>,
         bytes: usize,
     ) -> Result<()> {
-        self.alltoall_parts(team, dest.into(), source.into(), &|_| Ok(bytes))
+        self.moves(
+            &ALLTOALL,
+            team,
+            (dest.into(), source.into()),
+            |_| Ok(bytes),
+            0,
+        )
     }
 
     /// [`alltoall`](Runtime::alltoall) of arrays, of equal length, a multiple of the members.
@@ -37,7 +43,7 @@ impl Runtime {
         source: &SymSlice<'_, T>,
     ) -> Result<()> {
         let len = source.len();
-        self.alltoall_parts(team, dest.into(), source.into(), &|n_pes| {
+        let part = |n_pes| {
             if !len.is_multiple_of(n_pes) {
                 return Err(Error::invalid(
                     "source",
@@ -46,81 +52,8 @@ impl Runtime {
                 ));
             }
             Ok(len / n_pes * size_of::<T>())
-        })
-    }
-
-    /// `part` gives the bytes of a part in a team of so many members.
-    #[track_caller]
-    fn alltoall_parts(
-        &self,
-        team: Team,
-        dest: Symmetric,
-        source: Symmetric,
-        part: &dyn Fn(usize) -> Result<usize>,
-    ) -> Result<()> {
-        let inner = &*self.inner;
-        let collective = inner.enter(team, Operation::Alltoall)?;
-        let (n_pes, me) = (collective.n_pes() as usize, collective.my_pe());
-        let part = part(n_pes);
-        let bytes = part.as_ref().copied().unwrap_or(0);
-        let checked = part.and_then(|bytes| {
-            let total = times("bytes", bytes, n_pes)?;
-            let dest = dest.resolve(inner, "dest", total)?;
-            let source = source.resolve(inner, "source", total)?;
-            let in_place = check_overlap(dest, source, Some(source.offset()))?;
-            Ok((dest, source, in_place))
-        });
-        let (dest, source, in_place) = match checked {
-            Ok(buffers) => buffers,
-            Err(error) => return collective.refuse(self.submission, Operation::Alltoall, error),
         };
-        let (to, from) = (dest.offset(), source.offset());
-        let args = [bytes as u64, to, from, 0, 0];
-        let task = || Task {
-            dest: to,
-            source: from,
-            bytes: bytes as u64,
-            ..Task::default()
-        };
-        if let Some(done) = collective.offload(self.submission, Operation::Alltoall, args, task) {
-            return done;
-        }
-        // Parts of whole words only: a member reads its part straight from the others' slots.
-        if source.bytes() as usize <= PAYLOAD_BYTES && bytes.is_multiple_of(8) {
-            let words = source.bytes() as usize / 8;
-            return with_work(words, |work| {
-                let words = &mut work.acc[..words];
-                inner.load_words(source, words);
-                collective.reads(source);
-                let epoch = collective.join(Operation::Alltoall, args, words)?;
-                let part = &mut words[..bytes / 8];
-                for member in 0..collective.n_pes() {
-                    collective.payload_from(member, epoch, me as usize * bytes / 8, part);
-                    inner.store_words(to + (member as usize * bytes) as u64, part, bytes)?;
-                }
-                collective.writes(dest);
-                Ok(())
-            });
-        }
-        collective.reads(source);
-        collective.join(Operation::Alltoall, args, &[])?;
-        if in_place {
-            swap_parts(&collective, inner, to, bytes as u64);
-        } else {
-            for step in 0..collective.n_pes() {
-                let member = (me + step) % collective.n_pes();
-                inner.transport.internal().copy(
-                    inner.my_pe,
-                    to + (member as usize * bytes) as u64,
-                    collective.pe(member),
-                    from + (me as usize * bytes) as u64,
-                    bytes as u64,
-                );
-            }
-        }
-        collective.meet_again(Operation::Alltoall)?;
-        collective.writes(dest);
-        Ok(())
+        self.moves(&ALLTOALL, team, (dest.into(), source.into()), part, 0)
     }
 
     /// As [`alltoall`](Runtime::alltoall) for parts of `count` elements of `element_bytes` bytes, which lie `dest_stride` and
@@ -243,6 +176,23 @@ impl Runtime {
     }
 }
 
+/// Each member copies its parts from the others, once the members have met.
+pub(super) fn large(collective: &CollectiveCall<'_>, moved: &Moved) -> Result<()> {
+    let (n_pes, me) = (collective.n_pes(), collective.my_pe());
+    let Moved {
+        to, from, bytes, ..
+    } = *moved;
+    if moved.in_place {
+        swap_parts(collective, to, bytes);
+        return Ok(());
+    }
+    for member in (0..n_pes).map(|step| (me + step) % n_pes) {
+        let (to, from) = (to + member as u64 * bytes, from + me as u64 * bytes);
+        collective.copy_part(member, Part { from, to, bytes });
+    }
+    Ok(())
+}
+
 fn check_stride(argument: &'static str, stride: isize) -> Result<()> {
     if stride >= 1 {
         Ok(())
@@ -253,14 +203,14 @@ fn check_stride(argument: &'static str, stride: isize) -> Result<()> {
 
 /// Exchanges part j of member i with part i of member j, for all pairs. One member does each pair, so nobody else touches its
 /// parts; the pairs are shared out evenly.
-fn swap_parts(collective: &CollectiveCall<'_>, inner: &crate::runtime::Inner, at: u64, bytes: u64) {
+fn swap_parts(collective: &CollectiveCall<'_>, at: u64, bytes: u64) {
     let (n_pes, me) = (collective.n_pes(), collective.my_pe());
     for other in (0..n_pes).filter(|&other| other != me) {
         let (low, high) = (me.min(other), me.max(other));
         let turn_of = if (low + high) % 2 == 0 { low } else { high };
         if turn_of == me {
             let part = |pe: Pe, part: Pe| (collective.pe(pe), at + part as u64 * bytes);
-            swap(inner, part(low, high), part(high, low), bytes);
+            swap(collective.inner, part(low, high), part(high, low), bytes);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Broadcast: small ones travel with the meeting; otherwise every member copies from the root, over several hosts in two levels.
 
-use super::{CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, with_work};
+use super::moves::{BROADCAST, Moved};
+use super::{CollectiveCall, Part};
 use crate::operation::Operation;
 use crate::symmetric::{SymSlice, Symmetric};
 use crate::team::Groups;
-use crate::transport::Task;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
@@ -25,72 +25,8 @@ impl Runtime {
         bytes: usize,
         root: Pe,
     ) -> Result<()> {
-        let inner = &*self.inner;
-        let collective = inner.enter(team, Operation::Broadcast)?;
-        let checked = dest
-            .into()
-            .resolve(inner, "dest", bytes as u64)
-            .and_then(|dest| {
-                let source = source.into().resolve(inner, "source", bytes as u64)?;
-                check_overlap(dest, source, Some(source.offset()))?;
-                crate::error::check_pe("root", root, collective.n_pes())?;
-                Ok((dest, source))
-            });
-        let (dest, source) = match checked {
-            Ok(buffers) => buffers,
-            Err(error) => return collective.refuse(self.submission, Operation::Broadcast, error),
-        };
-        let (to, from) = (dest.offset(), source.offset());
-        let is_root = root == collective.my_pe();
-        // In place, the root's own memory stays as it is.
-        let writes = to != from || !is_root;
-        if is_root {
-            collective.reads(source);
-        }
-        let args = [bytes as u64, root as u64, to, from, 0];
-        let task = || Task {
-            dest: to,
-            source: from,
-            bytes: bytes as u64,
-            root,
-            ..Task::default()
-        };
-        if let Some(done) = collective.offload(self.submission, Operation::Broadcast, args, task) {
-            return done;
-        }
-        if bytes <= PAYLOAD_BYTES {
-            let words = bytes.div_ceil(8);
-            return with_work(words, |work| {
-                let words = &mut work.acc[..words];
-                let mut brought = 0;
-                if is_root {
-                    inner.load_words(source, words);
-                    brought = words.len();
-                }
-                let epoch = collective.join(Operation::Broadcast, args, &words[..brought])?;
-                collective.payload(root, epoch, words);
-                inner.store_words(to, words, bytes)?;
-                if writes {
-                    collective.writes(dest);
-                }
-                Ok(())
-            });
-        }
-        collective.join(Operation::Broadcast, args, &[])?;
-        let whole = Part {
-            from,
-            to,
-            bytes: bytes as u64,
-        };
-        match collective.levels() {
-            Some(levels) => broadcast_over(&collective, &levels, root, whole)?,
-            None => collective.copy_part(root, whole),
-        }
-        collective.meet_again(Operation::Broadcast)?;
-        if writes {
-            collective.writes(dest);
-        }
-        Ok(())
+        let buffers = (dest.into(), source.into());
+        self.moves(&BROADCAST, team, buffers, |_| Ok(bytes), root)
     }
 
     /// [`broadcast`](Runtime::broadcast) of arrays, of equal length.
@@ -105,6 +41,20 @@ impl Runtime {
         let bytes = source.range().bytes() as usize;
         self.broadcast(team, dest.range(), source.range(), bytes, root)
     }
+}
+
+/// Copies from the root, once the members have met.
+pub(super) fn large(collective: &CollectiveCall<'_>, moved: &Moved) -> Result<()> {
+    let whole = Part {
+        from: moved.from,
+        to: moved.to,
+        bytes: moved.bytes,
+    };
+    match collective.levels() {
+        Some(levels) => broadcast_over(collective, &levels, moved.root, whole)?,
+        None => collective.copy_part(moved.root, whole),
+    }
+    Ok(())
 }
 
 /// The root sends each part to one member of another host, and these spread them: so no host sends more than the whole. Members of the

@@ -20,53 +20,45 @@ pub enum Act {
     Call(Operation, u16, u16),
 }
 
-/// What the PE calls.
-#[derive(Clone, Copy, Debug)]
-pub enum Operation {
-    /// barrier
-    Barrier,
-    /// sync
-    Sync,
-    /// broadcast
-    Broadcast,
-    /// collect
-    Collect,
-    /// fcollect
-    Fcollect,
-    /// alltoall
-    Alltoall,
-    /// alltoalls
-    Alltoalls,
-    /// reduce
-    Reduce,
-    /// reducescatter
-    Reducescatter,
-    /// inscan
-    Inscan,
-    /// exscan
-    Exscan,
-    /// malloc
-    Malloc,
-    /// free
-    Free,
-    /// realloc
-    Realloc,
-    /// release
-    Release,
-    /// team_split_strided
-    Split,
-    /// team_split_2d
-    Split2d,
-    /// team_init
-    TeamInit,
-    /// team_destroy
-    Destroy,
-    /// wait_until
-    Wait,
-    /// put, get and an atomic
-    Transfer,
-    /// the board, and the check of the job
-    Board,
+macro_rules! operations {
+    ($($called:literal: $name:ident,)*) => {
+        /// What the PE calls.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Operation {
+            $(#[doc = $called] $name),*
+        }
+
+        impl Operation {
+            /// Every operation.
+            pub const ALL: &'static [Operation] = &[$(Operation::$name),*];
+        }
+    };
+}
+operations! {
+    "barrier": Barrier,
+    "sync": Sync,
+    "broadcast": Broadcast,
+    "collect": Collect,
+    "fcollect": Fcollect,
+    "alltoall": Alltoall,
+    "alltoalls": Alltoalls,
+    "gather": Gather,
+    "scatter": Scatter,
+    "reduce": Reduce,
+    "reducescatter": Reducescatter,
+    "inscan": Inscan,
+    "exscan": Exscan,
+    "malloc": Malloc,
+    "free": Free,
+    "realloc": Realloc,
+    "release": Release,
+    "team_split_strided": Split,
+    "team_split_2d": Split2d,
+    "team_init": TeamInit,
+    "team_destroy": Destroy,
+    "wait_until": Wait,
+    "put, get and an atomic": Transfer,
+    "the board, and the check of the job": Board,
 }
 
 /// Team numbers that the partner watches.
@@ -161,14 +153,14 @@ impl Caller<'_> {
         let dtype = Dtype::ALL[usize::from(a >> 8) % Dtype::ALL.len()] as i32;
         let count = bytes / 16;
         let op = Op::Sum as i32;
+        let root = Pe::from(a >> 8 & 1 == 1);
         // Errors are what is to be expected.
         match operation {
             Operation::Barrier => drop(rt.barrier(team)),
             Operation::Sync => drop(rt.sync(team)),
-            Operation::Broadcast => {
-                let root = Pe::from(a >> 8 & 1 == 1);
-                drop(rt.broadcast(team, dest, source, bytes, root));
-            }
+            Operation::Broadcast => drop(rt.broadcast(team, dest, source, bytes, root)),
+            Operation::Gather => drop(rt.gather(team, dest, source, bytes, root)),
+            Operation::Scatter => drop(rt.scatter(team, dest, source, bytes, root)),
             Operation::Collect => drop(rt.collect(team, dest, source, bytes)),
             Operation::Fcollect => drop(rt.fcollect(team, dest, source, bytes)),
             Operation::Alltoall => drop(rt.alltoall(team, dest, source, bytes)),

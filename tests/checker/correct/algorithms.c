@@ -428,6 +428,9 @@ static void collectives_in_turn(void)
         EXPECT(in[0] == (me + 1) * sum && (me == 0 || out[1] == me * sum));
         CALL(nvshmemrs_collect(rt, NVSHMEMRS_TEAM_WORLD, out, in, (me + 1) * sizeof *in));
         EXPECT(out[n * (n - 1) / 2] == n * sum);
+        CALL(nvshmemrs_gather(rt, NVSHMEMRS_TEAM_WORLD, in, out, sizeof *in, round % n));
+        EXPECT(me != round % n || (in[0] == sum && in[n - 1] == sum));
+        CALL(nvshmemrs_scatter(rt, NVSHMEMRS_TEAM_WORLD, out, in, WORDS * sizeof *out, round % n));
     }
     give_back(in);
     give_back(out);

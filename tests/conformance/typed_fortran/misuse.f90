@@ -142,6 +142,14 @@ contains
     call failed(NVSHMEMRS_ERROR_INVALID_VALUE, 'a multiple', 'alltoall of odd parts')
     call nvshmemrs_alltoalls(field%values(1:2, 1), field%values(:, 2), 1, 1, 2, stat=stat, errmsg=errmsg)
     call failed(NVSHMEMRS_ERROR_INVALID_VALUE, '`count` elements', 'alltoalls without room')
+    call nvshmemrs_gather(field%values(1:2 * n + 1, 1), field%values(1:2, 2), 0, stat=stat, errmsg=errmsg)
+    call of_root(0, 'room for', 'gather without the right room')
+    call nvshmemrs_gather(field%values(1:2 * n:2, 1), field%values(1:1, 2), 0, stat=stat, errmsg=errmsg)
+    call of_root(0, 'contiguous', 'gather with gaps')
+    call nvshmemrs_gather(field%values(:, 1), field%values(1:1, 2), n, stat=stat, errmsg=errmsg)
+    call failed(NVSHMEMRS_ERROR_PE_RANGE, '`root`', 'gather to PE n')
+    call nvshmemrs_scatter(field%values(1:2, 1), field%values(1:2 * n + 1, 2), n - 1, stat=stat, errmsg=errmsg)
+    call of_root(n - 1, 'one part per member', 'scatter of odd parts')
     call nvshmemrs_reducescatter(field%values(1:2, 1), field%values(1:2, 2), NVSHMEMRS_OP_SUM, stat=stat, errmsg=errmsg)
     call failed(NVSHMEMRS_ERROR_INVALID_VALUE, 'one part per member', 'reducescatter of one part')
     call nvshmemrs_reduce(field%values(:, 1), field%values(:, 2), NVSHMEMRS_OP_XOR, stat=stat, errmsg=errmsg)
@@ -156,6 +164,17 @@ contains
     call check(all(nint(field%values(:, 1)) == n * (n - 1) / 2), 'reduce after all that')
     call nvshmemrs_barrier()
   end subroutine collective
+
+  ! The root refuses the last call, and the others hear of it.
+  subroutine of_root(root, words, what)
+    integer, intent(in) :: root
+    character(*), intent(in) :: words, what
+    if (me == root) then
+      call failed(NVSHMEMRS_ERROR_INVALID_VALUE, words, what)
+    else
+      call failed(NVSHMEMRS_ERROR_PEER_ARGUMENT, 'PE', what)
+    end if
+  end subroutine of_root
 
   subroutine teams()
     type(nvshmemrs_team) :: team, copy, none
@@ -174,6 +193,8 @@ contains
     call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'fcollect of a destroyed team')
     call nvshmemrs_reducescatter(words%values(1:1), words%values, NVSHMEMRS_OP_SUM, copy, stat=stat, errmsg=errmsg)
     call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'reducescatter of a destroyed team')
+    call nvshmemrs_gather(words%values(1:1), words%values, 0, copy, stat=stat, errmsg=errmsg)
+    call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'gather of a destroyed team')
     call nvshmemrs_alltoall(words%values(1:1), words%values, copy, stat=stat, errmsg=errmsg)
     call failed(NVSHMEMRS_ERROR_BAD_HANDLE, '`team`', 'alltoall of a destroyed team')
     call check(NVSHMEMRS_ERROR_TEAM_BROKEN /= NVSHMEMRS_SUCCESS, 'a broken team has a status')

@@ -55,6 +55,7 @@ const fake_kernel *fake_kernel_find(const char *name) {
     static const fake_kernel all[] = {
         APART(copy), MEETS(move), APART(copy_strided), APART(put_value), APART(signal), MEETS(put_signal),
         APART(atomic), WAITS(wait), APART(fence), APART(quiet), WAITS(barrier), BOTH(broadcast), BOTH(fcollect), BOTH(alltoall),
+        BOTH(gather), BOTH(scatter),
         WAITS(alltoalls), WAITS(collect), INTEGER_REDUCTIONS(REDUCES) OTHER_REDUCTIONS(REDUCES)
     };
     for (const fake_kernel &kernel : all)

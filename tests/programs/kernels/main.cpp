@@ -92,8 +92,9 @@ class Job {
     u8 *base_;
 };
 
-// Numbers of Operation in core/src/wait.rs.
-static constexpr u32 FINALIZE = 2, BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14;
+// Numbers of Operation in core/src/operation.rs.
+static constexpr u32 FINALIZE = 2, BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14, GATHER = 28,
+                     SCATTER = 29;
 
 // A collective, the same on all members but for what differs by design.
 struct Step {

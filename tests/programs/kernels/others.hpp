@@ -343,6 +343,8 @@ static void errors() {
         {ALLTOALL, nvshmemrs_alltoall_flags, nvshmemrs_alltoall},
         {FCOLLECT, nvshmemrs_fcollect_flags, nvshmemrs_fcollect},
         {BROADCAST, nvshmemrs_broadcast_flags, nvshmemrs_broadcast},
+        {GATHER, nvshmemrs_gather_flags, nvshmemrs_gather},
+        {SCATTER, nvshmemrs_scatter_flags, nvshmemrs_scatter},
         {EXSCAN, nvshmemrs_reduce_64_flags, nvshmemrs_reduce_64},
         {COLLECT, nvshmemrs_collect, nvshmemrs_collect},
     };

@@ -186,6 +186,43 @@ class Draw {
         });
     }
 
+    // What other members than the root pass for the side that is the root's alone must not matter.
+    static constexpr u64 NOWHERE = ~0ull / 2;
+
+    // In place, each member's part lies where the root's does.
+    void gather() {
+        bool flags = coin(), in_place = coin();
+        i32 n = job.n, root = below(n);
+        u64 bytes = length(flags), dest = room(bytes * n, 1), source = in_place ? dest + root * bytes : room(bytes, 1);
+        Bytes all;
+        for (i32 m = 0; m < n; m++) {
+            Bytes data = this->bytes(bytes), untouched(bytes * n, 0xee);
+            put(m, source, data);
+            all.insert(all.end(), data.begin(), data.end());
+            if (in_place) std::copy(data.begin(), data.end(), untouched.begin() + root * bytes);
+            if (m != root) expect(m, dest, untouched, "gather beside the root");
+        }
+        expect(root, dest, all, "gather");
+        step(flags ? nvshmemrs_gather_flags : nvshmemrs_gather, GATHER, flags, [&](i32 m, Collective &c) {
+            c.dest = m == root ? dest : NOWHERE, c.source = source, c.bytes = bytes, c.root = root;
+        });
+    }
+
+    void scatter() {
+        bool flags = coin(), in_place = coin();
+        i32 n = job.n, root = below(n);
+        u64 bytes = length(flags), source = room(bytes * n, 1), dest = in_place ? source + root * bytes : room(bytes, 1);
+        Bytes all = this->bytes(bytes * n);
+        put(root, source, all);
+        for (i32 m = 0; m < n; m++) {
+            if (in_place && m == root) expect(root, source, all, "scatter in place");
+            else expect(m, dest, Bytes(all.begin() + m * bytes, all.begin() + (m + 1) * bytes), "scatter");
+        }
+        step(flags ? nvshmemrs_scatter_flags : nvshmemrs_scatter, SCATTER, flags, [&](i32 m, Collective &c) {
+            c.dest = dest, c.source = m == root ? source : NOWHERE, c.bytes = bytes, c.root = root;
+        });
+    }
+
     // Sums of 32-bit integers and of floats, which show the order; what the types do is compared with the host's in `fold`.
     void reduction() {
         static const u32 OPERATIONS[] = {REDUCE, REDUCESCATTER, INSCAN, EXSCAN};
@@ -238,13 +275,15 @@ class Draw {
     }
 
     void any() {
-        switch (below(9)) {
+        switch (below(11)) {
         case 0: return barrier();
         case 1: return broadcast();
         case 2: return fcollect();
         case 3: return collect();
         case 4: return alltoall();
         case 5: return alltoalls();
+        case 6: return gather();
+        case 7: return scatter();
         default: return reduction();
         }
     }

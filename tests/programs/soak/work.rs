@@ -276,7 +276,7 @@ fn scenario<T: Scenarios>(c: &mut Context<'_, T>, lot: &mut Lot, len: usize) -> 
     // Where every member has a part, all parts together are as long.
     let each = len / c.n();
     let in_place = lot.once_in(2);
-    let scenario = match lot.below(16) {
+    let scenario = match lot.below(18) {
         0 => Scenario::Barriers,
         1 => {
             let root = lot.below(c.n()) as i32;
@@ -310,8 +310,23 @@ fn scenario<T: Scenarios>(c: &mut Context<'_, T>, lot: &mut Lot, len: usize) -> 
                 in_place,
             }
         }
-        10 => Scenario::Elements,
-        11 | 12 => Scenario::OneSided { len },
+        10 | 11 => {
+            let (len, root) = (each, lot.below(c.n()) as i32);
+            match lot.once_in(2) {
+                true => Scenario::Gather {
+                    len,
+                    root,
+                    in_place,
+                },
+                false => Scenario::Scatter {
+                    len,
+                    root,
+                    in_place,
+                },
+            }
+        }
+        12 => Scenario::Elements,
+        13 | 14 => Scenario::OneSided { len },
         _ => {
             let strides = lot.one_of(&STRIDES);
             let count = lot.below(len * 3 / 4 + 1);

@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x81ca3c5379a65f6a;
+inline constexpr std::uint64_t expected_api_hash = 0x420f85bd0aaffd70;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1230,6 +1230,35 @@ enum class Access : int32_t {
     size_t count) noexcept {
     return static_cast<Status>(nvshmemrs_alltoalls(runtime, team, dest, source, dest_stride, source_stride,
         element_bytes, count));
+}
+
+/// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the member with
+/// team number `root`, which has room for `n_pes * bytes`. Other members may pass any `dest`, also NULL: it
+/// is not used. In place: the root's `source` is its own part, `dest + root * bytes`; otherwise they must
+/// not overlap.
+///
+/// Collective over `team`, same `bytes`, `root` and symmetric address `source`; may be queued on a stream.
+/// Returns when `dest` is written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM does not have it; MPI does (`MPI_Gather`).
+[[nodiscard]] inline Status gather(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t bytes, int32_t root) noexcept {
+    return static_cast<Status>(nvshmemrs_gather(runtime, team, dest, source, bytes, root));
+}
+
+/// Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of member j.
+/// `source` has one part per member. Other members may pass any `source`, also NULL: it is not used. In
+/// place: the root's `dest` is its own part, `source + root * bytes`; otherwise they must not overlap.
+///
+/// Collective over `team`, same `bytes`, `root` and symmetric address `dest`; may be queued on a stream.
+/// Returns when `dest` is written here and `source` may be reused.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_broadcast`.
+/// @see OpenSHMEM does not have it; MPI does (`MPI_Scatter`).
+[[nodiscard]] inline Status scatter(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, void *dest,
+    const void *source, size_t bytes, int32_t root) noexcept {
+    return static_cast<Status>(nvshmemrs_scatter(runtime, team, dest, source, bytes, root));
 }
 
 /// As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`.

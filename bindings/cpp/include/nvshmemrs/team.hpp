@@ -224,6 +224,27 @@ class team {
                                     sizeof(*source.data()), count));
     }
 
+    /// Gives the sources of all members to member `root`, one after the other; they have equal sizes. Its `dest` has the
+    /// room for all; that of another member is not used, and may be empty. As `MPI_Gather`.
+    template <typename D, typename S> result<void> gather(const D &dest, const S &source, std::int32_t root) const {
+        const std::size_t wanted = member() == root ? source.size() * members() : 0;
+        return move(dest, source, wanted, [&](void *to, const void *from, std::size_t bytes) {
+            return ffi::gather(lane_, team_, to, from, bytes, root);
+        });
+    }
+
+    /// Gives each member its part of the source of member `root`, which has as many parts of the size of `dest` as the
+    /// team has members. The source of another member is not used, and may be empty. As `MPI_Scatter`.
+    template <typename D, typename S> result<void> scatter(const D &dest, const S &source, std::int32_t root) const {
+        detail::check_collective<D, S>();
+        const std::size_t bytes = dest.size() * sizeof(*dest.data()), wanted = dest.size() * members();
+        if (member() == root && source.size() < wanted) {
+            const ffi::Status said = ffi::scatter(lane_, team_, dest.data(), nullptr, bytes, root);
+            return detail::refuse(said, ffi::Status::OutOfBounds, detail::too_small("source", source.size(), wanted));
+        }
+        return check(ffi::scatter(lane_, team_, dest.data(), source.data(), bytes, root));
+    }
+
     /// Reduces the sources of all members, element by element, and gives the result to all. OpenSHMEM 1.5
     /// section 9.9.9.
     template <typename Op, typename D, typename S> result<void> reduce(Op op, const D &dest, const S &source) const {
@@ -264,6 +285,13 @@ class team {
         std::int32_t n = 1;
         const bool known = ffi::team_n_pes(runtime_, team_, &n) == ffi::Status::Success && n > 0;
         return known ? static_cast<std::size_t>(n) : 1;
+    }
+
+    /// This PE's number; -1 if it is not a member.
+    std::int32_t member() const noexcept {
+        std::int32_t pe = -1;
+        const bool known = ffi::team_my_pe(runtime_, team_, &pe) == ffi::Status::Success;
+        return known ? pe : -1;
     }
 
     /// A collective that moves bytes, of whose `dest` it writes `wanted` elements.

@@ -8,7 +8,7 @@ use crate::model::Api;
 use crate::table::types::{DTYPES, FORTRAN_KINDS, FortranKind};
 use crate::table::waits::{Form, Of};
 use crate::table::{self, Body, Passing, Row};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use minijinja::{Value, context};
 
 /// The modules: name and text. A module comes after those that it uses.
@@ -23,6 +23,7 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
     let kinds: Vec<Value> = FORTRAN_KINDS.iter().map(kind).collect();
     let ranks: Vec<Value> = (0..=3).map(rank).collect();
     let common = context! { kinds, ranks };
+    let collectives = collectives(rows("collectives")?)?;
     let constants: Vec<&str> = api
         .enums
         .iter()
@@ -61,12 +62,12 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
         (
             "nvshmemrs_collectives",
             include_str!("../../templates/fortran/collectives.f90.jinja"),
-            context! { collectives => collectives(rows("collectives")?)?, carried => carried(), ..common.clone() },
+            context! { collectives => &collectives, carried => carried(), ..common.clone() },
         ),
         (
             "nvshmemrs",
             include_str!("../../templates/fortran/nvshmemrs.f90.jinja"),
-            context! { constants, ..common.clone() },
+            context! { constants, collectives => &collectives, ..common.clone() },
         ),
     ];
     modules
@@ -288,88 +289,32 @@ fn waits(rows: &[Row]) -> Vec<Value> {
     rows.iter().filter_map(wait).collect()
 }
 
-/// A collective: its arguments behind `dest` and `source`, which elements `dest` has for those of `source`, and its docs.
-struct Collective {
-    name: &'static str,
-    form: &'static str,
-    /// What must hold of the sizes, in Fortran and in words; `n` is the number of members.
-    rule: &'static str,
-    words: &'static str,
-    docs: &'static str,
-}
-
-#[rustfmt::skip]
-const COLLECTIVES: [Collective; 9] = [
-    Collective { name: "broadcast", form: "root",
-        rule: "size(dest) == size(source)", words: "as many elements as `source`",
-        docs: "Copies `source` of the member with the number `root` to `dest` of every member, the root included. They have one \
-               size. `source` may be `dest`; they must not overlap otherwise." },
-    Collective { name: "reduce", form: "reduce",
-        rule: "size(dest) == size(source)", words: "as many elements as `source`",
-        docs: "Combines `source` of every member by `op`, one of NVSHMEMRS_OP_*, element by element, in team order, and writes the \
-               result to `dest` of every member: the same bits on every member and in every run. `source` may be `dest`; they must \
-               not overlap otherwise." },
-    Collective { name: "fcollect", form: "bytes",
-        rule: "size(dest) == n * size(source)", words: "room for `source` of every member",
-        docs: "Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many elements as \
-               all of them together: with one dimension more than `source`, the last one is the member. In place `source` is the \
-               member's own part of `dest`; otherwise they must not overlap." },
-    Collective { name: "collect", form: "bytes",
-        rule: "size(dest) >= size(source)", words: "at least as many elements as `source`",
-        docs: "Puts together what every member brings, which may differ in size, in team order, in `dest` of every member. `dest` \
-               must have room for all of it, which is not checked further than the allocation it lies in. `source` and `dest` must \
-               not overlap." },
-    Collective { name: "alltoall", form: "alltoall",
-        rule: "size(dest) == size(source) .and. modulo(size(source), max(n, 1)) == 0",
-        words: "as many elements as `source`, a multiple of the number of members",
-        docs: "Sends part j of `source` to member j, where it becomes part i of `dest`, i being the sender's number. Both have one \
-               part per member: the last dimension, or blocks of size(source) / n_pes elements. `source` may be `dest`; they must \
-               not overlap otherwise." },
-    Collective { name: "alltoalls", form: "strided",
-        rule: "min((size(dest) - 1) / max(dest_stride, 1), (size(source) - 1) / max(source_stride, 1)) >= n * count - 1",
-        words: "and `source` too, `count` elements per member with these strides",
-        docs: "As `nvshmemrs_alltoall` for parts of `count` elements that lie `dest_stride` and `source_stride` elements apart, \
-               each at least 1. Elements in between stay as they are. `source` and `dest` must not overlap." },
-    Collective { name: "reducescatter", form: "scatter",
-        rule: "size(source) == n * size(dest)", words: "one part per member of what `source` has",
-        docs: "As `nvshmemrs_reduce`, but member i keeps only part i of the result in `dest`. `source` has one such part per \
-               member. In place `dest` is the member's own part of `source`; otherwise they must not overlap." },
-    Collective { name: "inscan", form: "reduce",
-        rule: "size(dest) == size(source)", words: "as many elements as `source`",
-        docs: "Inclusive scan: combines `source` of the members up to and including the caller by `op`, element by element, in team \
-               order, and writes the result to the caller's `dest`. `source` may be `dest`; they must not overlap otherwise." },
-    Collective { name: "exscan", form: "reduce",
-        rule: "size(dest) == size(source)", words: "as many elements as `source`",
-        docs: "Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the identity of `op`: 0 for \
-               sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for max." },
-];
-
 fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
-    let moving = rows
-        .iter()
-        .filter(|row| !["barrier", "sync"].contains(&row.name.as_str()));
-    ensure!(
-        moving
-            .map(|row| row.name.as_str())
-            .eq(COLLECTIVES.iter().map(|item| item.name)),
-        "the table has other collectives than Fortran's layer"
-    );
-    let collective = |item: &Collective| {
-        let row = rows.iter().find(|row| row.name == item.name);
-        let standard = row.map(|row| row.docs().join(" ")).unwrap_or_default();
+    let collective = |row: &Row| -> Option<Result<Value>> {
+        let item = row.arrays?;
+        let reduces = matches!(item.form, "reduce" | "reducescatter");
+        let standard = row.docs().join(" ");
         // "OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`)." and the like.
-        let at = ["OpenSHMEM 1", "NVSHMEM `"]
+        let at = ["OpenSHMEM 1", "NVSHMEM `", "OpenSHMEM does"]
             .iter()
             .find_map(|mark| standard.find(mark));
-        let standard = &standard[at.context("a collective is of no standard")?..];
-        let standard = standard.split("Errors").next().unwrap_or_default().trim();
-        let kinds = if ["reduce", "scatter"].contains(&item.form) {
+        let at = match at.context("a collective is of no standard") {
+            Ok(at) => at,
+            Err(error) => return Some(Err(error)),
+        };
+        let standard = standard[at..]
+            .split("Errors")
+            .next()
+            .unwrap_or_default()
+            .trim();
+        let kinds = if reduces {
             " `dtype` is by default the kind's own; one of the same size, such as NVSHMEMRS_DTYPE_UINT32, combines as that."
         } else {
             ""
         };
+        let rooted = matches!(item.form, "gather" | "scatter");
         let docs = [
-            format!("{}{kinds}", item.docs),
+            format!("{}{kinds}", item.does),
             String::new(),
             format!(
                 "Collective over `team`, by default WORLD, with the same arguments. `dest` and `source` are symmetric and contiguous. \
@@ -380,15 +325,16 @@ fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
                 .into(),
         ];
         let extra = match item.form {
-            "root" => "root, ",
+            "root" | "gather" | "scatter" => "root, ",
             "strided" => "dest_stride, source_stride, count, ",
-            "reduce" | "scatter" => "op, ",
+            _ if reduces => "op, ",
             _ => "",
         };
         let counts = item.form == "alltoall" || item.rule.contains("n * ");
-        Ok(context! {
-            extra, counts, name => item.name, form => item.form, rule => item.rule, words => item.words, docs => super::wrap(&docs, 112),
-        })
+        Some(Ok(context! {
+            extra, counts, reduces, rooted, name => row.name, form => item.form, rule => item.rule, words => item.words,
+            docs => super::wrap(&docs, 112),
+        }))
     };
-    COLLECTIVES.iter().map(collective).collect()
+    rows.iter().filter_map(collective).collect()
 }

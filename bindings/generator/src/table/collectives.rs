@@ -35,6 +35,14 @@ fn moving(name: &str, args: &[Arg], terms: &'static str, does: &str, standard: S
     }
 }
 
+/// A collective that moves data, of which the standards have no functions for types.
+fn untyped(name: &str, args: &[Arg], terms: &'static str, does: &str, standard: Standard) -> Row {
+    Row {
+        typed: Vec::new(),
+        ..moving(name, args, terms, does, standard)
+    }
+}
+
 /// A collective that combines data.
 fn reducing(name: &str, operations: &[(&str, List)], does: &str, standard: Standard) -> Row {
     let typed = |&(operation, list): &(&str, List)| {
@@ -63,6 +71,7 @@ const SUM: [(&str, List); 1] = [("sum", List::Sum)];
 #[rustfmt::skip]
 pub(super) fn family() -> Family {
     let strides = [plain("dest_stride", "isize"), plain("source_stride", "isize"), plain("element_bytes", "usize")];
+    let rooted = [MOVE, &[plain("root", "i32")]].concat();
     let rows = vec![
         Row {
             errors: "Errors: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a member is in another collective.",
@@ -77,11 +86,14 @@ pub(super) fn family() -> Family {
         Row {
             errors: "Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, \
                      PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.",
-            ..moving("broadcast", &[MOVE, &[plain("root", "i32")]].concat(), ", same `bytes`, `root` and symmetric addresses",
+            ..moving("broadcast", &rooted, ", same `bytes`, `root` and symmetric addresses",
                 "Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the root \
                  included. `source` may equal `dest`; they must not overlap otherwise.",
                 shmem("9.9.7", "shmem_broadcastmem"))
-        },
+        }
+            .arrays("root", "size(dest) == size(source)", "as many elements as `source`",
+                "Copies `source` of the member with the number `root` to `dest` of every member, the root included. \
+                 They have one size. `source` may be `dest`; they must not overlap otherwise."),
         Row {
             errors: "Errors, on every member, and nothing is written: MISMATCH, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE, \
                      PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.",
@@ -90,20 +102,36 @@ pub(super) fn family() -> Family {
                  result to `dest` on every member. `source` may equal `dest`; they must not overlap otherwise. The result has \
                  the same bits on every member and in every run.",
                 shmem("9.9.9", "shmem_<op>_reduce"))
-        },
+        }
+            .arrays("reduce", "size(dest) == size(source)", "as many elements as `source`",
+                "Combines `source` of every member by `op`, one of NVSHMEMRS_OP_*, element by element, in team order, \
+                 and writes the result to `dest` of every member: the same bits on every member and in every run. \
+                 `source` may be `dest`; they must not overlap otherwise."),
         moving("fcollect", MOVE, SAME_BYTES,
             "Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has \
              room for `n_pes * bytes`. In place: `source` is the member's own part, `dest + my_pe * bytes`; otherwise they \
              must not overlap.",
-            shmem("9.9.8", "shmem_fcollectmem")),
+            shmem("9.9.8", "shmem_fcollectmem"))
+            .arrays("bytes", "size(dest) == n * size(source)", "room for `source` of every member",
+                "Puts together `source` of every member, in team order, in `dest` of every member. `dest` has as many \
+                 elements as all of them together: with one dimension more than `source`, the last one is the member. \
+                 In place `source` is the member's own part of `dest`; otherwise they must not overlap."),
         moving("collect", MOVE, ", same symmetric address `dest`",
             "Puts together what every member brings, `bytes` bytes that may differ between members, in team order, in `dest` \
              on every member, which has room for the sum. `source` and `dest` must not overlap.",
-            shmem("9.9.8", "shmem_collectmem")),
+            shmem("9.9.8", "shmem_collectmem"))
+            .arrays("bytes", "size(dest) >= size(source)", "at least as many elements as `source`",
+                "Puts together what every member brings, which may differ in size, in team order, in `dest` of every \
+                 member. `dest` must have room for all of it, which is not checked further than the allocation it \
+                 lies in. `source` and `dest` must not overlap."),
         moving("alltoall", MOVE, SAME_BYTES,
             "Sends part j of `source`, `bytes` bytes, to member j, where it becomes part i of `dest`, i being the sender's \
              number. Both have one part per member. `source` may equal `dest`; they must not overlap otherwise.",
-            shmem("9.9.5", "shmem_alltoallmem")),
+            shmem("9.9.5", "shmem_alltoallmem"))
+            .arrays("alltoall", "size(dest) == size(source) .and. modulo(size(source), max(n, 1)) == 0", "as many elements as `source`, a multiple of the number of members",
+                "Sends part j of `source` to member j, where it becomes part i of `dest`, i being the sender's \
+                 number. Both have one part per member: the last dimension, or blocks of size(source) / n_pes \
+                 elements. `source` may be `dest`; they must not overlap otherwise."),
         Row {
             errors: "Errors: as `nvshmemrs_broadcast`; INVALID_VALUE.",
             ..moving("alltoalls", &[&[TEAM, DEST, SOURCE], &strides[..], &[COUNT]].concat(),
@@ -112,22 +140,58 @@ pub(super) fn family() -> Family {
                  `source_stride` elements apart, each at least 1. Elements in between stay as they are. `source` and `dest` \
                  must not overlap.",
                 shmem("9.9.6", "shmem_alltoallsmem"))
-        },
+        }
+            .arrays("strided", "min((size(dest) - 1) / max(dest_stride, 1), (size(source) - 1) / max(source_stride, 1)) >= n * count - 1", "and `source` too, `count` elements per member with these strides",
+                "As `nvshmemrs_alltoall` for parts of `count` elements that lie `dest_stride` and `source_stride` \
+                 elements apart, each at least 1. Elements in between stay as they are. `source` and `dest` must not \
+                 overlap."),
+        untyped("gather", &rooted, ", same `bytes`, `root` and symmetric address `source`",
+            "Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the member with team number \
+             `root`, which has room for `n_pes * bytes`. Other members may pass any `dest`, also NULL: it is not used. In \
+             place: the root's `source` is its own part, `dest + root * bytes`; otherwise they must not overlap.",
+            Standard::Mpi("MPI_Gather"))
+            .arrays("gather", "me /= root .or. size(dest) == n * size(source)", "room for `source` of every member",
+                "Puts together `source` of every member, in team order, in `dest` of the member with the number `root`. \
+                 There `dest` has as many elements as all of them together: with one dimension more than `source`, the \
+                 last one is the member. Other members may pass any `dest`: it is not used. In place the root's `source` \
+                 is its own part of `dest`; otherwise they must not overlap."),
+        untyped("scatter", &rooted, ", same `bytes`, `root` and symmetric address `dest`",
+            "Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of member j. `source` \
+             has one part per member. Other members may pass any `source`, also NULL: it is not used. In place: the root's \
+             `dest` is its own part, `source + root * bytes`; otherwise they must not overlap.",
+            Standard::Mpi("MPI_Scatter"))
+            .arrays("scatter", "me /= root .or. size(source) == n * size(dest)", "one part per member of what `source` has",
+                "Sends part j of `source` of the member with the number `root` to `dest` of member j. There `source` has one \
+                 part per member: the last dimension, or blocks of size(source) / n_pes elements. Other members may pass \
+                 any `source`: it is not used. In place the root's `dest` is its own part of `source`; otherwise they must \
+                 not overlap."),
         reducing("reducescatter", &OPERATIONS,
             "As `nvshmemrs_reduce`, but member i keeps only part i of the result, `count` elements, in `dest`. `source` has \
              one such part per member. In place: `dest` is the member's own part, `source + my_pe * count` elements; \
              otherwise they must not overlap.",
-            Standard::Nvshmem("nvshmem_<type>_<op>_reducescatter".into())),
+            Standard::Nvshmem("nvshmem_<type>_<op>_reducescatter".into()))
+            .arrays("reducescatter", "size(source) == n * size(dest)", "one part per member of what `source` has",
+                "As `nvshmemrs_reduce`, but member i keeps only part i of the result in `dest`. `source` has one such \
+                 part per member. In place `dest` is the member's own part of `source`; otherwise they must not \
+                 overlap."),
         reducing("inscan", &SUM,
             "Inclusive scan: combines `count` elements of `source` of the members up to and including the caller, element by \
              element, in team order, and writes the result to the caller's `dest`. `source` may equal `dest`; they must not \
              overlap otherwise.",
-            Standard::Shmem16("shmem_sum_inscan")),
+            Standard::Shmem16("shmem_sum_inscan"))
+            .arrays("reduce", "size(dest) == size(source)", "as many elements as `source`",
+                "Inclusive scan: combines `source` of the members up to and including the caller by `op`, element by \
+                 element, in team order, and writes the result to the caller's `dest`. `source` may be `dest`; they \
+                 must not overlap otherwise."),
         reducing("exscan", &SUM,
             "Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the operation's \
              identity: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the smallest for \
              max (infinities for floating point).",
-            Standard::Shmem16("shmem_sum_exscan")),
+            Standard::Shmem16("shmem_sum_exscan"))
+            .arrays("reduce", "size(dest) == size(source)", "as many elements as `source`",
+                "Exclusive scan: as `nvshmemrs_inscan` over the members before the caller. Member 0 gets the identity \
+                 of `op`: 0 for sum, or and xor, 1 for prod, all bits for and, the largest value for min and the \
+                 smallest for max."),
     ];
     Family {
         file: "collectives",

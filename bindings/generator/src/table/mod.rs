@@ -67,6 +67,21 @@ pub struct Row {
     pub body: Body,
     /// The typed functions of the standards that this one can serve.
     pub typed: Vec<Typed>,
+    /// How a layer whose buffers are arrays has it; of collectives that move or combine data.
+    pub arrays: Option<Arrays>,
+}
+
+/// A collective of arrays, which Fortran's layer is made of.
+#[derive(Clone, Copy)]
+pub struct Arrays {
+    /// Its arguments behind `dest` and `source`, as a name of the template's.
+    pub form: &'static str,
+    /// What must hold of the sizes, in Fortran; `n` is the number of members.
+    pub rule: &'static str,
+    /// What `dest` must have by that, in words.
+    pub words: &'static str,
+    /// What it does, in terms of arrays.
+    pub does: &'static str,
 }
 
 /// An argument.
@@ -111,6 +126,8 @@ pub enum Standard {
     Shmem16(&'static str),
     /// NVSHMEM: a name there.
     Nvshmem(String),
+    /// MPI, as OpenSHMEM and NVSHMEM have no such function: a name there.
+    Mpi(&'static str),
 }
 
 /// How a function is run.
@@ -175,6 +192,23 @@ fn shmem(section: &'static str, names: impl Into<String>) -> Standard {
 }
 
 impl Row {
+    /// The row with its form for arrays.
+    fn arrays(
+        self,
+        form: &'static str,
+        rule: &'static str,
+        words: &'static str,
+        does: &'static str,
+    ) -> Row {
+        let arrays = Some(Arrays {
+            form,
+            rule,
+            words,
+            does,
+        });
+        Row { arrays, ..self }
+    }
+
     /// What a call on a stream does. An output at the end is one that the caller has on return.
     pub fn on_stream(&self) -> OnStream {
         match self.args.last() {
@@ -204,6 +238,7 @@ impl Row {
             }
             Standard::Shmem16(name) => format!("OpenSHMEM 1.6 (`{name}`)."),
             Standard::Nvshmem(name) => format!("NVSHMEM `{name}`."),
+            Standard::Mpi(name) => format!("OpenSHMEM does not have it; MPI does (`{name}`)."),
         };
         let promises = [&who, self.completes, &self.demands, &standard];
         let promises = promises.into_iter().filter(|text| !text.is_empty());
@@ -270,5 +305,6 @@ fn row(caller: Caller, name: &str, args: &[Arg], does: &str, standard: Standard)
             core: name.into(),
         },
         typed: vec![typed(format!("TYPE_{name}"), List::Rma, Serves::All)],
+        arrays: None,
     }
 }

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x81ca3c5379a65f6a
+API_HASH = 0x420f85bd0aaffd70
 """The API hash that this file was generated with."""
 
 
@@ -1761,6 +1761,48 @@ _FUNCTIONS = (
 
     Standard:
         OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
+    """,
+    ),
+    (
+        "nvshmemrs_gather",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, c_int32),
+        """(runtime, team, dest, source, bytes, root)
+
+    Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on the member
+    with team number `root`, which has room for `n_pes * bytes`. Other members may pass any `dest`,
+    also NULL: it is not used. In place: the root's `source` is its own part, `dest + root * bytes`;
+    otherwise they must not overlap.
+
+    Collective over `team`, same `bytes`, `root` and symmetric address `source`; may be queued on a
+    stream. Returns when `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_broadcast`.
+
+    Standard:
+        OpenSHMEM does not have it; MPI does (`MPI_Gather`).
+    """,
+    ),
+    (
+        "nvshmemrs_scatter",
+        c_int32,
+        (c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, c_int32),
+        """(runtime, team, dest, source, bytes, root)
+
+    Sends part j of `source` on the member with team number `root`, `bytes` bytes, to `dest` of
+    member j. `source` has one part per member. Other members may pass any `source`, also NULL: it
+    is not used. In place: the root's `dest` is its own part, `source + root * bytes`; otherwise
+    they must not overlap.
+
+    Collective over `team`, same `bytes`, `root` and symmetric address `dest`; may be queued on a
+    stream. Returns when `dest` is written here and `source` may be reused.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_broadcast`.
+
+    Standard:
+        OpenSHMEM does not have it; MPI does (`MPI_Scatter`).
     """,
     ),
     (

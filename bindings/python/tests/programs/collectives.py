@@ -117,6 +117,14 @@ def check_dtype(dtype: str, on_stream: bool) -> None:
                 lambda d, s: nvshmem.broadcast(team, d, src[one], root, stream=s),
                 dst, one, all_ones[root], on_stream, (dtype, team, "broadcast"),
             )  # fmt: skip
+            is_root = mine == root  # what is not the root's is not used
+            gathered = (
+                np.concatenate(all_ones) if is_root else np.full(SIZE * size, MARK, dst.dtype)
+            )
+            check(
+                lambda d, s: nvshmem.gather(team, d if is_root else None, src[one], root, s),
+                dst, many, gathered, on_stream, (dtype, team, "gather"),
+            )  # fmt: skip
         # Member i sends i + 1 elements; the destination reaches to the end of its allocation.
         lengths = [i % SIZE + 1 for i in range(size)]
         dst[:] = MARK
@@ -139,6 +147,11 @@ def check_dtype(dtype: str, on_stream: bool) -> None:
             dst, many, np.concatenate([m[parts[mine]] for m in all_manys]), on_stream,
             (dtype, team, "alltoall"),
         )  # fmt: skip
+        for root in (0, size - 1):
+            check(
+                lambda d, s: nvshmem.scatter(team, d, src[many] if mine == root else None, root, s),
+                dst, one, all_manys[root][parts[mine]], on_stream, (dtype, team, "scatter"),
+            )  # fmt: skip
         # Every second element of the destination, every element of the source.
         wanted = np.full(2 * SIZE * size, MARK, dst.dtype)
         wanted[::2] = np.concatenate([m[parts[mine]] for m in all_manys])
@@ -176,6 +189,15 @@ with nvshmem.array((n, 3), "i8") as a:
     a[:] = np.arange(n)[:, None]
     nvshmem.reducescatter(0, a[me], a, "max")
     assert (a[me] == me).all()
+    nvshmem.barrier_all()
+    a[:] = me
+    nvshmem.gather(0, a, a[n - 1], n - 1)
+    wanted = np.arange(n)[:, None] if me == n - 1 else me
+    assert (a == wanted).all()
+    nvshmem.barrier_all()
+    a[:] = 10 * me + np.arange(n)[:, None]
+    nvshmem.scatter(0, a[0], a)
+    assert (a[0] == me).all() and (a[1:] == 10 * me + np.arange(1, n)[:, None]).all()
     nvshmem.barrier_all()
 
 # bfloat16 as the bits of uint16: the upper halves of float32.
@@ -217,6 +239,10 @@ with nvshmem.buffer(8) as a, nvshmem.buffer(8) as b, nvshmem.buffer(8 * n) as c:
     assert nvshmem.collective_on_buffer("alltoall", 0, c, c, stream=stream, enable_timing=True) > 0
     nvshmem.collective_on_buffer("broadcast", 0, b, a, root=n - 1)
     assert np.asarray(b).view("f4").tolist() == [n - 1, 1]
+    nvshmem.collective_on_buffer("gather", 0, c, a, root=n - 1)
+    assert me != n - 1 or np.asarray(c).view("f4").tolist()[::2] == list(range(n))
+    nvshmem.collective_on_buffer("scatter", 0, b, c, root=n - 1)
+    assert np.asarray(b).view("f4").tolist() == [me, 1]
     # Of different sizes: dest's elements, or src's where every member sends all it has.
     with nvshmem.buffer(16 * n) as large:
         whole = np.asarray(large).view("f4")

@@ -174,6 +174,12 @@ nvshmem.alltoall("WORLD", parts, parts)
 assert parts.tolist() == [pe for pe in range(n) for _ in range(2)]
 nvshmem.broadcast("WORLD", part, part, n - 1)
 assert part.tolist() == [n - 1] * 2
+part.fill(me)
+nvshmem.gather("WORLD", parts if me == n - 1 else None, part, n - 1)
+assert parts.tolist() == [pe for pe in range(n) for _ in range(2)]
+parts[:] = parts * 3
+nvshmem.scatter("WORLD", part, parts if me == n - 1 else None, n - 1)
+assert part.tolist() == [3 * me] * 2
 raises("dtype", lambda: nvshmem.fcollect("WORLD", parts, counter))
 
 # --- freeing ---

@@ -29,6 +29,19 @@ CASES = {
         lambda: nvshmem.alltoall(0, *((big[1:], big[1:]) if wrong else (big, big))),
         "equal parts",
     ),
+    "gather: the root's is too small": (
+        lambda: nvshmem.gather(0, big[1:] if wrong else big, a, n - 1),
+        "times the size",
+    ),
+    "gather: a source that is none": (
+        lambda: nvshmem.gather(0, big, None if wrong else a, 0),
+        "NoneType",
+    ),
+    "scatter: the root's is too small": (
+        lambda: nvshmem.scatter(0, a, big[1:] if wrong else big, n - 1),
+        "times the size",
+    ),
+    "scatter: another root": (lambda: nvshmem.scatter(0, a, big, 0 if wrong else 1), "root"),
     "reducescatter: too small": (
         lambda: nvshmem.reducescatter(0, b, big[1:] if wrong else big, "sum"),
         "times the size",

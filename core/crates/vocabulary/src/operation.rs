@@ -222,6 +222,8 @@ operations! {
     Calloc = 25, "calloc", Collective, Earlier, [];
     Align = 26, "align", Collective, Earlier, [];
     Array = 27, "array", Collective, Earlier, [];
+    Gather = 28, "gather", Collective, Own, ["bytes": Number, "root": Signed, "source": Offset];
+    Scatter = 29, "scatter", Collective, Own, ["bytes": Number, "root": Signed, "dest": Offset];
     StreamSynchronize = 30, "stream_synchronize", Local, Own, [];
     EventSynchronize = 31, "event_synchronize", Local, Own, [];
     StreamNew = 32, "stream_new", Local, Own, [];

@@ -82,7 +82,7 @@ fn a_pe_that_is_cut_off_is_named_on_every_host() {
 #[test]
 fn a_pe_that_is_lost_in_a_large_collective_is_named_by_every_member() {
     type Call = fn(&Runtime, &[SymArray<i64>; 2], &[SymArray<f32>; 2]) -> Result<()>;
-    let calls: [(&str, Call); 5] = [
+    let calls: [(&str, Call); 7] = [
         ("broadcast", |rt, [to, from], _| {
             let (to, from) = (to.slice(..)?.range(), from.slice(..)?.range());
             rt.broadcast(Team::WORLD, to, from, BYTES, 0)
@@ -102,6 +102,16 @@ fn a_pe_that_is_lost_in_a_large_collective_is_named_by_every_member() {
             let all = BYTES / 5 / 8 * 5;
             let (to, from) = (to.slice(0..all)?, from.slice(0..all)?);
             rt.alltoall_array(Team::WORLD, &to, &from)
+        }),
+        ("gather", |rt, [to, from], _| {
+            let block = BYTES / 5 / 8;
+            let (to, from) = (to.slice(0..5 * block)?, from.slice(0..block)?);
+            rt.gather_array(Team::WORLD, Some(&to), &from, 4)
+        }),
+        ("scatter", |rt, [to, from], _| {
+            let block = BYTES / 5 / 8;
+            let (to, from) = (to.slice(0..block)?, from.slice(0..5 * block)?);
+            rt.scatter_array(Team::WORLD, &to, Some(&from), 4)
         }),
     ];
     const BYTES: usize = 1 << 20;

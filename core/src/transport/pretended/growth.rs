@@ -217,6 +217,10 @@ fn data_per_host(hosts: usize, pes: usize) -> BTreeMap<&'static str, Sent> {
         counter.count(me, "collect", 1);
         rt.alltoall(Team::WORLD, to_all, from_all, BLOCK)?;
         counter.count(me, "alltoall", 1);
+        rt.gather(Team::WORLD, to_all, block, BLOCK, 0)?;
+        counter.count(me, "gather", 1);
+        rt.scatter(Team::WORLD, part(&to, BLOCK)?, from_all, BLOCK, 0)?;
+        counter.count(me, "scatter", 1);
         rt.reduce_array(
             Team::WORLD,
             &floats_to.slice(..)?,
@@ -247,6 +251,8 @@ fn data_of_collectives_crosses_to_each_host_once() {
             let data = match name {
                 "broadcast" => WHOLE,
                 "fcollect" | "collect" => pes * BLOCK * others,
+                "gather" => pes * BLOCK,
+                "scatter" => pes * BLOCK * others,
                 // Each member has other data for each.
                 "alltoall" => pes * pes * BLOCK * others,
                 // A left fold needs what each member has.

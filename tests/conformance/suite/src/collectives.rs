@@ -136,6 +136,80 @@ pub(crate) fn alltoall<T: Value>(c: &mut Context<'_, T>, len: usize, in_place: b
     }
 }
 
+/// `len` elements of every member to member `root`. In place, `source` is the root's part of `dest`.
+pub(crate) fn gather<T: Value>(
+    c: &mut Context<'_, T>,
+    len: usize,
+    root: Pe,
+    in_place: bool,
+) -> Result<()> {
+    let (team, total, first) = (c.team, c.n() * len, root as usize * len);
+    let is_root = c.me == root as usize;
+    let mine = c.values(c.rt.my_pe(), len);
+    c.set_source(&mine)?;
+    c.clear_dest(total)?;
+    let mut untouched = c.canaries(total);
+    if in_place {
+        c.arrays.dest.write(PAD + first, &mine)?;
+        untouched[first..first + len].copy_from_slice(&mine);
+    }
+    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
+    c.queue(move |rt| {
+        let all = part(&dest, total)?;
+        let own = match in_place {
+            true => all.slice(first..first + len)?,
+            false => part(&source, len)?,
+        };
+        rt.gather_array(team, is_root.then_some(&all), &own, root)
+    })?;
+    c.finish()?;
+    let expected = match is_root {
+        true => c.pes.iter().flat_map(|&pe| c.values(pe, len)).collect(),
+        false => untouched,
+    };
+    let name = if in_place {
+        "gather in place"
+    } else {
+        "gather"
+    };
+    c.expect_dest(name, &expected)?;
+    c.expect_source("gather", &mine)
+}
+
+/// `len` elements of member `root` to every member. In place, `dest` is the root's part of `source`.
+pub(crate) fn scatter<T: Value>(
+    c: &mut Context<'_, T>,
+    len: usize,
+    root: Pe,
+    in_place: bool,
+) -> Result<()> {
+    let (team, me, total, first) = (c.team, c.me, c.n() * len, root as usize * len);
+    let is_root = me == root as usize;
+    let mine = c.values(c.rt.my_pe(), total);
+    c.set_source(&mine)?;
+    c.clear_dest(len)?;
+    let (source, dest) = (Arc::clone(&c.arrays.source), Arc::clone(&c.arrays.dest));
+    c.queue(move |rt| {
+        let all = part(&source, total)?;
+        let own = match in_place {
+            true => all.slice(first..first + len)?,
+            false => part(&dest, len)?,
+        };
+        rt.scatter_array(team, &own, is_root.then_some(&all), root)
+    })?;
+    c.finish()?;
+    let sent = c.values(c.pes[root as usize], total);
+    let received = &sent[me * len..(me + 1) * len];
+    if in_place {
+        let mut expected = mine;
+        expected[first..first + len].copy_from_slice(received);
+        c.expect_source("scatter in place", &expected)
+    } else {
+        c.expect_dest("scatter", received)?;
+        c.expect_source("scatter", &mine)
+    }
+}
+
 /// `count` elements from every member to every member, apart from each other.
 pub(crate) fn alltoalls<T: Value>(
     c: &mut Context<'_, T>,

@@ -54,6 +54,10 @@ pub const NAMES: &[&str] = &[
     "alltoall",
     "alltoall in place",
     "alltoalls",
+    "gather",
+    "gather in place",
+    "scatter",
+    "scatter in place",
     "reduce",
     "reduce in place",
     "reducescatter",
@@ -245,6 +249,8 @@ fn scenarios<T: Value>(
         for &in_place in places {
             for root in roots(n, row.all_roots) {
                 collectives::broadcast(&mut c, len, root, in_place)?;
+                collectives::gather(&mut c, each, root, in_place)?;
+                collectives::scatter(&mut c, each, root, in_place)?;
             }
             collectives::fcollect(&mut c, each, in_place)?;
             collectives::alltoall(&mut c, each, in_place)?;

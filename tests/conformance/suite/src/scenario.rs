@@ -46,6 +46,24 @@ pub enum Scenario {
         /// Of dest and source.
         strides: (usize, usize),
     },
+    /// Gather to a member.
+    Gather {
+        /// Elements of a member's part.
+        len: usize,
+        /// The member's number in the team.
+        root: Pe,
+        /// Whether the source is a part of dest.
+        in_place: bool,
+    },
+    /// Scatter from a member.
+    Scatter {
+        /// Elements of a member's part.
+        len: usize,
+        /// The member's number in the team.
+        root: Pe,
+        /// Whether dest is a part of the source.
+        in_place: bool,
+    },
     /// A collective that folds.
     Fold {
         /// Which one.
@@ -102,6 +120,16 @@ fn run<T: Value>(c: &mut Context<'_, T>, scenario: Scenario) -> Result<()> {
         Scenario::Collect { len } => collectives::collect(c, len),
         Scenario::Alltoall { len, in_place } => collectives::alltoall(c, len, in_place),
         Scenario::Alltoalls { len, strides } => collectives::alltoalls(c, len, strides),
+        Scenario::Gather {
+            len,
+            root,
+            in_place,
+        } => collectives::gather(c, len, root, in_place),
+        Scenario::Scatter {
+            len,
+            root,
+            in_place,
+        } => collectives::scatter(c, len, root, in_place),
         Scenario::Fold {
             kind,
             op,

@@ -28,7 +28,8 @@ from ._operand import (
     same_dtype,
     writable,
 )
-from .memory import Buffer, owner_of
+from ._sizes import check_end, check_layout, check_parts, different, itemsize, part
+from .memory import Buffer
 from .nvshmem_types import NvshmemInvalid
 from .streams import Event, Stream, completed, handle_of, hold
 
@@ -43,9 +44,11 @@ __all__ = [
     "collective_on_buffer",
     "exscan",
     "fcollect",
+    "gather",
     "inscan",
     "reduce",
     "reducescatter",
+    "scatter",
     "sync",
     "sync_all",
 ]
@@ -62,18 +65,12 @@ _sync = lib.nvshmemrs_sync
 # Arguments of functions from `bare`, made once for those that come again.
 _size = functools.lru_cache(256)(ctypes.c_size_t)
 _team = functools.lru_cache(256)(ctypes.c_uint64)
-_reduce, _reducescatter, _inscan, _exscan, _fcollect, _collect, _alltoall, _broadcast = (
+_reduce, _reducescatter, _inscan, _exscan = (
+    bare(f"nvshmemrs_{name}") for name in ("reduce", "reducescatter", "inscan", "exscan")
+)
+_fcollect, _collect, _alltoall, _broadcast, _gather, _scatter = (
     bare(f"nvshmemrs_{name}")
-    for name in (
-        "reduce",
-        "reducescatter",
-        "inscan",
-        "exscan",
-        "fcollect",
-        "collect",
-        "alltoall",
-        "broadcast",
-    )
+    for name in ("fcollect", "collect", "alltoall", "broadcast", "gather", "scatter")
 )
 
 
@@ -170,9 +167,9 @@ def _combine(
             if number == _SUM and (dst.dtype == _BOOL or _is_bool(dtype)):
                 number = _OR  # a sum of bytes is 2 where two are true, and 0 where 256 are
         if parts:
-            _check_parts(dst, src, "src", team_size(handle))
+            check_parts(dst, src, "src", team_size(handle))
         elif dst.nbytes != src.nbytes:
-            _different(dst, src)
+            different(dst, src)
         if dst.is_same is None:  # else it is of a library that has no read-only arrays
             writable(dst_array, "dst_array")
         runtime = (stream is None and job.direct) or handle_of(stream)
@@ -221,7 +218,7 @@ def _element_type(
         raise NvshmemInvalid(
             f"dst is {dst.describe()} and src {src.describe()}: one dtype for both"
         )
-    _check_layout(dst, src, elementwise)
+    check_layout(dst, src, elementwise)
     for array, name in ((dst, "dst_array"), (src, "src_array")):
         if array.nbytes % SIZES[codes[0]]:
             raise NvshmemInvalid(f"{name} is {array.describe()}, no whole number of {dtype!r}")
@@ -244,7 +241,7 @@ def fcollect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
     function = _fcollect
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
-        _check_parts(src, dst, "dst", team_size(handle))
+        check_parts(src, dst, "dst", team_size(handle))
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1)
     status = function(runtime, _team(handle), dst.place, src.place, src.extent)
@@ -261,7 +258,7 @@ def collect(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream]
     function = _collect
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
-        _check_end(dst_array, dst)
+        check_end(dst_array, dst)
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1)
     status = function(runtime, _team(handle), dst.place, src.place, src.extent)
@@ -280,8 +277,8 @@ def alltoall(team: Team, dst_array: Any, src_array: Any, stream: Optional[Stream
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
         if dst.nbytes != src.nbytes:
-            _different(dst, src)
-        nbytes = _part(src, team_size(handle))
+            different(dst, src)
+        nbytes = part(src, team_size(handle))
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1)
     status = function(runtime, _team(handle), dst.place, src.place, _size(nbytes))
@@ -311,7 +308,7 @@ def alltoalls(
         runtime, dst, src = _moved(dst_array, src_array, stream, False)
         steps = integer(dst_stride, "dst_stride"), integer(src_stride, "src_stride")
         number = integer(count, "count")
-        size = _itemsize(dst, src, dtype)
+        size = itemsize(dst, src, dtype)
         total = team_size(handle) * number
         for name, array, step in (("dst", dst, steps[0]), ("src", src, steps[1])):
             if step < 1 or number < 0:
@@ -347,12 +344,71 @@ def broadcast(
     try:
         runtime, dst, src = _moved(dst_array, src_array, stream, True)
         if dst.nbytes != src.nbytes:
-            _different(dst, src)
+            different(dst, src)
         number = c_int(root, "root")
     except NvshmemInvalid as error:
         _reject(error, stream, function, handle, None, None, 1, 0)
     status = function(runtime, _team(handle), dst.place, src.place, dst.extent, number)
     _finish(status, stream, dst_array, src_array)
+
+
+def gather(
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    root: int = 0,
+    stream: Optional[Stream] = None,
+) -> None:
+    """Puts `src_array` of all members behind each other, in team order, into `dst_array` on the
+    member with team number `root`.
+
+    Collective over `team` with the same sizes, `src_array` and `root`. There `dst_array` is
+    ``team_n_pes(team)`` times as large; other members may pass anything, also None: it is not used.
+    `src_array` may be the root's own part of `dst_array`; otherwise they must not overlap. As MPI
+    4.1 section 6.5 (`MPI_Gather`).
+    """
+    handle = team_of(team)
+    try:
+        number = c_int(root, "root")
+        if _is_member(handle, number):
+            runtime, dst, src = _moved(dst_array, src_array, stream, False)
+            check_parts(src, dst, "dst", team_size(handle))
+        else:
+            dst = src = operand(src_array, "src_array")
+            contiguous(src, "src_array")
+            runtime, dst_array = handle_of(stream), None
+    except NvshmemInvalid as error:
+        _reject(error, stream, _gather, handle, None, None, 1, 0)
+    status = _gather(runtime, _team(handle), dst.place, src.place, src.extent, number)
+    _finish(status, stream, dst_array, src_array)
+
+
+def scatter(
+    team: Team,
+    dst_array: Any,
+    src_array: Any,
+    root: int = 0,
+    stream: Optional[Stream] = None,
+) -> None:
+    """Sends part j of `src_array` on the member with team number `root` to `dst_array` of member j.
+
+    Collective over `team` with the same sizes, `dst_array` and `root`. There `src_array` is
+    ``team_n_pes(team)`` times as large; other members may pass anything, also None: it is not used.
+    `dst_array` may be the root's own part of `src_array`; otherwise they must not overlap. As MPI
+    4.1 section 6.6 (`MPI_Scatter`).
+    """
+    handle = team_of(team)
+    try:
+        number = c_int(root, "root")
+        is_root = _is_member(handle, number)
+        used = src_array if is_root else dst_array
+        runtime, dst, src = _moved(dst_array, used, stream, False)
+        if is_root:
+            check_parts(dst, src, "src", team_size(handle))
+    except NvshmemInvalid as error:
+        _reject(error, stream, _scatter, handle, None, None, 1, 0)
+    status = _scatter(runtime, _team(handle), dst.place, src.place, dst.extent, number)
+    _finish(status, stream, dst_array, used)
 
 
 def collective_on_buffer(
@@ -366,13 +422,12 @@ def collective_on_buffer(
     stream: Optional[Stream] = None,
     enable_timing: bool = False,
 ) -> Optional[float]:
-    """The collective `coll` on Buffers: "reduce", "reducescatter", "alltoall", "fcollect" or
-    "broadcast". Collective over `team`, as the function of that name.
+    """The collective `coll` on Buffers: "reduce", "reducescatter", "alltoall", "fcollect",
+    "broadcast", "gather" or "scatter". Collective over `team`, as the function of that name.
 
     The first two need `dtype`, an NVSHMEM name such as "float", or NumPy's, and `op`. The Buffers
-    may have different sizes: `dest` says how many elements a "reduce", "reducescatter" or
-    "broadcast" has, `src` those of "fcollect" and "alltoall"; of the other Buffer only the
-    beginning is used. With `enable_timing` it waits and returns milliseconds, else None.
+    may have different sizes: `dest` says how many elements a "reduce", "reducescatter", "broadcast"
+    or "scatter" has, `src` those of the others; of the other Buffer only the beginning is used. With `enable_timing` it waits and returns milliseconds, else None.
     """
     handle = team_of(team)
     combine: Any = op  # None is an error there, like any other that is no operation
@@ -384,6 +439,8 @@ def collective_on_buffer(
         "alltoall": lambda dst, src: alltoall(team, dst, src, stream),
         "fcollect": lambda dst, src: fcollect(team, dst, src, stream),
         "broadcast": lambda dst, src: broadcast(team, dst, src, root, stream),
+        "gather": lambda dst, src: gather(team, dst, src, root, stream),
+        "scatter": lambda dst, src: scatter(team, dst, src, root, stream),
     }
     try:
         if coll not in calls:
@@ -391,7 +448,8 @@ def collective_on_buffer(
         for name, value in (("dest", dest), ("src", src)):
             if not isinstance(value, Buffer):
                 raise NvshmemInvalid(f"{name} is {a_kind(value)}: pass a Buffer")
-        sides = _sides(coll, dest, src, team_size(handle))
+        is_root = _is_member(handle, c_int(root, "root"))
+        sides = _sides(coll, dest, src, team_size(handle), is_root)
         timed = switch(enable_timing, "enable_timing")
         handle_of(stream)
     except NvshmemInvalid as error:
@@ -411,16 +469,31 @@ def collective_on_buffer(
     return start.elapsed(end)
 
 
-def _sides(coll: str, dest: Buffer, src: Buffer, members: int) -> Tuple[Any, Any]:
-    """The parts of two Buffers that the collective `coll` uses."""
+def _sides(coll: str, dest: Buffer, src: Buffer, members: int, is_root: bool) -> Tuple[Any, Any]:
+    """The parts of two Buffers that the collective `coll` uses on this member."""
     if coll == "alltoall":
         size = src.size // members * members
         sizes = size, size
     elif coll == "fcollect":
         sizes = members * src.size, src.size
+    elif coll == "gather":
+        if not is_root:
+            return None, src
+        sizes = members * src.size, src.size
+    elif coll == "scatter":
+        if not is_root:
+            return dest, None
+        sizes = dest.size, members * dest.size
     else:
         sizes = dest.size, dest.size * (members if coll == "reducescatter" else 1)
     return _beginning(dest, sizes[0], "dest"), _beginning(src, sizes[1], "src")
+
+
+def _is_member(team: int, number: int) -> bool:
+    """Whether the caller is member `number` of the team with this handle."""
+    own = ctypes.c_int32()
+    check(lib.nvshmemrs_team_my_pe(job.runtime, team, ctypes.byref(own)))
+    return own.value == number
 
 
 def _beginning(buffer: Buffer, size: int, name: str) -> Any:
@@ -493,63 +566,10 @@ def _moved(
     dst, src = operand(dst_array, "dst_array"), operand(src_array, "src_array")
     if dst.layout is not src.layout or dst.layout is None:
         same_dtype(dst, src)
-        _check_layout(dst, src, elementwise)
+        check_layout(dst, src, elementwise)
     if dst.is_same is None:  # else it is of a library that has no read-only arrays
         writable(dst_array, "dst_array")
     return handle_of(stream), dst, src
-
-
-def _check_layout(dst: Operand, src: Operand, elementwise: bool) -> None:
-    """Both are C-contiguous; or, if element i of one goes to element i of the other, both F."""
-    if elementwise and dst.shape == src.shape and dst.dtype is not None and src.dtype is not None:
-        if dst.f_contiguous and src.f_contiguous:
-            return
-    contiguous(dst, "dst_array")
-    contiguous(src, "src_array")
-
-
-def _different(dst: Operand, src: Operand) -> NoReturn:
-    raise NvshmemInvalid(
-        f"dst is {dst.describe()} and src {src.describe()}: pass slices of the same size"
-    )
-
-
-def _check_parts(one: Operand, all_parts: Operand, name: str, members: int) -> None:
-    if all_parts.nbytes != members * one.nbytes:
-        other = "src" if name == "dst" else "dst"
-        raise NvshmemInvalid(
-            f"{name} is {all_parts.describe()} and {other} {one.describe()}: for {members} members "
-            f"{name} has {members} times the size"
-        )
-
-
-def _part(src: Operand, members: int) -> int:
-    """Bytes for each member."""
-    size = 1 if src.dtype is None else src.dtype.itemsize
-    if src.nbytes % (members * size):
-        raise NvshmemInvalid(f"src is {src.describe()}: that is no {members} equal parts")
-    return src.nbytes // members
-
-
-def _itemsize(dst: Operand, src: Operand, dtype: Any) -> int:
-    if dtype is not None:
-        size = SIZES[element_code(dst.dtype, dtype, "dst_array")]
-        element_code(src.dtype, dtype, "src_array")
-        return size
-    kind = dst.dtype if dst.dtype is not None else src.dtype
-    if kind is None:
-        raise NvshmemInvalid("dst_array is a Buffer, which has no element type: pass dtype")
-    return kind.itemsize
-
-
-def _check_end(dst_array: Any, dst: Operand) -> None:
-    owner = owner_of(dst_array)
-    if owner is not None and dst.address + dst.nbytes != owner.live_address() + owner.size:
-        raise NvshmemInvalid(
-            f"dst_array ends {owner.live_address() + owner.size - dst.address - dst.nbytes} bytes "
-            "before its allocation does, and members may send more than it holds: pass a view up "
-            "to the end"
-        )
 
 
 def _finish(status: int, stream: Optional[Stream], *used: Any) -> None:

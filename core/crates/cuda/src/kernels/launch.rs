@@ -1,10 +1,9 @@
 //! The kernels of a GPU, loaded, and their launches.
 
 use super::graphs::{Graphs, Launch};
-use super::plan::Plan;
+use super::plan::{Kernel, Plan};
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::driver::too_late;
-use crate::dtype::Dtype;
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Width};
 use crate::{CudaEvent, Device, check, images};
@@ -13,87 +12,6 @@ use bytemuck::bytes_of;
 use cudarc::driver::sys::{self, CUfunction, CUmodule, CUresult, CUstream};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
-
-macro_rules! kernels {
-    ($($variant:ident = $name:literal;)*) => {
-        /// Every kernel.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Kernel {
-            $($variant,)*
-            /// A reduction of elements of a type.
-            Reduce(Dtype),
-            /// The same for a small one, which travels with flags.
-            ReduceFlags(Dtype),
-        }
-
-        /// The kernels that are the same for all types.
-        const UNTYPED: &[Kernel] = &[$(Kernel::$variant),*];
-
-        impl Kernel {
-            /// Its position in [`Kernel::all`].
-            #[inline]
-            fn index(self) -> usize {
-                let typed = |dtype: Dtype| UNTYPED.len() + 2 * (dtype as usize - 1);
-                match self {
-                    Kernel::Reduce(dtype) => typed(dtype),
-                    Kernel::ReduceFlags(dtype) => typed(dtype) + 1,
-                    $(Kernel::$variant => Untyped::$variant as usize),*
-                }
-            }
-
-            /// Its name in the image.
-            pub(super) fn name(self) -> String {
-                match self {
-                    Kernel::Reduce(dtype) => format!("nvshmemrs_reduce_{}", reduced(dtype)),
-                    Kernel::ReduceFlags(dtype) => format!("nvshmemrs_reduce_{}_flags", reduced(dtype)),
-                    $(Kernel::$variant => concat!("nvshmemrs_", $name).into()),*
-                }
-            }
-        }
-
-        enum Untyped {
-            $($variant),*
-        }
-    };
-}
-kernels! {
-    Copy = "copy";
-    Move = "move";
-    CopyStrided = "copy_strided";
-    PutValue = "put_value";
-    Signal = "signal";
-    PutSignal = "put_signal";
-    Atomic = "atomic";
-    Wait = "wait";
-    Fence = "fence";
-    Quiet = "quiet";
-    Barrier = "barrier";
-    BroadcastFlags = "broadcast_flags";
-    Broadcast = "broadcast";
-    FcollectFlags = "fcollect_flags";
-    Fcollect = "fcollect";
-    AlltoallFlags = "alltoall_flags";
-    Alltoall = "alltoall";
-    Alltoalls = "alltoalls";
-    Collect = "collect";
-}
-
-impl Kernel {
-    fn all() -> impl Iterator<Item = Kernel> {
-        let typed = |dtype| [Kernel::Reduce(dtype), Kernel::ReduceFlags(dtype)];
-        let typed = Dtype::ALL.into_iter().flat_map(typed);
-        UNTYPED.iter().copied().chain(typed)
-    }
-}
-
-/// The name of a type's reductions: those of integers are the same for signed and unsigned ones.
-fn reduced(dtype: Dtype) -> String {
-    if dtype.is_integer() {
-        (8 * dtype.size()).to_string()
-    } else {
-        dtype.to_string()
-    }
-}
 
 /// Threads of a block of the copy kernels.
 const THREADS: u32 = 256;

@@ -1,4 +1,4 @@
-// Collectives that move bytes: broadcast, fcollect, alltoall, alltoalls, collect.
+// Collectives that move bytes: broadcast, fcollect, alltoall, alltoalls, gather, scatter, collect.
 //
 // The `_flags` kernels send units of eight bytes with a flag each, through the staging; the others write straight to the
 // members' memory, in which case they first wait until all have entered.
@@ -243,6 +243,91 @@ KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
         case 4: send_strided<u32>(turn); break;
         case 2: send_strided<u16>(turn); break;
         default: send_strided<u8>(turn); break;
+        }
+        turn.meet_blocks(0);
+    }
+    turn.leave();
+}
+
+// Writes a unit of this member's own part to its place, unless it lies there.
+DEVICE void keep_unit(u64 dest, u64 source, u64 bytes, u32 unit) {
+    if (dest != source) store_unit(dest + (u64)unit * 8, read_unit(source, bytes, unit), valid_bytes(bytes, unit));
+}
+
+// Only the root knows its `dest`.
+KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (threadIdx.x < FLAG_THREADS) {
+        turn.meet_by_flags();
+    } else {
+        Movers movers;
+        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+        u32 units = units_of(c.bytes), all = units * c.team.n;
+        if (c.team.me == c.root) {
+            for (u32 i = movers.thread; i < all; i += movers.threads) {
+                u32 step = i / units, unit = i - step * units;
+                i32 member = turn.right(step);
+                u64 part = dest + member * c.bytes;
+                if (step > 0) write_unit(turn, member, part, c.bytes, unit);
+                else keep_unit(part, source, c.bytes, unit);
+            }
+        } else {
+            for (u32 unit = movers.thread; unit < units; unit += movers.threads)
+                turn.send(c.root, unit, read_unit(source, c.bytes, unit));
+        }
+    }
+    turn.leave();
+}
+
+KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (turn.meet()) {
+        for (i32 step = 0; step < c.team.n && c.team.me == c.root; step++) {
+            i32 m = turn.right(step);
+            u64 part = turn.own() + c.dest + m * c.bytes, source = parts[m] + c.source;
+            if (part != source) copy_share(part, source, c.bytes);
+        }
+        turn.meet_blocks(0);
+    }
+    turn.leave();
+}
+
+// Only the root knows its `source`.
+KERNEL nvshmemrs_scatter_flags(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (threadIdx.x < FLAG_THREADS) {
+        turn.meet_by_flags();
+    } else {
+        Movers movers;
+        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+        u32 units = units_of(c.bytes), all = units * c.team.n;
+        if (c.team.me == c.root) {
+            for (u32 i = movers.thread; i < all; i += movers.threads) {
+                u32 step = i / units, unit = i - step * units;
+                i32 member = turn.right(step);
+                u64 part = source + member * c.bytes;
+                if (step > 0) turn.send(member, unit, read_unit(part, c.bytes, unit));
+                else keep_unit(dest, part, c.bytes, unit);
+            }
+        } else {
+            for (u32 unit = movers.thread; unit < units; unit += movers.threads)
+                write_unit(turn, c.root, dest, c.bytes, unit);
+        }
+    }
+    turn.leave();
+}
+
+KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {
+    Turn turn(c);
+    if (!turn.live()) return;
+    if (turn.meet()) {
+        for (i32 step = 0; step < c.team.n && c.team.me == c.root; step++) {
+            i32 m = turn.right(step);
+            u64 part = turn.own() + c.source + m * c.bytes, dest = parts[m] + c.dest;
+            if (part != dest) copy_share(dest, part, c.bytes);
         }
         turn.meet_blocks(0);
     }

@@ -2,10 +2,94 @@
 //! they have alike.
 
 use super::TeamArgs;
-use super::launch::Kernel;
 use crate::dtype::{Dtype, NumberKind};
 use crate::op::Op;
 use crate::operation::Operation;
+
+macro_rules! kernels {
+    ($($variant:ident = $name:literal;)*) => {
+        /// Every kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kernel {
+            $($variant,)*
+            /// A reduction of elements of a type.
+            Reduce(Dtype),
+            /// The same for a small one, which travels with flags.
+            ReduceFlags(Dtype),
+        }
+
+        /// The kernels that are the same for all types.
+        const UNTYPED: &[Kernel] = &[$(Kernel::$variant),*];
+
+        impl Kernel {
+            /// Its position in [`Kernel::all`].
+            #[inline]
+            pub(super) fn index(self) -> usize {
+                let typed = |dtype: Dtype| UNTYPED.len() + 2 * (dtype as usize - 1);
+                match self {
+                    Kernel::Reduce(dtype) => typed(dtype),
+                    Kernel::ReduceFlags(dtype) => typed(dtype) + 1,
+                    $(Kernel::$variant => Untyped::$variant as usize),*
+                }
+            }
+
+            /// Its name in the image.
+            pub(super) fn name(self) -> String {
+                match self {
+                    Kernel::Reduce(dtype) => format!("nvshmemrs_reduce_{}", reduced(dtype)),
+                    Kernel::ReduceFlags(dtype) => format!("nvshmemrs_reduce_{}_flags", reduced(dtype)),
+                    $(Kernel::$variant => concat!("nvshmemrs_", $name).into()),*
+                }
+            }
+        }
+
+        enum Untyped {
+            $($variant),*
+        }
+    };
+}
+kernels! {
+    Copy = "copy";
+    Move = "move";
+    CopyStrided = "copy_strided";
+    PutValue = "put_value";
+    Signal = "signal";
+    PutSignal = "put_signal";
+    Atomic = "atomic";
+    Wait = "wait";
+    Fence = "fence";
+    Quiet = "quiet";
+    Barrier = "barrier";
+    BroadcastFlags = "broadcast_flags";
+    Broadcast = "broadcast";
+    FcollectFlags = "fcollect_flags";
+    Fcollect = "fcollect";
+    AlltoallFlags = "alltoall_flags";
+    Alltoall = "alltoall";
+    Alltoalls = "alltoalls";
+    Collect = "collect";
+    GatherFlags = "gather_flags";
+    Gather = "gather";
+    ScatterFlags = "scatter_flags";
+    Scatter = "scatter";
+}
+
+impl Kernel {
+    pub(super) fn all() -> impl Iterator<Item = Kernel> {
+        let typed = |dtype| [Kernel::Reduce(dtype), Kernel::ReduceFlags(dtype)];
+        let typed = Dtype::ALL.into_iter().flat_map(typed);
+        UNTYPED.iter().copied().chain(typed)
+    }
+}
+
+/// The name of a type's reductions: those of integers are the same for signed and unsigned ones.
+fn reduced(dtype: Dtype) -> String {
+    if dtype.is_integer() {
+        (8 * dtype.size()).to_string()
+    } else {
+        dtype.to_string()
+    }
+}
 
 /// Threads that move data, in a block of a kernel with flags.
 const MOVERS: u64 = 256;
@@ -30,46 +114,49 @@ pub(crate) struct Plan {
     pub(super) shared: u32,
 }
 
-/// Up to how many bytes, of a message or of a part, data travels with flags, in teams of up to so many members.
+/// How the kernels do a collective.
 struct Row {
     operation: Operation,
-    /// Limits for 2, 4, 8 and more members.
-    bytes: [u64; 4],
+    kernels: KernelSet,
+    /// Up to how many bytes, of a message or of a part, data travels with flags, in teams of 2, 4, 8 and more members.
+    flags: [u64; 4],
+    /// Whether a GPU moves a part for each member; otherwise it moves one.
+    parts: bool,
+}
+
+/// The kernels of a collective.
+#[derive(Clone, Copy)]
+enum KernelSet {
+    /// One whose data travels with flags, and one that writes straight to the members' memory.
+    Moves(Kernel, Kernel),
+    /// One that writes straight to the members' memory.
+    Direct(Kernel),
+    /// Those of a reduction's type.
+    Reduces,
 }
 
 const K: u64 = 1 << 10;
 
 /// What travels with flags takes twice the bytes, and saves meeting at the end; a reduction also reads everything on every member.
-const TABLE: [Row; 7] = [
-    Row {
-        operation: Operation::Broadcast,
-        bytes: [512 * K, 256 * K, 128 * K, 64 * K],
-    },
-    Row {
-        operation: Operation::Fcollect,
-        bytes: [512 * K, 256 * K, 64 * K, 8 * K],
-    },
-    Row {
-        operation: Operation::Alltoall,
-        bytes: [512 * K, 256 * K, 64 * K, 8 * K],
-    },
-    Row {
-        operation: Operation::Reduce,
-        bytes: [512 * K, 256 * K, 64 * K, 16 * K],
-    },
-    Row {
-        operation: Operation::Reducescatter,
-        bytes: [512 * K, 256 * K, 64 * K, 8 * K],
-    },
-    Row {
-        operation: Operation::Inscan,
-        bytes: [256 * K, 128 * K, 64 * K, 16 * K],
-    },
-    Row {
-        operation: Operation::Exscan,
-        bytes: [256 * K, 128 * K, 64 * K, 16 * K],
-    },
-];
+#[rustfmt::skip]
+const TABLE: [Row; 10] = {
+    use KernelSet::{Direct, Moves, Reduces};
+    const fn row(operation: Operation, kernels: KernelSet, flags: [u64; 4], parts: bool) -> Row {
+        Row { operation, kernels, flags, parts }
+    }
+    [
+        row(Operation::Broadcast, Moves(Kernel::BroadcastFlags, Kernel::Broadcast), [512 * K, 256 * K, 128 * K, 64 * K], false),
+        row(Operation::Fcollect, Moves(Kernel::FcollectFlags, Kernel::Fcollect), [512 * K, 256 * K, 64 * K, 8 * K], true),
+        row(Operation::Alltoall, Moves(Kernel::AlltoallFlags, Kernel::Alltoall), [512 * K, 256 * K, 64 * K, 8 * K], true),
+        row(Operation::Alltoalls, Direct(Kernel::Alltoalls), [0; 4], true),
+        row(Operation::Gather, Moves(Kernel::GatherFlags, Kernel::Gather), [512 * K, 256 * K, 64 * K, 8 * K], true),
+        row(Operation::Scatter, Moves(Kernel::ScatterFlags, Kernel::Scatter), [512 * K, 256 * K, 64 * K, 8 * K], true),
+        row(Operation::Reduce, Reduces, [512 * K, 256 * K, 64 * K, 16 * K], false),
+        row(Operation::Reducescatter, Reduces, [512 * K, 256 * K, 64 * K, 8 * K], false),
+        row(Operation::Inscan, Reduces, [256 * K, 128 * K, 64 * K, 16 * K], false),
+        row(Operation::Exscan, Reduces, [256 * K, 128 * K, 64 * K, 16 * K], false),
+    ]
+};
 
 /// What a reduction does: a type and an operation that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,24 +200,17 @@ pub(crate) fn plan(
     if bytes == 0 || matches!(operation, Operation::Barrier | Operation::Sync) {
         return Some(geometry(Kernel::Barrier, n, 1, n.min(MOST_MOVERS), 0));
     }
-    // What the members move: bytes to this one, or from it.
-    let moved = match operation {
-        Operation::Fcollect | Operation::Alltoall | Operation::Alltoalls => bytes.saturating_mul(n),
-        _ => bytes,
+    let row = TABLE.iter().find(|row| row.operation == operation)?;
+    let moved = if row.parts {
+        bytes.saturating_mul(n)
+    } else {
+        bytes
     };
-    let flags = by_flags(operation, bytes, n) && 2 * bytes.next_multiple_of(16) <= team.slot;
-    let kernel = match (operation, reduction) {
-        (Operation::Broadcast, None) if flags => Kernel::BroadcastFlags,
-        (Operation::Broadcast, None) => Kernel::Broadcast,
-        (Operation::Fcollect, None) if flags => Kernel::FcollectFlags,
-        (Operation::Fcollect, None) => Kernel::Fcollect,
-        (Operation::Alltoall, None) if flags => Kernel::AlltoallFlags,
-        (Operation::Alltoall, None) => Kernel::Alltoall,
-        (Operation::Alltoalls, None) => Kernel::Alltoalls,
-        (
-            Operation::Reduce | Operation::Reducescatter | Operation::Inscan | Operation::Exscan,
-            Some(reduction),
-        ) => reduction.kernel(flags),
+    let flags = bytes <= row.most_with_flags(n) && 2 * bytes.next_multiple_of(16) <= team.slot;
+    let (kernel, flags) = match (row.kernels, reduction) {
+        (KernelSet::Moves(with_flags, _), None) if flags => (with_flags, true),
+        (KernelSet::Moves(_, direct) | KernelSet::Direct(direct), None) => (direct, false),
+        (KernelSet::Reduces, Some(reduction)) => (reduction.kernel(flags), flags),
         _ => return None,
     };
     Some(if flags {
@@ -161,15 +241,17 @@ pub(crate) fn collect_plan(room: u64, team: &TeamArgs, blocks: u32) -> Plan {
     plan
 }
 
-fn by_flags(operation: Operation, bytes: u64, n: u64) -> bool {
-    let column = match n {
-        0..=2 => 0,
-        3..=4 => 1,
-        5..=8 => 2,
-        _ => 3,
-    };
-    let row = TABLE.iter().find(|row| row.operation == operation);
-    row.is_some_and(|row| bytes <= row.bytes[column])
+impl Row {
+    /// The most bytes that travel with flags in a team of so many members.
+    fn most_with_flags(&self, n: u64) -> u64 {
+        let column = match n {
+            0..=2 => 0,
+            3..=4 => 1,
+            5..=8 => 2,
+            _ => 3,
+        };
+        self.flags[column]
+    }
 }
 
 fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) -> Plan {
@@ -214,15 +296,8 @@ mod tests {
             )
             .unwrap()
         };
-        for operation in [
-            Broadcast,
-            Fcollect,
-            Alltoall,
-            Reduce,
-            Reducescatter,
-            Inscan,
-            Exscan,
-        ] {
+        for row in TABLE.iter().filter(|row| row.flags[0] > 0) {
+            let operation = row.operation;
             let (small, big) = (of(operation, 8), of(operation, 64 << 20));
             assert_ne!(small.kernel, big.kernel, "{operation:?}");
             assert!(small.block <= 64 && small.grid == 1, "{small:?}");
@@ -247,26 +322,18 @@ mod tests {
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        let operations = [
-            Broadcast,
-            Fcollect,
-            Alltoall,
-            Alltoalls,
-            Reduce,
-            Reducescatter,
-            Inscan,
-            Exscan,
-        ];
-        for operation in operations {
+        for Row {
+            operation, kernels, ..
+        } in TABLE
+        {
             for n in [1, 2, 3, 4, 5, 8, 9, 16, 64, 500, 1300] {
                 for block_bytes in [128 << 10, 4 << 20] {
                     for shift in 0..34 {
                         for bytes in [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1] {
                             let team = team(n, block_bytes);
                             for blocks in [1, 20, 132] {
-                                let reduction =
-                                    matches!(operation, Reduce | Reducescatter | Inscan | Exscan);
-                                let reduction = reduction.then_some(Reduction {
+                                let reduces = matches!(kernels, KernelSet::Reduces);
+                                let reduction = reduces.then_some(Reduction {
                                     dtype: Dtype::Complexd,
                                     op: Op::Sum,
                                 });
