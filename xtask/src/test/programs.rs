@@ -17,7 +17,7 @@ const LANES: usize = 2;
 /// How long a program may run, on a slow machine.
 const LIMIT: Duration = Duration::from_secs(1200);
 /// Programs that run for long. They start first, so that none of them runs alone at the end. A name that is wrong here does no harm.
-const LONG: [&str; 13] = [
+const LONG: [&str; 14] = [
     "tests: check",
     "tests: device_header",
     "tests: device_hosts",
@@ -30,6 +30,7 @@ const LONG: [&str; 13] = [
     "tests: faults",
     "tests: conformance",
     "core: nvshmemrs",
+    "core/crates/check: nvshmemrs_check",
     "core: litmus",
 ];
 /// What the examples in the documentation are called.
