@@ -7,11 +7,12 @@
 #define DO NVSHMEMRS_SHMEM_DO
 #define PLACE NVSHMEMRS_SHMEM_PLACE
 
-/* The library keeps one order of operations for all contexts of a PE: what a context promises holds, and more. */
+/* The library keeps one order of operations for all contexts of a PE: what a context promises holds, and more. SHMEM_CTX_INVALID has no
+ * operations, so there is nothing to do. */
 #define ENTER_ANY_CTX(NAME) \
     const char *const nvshmemrs_name = (NAME); \
     nvshmemrs_runtime_t rt; \
-    if (!nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, NULL, PLACE)) \
+    if (ctx == SHMEM_CTX_INVALID || !nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, NULL, PLACE)) \
     return
 
 FUNCTION(void, shmem_ctx_fence, (shmem_ctx_t ctx))

@@ -92,6 +92,9 @@ int main(void)
     CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 && shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1);
     CHECK(shmem_team_translate_pe(SHMEM_TEAM_INVALID, 0, SHMEM_TEAM_WORLD) == -1);
     shmem_team_destroy(SHMEM_TEAM_INVALID);
+    shmem_ctx_quiet(SHMEM_CTX_INVALID);
+    shmem_ctx_fence(SHMEM_CTX_INVALID);
+    shmem_ctx_destroy(SHMEM_CTX_INVALID);
     int *word = shmem_malloc(sizeof *word);
 
     shmem_team_t even = SHMEM_TEAM_WORLD, x, y;
