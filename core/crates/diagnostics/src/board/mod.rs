@@ -136,6 +136,7 @@ pub enum Refusal {
     System(#[from] Error),
 }
 
+#[doc(hidden)]
 impl From<Hidden> for Refusal {
     fn from(hidden: Hidden) -> Refusal {
         match hidden {
