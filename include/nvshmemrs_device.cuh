@@ -1129,7 +1129,7 @@ template <> struct Wide<Bfloat16> {
     }
 };
 
-// Numbers of 8 bits, with the bits of core/src/float8.rs. Instructions for them begin with sm_89. Half has all of them, so they are widened
+// Numbers of 8 bits, with the bits of core/crates/vocabulary/src/float8.rs. Instructions for them begin with sm_89. Half has all of them, so they are widened
 // through it.
 NVSHMEMRS_I_DEVICE u8 float_to_float8(float value, u32 mantissa, u32 bias, u32 max) {
     u32 word = device::bits<u32>(value), sign = word >> 24 & 0x80, magnitude = word & 0x7fffffff;

@@ -1,5 +1,5 @@
 """Numbers of 8 bits as reductions fold them: in single precision, rounded once at the end to the
-nearest, of two to the even one, and saturated. The lines are those of ``core/src/float8.rs``, in
+nearest, of two to the even one, and saturated. The lines are those of ``core/crates/vocabulary/src/float8.rs``, in
 integers, so the bits are the same on every GPU. Vectors of them are vectors of their codes.
 """
 
