@@ -1,6 +1,6 @@
 /* For the count of problems: a lock that does not order what it guards (LOCK), two bugs that have nothing to do with each other
  * (TWO), or both (BOTH). */
-#include "../check/job.h"
+#include "../checker/planted/job.h"
 
 #ifdef BOTH
 #define LOCK

@@ -1,6 +1,6 @@
 /* What the checker costs: times of single calls between PE 0 and PE 1, and of loads, which this program shows to the checker. PE 0
  * prints a line for each, the best of many batches, in nanoseconds. Run with the checker and without by tests/checker/check.rs. */
-#include "../check/job.h"
+#include "../checker/planted/job.h"
 #include <time.h>
 
 enum { WORDS = 1024, MANY = 1 << 14, PARTS = 64, BATCHES = 60 };

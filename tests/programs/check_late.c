@@ -1,5 +1,5 @@
 /* Counts how many results of atomic operations without blocking are there before quiet. All are after it. */
-#include "../check/job.h"
+#include "../checker/planted/job.h"
 
 int main(void)
 {

@@ -94,6 +94,7 @@ fn locks() {
 #[test]
 fn threads() {
     conforms("threads");
+    conforms("thread_locks");
 }
 
 #[test]
@@ -275,9 +276,13 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "lock twice",
         "shmem_set_lock",
-        "this PE holds the lock already",
+        "this thread holds the lock already",
     ),
-    ("free lock", "shmem_clear_lock", "no PE holds the lock"),
+    (
+        "free lock",
+        "shmem_clear_lock",
+        "this PE does not hold the lock",
+    ),
     (
         "free",
         "shmem_free",

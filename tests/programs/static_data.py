@@ -26,7 +26,12 @@ must("n_pes", runtime, ctypes.byref(n))
 must("static_data_register", runtime)
 gc.collect()
 kept = [{str(i): [i]} for i in range(100_000)]
-assert subprocess.run([sys.executable, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True).stdout == "42\n"
+assert (
+    subprocess.run(
+        [sys.executable, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True
+    ).stdout
+    == "42\n"
+)
 child = os.fork()
 if child == 0:
     kept.clear()

@@ -2,6 +2,9 @@
 
 #include "internal.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+
 #define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
 #define ENTER NVSHMEMRS_SHMEM_ENTER
 #define DO NVSHMEMRS_SHMEM_DO
@@ -85,13 +88,12 @@ static int32_t find_lock(struct lock *found, nvshmemrs_runtime_t rt, volatile lo
     return status;
 }
 
-static int32_t set_lock(const struct lock *lock, bool *held)
+static int32_t set_lock(const struct lock *lock)
 {
     const uint32_t me = (uint32_t)lock->me + 1;
     uint32_t before = 0;
     int32_t status = nvshmemrs_atomic_compare_swap32(lock->rt, lock->last, 0, me, lock->home, &before);
-    *held = before == me;
-    if (status != NVSHMEMRS_SUCCESS || before == 0 || *held)
+    if (status != NVSHMEMRS_SUCCESS || before == 0)
         return status;
     status = nvshmemrs_atomic_set32(lock->rt, lock->own, WAITS, lock->me);
     if (status == NVSHMEMRS_SUCCESS)
@@ -108,15 +110,14 @@ static int32_t set_lock(const struct lock *lock, bool *held)
 }
 
 /* The half of a PE that is not in the queue is 0. */
-static int32_t clear_lock(const struct lock *lock, bool *held)
+static int32_t clear_lock(const struct lock *lock)
 {
     const uint32_t me = (uint32_t)lock->me + 1, none = 0;
     uint32_t last = 0, next = 0;
     int32_t status = nvshmemrs_quiet(lock->rt);
     if (status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_atomic_compare_swap32(lock->rt, lock->last, me, 0, lock->home, &last);
-    *held = last != 0;
-    if (status != NVSHMEMRS_SUCCESS || last == me || !*held)
+    if (status != NVSHMEMRS_SUCCESS || last == me)
         return status;
     /* The PE behind has come to the queue, and says so here at once. */
     status = nvshmemrs_wait_until(lock->rt, lock->own, NVSHMEMRS_CMP_NE, &none, NVSHMEMRS_DTYPE_UINT32);
@@ -127,16 +128,97 @@ static int32_t clear_lock(const struct lock *lock, bool *held)
     return status;
 }
 
+/* The locks that threads of this process hold or wait for. The queue of a lock has one place for a PE, for which its threads wait here. */
+struct taken {
+    nvshmemrs_runtime_t rt;
+    volatile long *lock;
+    /* How many threads hold it or wait for it. */
+    unsigned users;
+    bool held;
+    pthread_t holder;
+    struct taken *next;
+};
+
+static struct taken *locks;
+static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
+
+static struct taken **find_taken(nvshmemrs_runtime_t rt, volatile long *lock)
+{
+    struct taken **at = &locks;
+    while (*at != NULL && !((*at)->rt == rt && (*at)->lock == lock))
+        at = &(*at)->next;
+    return at;
+}
+
+enum take { TAKEN, BUSY, TWICE, NO_MEMORY };
+
+/* Takes the PE's place for this thread; `waits`: until no other thread has it. */
+static enum take take(nvshmemrs_runtime_t rt, volatile long *lock, bool waits)
+{
+    enum take outcome = TAKEN;
+    pthread_mutex_lock(&changes);
+    struct taken **at = find_taken(rt, lock), *taken = *at;
+    if (taken == NULL) {
+        taken = *at = calloc(1, sizeof *taken);
+        if (taken != NULL)
+            *taken = (struct taken){.rt = rt, .lock = lock};
+    }
+    if (taken == NULL)
+        outcome = NO_MEMORY;
+    else if (taken->held && !waits)
+        outcome = BUSY;
+    else if (taken->held && pthread_equal(taken->holder, pthread_self()))
+        outcome = TWICE;
+    if (outcome == TAKEN) {
+        taken->users++;
+        while (taken->held)
+            pthread_cond_wait(&released, &changes);
+        taken->held = true;
+        taken->holder = pthread_self();
+    }
+    pthread_mutex_unlock(&changes);
+    return outcome;
+}
+
+/* Gives the PE's place to the next thread. */
+static void give(nvshmemrs_runtime_t rt, volatile long *lock)
+{
+    pthread_mutex_lock(&changes);
+    struct taken **at = find_taken(rt, lock), *taken = *at;
+    taken->held = false;
+    if (--taken->users == 0) {
+        *at = taken->next;
+        free(taken);
+    }
+    pthread_cond_broadcast(&released);
+    pthread_mutex_unlock(&changes);
+}
+
+static bool holds(nvshmemrs_runtime_t rt, volatile long *lock)
+{
+    pthread_mutex_lock(&changes);
+    const struct taken *taken = *find_taken(rt, lock);
+    const bool held = taken != NULL && taken->held;
+    pthread_mutex_unlock(&changes);
+    return held;
+}
+
 FUNCTION(void, shmem_set_lock, (volatile long *lock))
 {
     ENTER("shmem_set_lock");
     struct lock found;
-    bool held = false;
     int32_t status = find_lock(&found, rt, lock);
-    if (status == NVSHMEMRS_SUCCESS)
-        status = set_lock(&found, &held);
-    if (held)
-        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "this PE holds the lock already, or another thread of it waits for it");
+    const enum take outcome = status == NVSHMEMRS_SUCCESS ? take(rt, lock, true) : BUSY;
+    if (outcome == TWICE)
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "this thread holds the lock already");
+    else if (outcome == NO_MEMORY)
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "there is no memory for the lock");
+    if (outcome == TAKEN) {
+        status = set_lock(&found);
+        if (status != NVSHMEMRS_SUCCESS)
+            give(rt, lock);
+    }
     DO(status);
 }
 
@@ -144,12 +226,13 @@ FUNCTION(void, shmem_clear_lock, (volatile long *lock))
 {
     ENTER("shmem_clear_lock");
     struct lock found;
-    bool held = false;
     int32_t status = find_lock(&found, rt, lock);
-    if (status == NVSHMEMRS_SUCCESS)
-        status = clear_lock(&found, &held);
-    if (status == NVSHMEMRS_SUCCESS && !held)
-        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "no PE holds the lock");
+    if (status == NVSHMEMRS_SUCCESS && !holds(rt, lock)) {
+        nvshmemrs_shmem_misused(nvshmemrs_name, PLACE, "this PE does not hold the lock");
+    } else if (status == NVSHMEMRS_SUCCESS) {
+        status = clear_lock(&found);
+        give(rt, lock);
+    }
     DO(status);
 }
 
@@ -159,10 +242,16 @@ FUNCTION(int, shmem_test_lock, (volatile long *lock))
     struct lock found;
     uint32_t before = 0;
     int32_t status = find_lock(&found, rt, lock);
-    if (status == NVSHMEMRS_SUCCESS)
+    if (status == NVSHMEMRS_SUCCESS && take(rt, lock, false) != TAKEN)
+        return 1;
+    if (status == NVSHMEMRS_SUCCESS) {
         status = nvshmemrs_atomic_compare_swap32(rt, found.last, 0, (uint32_t)found.me + 1, found.home, &before);
+        if (status != NVSHMEMRS_SUCCESS || before != 0)
+            give(rt, lock);
+    }
     DO(status);
-    return before != 0;
+    /* The lock is not taken by a call that failed. */
+    return status != NVSHMEMRS_SUCCESS || before != 0;
 }
 
 /* ---- Caches, which need no care ---- */

@@ -124,28 +124,22 @@ FUNCTION(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *p
     DO(nvshmemrs_sync(rt, native));
 }
 
-/* The root's `dest` stays as it is, so it is kept aside meanwhile. */
+/* The root's `dest` stays as it is, unlike that of a team's broadcast. So the members fetch the root's data. */
 int32_t nvshmemrs_shmem_set_broadcast(
     nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t bytes, int root)
 {
-    int32_t me = 0, world = 0, symmetric = 0;
-    int32_t status = nvshmemrs_team_my_pe(rt, team, &me);
+    int32_t me = 0, world = 0;
+    /* The root's source is complete. */
+    int32_t status = nvshmemrs_sync(rt, team);
     if (status == NVSHMEMRS_SUCCESS)
-        status = nvshmemrs_my_pe(rt, &world);
+        status = nvshmemrs_team_my_pe(rt, team, &me);
     if (status == NVSHMEMRS_SUCCESS)
-        status = nvshmemrs_is_symmetric(rt, dest, bytes, &symmetric);
-    /* What is not symmetric is the collective's to say, on every member. */
-    void *kept = status == NVSHMEMRS_SUCCESS && me == root && dest != source && bytes > 0 && symmetric ? malloc(bytes) : NULL;
-    if (kept != NULL)
-        status = nvshmemrs_get(rt, kept, dest, bytes, world);
-    if (status == NVSHMEMRS_SUCCESS)
-        status = nvshmemrs_broadcast(rt, team, dest, source, bytes, root);
-    if (kept != NULL && status == NVSHMEMRS_SUCCESS)
-        status = nvshmemrs_put(rt, dest, kept, bytes, world);
-    if (kept != NULL && status == NVSHMEMRS_SUCCESS)
-        status = nvshmemrs_quiet(rt);
-    free(kept);
-    return status;
+        status = nvshmemrs_team_translate_pe(rt, team, root, NVSHMEMRS_TEAM_WORLD, &world);
+    if (status == NVSHMEMRS_SUCCESS && me != root)
+        status = nvshmemrs_get(rt, dest, source, bytes, world);
+    /* All have read. A member that failed comes, too, so that the others do not wait for it. */
+    const int32_t met = nvshmemrs_sync(rt, team);
+    return status != NVSHMEMRS_SUCCESS ? status : met;
 }
 
 /* ---- `long double`: every member reads what the others have, and folds in team order ---- */

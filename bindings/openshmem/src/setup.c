@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
 #define ENTER NVSHMEMRS_SHMEM_ENTER
@@ -24,8 +25,9 @@ static unsigned inits;
 static _Thread_local unsigned adopted;
 /* Whether a runtime of this process has been finalized. */
 static bool finalized;
-/* Whether the end of the program finalizes. */
+/* Whether the end of the program finalizes, and in which process. */
 static bool implicit;
+static pid_t began;
 
 nvshmemrs_runtime_t nvshmemrs_shmem_find(void)
 {
@@ -73,6 +75,11 @@ static void write_renamed(FILE *to, const char *text)
 static void end(const char *name, const void *place, const char *text)
 {
     static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
+    static _Thread_local bool ending;
+    /* A function of `atexit`, which fails, too. */
+    if (ending)
+        _exit(1);
+    ending = true;
     nvshmemrs_runtime_t rt = nvshmemrs_shmem_now();
     int32_t pe = -1;
     if (rt != 0)
@@ -142,6 +149,13 @@ static void init(const char *name, const void *place)
         adopted++;
     } else {
         nvshmemrs_runtime_t runtime = 0;
+        /* The standard's variables. NVSHMEM's, which mean the same, come first. */
+        static const char *const settings[][2] = {{"SHMEM_SYMMETRIC_SIZE", "NVSHMEM_SYMMETRIC_SIZE"}, {"SHMEM_DEBUG", "NVSHMEM_DEBUG"}};
+        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+            const char *value = getenv(settings[i][0]);
+            if (value != NULL)
+                setenv(settings[i][1], value, 0);
+        }
         status = nvshmemrs_init(NULL, &runtime);
         if (status == NVSHMEMRS_SUCCESS) {
             inits = 1;
@@ -220,7 +234,10 @@ FUNCTION(void, shmem_finalize, (void))
 static void at_exit(int status, void *unused)
 {
     (void)unused;
-    if (implicit && inits > 0 && status == 0)
+    /* A forked child is no PE. */
+    if (getpid() != began)
+        return;
+    while (implicit && inits > 0 && status == 0)
         finalize("shmem_finalize", NULL);
 }
 
@@ -232,6 +249,7 @@ void start_pes(int npes)
         return;
     init("start_pes", PLACE);
     implicit = true;
+    began = getpid();
     on_exit(at_exit, NULL);
 }
 

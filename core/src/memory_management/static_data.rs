@@ -99,6 +99,9 @@ impl Inner {
                 "it is a variable of the shared library {name}, and only those of the executable can be symmetric: allocate it with `malloc()`"
             ),
             Module::Executable => match self.static_data_error.get() {
+                _ if self.heap.ranges.variables().is_some() => {
+                    "it is a constant of the executable, and only variables are symmetric".into()
+                }
                 Some(why) => format!("it is a variable of the executable, and these are not symmetric: {why}"),
                 None => "it is a variable of the executable: allocate it with `malloc()`, or make the variables symmetric with \
                          `static_data_register()`"
@@ -113,8 +116,8 @@ impl Runtime {
     /// address of the same variable on every PE, also where address space layout randomisation puts them elsewhere. Finalize makes them
     /// private again, with their contents.
     ///
-    /// No other thread of the program may write to a variable during the call; a thread that waits, or computes with other memory, does
-    /// no harm. A child that is forked gets a private copy of the variables. Thread-local variables, and those of shared libraries, are
+    /// No other thread of the program may write to an initialised variable during the call, nor during finalize; a thread that waits, or
+    /// computes with other memory, does no harm. A child that is forked gets a private copy of the variables. Thread-local variables, and those of shared libraries, are
     /// not symmetric. All of the variables are one allocation: an access that leaves its variable is not an error unless it leaves them all.
     ///
     /// If the PEs cannot have symmetric variables (PEs of different executables, PEs that are threads, a heap in device memory), every
@@ -124,7 +127,9 @@ impl Runtime {
     #[track_caller]
     pub fn static_data_register(&self) -> Result<()> {
         self.inner.register_static_data().inspect_err(|error| {
-            let _ = self.inner.static_data_error.set(error.to_string());
+            if self.inner.heap.ranges.variables().is_none() {
+                let _ = self.inner.static_data_error.set(error.to_string());
+            }
         })
     }
 }

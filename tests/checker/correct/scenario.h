@@ -5,7 +5,7 @@
 #define SCENARIO_H
 
 #define MENDED
-#include "../job.h"
+#include "../planted/job.h"
 
 /* A scenario by its name. */
 struct scenario {

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
     if (IS("to_all"))
         shmem_long_sum_to_all(word, word + 1, -1, 0, 0, n_pes, word, word);
     if (IS("lock"))
-        shmem_set_lock(&outside);
+        shmem_set_lock(&value);
     if (IS("lock twice")) {
         if (me == n_pes - 1) {
             shmem_set_lock(word);

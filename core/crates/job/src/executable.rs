@@ -18,6 +18,8 @@ pub struct Variables {
     pub bytes: u64,
     /// The first 8 bytes of the build id, or of a hash of the headers if the linker wrote none.
     pub build: u64,
+    /// Where the executable's image starts, and its bytes.
+    image: (u64, u64),
 }
 
 impl Variables {
@@ -36,6 +38,16 @@ impl Variables {
         found.ok_or_else(|| {
             Error::NotSupported("the executable of this process has no variables".into())
         })
+    }
+
+    /// Whether an address lies in the executable.
+    pub fn in_image(&self, address: u64) -> bool {
+        address.wrapping_sub(self.image.0) < self.image.1
+    }
+
+    /// Whether the executable has functions of the C library itself, as one with a sanitizer has.
+    pub fn has_c_functions(&self) -> bool {
+        self.in_image(libc::memcpy as *const () as u64)
     }
 
     /// Whether an address is that of one of the variables.
@@ -91,10 +103,13 @@ fn of_module(info: &libc::dl_phdr_info) -> Option<Variables> {
         });
         first_word(&hash.finalize())
     });
+    let loaded = of_type(libc::PT_LOAD).map(bounds);
+    let (first, last) = loaded.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))?;
     Some(Variables {
         start,
         bytes: end - start,
         build,
+        image: (first, last - first),
     })
 }
 

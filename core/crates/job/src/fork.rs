@@ -47,7 +47,17 @@ pub fn generation() -> u64 {
     GENERATION.load(Relaxed)
 }
 
-/// Starts counting; called at every init.
+/// Registers the handlers when the library is loaded: then those that the program registers run before ours in the parent, and after ours
+/// in the child, which has its own copy of the variables by then.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static WATCH_ON_LOAD: extern "C" fn() = watch_on_load;
+
+extern "C" fn watch_on_load() {
+    watch();
+}
+
+/// Starts counting; called at every init, too, because not every way to link a static library runs what is registered for its start.
 pub fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -84,6 +84,7 @@ float8! {
     /// Equality compares bits.
     ///
     /// ```
+    /// # extern crate nvshmemrs_vocabulary as nvshmemrs;
     /// use nvshmemrs::Float8E4m3fn;
     ///
     /// assert_eq!(Float8E4m3fn::from_f32(1.5).to_f32(), 1.5);
@@ -97,6 +98,7 @@ float8! {
     /// Equality compares bits.
     ///
     /// ```
+    /// # extern crate nvshmemrs_vocabulary as nvshmemrs;
     /// use nvshmemrs::Float8E5m2;
     ///
     /// assert_eq!(Float8E5m2::from_f32(9.0).to_f32(), 8.0);

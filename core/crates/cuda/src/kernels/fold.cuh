@@ -95,7 +95,7 @@ struct Single {
 
 #define EACH(expression)                                          \
     _Pragma("unroll") for (int i = 0; i < Packed::COUNT; i++) {   \
-        Sum a = values[i], b = next[i];                           \
+        Sum a = values[i], b = ONCE ? next[ONCE ? i : 0] : Wide<Element>::widen(pack.elements[i]); \
         values[i] = (expression);                                 \
     }                                                             \
     return
@@ -119,10 +119,13 @@ struct Folded {
     }
 
     DEVICE_METHOD void fold(u32 operation, const Packed &pack) {
-        // Once, and not again in the code of each operation.
-        Sum next[Packed::COUNT];
+        // Once, and not again in the code of each operation, where there are registers for it.
+        constexpr bool ONCE = sizeof(Sum) > sizeof(Element) && Packed::COUNT <= 8;
+        Sum next[ONCE ? Packed::COUNT : 1];
+        if constexpr (ONCE) {
 #pragma unroll
-        for (int i = 0; i < Packed::COUNT; i++) next[i] = Wide<Element>::widen(pack.elements[i]);
+            for (int i = 0; i < Packed::COUNT; i++) next[i] = Wide<Element>::widen(pack.elements[i]);
+        }
         if (operation == SUM) { EACH(sum(a, b)); }
         if constexpr (Kind<Sum>::ordered) {
             if (operation == MIN) { EACH(smaller(a, b)); }

@@ -145,13 +145,15 @@ DEVICE void reduce_direct(const Collective &c) {
     if (turn.meet()) {
         bool scatter = c.operation == REDUCESCATTER;
         u64 source = scatter ? c.source + c.team.me * c.bytes : c.source;
-        // Packs of sixteen bytes where they are aligned, then single elements. Members share each of the two, but in a reducescatter,
-        // where this member's part is all its own; shares of packs are whole lines, so that members do not write into each other's.
-        u64 packs = (source | c.dest) % 16 == 0 ? c.bytes / 16 : 0;
-        u64 first = packs * 16 / sizeof(T), count = c.bytes / sizeof(T);
+        // Packs where they are aligned, then single elements. Members share each of the two, but in a reducescatter, where this member's
+        // part is all its own; shares of packs are whole lines, so that members do not write into each other's. Sixteen elements of
+        // 8 bits, widened, would not fit in a thread's registers.
+        constexpr u64 PACK = sizeof(typename Wide<T>::type) > 2 * sizeof(T) ? 8 : 16, LINE = 128 / PACK;
+        u64 packs = (source | c.dest) % PACK == 0 ? c.bytes / PACK : 0;
+        u64 first = packs * PACK / sizeof(T), count = c.bytes / sizeof(T);
         u64 me = scatter ? 0 : c.team.me, n = scatter ? 1 : c.team.n;
-        u64 each = ((packs + n - 1) / n + 7) & ~7ull, start = least(each * me, packs);
-        reduce_packs<Pack<T, 16>>(turn, source, c.dest, start, least(start + each, packs));
+        u64 each = ((packs + n - 1) / n + LINE - 1) & ~(LINE - 1), start = least(each * me, packs);
+        reduce_packs<Pack<T, PACK>>(turn, source, c.dest, start, least(start + each, packs));
         each = (count - first + n - 1) / n;
         start = least(first + each * me, count);
         reduce_packs<Single<T>>(turn, source, c.dest, start, least(start + each, count));

@@ -56,7 +56,7 @@ pub(super) fn maps() -> Result<MemoryMaps> {
 }
 
 /// Refuses a change for which this process may have too many mappings: it could stop half-way.
-fn mappings_left(maps: &MemoryMaps, pieces: usize) -> Result<()> {
+pub(super) fn mappings_left(maps: &MemoryMaps, pieces: usize) -> Result<()> {
     // Each piece is cut out of its mapping and appears at two addresses; other threads may map something meanwhile.
     let needed = maps.len() + 4 * pieces + 100;
     match procfs::sys::vm::max_map_count() {
@@ -341,7 +341,7 @@ pub(super) fn give_back(
 }
 
 /// Takes a shared file's pages out of a range; the file keeps them. Who touches the range asks the kernel for them again.
-fn unmap_pages(start: u64, bytes: u64) -> rustix::io::Result<()> {
+pub(super) fn unmap_pages(start: u64, bytes: u64) -> rustix::io::Result<()> {
     let (start, bytes) = (start as *mut _, bytes as usize);
     // SAFETY: rule 1: the range is the segment's since `adopt`, and the file keeps what is in it.
     let unmap = || unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontNeed) };

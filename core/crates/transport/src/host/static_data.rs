@@ -8,23 +8,30 @@
 //! 1. The range is that of the executable's variables, which stay mapped until the process ends. The caller of the public function
 //!    vouches that no other thread of the program writes to them meanwhile.
 //! 2. What is mapped at an address of the kernel's choice is this module's alone.
+//! 3. The segment stays mapped as long as the variables are shared.
 
-use super::adopt::{PROTECTION, TemporaryMapping, claim, maps, move_pages, unclaim};
+use super::adopt::{
+    PROTECTION, TemporaryMapping, claim, mappings_left, maps, move_pages, unclaim, unmap_pages,
+};
 use super::hold::ThreadHold;
-use crate::job::fork;
+use crate::job::descriptor::Descriptor;
+use crate::job::executable::Variables;
 use crate::job::segment::Segment;
+use crate::job::{fork, signals};
 use crate::{Error, Result};
-use procfs::process::{MMPermissions, MMapPath};
+use procfs::process::{MMPermissions, MMapPath, MemoryMaps};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use rustix::mm::MapFlags;
 use std::cell::Cell;
 use std::fs::File;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::null_mut;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A part of the variables that is a mapping of its own.
 #[derive(Clone, Copy)]
@@ -39,19 +46,39 @@ struct Piece {
 #[derive(Clone)]
 struct Shared {
     pieces: Vec<Piece>,
-    segment: Arc<OwnedFd>,
+    /// The program may close it; the mapping stays.
+    segment: Arc<Descriptor>,
     /// What is added to an address to get its byte of the segment.
     distance: u64,
+    /// What is added to an address to get where the segment's mapping has the same byte.
+    to_window: u64,
 }
 
 impl Shared {
     fn offset(&self, address: u64) -> u64 {
         address.wrapping_add(self.distance)
     }
+
+    fn fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
+        self.segment.find().map(AsFd::as_fd).ok_or(Errno::BADF)
+    }
 }
 
 /// Those of this process. PEs that are threads share the executable's variables, and must not share them twice.
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
+
+/// Whether a thread moves the variables, or forks. No child may be forked while some of them have moved and others have not.
+static MOVING: AtomicBool = AtomicBool::new(false);
+
+fn begin_move() {
+    while MOVING.swap(true, Acquire) {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+fn end_move() {
+    MOVING.store(false, Release);
+}
 
 /// A private copy of a piece, at another address.
 type PrivateCopy = (Piece, TemporaryMapping);
@@ -67,29 +94,39 @@ thread_local! {
     static FOR_CHILD: Cell<*mut ForChild> = const { Cell::new(null_mut()) };
 }
 
-/// The parts of the variables that can be written.
-fn pieces(start: u64, bytes: u64) -> Result<Vec<Piece>> {
+/// The parts of the variables that are mappings of their own. An error if the program has changed one, so that it is not writable alone.
+fn pieces(maps: &MemoryMaps, start: u64, bytes: u64) -> Result<Vec<Piece>> {
     let usual = MMPermissions::READ | MMPermissions::WRITE | MMPermissions::PRIVATE;
     let end = start + bytes;
-    let maps = maps()?;
-    let inside = maps
-        .iter()
-        .filter(|map| map.address.0 < end && map.address.1 > start && map.perms.contains(usual));
-    let pieces = inside.map(|map| Piece {
-        start: map.address.0.max(start),
-        bytes: map.address.1.min(end) - map.address.0.max(start),
-        anonymous: !matches!(map.pathname, MMapPath::Path(_)),
-    });
-    Ok(pieces.collect())
+    let mut pieces = Vec::new();
+    for map in maps.iter() {
+        let (from, to) = (map.address.0.max(start), map.address.1.min(end));
+        if from >= to {
+            continue;
+        }
+        if map.perms != usual {
+            return Err(Error::NotSupported(format!(
+                "variables at {from:#x} to {to:#x} have other access rights than reading and writing: the program has changed them"
+            )));
+        }
+        pieces.push(Piece {
+            start: from,
+            bytes: to - from,
+            anonymous: !matches!(map.pathname, MMapPath::Path(_)),
+        });
+    }
+    Ok(pieces)
 }
 
 /// Copies the contents of a piece, whose pages are at `source`, to byte `offset` of a file. `pagemap`: the kernel's list of this process'
-/// pages; without it all pages are copied. Does not allocate: the program's allocator may have its state among the variables.
+/// pages; without it all pages are copied. Reads that list into `words`. Allocates nothing and calls no function of the C library: the
+/// program's own may have their state among the variables.
 ///
 /// # Safety
 /// The pages are mapped at `source`, and nobody writes to them meanwhile.
 unsafe fn copy_contents(
     pagemap: Option<&File>,
+    words: &mut [u8],
     piece: Piece,
     source: u64,
     fd: BorrowedFd<'_>,
@@ -98,15 +135,14 @@ unsafe fn copy_contents(
     /// The bits of a page that is in memory, or on a swap device.
     const PRESENT: u64 = 1 << 63 | 1 << 62;
     let page = rustix::param::page_size() as u64;
-    let mut words = [0u8; 8 * 512];
     let mut at = 0;
     while at < piece.bytes {
-        let pages = ((piece.bytes - at) / page).min(512);
+        let pages = ((piece.bytes - at) / page).min(words.len() as u64 / 8);
         let words = &mut words[..8 * pages as usize];
         let known = piece.anonymous
             && pagemap.is_some_and(|pagemap| {
                 let place = (source + at) / page * 8;
-                pagemap.read_exact_at(words, place).is_ok()
+                rustix::io::pread(pagemap, &mut *words, place) == Ok(words.len())
             });
         let mut run = at..at;
         for word in words.chunks_exact(8) {
@@ -156,17 +192,19 @@ fn map_shared(fd: BorrowedFd<'_>, piece: Piece, offset: u64) -> rustix::io::Resu
     unsafe { rustix::mm::mmap(start, len, PROTECTION, flags, fd, offset) }.map(drop)
 }
 
-/// Whether this library's own variables are among those of the range, as in a program that links it statically.
-fn has_own(start: u64, bytes: u64) -> bool {
-    let own = std::ptr::from_ref(&SHARED) as u64;
-    own.wrapping_sub(start) < bytes
+/// Whether what runs while threads are held may itself touch the variables: the library's own are among them, as in a program that links
+/// it statically, or the program has functions of the C library, as with a sanitizer.
+fn has_own(variables: &Variables) -> bool {
+    variables.in_image(std::ptr::from_ref(&SHARED) as u64) || variables.has_c_functions()
 }
 
 /// Makes the pages at byte `offset` of the segment appear at the variables, with the contents of what is there now.
 pub(super) fn adopt(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     claim(start, bytes)?;
+    begin_move();
     let shared = share(segment, offset, start, bytes);
-    if shared.is_err() {
+    end_move();
+    if shared.is_err() && crate::lock::lock(&SHARED).is_none() {
         unclaim(start);
     }
     shared
@@ -175,52 +213,64 @@ pub(super) fn adopt(segment: &Segment, offset: u64, start: u64, bytes: u64) -> R
 fn share(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     let system = |error: Errno| Error::system("sharing the executable's variables", error);
     let fd = segment.find_fd().map_err(system)?;
+    let copied = rustix::io::fcntl_dupfd_cloexec(fd, 0).map_err(system)?;
     let mut shared = Shared {
         pieces: Vec::new(),
-        segment: Arc::new(rustix::io::fcntl_dupfd_cloexec(fd, 0).map_err(system)?),
+        segment: Arc::new(Descriptor::new(copied, "variables")?),
         distance: offset.wrapping_sub(start),
+        to_window: (segment.base() + offset).wrapping_sub(start),
     };
     let pagemap = File::open("/proc/self/pagemap").ok();
-    let mut moved = Ok(());
-    for piece in pieces(start, bytes)? {
-        moved = share_piece(&shared, pagemap.as_ref(), piece, has_own(start, bytes));
-        if moved.is_err() {
-            break;
-        }
-        shared.pieces.push(piece);
-    }
-    if let Err(error) = moved {
-        // As it was, as far as that goes.
-        let _ = private_copies(&shared).map(put_back);
-        segment.empty(segment.base() + offset, bytes);
-        return Err(system(error));
-    }
-    *crate::lock::lock(&SHARED) = Some(shared);
+    let own = has_own(&Variables::find()?);
+    let maps = maps()?;
+    let pieces = pieces(&maps, start, bytes)?;
+    mappings_left(&maps, pieces.len())?;
     fork::copy_for_child(fork::Copying {
         before: copy_for_child,
         in_parent: forget_copy,
         in_child: take_copy,
     });
-    Ok(())
+    let mut words = vec![0; 8 * 512];
+    let moved = pieces.into_iter().try_for_each(|piece| {
+        share_piece(&shared, pagemap.as_ref(), &mut words, piece, own)?;
+        shared.pieces.push(piece);
+        Ok(())
+    });
+    let Err(error) = moved else {
+        *crate::lock::lock(&SHARED) = Some(shared);
+        return Ok(());
+    };
+    match private_copies(&shared).and_then(put_back) {
+        Ok(()) => {
+            segment.empty(segment.base() + offset, bytes);
+        }
+        // Some of them stay shared, with their contents.
+        Err(_) => *crate::lock::lock(&SHARED) = Some(shared),
+    }
+    Err(system(error))
 }
 
 /// Moves the contents of a piece to the segment. Threads that touch untouched variables meanwhile are held up where the kernel can do so.
 fn share_piece(
     shared: &Shared,
     pagemap: Option<&File>,
+    words: &mut [u8],
     piece: Piece,
     own: bool,
 ) -> rustix::io::Result<()> {
-    let fd = shared.segment.as_fd();
+    let fd = shared.fd()?;
     let offset = shared.offset(piece.start);
-    let hold = ThreadHold::new()
-        .ok()
-        .filter(|hold| hold.holds() && piece.anonymous && !own);
+    let hold = ThreadHold::new().ok();
+    let hold = hold.filter(|hold| hold.holds() && piece.anonymous && !own);
     // SAFETY: rule 1; the pages are where they always were, or where they were moved to.
-    let copy = |source: u64| unsafe { copy_contents(pagemap, piece, source, fd, offset) };
+    let mut copy =
+        |source: u64| unsafe { copy_contents(pagemap, words, piece, source, fd, offset) };
     let Some(hold) = hold else {
-        copy(piece.start)?;
-        return map_shared(fd, piece, offset);
+        // A handler that writes to a variable runs before, or after.
+        return signals::blocked(|| {
+            copy(piece.start)?;
+            map_shared(fd, piece, offset)
+        });
     };
     let temporary = TemporaryMapping::new(piece.bytes, rustix::mm::ProtFlags::empty())?;
     hold.hold(piece.start, piece.bytes, false, || {
@@ -239,38 +289,48 @@ fn share_piece(
 fn private_copies(shared: &Shared) -> rustix::io::Result<Vec<PrivateCopy>> {
     let copy = |&piece: &Piece| {
         let copy = TemporaryMapping::new(piece.bytes, PROTECTION)?;
-        let (begin, fd) = (shared.offset(piece.start), shared.segment.as_fd());
-        let end = begin + piece.bytes;
-        let mut at = begin;
-        while at < end {
-            // Holes of the segment are zero, as the copy is.
-            let data = match rustix::fs::seek(fd, SeekFrom::Data(at)) {
-                Ok(data) if data < end => data,
-                Ok(_) | Err(Errno::NXIO) => break,
-                Err(error) => return Err(error),
-            };
-            let hole = rustix::fs::seek(fd, SeekFrom::Hole(data))?.min(end);
-            let (to, bytes) = (
-                (copy.start + (data - begin)) as *mut u8,
-                (hole - data) as usize,
-            );
-            // SAFETY: rule 2: the copy has room for the whole piece, and nobody else knows it.
-            let to = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
-            let mut done = 0;
-            while done < bytes {
-                let offset = data + done as u64;
-                let read =
-                    rustix::io::retry_on_intr(|| rustix::io::pread(fd, &mut to[done..], offset))?;
-                if read == 0 {
-                    return Err(Errno::IO);
-                }
-                done += read;
-            }
-            at = hole;
-        }
+        private_copy(shared, piece, copy.start)?;
         Ok((piece, copy))
     };
     shared.pieces.iter().map(copy).collect()
+}
+
+/// Copies a piece to memory that is 0.
+fn private_copy(shared: &Shared, piece: Piece, copy: u64) -> rustix::io::Result<()> {
+    let Ok(fd) = shared.fd() else {
+        // The program has closed the descriptor, so where the holes are is not known.
+        let window = piece.start.wrapping_add(shared.to_window) as *const u8;
+        // SAFETY: rules 2 and 3: both are mapped for the whole piece.
+        unsafe { std::ptr::copy_nonoverlapping(window, copy as *mut u8, piece.bytes as usize) };
+        return Ok(());
+    };
+    let begin = shared.offset(piece.start);
+    let end = begin + piece.bytes;
+    let mut at = begin;
+    while at < end {
+        // Holes of the segment are zero, as the copy is.
+        let data = match rustix::fs::seek(fd, SeekFrom::Data(at)) {
+            Ok(data) if data < end => data,
+            Ok(_) | Err(Errno::NXIO) => break,
+            Err(error) => return Err(error),
+        };
+        let hole = rustix::fs::seek(fd, SeekFrom::Hole(data))?.min(end);
+        let (to, bytes) = ((copy + (data - begin)) as *mut u8, (hole - data) as usize);
+        // SAFETY: rule 2: the copy has room for the whole piece, and nobody else knows it.
+        let to = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
+        let mut done = 0;
+        while done < bytes {
+            let offset = data + done as u64;
+            let read =
+                rustix::io::retry_on_intr(|| rustix::io::pread(fd, &mut to[done..], offset))?;
+            if read == 0 {
+                return Err(Errno::IO);
+            }
+            done += read;
+        }
+        at = hole;
+    }
+    Ok(())
 }
 
 /// Puts private pages in the place of the segment's.
@@ -286,19 +346,47 @@ fn put_back(copies: Vec<PrivateCopy>) -> rustix::io::Result<()> {
 
 /// Makes the variables private memory again, with the contents they have.
 pub(super) fn give_back(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
+    begin_move();
+    let shared = crate::lock::lock(&SHARED).clone();
+    let back = shared.map_or(Ok(()), |shared| take_back(&shared));
+    if back.is_ok() {
+        *crate::lock::lock(&SHARED) = None;
+        segment.empty(segment.base() + offset, bytes);
+        unclaim(start);
+    }
+    end_move();
+    back
+}
+
+fn take_back(shared: &Shared) -> Result<()> {
     let system = |error| Error::system("unsharing the executable's variables", error);
-    let shared = crate::lock::lock(&SHARED).take();
-    let Some(shared) = shared else {
-        return Ok(());
-    };
-    private_copies(&shared).and_then(put_back).map_err(system)?;
-    segment.empty(segment.base() + offset, bytes);
-    unclaim(start);
+    let own = has_own(&Variables::find()?);
+    mappings_left(&maps()?, shared.pieces.len())?;
+    for &piece in &shared.pieces {
+        let copy = TemporaryMapping::new(piece.bytes, PROTECTION).map_err(system)?;
+        let back = || {
+            private_copy(shared, piece, copy.start)?;
+            // SAFETY: rules 1 and 2: the same contents take the place of the segment's pages.
+            unsafe { move_pages(copy.start, piece.start, piece.bytes, false) }
+        };
+        let hold = ThreadHold::new().ok();
+        let moved = match hold.filter(|hold| hold.holds() && !own) {
+            None => signals::blocked(back),
+            Some(hold) => hold.hold(piece.start, piece.bytes, true, || {
+                unmap_pages(piece.start, piece.bytes)?;
+                back()
+            }),
+        };
+        moved.map_err(system)?;
+        // The addresses that the copy had may be anybody's.
+        std::mem::forget(copy);
+    }
     Ok(())
 }
 
 /// Before a fork. The copy is made without the lock, so that it is not locked in the child's copy of the variables.
 fn copy_for_child() {
+    begin_move();
     let shared = crate::lock::lock(&SHARED).clone();
     if let Some(shared) = shared {
         let copies = private_copies(&shared).ok();
@@ -315,24 +403,28 @@ fn take_for_child() -> Option<Box<ForChild>> {
 /// After a fork, in the parent: its copy is of no use.
 fn forget_copy() {
     drop(take_for_child());
+    end_move();
 }
 
 /// After a fork, in the child. Without a copy, the kernel copies each page that the child writes to.
 fn take_copy() {
-    let Some(made) = take_for_child() else {
-        return;
-    };
-    let ForChild { shared, copies } = *made;
-    let copied = copies.is_some_and(|copies| put_back(copies).is_ok());
-    for piece in shared.pieces.iter().filter(|_| !copied) {
-        let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-        let (start, len) = (piece.start as *mut _, piece.bytes as usize);
-        let (fd, offset) = (&shared.segment, shared.offset(piece.start));
-        // SAFETY: rule 1: the same contents take the place of the shared pages.
-        let _ = unsafe { rustix::mm::mmap(start, len, PROTECTION, flags, fd, offset) };
+    if let Some(made) = take_for_child() {
+        let ForChild { shared, copies } = *made;
+        let copied = copies.is_some_and(|copies| put_back(copies).is_ok());
+        for piece in shared.pieces.iter().filter(|_| !copied) {
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+            let (start, len) = (piece.start as *mut _, piece.bytes as usize);
+            let Ok(fd) = shared.fd() else {
+                break;
+            };
+            let offset = shared.offset(piece.start);
+            // SAFETY: rule 1: the same contents take the place of the shared pages.
+            let _ = unsafe { rustix::mm::mmap(start, len, PROTECTION, flags, fd, offset) };
+        }
     }
     // A thread that held the lock does not exist here.
     if let Ok(mut shared) = SHARED.try_lock() {
         *shared = None;
     }
+    end_move();
 }
