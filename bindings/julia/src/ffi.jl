@@ -2646,9 +2646,9 @@ the executable at different addresses. Finalize makes the variables private agai
 their contents. All of them are one allocation: an access that leaves its variable is an
 error only if it leaves them all.
 
-No other thread of the program may write to a variable during the call. A child that is
-forked later gets a private copy. Thread-local variables, and those of shared libraries, are
-not symmetric.
+No other thread of the program may write to a variable during the call, nor during
+`nvshmemrs_finalize`. A child that is forked later gets a private copy. Thread-local
+variables, and those of shared libraries, are not symmetric.
 
 Collective over TEAM\\_WORLD; includes a barrier. Returns when the variables of every PE are
 symmetric.
