@@ -86,8 +86,8 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         return None
     word = np.zeros(8, np.uint8)
     port = nvshmem.buffer(8)
-    if me == 0:
-        store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False)
+    store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False) if me == 0 else None
+    if store is not None:
         word.view(np.int64)[0] = store.port
         port.copy_from(word)
     nvshmem.barrier_all()
@@ -96,7 +96,7 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         port.copy_to(word)
     nvshmem.barrier_all()
     nvshmem.free(port)
-    if me != 0:
+    if store is None:
         store = dist.TCPStore("127.0.0.1", int(word.view(np.int64)[0]), n, False)
     dist.init_process_group("nccl", store=store, rank=me, world_size=n, device_id=gpu)
     return Peer(torch, dist)

@@ -341,12 +341,12 @@ def main():
     if n > 2:
         raise SystemExit("triton_bench.py measures 1 or 2 PEs: start it with nvshmemrs-run -n 2")
     port = nvshmem.tensor(1, torch.int64)
-    if me == 0:
-        store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False)
+    store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False) if me == 0 else None
+    if store is not None:
         port.fill_(store.port)
     meet()
     nvshmem.broadcast(nvshmem.Teams.TEAM_WORLD, port, port, 0)
-    if me != 0:
+    if store is None:
         store = dist.TCPStore("127.0.0.1", int(port.item()), n, False)
     dist.init_process_group("nccl", store=store, rank=me, world_size=n, device_id=torch.device("cuda", gpu))
     version = ".".join(map(str, torch.cuda.nccl.version()))

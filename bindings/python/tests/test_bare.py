@@ -83,7 +83,7 @@ def test_arguments_are_not_cut(job: None, called: Dict[str, bool], queued: bool)
     done.add("nvshmemrs_signal_op")
     for name in ("reduce", "reducescatter", "inscan", "exscan"):
         check(name, team, a, b, "sum")
-    for name in ("fcollect", "collect", "alltoall", "broadcast"):
+    for name in ("fcollect", "collect", "alltoall", "broadcast", "gather", "scatter"):
         check(name, team, a, b)
     assert done == set(called) and all(called.values())
 

@@ -230,6 +230,8 @@ operations! {
     StreamFromCuda = 33, "stream_from_cuda", Local, Own, [];
     EventNew = 34, "event_new", Local, Own, [];
     HeapKeep = 35, "heap_keep", Local, Own, [];
+    StaticDataRegister = 36, "static_data_register", Collective, Earlier,
+        ["bytes of variables": Number, "build of the executable": Hash];
     WaitUntil = 40, "wait_until", Local, Own, [];
     WaitUntilAll = 41, "wait_until_all", Local, Own, [];
     WaitUntilAny = 42, "wait_until_any", Local, Own, [];
@@ -253,8 +255,6 @@ operations! {
     Ibget = 64, "ibget", OneSided, Own, ["source": Offset];
     PutSignalNbi = 65, "put_signal_nbi", OneSided, Own, ["dest": Offset, "signal": Offset];
     SignalFetch = 66, "signal_fetch", Local, Own, ["signal": Offset];
-    StaticDataRegister = 67, "static_data_register", Collective, Earlier,
-        ["bytes of variables": Number, "build of the executable": Hash];
     AtomicFetch = 70, "atomic_fetch", OneSided, Own, ["source": Offset];
     AtomicSet = 71, "atomic_set", OneSided, Own, ["dest": Offset];
     AtomicSwap = 72, "atomic_swap", OneSided, Own, ["dest": Offset];
