@@ -209,7 +209,8 @@ mod tests {
         let constant: &'static str = "constant";
         assert!(!variables.contains(constant.as_ptr() as u64));
         assert!(!variables.contains(build_id as *const () as u64));
-        assert_eq!(module_of(variables.start), Some(Module::Executable));
+        let zero = std::ptr::from_ref(&ZERO) as u64;
+        assert_eq!(module_of(zero), Some(Module::Executable));
         assert_eq!(module_of(constant.as_ptr() as u64), None);
         thread_local!(static OWN: u64 = const { 3 });
         let own = OWN.with(|own| std::ptr::from_ref(own) as u64);
