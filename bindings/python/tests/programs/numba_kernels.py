@@ -45,10 +45,6 @@ def bfloat16_is_there():
     return True
 
 
-if not FEW and bfloat16_is_there():
-    NUMBERS += ["bfloat16"]
-
-
 def launch(kernel, *arguments, threads=THREADS, blocks=1):
     kernel[blocks, threads](*arguments)
     cuda.synchronize()
@@ -531,6 +527,9 @@ if __name__ == "__main__":
             else {"device": int(os.environ.get("NVSHMEMRS_PE", "0")) % len(cuda.gpus)}
         )
     )
+    # After init, because CuPy takes the GPU that is current.
+    if not FEW and bfloat16_is_there():
+        NUMBERS += ["bfloat16"]
     me, pes = nvshmem.my_pe(), nvshmem.n_pes()
     n = pes
     right, left = (me + 1) % pes, (me - 1) % pes
