@@ -116,9 +116,9 @@ impl Runtime {
     /// address of the same variable on every PE, also where address space layout randomisation puts them elsewhere. Finalize makes them
     /// private again, with their contents.
     ///
-    /// No other thread of the program may write to an initialised variable during the call, nor during finalize; a thread that waits, or
-    /// computes with other memory, does no harm. A child that is forked gets a private copy of the variables. Thread-local variables, and those of shared libraries, are
-    /// not symmetric. All of the variables are one allocation: an access that leaves its variable is not an error unless it leaves them all.
+    /// No other thread of the program may write to a variable during the call, nor during finalize; a thread that waits, or computes with
+    /// other memory, does no harm. A child that is forked gets a private copy of the variables. Thread-local variables, and those of
+    /// shared libraries, are not symmetric. All of the variables are one allocation: an access that leaves its variable is not an error unless it leaves them all.
     ///
     /// If the PEs cannot have symmetric variables (PEs of different executables, PEs that are threads, a heap in device memory), every
     /// PE gets the error, and an operation on a variable fails with the same reason later.

@@ -80,7 +80,7 @@ pub struct Arrays {
     pub rule: &'static str,
     /// What `dest` must have by that, in words.
     pub words: &'static str,
-    /// What it does, in terms of arrays.
+    /// The effect of the function, in terms of arrays.
     pub does: &'static str,
 }
 

@@ -110,7 +110,7 @@ pub struct Dtype {
     pub python: &'static str,
     /// Its type in Julia, if that is in the language.
     pub julia: Option<&'static str>,
-    /// What it is where languages have no such type.
+    /// Its form in languages that have no such type.
     pub narrow: Option<Narrow>,
 }
 

@@ -25,17 +25,9 @@ pub struct Variables {
 impl Variables {
     /// Those of this process. They stay where they are until it ends.
     pub fn find() -> Result<Variables> {
-        extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-            // SAFETY: `dl_iterate_phdr` gives a valid `info`, and hands `found` through, which nobody else uses meanwhile.
-            let (info, found) = unsafe { (&*info, &mut *found.cast::<Option<Variables>>()) };
-            *found = of_module(info);
-            // The executable comes first.
-            1
-        }
-        let mut found: Option<Variables> = None;
-        // SAFETY: `visit` gets the value it expects, for the time of the call.
-        unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut found).cast()) };
-        found.ok_or_else(|| {
+        // The executable comes first.
+        let found = find_in_modules(|info| Some(of_module(info)));
+        found.flatten().ok_or_else(|| {
             Error::NotSupported("the executable of this process has no variables".into())
         })
     }
@@ -57,8 +49,39 @@ impl Variables {
     }
 }
 
+/// The first answer of `search` about a loaded module: the executable, then the shared libraries.
+pub fn find_in_modules<T>(search: impl FnMut(&libc::dl_phdr_info) -> Option<T>) -> Option<T> {
+    struct Walk<S, T> {
+        search: S,
+        found: Option<T>,
+    }
+    extern "C" fn visit<S: FnMut(&libc::dl_phdr_info) -> Option<T>, T>(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        walk: *mut c_void,
+    ) -> c_int {
+        // SAFETY: `dl_iterate_phdr` gives a valid `info`, and hands `walk` through, which nobody else uses meanwhile.
+        let (info, walk) = unsafe { (&*info, &mut *walk.cast::<Walk<S, T>>()) };
+        walk.found = (walk.search)(info);
+        c_int::from(walk.found.is_some())
+    }
+    fn visitor<S: FnMut(&libc::dl_phdr_info) -> Option<T>, T>(
+        _: &Walk<S, T>,
+    ) -> extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int {
+        visit::<S, T>
+    }
+    let mut walk = Walk {
+        search,
+        found: None,
+    };
+    let visit = visitor(&walk);
+    // SAFETY: `visit` gets the walk it expects, for the time of the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut walk).cast()) };
+    walk.found
+}
+
 /// The program headers of a module.
-fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
+pub fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     if info.dlpi_phdr.is_null() {
         return &[];
     }
@@ -125,45 +148,28 @@ pub enum Module {
 
 /// What has the variable at an address; none if no variable is there.
 pub fn module_of(address: u64) -> Option<Module> {
-    struct Search {
-        address: u64,
-        seen: usize,
-        found: Option<Module>,
-    }
-    extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-        // SAFETY: `dl_iterate_phdr` gives a valid `info`, and hands `search` through, which nobody else uses meanwhile.
-        let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-        let executable = search.seen == 0;
-        search.seen += 1;
-        for header in headers(info) {
-            let size = header.p_memsz;
-            let inside = |start: u64| search.address.wrapping_sub(start) < size;
+    let mut executable = true;
+    find_in_modules(|info| {
+        let is_executable = std::mem::replace(&mut executable, false);
+        headers(info).iter().find_map(|header| {
+            let inside = |start: u64| address.wrapping_sub(start) < header.p_memsz;
             let variables = header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0;
             if header.p_type == libc::PT_TLS
                 && !info.dlpi_tls_data.is_null()
                 && inside(info.dlpi_tls_data as u64)
             {
-                search.found = Some(Module::ThreadLocal);
-            } else if variables && inside(info.dlpi_addr.wrapping_add(header.p_vaddr)) {
-                search.found = Some(if executable {
-                    Module::Executable
-                } else {
-                    // SAFETY: rule 1: the name is a string that ends.
-                    let name = unsafe { CStr::from_ptr(info.dlpi_name) };
-                    Module::Library(name.to_string_lossy().into_owned())
-                });
+                Some(Module::ThreadLocal)
+            } else if !variables || !inside(info.dlpi_addr.wrapping_add(header.p_vaddr)) {
+                None
+            } else if is_executable {
+                Some(Module::Executable)
+            } else {
+                // SAFETY: rule 1: the name is a string that ends.
+                let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+                Some(Module::Library(name.to_string_lossy().into_owned()))
             }
-        }
-        c_int::from(search.found.is_some())
-    }
-    let mut search = Search {
-        address,
-        seen: 0,
-        found: None,
-    };
-    // SAFETY: `visit` gets the search it expects, for the time of the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut search).cast()) };
-    search.found
+        })
+    })
 }
 
 fn first_word(bytes: &[u8]) -> u64 {

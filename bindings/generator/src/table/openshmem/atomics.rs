@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The operations: name, list, arguments between the address and the PE, what the core gets for them, and whether there is a form without
-/// `fetch_`, and one with.
+/// The operations: name, list, arguments between the address and the PE, the same as the core takes them, and whether there is a form
+/// without `fetch_`, and another with it.
 type Operation = (&'static str, List, &'static str, &'static str, bool, bool);
 
 #[rustfmt::skip]

@@ -12,7 +12,7 @@ mod setup;
 
 use super::types::{List, TAGS, Tag};
 
-/// What a family has a function for.
+/// The types or sizes for which a family has functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// One function.
@@ -80,7 +80,7 @@ pub enum Typed {
     Pointer,
     /// The second one, a pointer, behind a team.
     AfterTeam,
-    /// What the first one points to, which may be volatile.
+    /// The type of the first argument's object, which may be volatile.
     Pointee,
 }
 
@@ -89,7 +89,7 @@ pub enum Typed {
 pub struct Name {
     /// Name without the prefix, with `TYPE` or `BITS`.
     pub name: String,
-    /// What it has a function for.
+    /// The types or sizes for which it has functions.
     pub over: Over,
     /// Type of the result in C.
     pub result: &'static str,
@@ -103,7 +103,7 @@ pub struct Name {
     pub hot: bool,
     /// How a call without a type in its name finds the function, if there is one.
     pub generic: Option<Typed>,
-    /// What it does, and its section in the standard.
+    /// The effect of the function, and its section in the standard.
     pub about: String,
 }
 

@@ -69,7 +69,7 @@ pub(super) fn contexts() -> Vec<Name> {
     ]
 }
 
-/// Ordering, locks, and what is deprecated.
+/// Ordering, locks, and deprecated functions.
 #[rustfmt::skip]
 pub(super) fn ordering() -> Vec<Name> {
     let nothing = "Deprecated; does nothing. Section 9.13.";

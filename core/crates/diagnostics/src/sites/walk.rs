@@ -13,7 +13,8 @@
 //!    first instruction outside the library, all of them compiled with unwind tables.
 
 use super::rules::{self, Machine, OUTSIDE, Rule};
-use std::ffi::{CStr, OsStr, c_int, c_void};
+use crate::job::executable::{find_in_modules, headers};
+use std::ffi::{CStr, OsStr};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -144,32 +145,11 @@ pub(super) struct Module {
 
 /// The module that an instruction belongs to; none for code that was made at run time.
 pub(super) fn module_of(address: u64) -> Option<Module> {
-    struct Search {
-        address: u64,
-        found: Option<Module>,
-    }
-    extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-        // SAFETY: `dl_iterate_phdr` gives a valid `info`, and hands `search` through, which nobody else uses meanwhile.
-        let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-        search.found = of_headers(info, search.address);
-        c_int::from(search.found.is_some())
-    }
-    let mut search = Search {
-        address,
-        found: None,
-    };
-    // SAFETY: `visit` gets the `search` it expects, for the time of the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut search).cast()) };
-    search.found
+    find_in_modules(|info| of_headers(info, address))
 }
 
 fn of_headers(info: &libc::dl_phdr_info, address: u64) -> Option<Module> {
-    if info.dlpi_phdr.is_null() {
-        return None;
-    }
-    // SAFETY: rule 1: the loader names so many headers of a loaded module.
-    let headers =
-        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let headers = headers(info);
     let at = |header: &libc::Elf64_Phdr| {
         let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
         start..start + header.p_memsz

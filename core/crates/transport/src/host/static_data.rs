@@ -80,6 +80,16 @@ fn end_move() {
     MOVING.store(false, Release);
 }
 
+/// Runs `body`, which moves variables. A signal handler of this thread, which may write to one or fork, runs before or after.
+fn moving<T>(body: impl FnOnce() -> T) -> T {
+    signals::blocked(|| {
+        begin_move();
+        let result = body();
+        end_move();
+        result
+    })
+}
+
 /// A private copy of a piece, at another address.
 type PrivateCopy = (Piece, TemporaryMapping);
 
@@ -201,9 +211,7 @@ fn has_own(variables: &Variables) -> bool {
 /// Makes the pages at byte `offset` of the segment appear at the variables, with the contents of what is there now.
 pub(super) fn adopt(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     claim(start, bytes)?;
-    begin_move();
-    let shared = share(segment, offset, start, bytes);
-    end_move();
+    let shared = moving(|| share(segment, offset, start, bytes));
     if shared.is_err() && crate::lock::lock(&SHARED).is_none() {
         unclaim(start);
     }
@@ -266,11 +274,8 @@ fn share_piece(
     let mut copy =
         |source: u64| unsafe { copy_contents(pagemap, words, piece, source, fd, offset) };
     let Some(hold) = hold else {
-        // A handler that writes to a variable runs before, or after.
-        return signals::blocked(|| {
-            copy(piece.start)?;
-            map_shared(fd, piece, offset)
-        });
+        copy(piece.start)?;
+        return map_shared(fd, piece, offset);
     };
     let temporary = TemporaryMapping::new(piece.bytes, rustix::mm::ProtFlags::empty())?;
     hold.hold(piece.start, piece.bytes, false, || {
@@ -346,16 +351,14 @@ fn put_back(copies: Vec<PrivateCopy>) -> rustix::io::Result<()> {
 
 /// Makes the variables private memory again, with the contents they have.
 pub(super) fn give_back(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
-    begin_move();
-    let shared = crate::lock::lock(&SHARED).clone();
-    let back = shared.map_or(Ok(()), |shared| take_back(&shared));
-    if back.is_ok() {
+    moving(|| {
+        let shared = crate::lock::lock(&SHARED).clone();
+        shared.map_or(Ok(()), |shared| take_back(&shared))?;
         *crate::lock::lock(&SHARED) = None;
         segment.empty(segment.base() + offset, bytes);
         unclaim(start);
-    }
-    end_move();
-    back
+        Ok(())
+    })
 }
 
 fn take_back(shared: &Shared) -> Result<()> {
@@ -371,7 +374,7 @@ fn take_back(shared: &Shared) -> Result<()> {
         };
         let hold = ThreadHold::new().ok();
         let moved = match hold.filter(|hold| hold.holds() && !own) {
-            None => signals::blocked(back),
+            None => back(),
             Some(hold) => hold.hold(piece.start, piece.bytes, true, || {
                 unmap_pages(piece.start, piece.bytes)?;
                 back()
