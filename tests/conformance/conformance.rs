@@ -16,7 +16,6 @@ use std::time::Duration;
 const SLOW: Duration = Duration::from_secs(900);
 
 /// How many PEs a program runs with.
-const RING: [u32; 4] = [1, 2, 3, 4];
 const MODEL: [u32; 4] = [1, 2, 3, 4];
 /// Six PEs run it together, each in another language.
 const EXCHANGE: [u32; 3] = [1, 2, 3];
@@ -210,14 +209,6 @@ macro_rules! runs {
 }
 
 runs! {
-    ring_in_c: "ring" in "C", RING, compiled(compile_c, "ring", "c");
-    ring_in_cxx: "ring" in "C++", RING, compiled(compile_cxx, "ring", "cpp");
-    ring_in_fortran: "ring" in "Fortran", RING, compiled(compile_fortran, "ring", "f90");
-    ring_in_julia: "ring" in "Julia", COMPILED, julia("ring", &[]);
-    ring_in_julia_interpreted: "ring" in "Julia", INTERPRETED, julia("ring", &INTERPRETER);
-    ring_in_python: "ring" in "Python", RING, python("ring");
-    ring_in_rust: "ring" in "Rust", RING, rust("ring");
-
     model_in_c: "model" in "C", MODEL, compiled(compile_c, "model", "c");
     model_in_cxx: "model" in "C++", MODEL, compiled(compile_cxx, "model", "cpp");
     model_in_fortran: "model" in "Fortran", MODEL, compiled(compile_fortran, "model", "f90");
@@ -264,7 +255,9 @@ fn ring_with_the_static_library() {
     let needed = run(Command::new("ldd").arg(&program), HANG);
     needed.assert_success();
     assert!(!needed.stdout.contains("nvshmem"), "{}", needed.describe());
-    conforms("ring", "C", &RING, &[program.into()]);
+    for n_pes in 1..=4 {
+        job("ring", &vec!["C"; n_pes], &[program.clone().into()]);
+    }
 }
 
 /// What starts the six programs as one job: PE 0 in the first language, and so on.
@@ -307,7 +300,7 @@ fn pes_in_six_languages_are_one_job() {
 }
 
 /// Files of the folder that are no scenarios.
-const BESIDE: [&str; 10] = [
+const BESIDE: [&str; 11] = [
     "README",
     "conformance",
     "cxx",
@@ -315,6 +308,7 @@ const BESIDE: [&str; 10] = [
     "julia",
     "main",
     "operations",
+    "ring",
     "scenarios",
     "suite",
     "suite_process",
@@ -331,7 +325,7 @@ fn every_scenario_exists_in_every_language() {
             let part = |part: Option<&std::ffi::OsStr>| Some(part?.to_string_lossy().into_owned());
             Some((part(path.file_stem())?, part(path.extension())?))
         })
-        // Tests, what starts a scenario in Rust, the list, and the page about the folder.
+        // Tests, what starts a scenario in Rust, the ring, the list, and the page about the folder.
         .filter(|(stem, _)| !BESIDE.contains(&stem.as_str()))
         .collect();
     let mut expected = BTreeSet::new();

@@ -1,5 +1,5 @@
-// Conformance, scenario "ring": every PE talks to its neighbours with every operation, and looks at what was
-// written and at what lies beside it. The same steps, in the same order, are in ring.cpp, ring.jl and ring.f90.
+// Every PE talks to its neighbours with every kind of operation, and looks at what was written and at what lies
+// beside it: the short program of the tests on several hosts and on GPUs.
 
 #include <nvshmemrs.h>
 

@@ -1,6 +1,6 @@
 """Ring: put with a signal to the right neighbour, get, put_nbi, reductions, broadcast, barriers.
 
-The same scenario runs in every language. Start it with `nvshmemrs-run -n 4 -- python ring.py`.
+Start it with `nvshmemrs-run -n 4 -- python ring.py`.
 """
 
 import sys

@@ -1,5 +1,5 @@
-//! Conformance, scenario "ring": every PE talks to its neighbours with every operation, and looks at what was written and at
-//! what lies beside it. The same steps are in the programs of the same name in the other languages.
+//! Every PE talks to its neighbours with every kind of operation, and looks at what was written and at what lies beside it, as in
+//! `ring.c`.
 
 use nvshmemrs::{Cmp, Element, Error, Op, Result, Runtime, SignalOp, SymArray, Team};
 

@@ -103,11 +103,9 @@ fn model_in_other_languages() {
 }
 
 #[test]
-fn ring_and_model_in_julia() {
+fn model_in_julia() {
     let hosts = [host("a", 1), host("b", 1), host("a", 1)];
-    for scenario in ["ring", "model"] {
-        conforms(scenario, "jl", "Julia", &hosts);
-    }
+    conforms("model", "jl", "Julia", &hosts);
 }
 
 #[test]
