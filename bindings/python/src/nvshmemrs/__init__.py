@@ -23,9 +23,21 @@ def _version() -> str:
         return get_version().libnvshmem_version
 
 
-if TYPE_CHECKING:  # what `__getattr__` finds; a name that is misspelt is an error
+if TYPE_CHECKING:  # what `__getattr__` finds; a name that is misspelt is an error. mypy needs each module.
     from . import core as core
     from .core import *  # noqa: F403
+    from .core.amo import *  # noqa: F403
+    from .core.arrays import *  # noqa: F403
+    from .core.checker import *  # noqa: F403
+    from .core.collective import *  # noqa: F403
+    from .core.direct import *  # noqa: F403
+    from .core.kernels import *  # noqa: F403
+    from .core.memory import *  # noqa: F403
+    from .core.nvshmem_types import *  # noqa: F403
+    from .core.rma import *  # noqa: F403
+    from .core.streams import *  # noqa: F403
+    from .core.teams import *  # noqa: F403
+    from .core.waits import *  # noqa: F403
 
     __version__: str
 else:

@@ -61,6 +61,7 @@ def operations() -> None:
     nvshmem.reduce("TEAM_WORLD", flag, flag, nvshmem.Op.SUM)
     assert_type(nvshmem.my_pe(), int)
     assert_type(nvshmemrs.n_pes(), int)
+    nvshmemrs.reduce("TEAM_WORLD", flag, flag, "sum")
     assert_type(nvshmem.core.n_pes(), int)
     assert_type(nvshmem.Teams.TEAM_WORLD, int)
     assert_type(nvshmemrs.__version__, str)

@@ -46,7 +46,7 @@ __all__ = [
 
 
 class NvshmemWarning(UserWarning):
-    """For programs that name the reference's warning; nothing here issues it."""
+    """A frontend of kernels has a version that was not tested."""
 
 
 class NvshmemError(Exception):
