@@ -156,7 +156,7 @@ fn the_library_needs_only_what_every_system_has() {
 }
 
 #[test]
-fn layouts_and_numbers_are_those_that_programs_were_built_with() {
+fn the_library_and_the_header_have_the_same_structs() {
     let program = compile_c(&program("layout.c"));
     let output = run(&mut job::clean(&program), HANG);
     output.assert_success().assert_stdout("same");
