@@ -26,11 +26,6 @@ fn same_with(name: &str, settings: &[(&str, &str)]) {
 }
 
 #[test]
-fn atomics() {
-    same("atomics.c");
-}
-
-#[test]
 fn every_alignment_up_to_the_heaps_size() {
     // A power of two, and a size between two of them.
     for heap in [64 << 20, 90 << 20] {

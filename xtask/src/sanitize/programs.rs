@@ -20,10 +20,9 @@ use super::{ADDRESS, CHECKS, FOUND};
 /// How long a program may take. valgrind makes it some fifty times slower.
 const LIMIT: Duration = Duration::from_secs(300);
 /// The programs, in `tests`: they end by themselves, with status 0 if all is well.
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 4] = [
     "conformance/ring.c",
     "conformance/model.c",
-    "programs/atomics.c",
     "programs/waits_model.c",
     "programs/quiet.c",
 ];
