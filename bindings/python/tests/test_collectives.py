@@ -7,21 +7,6 @@ import pytest
 
 import nvshmemrs.core as nvshmem
 
-DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
-
-
-@pytest.mark.parametrize("op", ["sum", "min", "max", nvshmem.Op.SUM])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_reduce(job: None, dtype: str, op: object) -> None:
-    a, b = nvshmem.array(5, dtype), nvshmem.array((5, 1), dtype)
-    a[:] = [5, 4, 3, 2, 1]
-    nvshmem.reduce(nvshmem.Teams.TEAM_WORLD, b, a, op)
-    assert b.ravel().tolist() == [5, 4, 3, 2, 1]
-    nvshmem.reduce("TEAM_WORLD", a[1:3], b[3:], op)
-    assert a.tolist() == [5, 2, 1, 2, 1]
-    nvshmem.reduce(0, a, a, op)
-    assert a.tolist() == [5, 2, 1, 2, 1]
-
 
 def test_broadcast(job: None) -> None:
     a, b = nvshmem.array(3, "c8"), nvshmem.array(3, "c8")

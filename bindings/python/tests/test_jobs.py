@@ -25,7 +25,6 @@ JOBS = {
     "lifetimes.py": (2, 4),
     "one_wrong.py": (2, 4),
     "registered.py": (1, 2, 3),
-    "ring.py": (2, 4),
     "streams.py": (1, 2, 3),
     "teams.py": (1, 2, 3, 4, 8),
     "views.py": (1, 2, 3),

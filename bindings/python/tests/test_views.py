@@ -11,60 +11,6 @@ import nvshmemrs.core as nvshmem
 from nvshmemrs.core import SignalOp
 
 
-@pytest.mark.parametrize(
-    "index",
-    [
-        np.s_[10:20],
-        np.s_[::2],
-        np.s_[::-1],
-        np.s_[30:3:-3],
-        np.s_[5:5],
-    ],
-)
-def test_one_dimension(job: None, index: slice) -> None:
-    a, b = nvshmem.array(40, "f8"), np.arange(40.0)
-    wanted = np.zeros(40)
-    wanted[index] = b[index]
-    nvshmem.put(a[index], b[index], 0)
-    assert np.array_equal(a, wanted)
-    back = np.zeros(40)
-    nvshmem.get(back[index], a[index], 0)
-    assert np.array_equal(back, wanted)
-    # A strided side and a contiguous one.
-    a[:] = 0
-    nvshmem.put(a[index], b[index].copy(), 0)
-    assert np.array_equal(a, wanted)
-
-
-@pytest.mark.parametrize(
-    "index",
-    [
-        np.s_[:, 3],
-        np.s_[2],
-        np.s_[1:4, 2:6],
-        np.s_[::2, ::3],
-        np.s_[::-1, :],
-        np.s_[:, ::-1],
-        np.s_[::-2, 6:0:-2],
-        np.s_[4:1:-1, 3:4],
-        np.s_[..., None, 1:3],
-    ],
-)
-@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
-@pytest.mark.parametrize("dtype", ["i2", "c16"])
-def test_two_dimensions(job: None, index: tuple, orders: str, dtype: str) -> None:
-    a = nvshmem.array((6, 8), dtype, morder=orders[0])
-    b = np.asarray(np.arange(48).reshape(6, 8), dtype, order=orders[1])
-    wanted = np.zeros((6, 8), dtype)
-    wanted[index] = b[index]
-    nvshmem.put(a[index], b[index], 0)
-    assert np.array_equal(a, wanted)
-    back = np.zeros((6, 8), dtype, order=orders[1])
-    nvshmem.get_nbi(back[index], a[index], 0)
-    nvshmem.quiet()
-    assert np.array_equal(back, wanted)
-
-
 def test_layouts_differ_by_index_not_by_byte(job: None) -> None:
     a = nvshmem.array((3, 4), "i4", morder="F")
     source = np.arange(12, dtype="i4").reshape(3, 4)
