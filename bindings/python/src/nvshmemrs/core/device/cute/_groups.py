@@ -6,7 +6,8 @@ did before.
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Any, Callable, Tuple
 
 from ._access import access, block_or, copy_units
 from ._frontend import cute, cutlass, dsl
@@ -98,6 +99,15 @@ class Block:
 
 
 SCOPES = (Thread, Warp, Block)
+Functions = Tuple[Callable[..., Any], ...]
+
+
+def named(group: Any, functions: Functions, who: str) -> Functions:
+    """Functions of a group, under the names that they have in it; `who` says who calls."""
+    for function in functions:
+        function.__name__ = function.__qualname__ = function.__name__ + group.suffix
+        function.__doc__ = f"{inspect.getdoc(function)} {who}"
+    return functions
 
 
 @dsl.jit

@@ -24,7 +24,7 @@ from ._arguments import (
     team_handle,
 )
 from ._frontend import cutlass, dsl
-from ._groups import Block, Thread, Warp, copy
+from ._groups import Block, Functions, Thread, Warp, copy, named
 from ._reduce import reduce as folded
 from ._reduce import shares
 from ._state import OPERATIONS, Job, check_argument, check_memory, current
@@ -205,176 +205,65 @@ def _reduce(
     return folded(group, job, found, kind, op, to, start, count, scatter, has)
 
 
-def sync(team: Any, slot: Any = 0) -> Any:
-    """A meeting of a team. One thread of each member calls."""
-    return _meeting(Thread, "sync", team, slot)
+def _forms(group: Any, who: str) -> Functions:
+    """The collectives that the threads of a group call."""
+
+    def sync(team: Any, slot: Any = 0) -> Any:
+        """A meeting of a team."""
+        return _meeting(group, "sync", team, slot)
+
+    def sync_all(slot: Any = 0) -> Any:
+        """A meeting of all PEs."""
+        return _meeting(group, "sync", 0, slot)
+
+    def barrier(team: Any, slot: Any = 0) -> Any:
+        """A meeting of a team; what the members did before can be seen then."""
+        return _meeting(group, "barrier", team, slot)
+
+    def barrier_all(slot: Any = 0) -> Any:
+        """A meeting of all PEs; what they did before can be seen then."""
+        return _meeting(group, "barrier", 0, slot)
+
+    def reduce(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
+        """Combines the elements of all members by `op`: min, max, sum, prod, and, or, xor. Every
+        member gets as many as `dst_array` has.
+        """
+        return _reduce(group, "reduce", team, dst_array, src_array, op, slot)
+
+    def reducescatter(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
+        """Combines as ``reduce``; each member gets a part of its own of the result, as many
+        elements as `dst_array` has.
+        """
+        return _reduce(group, "reducescatter", team, dst_array, src_array, op, slot)
+
+    def fcollect(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
+        """Every member gets the elements of all members' `src_array`, in the order of the team."""
+        return _fcollect(group, team, dst_array, src_array, slot)
+
+    def broadcast(team: Any, dst_array: Any, src_array: Any, root: Any = 0, slot: Any = 0) -> Any:
+        """Every member gets the elements of member `root`, as many as the smaller array has."""
+        return _broadcast(group, team, dst_array, src_array, root, slot)
+
+    def alltoall(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
+        """Every member gets the part of each member's `src_array` that is for it; parts are equal."""
+        return _alltoall(group, team, dst_array, src_array, slot)
+
+    made = (
+        sync, sync_all, barrier, barrier_all,
+        reduce, reducescatter, fcollect, broadcast, alltoall,
+    )  # fmt: skip
+    return named(group, made, who)
 
 
-def sync_all(slot: Any = 0) -> Any:
-    """A meeting of all PEs. One thread of each member calls."""
-    return _meeting(Thread, "sync", 0, slot)
-
-
-def barrier(team: Any, slot: Any = 0) -> Any:
-    """A meeting of a team; what the members did before can be seen then. One thread of each member
-    calls.
-    """
-    return _meeting(Thread, "barrier", team, slot)
-
-
-def barrier_all(slot: Any = 0) -> Any:
-    """A meeting of all PEs; what they did before can be seen then. One thread of each member calls."""
-    return _meeting(Thread, "barrier", 0, slot)
-
-
-def reduce(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
-    """Combines the elements of all members by `op`: min, max, sum, prod, and, or, xor. Every member
-    gets as many as `dst_array` has. One thread of each member calls.
-    """
-    return _reduce(Thread, "reduce", team, dst_array, src_array, op, slot)
-
-
-def reducescatter(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
-    """Combines as ``reduce``; each member gets a part of its own of the result, as many elements as
-    `dst_array` has. One thread of each member calls.
-    """
-    return _reduce(Thread, "reducescatter", team, dst_array, src_array, op, slot)
-
-
-def fcollect(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
-    """Every member gets the elements of all members' `src_array`, in the order of the team. One
-    thread of each member calls.
-    """
-    return _fcollect(Thread, team, dst_array, src_array, slot)
-
-
-def broadcast(team: Any, dst_array: Any, src_array: Any, root: Any = 0, slot: Any = 0) -> Any:
-    """Every member gets the elements of member `root`, as many as the smaller array has. One thread
-    of each member calls.
-    """
-    return _broadcast(Thread, team, dst_array, src_array, root, slot)
-
-
-def alltoall(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
-    """Every member gets the part of each member's `src_array` that is for it; parts are equal. One
-    thread of each member calls.
-    """
-    return _alltoall(Thread, team, dst_array, src_array, slot)
-
-
-def sync_warp(team: Any, slot: Any = 0) -> Any:
-    """A meeting of a team. All threads of a warp of each member call."""
-    return _meeting(Warp, "sync", team, slot)
-
-
-def sync_all_warp(slot: Any = 0) -> Any:
-    """A meeting of all PEs. All threads of a warp of each member call."""
-    return _meeting(Warp, "sync", 0, slot)
-
-
-def barrier_warp(team: Any, slot: Any = 0) -> Any:
-    """A meeting of a team; what the members did before can be seen then. All threads of a warp of
-    each member call.
-    """
-    return _meeting(Warp, "barrier", team, slot)
-
-
-def barrier_all_warp(slot: Any = 0) -> Any:
-    """A meeting of all PEs; what they did before can be seen then. All threads of a warp of each
-    member call.
-    """
-    return _meeting(Warp, "barrier", 0, slot)
-
-
-def reduce_warp(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
-    """Combines the elements of all members by `op`: min, max, sum, prod, and, or, xor. Every member
-    gets as many as `dst_array` has. All threads of a warp of each member call.
-    """
-    return _reduce(Warp, "reduce", team, dst_array, src_array, op, slot)
-
-
-def reducescatter_warp(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
-    """Combines as ``reduce``; each member gets a part of its own of the result, as many elements as
-    `dst_array` has. All threads of a warp of each member call.
-    """
-    return _reduce(Warp, "reducescatter", team, dst_array, src_array, op, slot)
-
-
-def fcollect_warp(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
-    """Every member gets the elements of all members' `src_array`, in the order of the team. All
-    threads of a warp of each member call.
-    """
-    return _fcollect(Warp, team, dst_array, src_array, slot)
-
-
-def broadcast_warp(team: Any, dst_array: Any, src_array: Any, root: Any = 0, slot: Any = 0) -> Any:
-    """Every member gets the elements of member `root`, as many as the smaller array has. All
-    threads of a warp of each member call.
-    """
-    return _broadcast(Warp, team, dst_array, src_array, root, slot)
-
-
-def alltoall_warp(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
-    """Every member gets the part of each member's `src_array` that is for it; parts are equal. All
-    threads of a warp of each member call.
-    """
-    return _alltoall(Warp, team, dst_array, src_array, slot)
-
-
-def sync_block(team: Any, slot: Any = 0) -> Any:
-    """A meeting of a team. All threads of a block of each member call."""
-    return _meeting(Block, "sync", team, slot)
-
-
-def sync_all_block(slot: Any = 0) -> Any:
-    """A meeting of all PEs. All threads of a block of each member call."""
-    return _meeting(Block, "sync", 0, slot)
-
-
-def barrier_block(team: Any, slot: Any = 0) -> Any:
-    """A meeting of a team; what the members did before can be seen then. All threads of a block of
-    each member call.
-    """
-    return _meeting(Block, "barrier", team, slot)
-
-
-def barrier_all_block(slot: Any = 0) -> Any:
-    """A meeting of all PEs; what they did before can be seen then. All threads of a block of each
-    member call.
-    """
-    return _meeting(Block, "barrier", 0, slot)
-
-
-def reduce_block(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
-    """Combines the elements of all members by `op`: min, max, sum, prod, and, or, xor. Every member
-    gets as many as `dst_array` has. All threads of a block of each member call.
-    """
-    return _reduce(Block, "reduce", team, dst_array, src_array, op, slot)
-
-
-def reducescatter_block(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:
-    """Combines as ``reduce``; each member gets a part of its own of the result, as many elements as
-    `dst_array` has. All threads of a block of each member call.
-    """
-    return _reduce(Block, "reducescatter", team, dst_array, src_array, op, slot)
-
-
-def fcollect_block(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
-    """Every member gets the elements of all members' `src_array`, in the order of the team. All
-    threads of a block of each member call.
-    """
-    return _fcollect(Block, team, dst_array, src_array, slot)
-
-
-def broadcast_block(team: Any, dst_array: Any, src_array: Any, root: Any = 0, slot: Any = 0) -> Any:
-    """Every member gets the elements of member `root`, as many as the smaller array has. All
-    threads of a block of each member call.
-    """
-    return _broadcast(Block, team, dst_array, src_array, root, slot)
-
-
-def alltoall_block(team: Any, dst_array: Any, src_array: Any, slot: Any = 0) -> Any:
-    """Every member gets the part of each member's `src_array` that is for it; parts are equal. All
-    threads of a block of each member call.
-    """
-    return _alltoall(Block, team, dst_array, src_array, slot)
+(
+    sync, sync_all, barrier, barrier_all,
+    reduce, reducescatter, fcollect, broadcast, alltoall,
+) = _forms(Thread, "One thread of each member calls.")  # fmt: skip
+(
+    sync_warp, sync_all_warp, barrier_warp, barrier_all_warp,
+    reduce_warp, reducescatter_warp, fcollect_warp, broadcast_warp, alltoall_warp,
+) = _forms(Warp, "All threads of a warp of each member call.")  # fmt: skip
+(
+    sync_block, sync_all_block, barrier_block, barrier_all_block,
+    reduce_block, reducescatter_block, fcollect_block, broadcast_block, alltoall_block,
+) = _forms(Block, "All threads of a block of each member call.")  # fmt: skip

@@ -16,7 +16,7 @@ from ._arguments import (
     tensor,
 )
 from ._frontend import cutlass, dsl
-from ._groups import Block, Thread, Warp, copy
+from ._groups import Block, Functions, Thread, Warp, copy, named
 from ._state import OPERATIONS, Job, check_argument, current, on
 
 __all__ = [
@@ -143,148 +143,57 @@ def update_signal(job: Job, operation: int, word: Any, value: Any, op: Any) -> N
             access.st_relaxed_u64(word, value)
 
 
-def put(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-    nothing: call ``fence`` before what announces the data. `src` may be written again when it
-    returns. One-sided; one thread calls.
-    """
-    _move(Thread, "put", dst, src, pe)
+def _forms(group: Any, who: str) -> Functions:
+    """The puts and gets that the threads of a group call."""
+
+    def put(dst: Any, src: Any, pe: Any) -> None:
+        """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
+        nothing: call ``fence`` before what announces the data. `src` may be written again when it
+        returns.
+        """
+        _move(group, "put", dst, src, pe)
+
+    def put_nbi(dst: Any, src: Any, pe: Any) -> None:
+        """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
+        nothing: call ``fence`` before what announces the data. ``quiet`` completes it.
+        """
+        _move(group, "put_nbi", dst, src, pe)
+
+    def get(dst: Any, src: Any, pe: Any) -> None:
+        """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. They are
+        there when it returns.
+        """
+        _move(group, "get", dst, src, pe)
+
+    def get_nbi(dst: Any, src: Any, pe: Any) -> None:
+        """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. ``quiet``
+        completes it.
+        """
+        _move(group, "get_nbi", dst, src, pe)
+
+    def put_signal(
+        dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
+    ) -> None:
+        """Copies as ``put``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD. Who
+        sees the signal by ``signal_wait`` sees the data.
+        """
+        _announce(group, "put_signal", dst, src, signal_var, signal_val, signal_op, pe)
+
+    def put_signal_nbi(
+        dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
+    ) -> None:
+        """Copies as ``put_nbi``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD.
+        Who sees the signal by ``signal_wait`` sees the data.
+        """
+        _announce(group, "put_signal_nbi", dst, src, signal_var, signal_val, signal_op, pe)
+
+    return named(group, (put, put_nbi, get, get_nbi, put_signal, put_signal_nbi), f"One-sided; {who}.")
 
 
-def put_warp(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-    nothing: call ``fence`` before what announces the data. `src` may be written again when it
-    returns. One-sided; all threads of a warp call.
-    """
-    _move(Warp, "put", dst, src, pe)
-
-
-def put_block(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-    nothing: call ``fence`` before what announces the data. `src` may be written again when it
-    returns. One-sided; all threads of the block call.
-    """
-    _move(Block, "put", dst, src, pe)
-
-
-def put_nbi(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-    nothing: call ``fence`` before what announces the data. ``quiet`` completes it. One-sided;
-    one thread calls.
-    """
-    _move(Thread, "put_nbi", dst, src, pe)
-
-
-def put_nbi_warp(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-    nothing: call ``fence`` before what announces the data. ``quiet`` completes it. One-sided;
-    all threads of a warp call.
-    """
-    _move(Warp, "put_nbi", dst, src, pe)
-
-
-def put_nbi_block(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-    nothing: call ``fence`` before what announces the data. ``quiet`` completes it. One-sided;
-    all threads of the block call.
-    """
-    _move(Block, "put_nbi", dst, src, pe)
-
-
-def get(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. They are
-    there when it returns. One-sided; one thread calls.
-    """
-    _move(Thread, "get", dst, src, pe)
-
-
-def get_warp(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. They are
-    there when it returns. One-sided; all threads of a warp call.
-    """
-    _move(Warp, "get", dst, src, pe)
-
-
-def get_block(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. They are
-    there when it returns. One-sided; all threads of the block call.
-    """
-    _move(Block, "get", dst, src, pe)
-
-
-def get_nbi(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. ``quiet``
-    completes it. One-sided; one thread calls.
-    """
-    _move(Thread, "get_nbi", dst, src, pe)
-
-
-def get_nbi_warp(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. ``quiet``
-    completes it. One-sided; all threads of a warp call.
-    """
-    _move(Warp, "get_nbi", dst, src, pe)
-
-
-def get_nbi_block(dst: Any, src: Any, pe: Any) -> None:
-    """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. ``quiet``
-    completes it. One-sided; all threads of the block call.
-    """
-    _move(Block, "get_nbi", dst, src, pe)
-
-
-def put_signal(
-    dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
-) -> None:
-    """Copies as ``put``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD. Who
-    sees the signal by ``signal_wait`` sees the data. One-sided; one thread calls.
-    """
-    _announce(Thread, "put_signal", dst, src, signal_var, signal_val, signal_op, pe)
-
-
-def put_signal_warp(
-    dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
-) -> None:
-    """Copies as ``put_warp``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD.
-    Who sees the signal by ``signal_wait`` sees the data. One-sided; all threads of a warp call.
-    """
-    _announce(Warp, "put_signal", dst, src, signal_var, signal_val, signal_op, pe)
-
-
-def put_signal_block(
-    dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
-) -> None:
-    """Copies as ``put_block``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD.
-    Who sees the signal by ``signal_wait`` sees the data. One-sided; all threads of the block
-    call.
-    """
-    _announce(Block, "put_signal", dst, src, signal_var, signal_val, signal_op, pe)
-
-
-def put_signal_nbi(
-    dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
-) -> None:
-    """Copies as ``put_nbi``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD. Who
-    sees the signal by ``signal_wait`` sees the data. One-sided; one thread calls.
-    """
-    _announce(Thread, "put_signal_nbi", dst, src, signal_var, signal_val, signal_op, pe)
-
-
-def put_signal_nbi_warp(
-    dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
-) -> None:
-    """Copies as ``put_nbi_warp``, and then updates the signal of that PE: SIGNAL_SET or
-    SIGNAL_ADD. Who sees the signal by ``signal_wait`` sees the data. One-sided; all threads of
-    a warp call.
-    """
-    _announce(Warp, "put_signal_nbi", dst, src, signal_var, signal_val, signal_op, pe)
-
-
-def put_signal_nbi_block(
-    dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
-) -> None:
-    """Copies as ``put_nbi_block``, and then updates the signal of that PE: SIGNAL_SET or
-    SIGNAL_ADD. Who sees the signal by ``signal_wait`` sees the data. One-sided; all threads of
-    the block call.
-    """
-    _announce(Block, "put_signal_nbi", dst, src, signal_var, signal_val, signal_op, pe)
+put, put_nbi, get, get_nbi, put_signal, put_signal_nbi = _forms(Thread, "one thread calls")
+(
+    put_warp, put_nbi_warp, get_warp, get_nbi_warp, put_signal_warp, put_signal_nbi_warp,
+) = _forms(Warp, "all threads of a warp call")  # fmt: skip
+(
+    put_block, put_nbi_block, get_block, get_nbi_block, put_signal_block, put_signal_nbi_block,
+) = _forms(Block, "all threads of the block call")  # fmt: skip
