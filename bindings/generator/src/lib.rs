@@ -36,13 +36,17 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 13] = [
+    let emitted: [(&str, anyhow::Result<String>); 14] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
         (
             "bindings/python/src/nvshmemrs/_ffi.py",
             emit::python::emit(&api),
+        ),
+        (
+            "bindings/python/src/nvshmemrs/core/amo.py",
+            emit::python::atomics(),
         ),
         (
             "bindings/cpp/include/nvshmemrs/ffi.hpp",

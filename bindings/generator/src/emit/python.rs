@@ -1,8 +1,8 @@
-//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes.
+//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes; and `core/amo.py`, the atomic operations.
 
 use super::hash::api_hash;
 use crate::model::{Api, Arg, Function, Scalar, Type, camel};
-use crate::table::types::DTYPES;
+use crate::table::{atomics, types::DTYPES};
 use anyhow::Result;
 use minijinja::context;
 use std::collections::BTreeSet;
@@ -54,6 +54,18 @@ pub fn emit(api: &Api) -> Result<String> {
             enums, structs, callbacks, functions,
             dtypes => DTYPES.map(|of| context! { name => of.name, python => of.python, bytes => of.bytes }),
         },
+    )
+}
+
+/// The module of atomic operations.
+pub fn atomics() -> Result<String> {
+    let mut forms = atomics::python();
+    for form in &mut forms {
+        form.docs = super::wrap(&form.docs, 93);
+    }
+    super::render(
+        include_str!("../../templates/amo.py.jinja"),
+        context! { forms },
     )
 }
 

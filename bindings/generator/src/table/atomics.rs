@@ -122,26 +122,84 @@ fn function(operation: &Operation, element: (&str, Scalar, &str), fetch: bool, n
     }
 }
 
-/// Every atomic operation.
-pub(super) fn family() -> Family {
-    let mut rows = Vec::new();
-    for nbi in [false, true] {
-        for operation in &OPERATIONS {
-            let &(name, list, .., gives) = operation;
-            let forms: &[bool] = match (gives, nbi) {
+/// Every operation in every form that it has: whether it gives the old value by a name with `fetch_`, and whether it does not block.
+fn forms() -> impl Iterator<Item = (&'static Operation, bool, bool)> {
+    let every = [false, true].into_iter();
+    every
+        .flat_map(|nbi| OPERATIONS.iter().map(move |operation| (operation, nbi)))
+        .flat_map(|(operation, nbi)| {
+            let forms: &[bool] = match (operation.4, nbi) {
                 (Gives::Nothing, true) => &[],
                 (Gives::Both, true) => &[true],
                 (Gives::Both, false) => &[false, true],
                 _ => &[false],
             };
-            let floating = list == List::AtomicMove || name == "add";
-            for fetch in forms {
-                let elements = ELEMENTS
-                    .into_iter()
-                    .filter(|element| floating || !element.1.floating());
-                rows.extend(elements.map(|element| function(operation, element, *fetch, nbi)));
+            forms.iter().map(move |&fetch| (operation, fetch, nbi))
+        })
+}
+
+/// Whether an operation knows floating-point numbers, too.
+fn is_floating(&(name, list, ..): &Operation) -> bool {
+    list == List::AtomicMove || name == "add"
+}
+
+/// A form of an operation as a function of Python, which finds the type of the element itself.
+#[derive(serde::Serialize)]
+pub(crate) struct PythonForm {
+    /// After `atomic_`, and without `_nbi`.
+    operation: String,
+    name: String,
+    operands: Vec<&'static str>,
+    returns: bool,
+    nbi: bool,
+    pub(crate) docs: Vec<String>,
+}
+
+/// The functions of Python.
+pub(crate) fn python() -> Vec<PythonForm> {
+    forms()
+        .map(|(operation, fetch, nbi)| {
+            let &(name, _, operands, does, gives) = operation;
+            let operation_name = format!("{}{name}", if fetch { "fetch_" } else { "" });
+            let returns = match gives {
+                Gives::Value => ", and returns it",
+                Gives::Old => ", and returns the old value",
+                Gives::Both if fetch => ", and returns the old value",
+                Gives::Nothing | Gives::Both => "",
+            };
+            let integers = if is_floating(operation) {
+                ""
+            } else {
+                " Integers."
+            };
+            let (does, section) = if nbi {
+                let text = "the old value is in `fetch` after ``quiet``.";
+                (format!("As ``atomic_{operation_name}``; {text}"), "9.7.2")
+            } else {
+                let does = does.replace("{}", "the element");
+                (format!("{does}{returns}.{integers}"), "9.7.1")
+            };
+            PythonForm {
+                name: format!("{operation_name}{}", if nbi { "_nbi" } else { "" }),
+                operation: operation_name,
+                operands: operands.iter().map(|operand| operand.name).collect(),
+                returns: !returns.is_empty() && !nbi,
+                nbi,
+                docs: vec![format!("{does} OpenSHMEM 1.5 section {section}.")],
             }
-        }
+        })
+        .collect()
+}
+
+/// Every atomic operation.
+pub(super) fn family() -> Family {
+    let mut rows = Vec::new();
+    for (operation, fetch, nbi) in forms() {
+        let floating = is_floating(operation);
+        let elements = ELEMENTS
+            .into_iter()
+            .filter(|element| floating || !element.1.floating());
+        rows.extend(elements.map(|element| function(operation, element, fetch, nbi)));
     }
     Family {
         file: "atomics",

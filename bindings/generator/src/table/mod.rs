@@ -4,7 +4,7 @@
 //! from the rows; header and bindings are made from that. [`types`] has the types and their names in every language, and each
 //! row says which names of the standards it answers, so that those can come from here, too.
 
-mod atomics;
+pub(crate) mod atomics;
 mod collectives;
 pub mod openshmem;
 mod rma;
