@@ -3,11 +3,10 @@
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{
     HANG, INTERPRETER, Output, compile_c, compile_cxx, compile_fortran, compile_mpi,
-    compile_shared, interpreter, launcher, left_out, library, program, run, spawn, workspace,
+    compile_shared, interpreter, launcher, library, program, run, spawn, workspace,
 };
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -461,92 +460,6 @@ fn under_mpich() {
     }
 }
 
-/// Two network namespaces with a cable between them; they are gone when it is dropped.
-struct Cable {
-    names: [String; 2],
-    folder: tempfile::TempDir,
-}
-
-impl Cable {
-    /// None where that takes another user or another system.
-    fn new() -> Option<Cable> {
-        let id = std::process::id();
-        let cable = Cable {
-            names: [format!("nvshmemrs-a-{id}"), format!("nvshmemrs-b-{id}")],
-            folder: tempfile::tempdir().expect("a folder"),
-        };
-        let [a, b] = &cable.names;
-        let ip = |words: &str| run(Command::new("ip").args(words.split(' ')), HANG);
-        let exists = Command::new("ip").arg("-V").output().is_ok();
-        if !exists || ip(&format!("netns add {a}")).code() != 0 {
-            return None;
-        }
-        ip(&format!("netns add {b}")).assert_success();
-        ip(&format!(
-            "link add cable netns {a} type veth peer name cable netns {b}"
-        ))
-        .assert_success();
-        for (name, number) in [(a, 1), (b, 2)] {
-            ip(&format!("-n {name} addr add 10.77.7.{number}/24 dev cable")).assert_success();
-            ip(&format!("-n {name} link set cable up")).assert_success();
-            ip(&format!("-n {name} link set lo up")).assert_success();
-        }
-        // What mpirun takes for ssh.
-        let agent = format!(
-            "#!/bin/sh\ncase $1 in 10.77.7.1) n={a};; *) n={b};; esac; shift\nexec ip netns exec $n unshare -u sh -c \"hostname $n; $*\"\n"
-        );
-        std::fs::write(cable.agent(), agent).expect("a script");
-        run(Command::new("chmod").arg("+x").arg(cable.agent()), HANG).assert_success();
-        Some(cable)
-    }
-
-    fn agent(&self) -> PathBuf {
-        self.folder.path().join("agent")
-    }
-
-    /// `mpirun` with a PE in each namespace, which find out by themselves that they are on two hosts.
-    fn mpirun(&self, words: &[OsString]) -> Command {
-        nvshmemrs_tests::hosts::plugin();
-        let name = &self.names[0];
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", name, "unshare", "-u", "sh", "-c"]);
-        command
-            .arg(format!("hostname {name}; exec mpirun \"$@\""))
-            .arg("mpirun");
-        let hosts = self.folder.path().join("hosts");
-        std::fs::write(&hosts, "10.77.7.1 slots=1\n10.77.7.2 slots=1\n").expect("a list");
-        command.args(["--allow-run-as-root", "-n", "2", "--hostfile"]);
-        command.arg(hosts);
-        command.args(["--mca", "plm_rsh_agent"]).arg(self.agent());
-        command.args(["--mca", "oob_tcp_if_include", "10.77.7.0/24"]);
-        command.args([
-            "--mca",
-            "btl_tcp_if_include",
-            "10.77.7.0/24",
-            "--mca",
-            "btl",
-            "tcp,self",
-        ]);
-        command.args(["-x", "NVSHMEM_SYMMETRIC_SIZE=64m"]);
-        command.args(words);
-        command
-    }
-
-    fn cut(&self) {
-        let words = ["-n", &self.names[0], "link", "set", "cable", "down"];
-        run(Command::new("ip").args(words), HANG).assert_success();
-    }
-}
-
-impl Drop for Cable {
-    fn drop(&mut self) {
-        for name in &self.names {
-            let _ = Command::new("ip").args(["netns", "del", name]).output();
-        }
-    }
-}
-
-/// Over TCP, without a name for the hosts; then the cable is cut in the middle of large puts.
 #[test]
 fn the_programs_signals_are_not_taken_by_threads_of_the_network() {
     let words = [compile_c(&program("signals.c")).into()];
@@ -569,46 +482,4 @@ fn the_programs_signals_are_not_taken_by_threads_of_the_network() {
             .find(|signal| blocked & (1 << (*signal - 1)) == 0);
         assert_eq!(open, None, "{line}\n{}", output.describe());
     }
-}
-
-#[test]
-fn a_host_that_is_cut_off_is_named_on_both_sides() {
-    let Some(cable) = Cable::new() else {
-        return left_out("network namespaces take root and the program `ip`");
-    };
-    let output = runs(&mut cable.mpirun(&conformance("ring", "c")));
-    output.assert_success();
-    assert_eq!(output.stdout.lines().count(), 2, "{}", output.describe());
-
-    let file = cable.folder.path().join("said");
-    let said = |pe: u32| {
-        let name = format!("{}.{pe}", file.display());
-        std::fs::read_to_string(name).unwrap_or_default()
-    };
-    let words = [compile_c(&program("cut.c")).into(), file.clone().into()];
-    // Dropping it ends mpirun, which goes on waiting for the other host.
-    let running = spawn(&mut cable.mpirun(&words));
-    let until = |done: &dyn Fn() -> bool| {
-        let start = Instant::now();
-        while !done() {
-            assert!(
-                start.elapsed() < HANG,
-                "PE 0: {}\nPE 1: {}",
-                said(0),
-                said(1)
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
-    until(&|| (0..2).all(|pe| said(pe).starts_with("puts\n")));
-    cable.cut();
-    until(&|| (0..2).all(|pe| said(pe).ends_with('\n') && said(pe).contains("status")));
-    for pe in 0..2 {
-        let text = said(pe);
-        assert!(
-            text.contains(&format!("status 15: PE {} (", 1 - pe)),
-            "PE {pe}: {text}"
-        );
-    }
-    drop(running);
 }
