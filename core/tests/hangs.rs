@@ -78,47 +78,6 @@ fn hang(hung: Duration, n_pes: i32, n: usize, body: impl Fn(&Runtime) + Sync) ->
     text.into_inner().unwrap()
 }
 
-#[test]
-fn a_collective_against_a_wait() {
-    patiently(collective_against_a_wait);
-}
-
-fn collective_against_a_wait(hung: Duration) {
-    let report = hang(hung, 3, 3, |rt| {
-        let signal = rt.array::<u64>(1).unwrap();
-        rt.barrier_all().unwrap();
-        if rt.my_pe() == 2 {
-            let text = timed_out(rt.signal_wait(signal.at(0).unwrap(), Cmp::Ge, 7));
-            contains(
-                &text,
-                &["the caller's deadline", "to be >= 7, sees 0", "PE 0 (pid "],
-            );
-        } else {
-            match deadline(hung * 2 / 3, || rt.barrier_all()) {
-                Err(Error::TeamBroken { .. }) => {}
-                other => {
-                    let text = timed_out(other);
-                    contains(&text, &["waits for PE 2; PE 2 (pid ", "is in signal_wait"]);
-                }
-            }
-        }
-        drop(signal);
-    });
-    contains(
-        &report,
-        &[
-            "PEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead\n",
-            "PE 2 waits for a value that another PE is to write, and who that is to be is not known: every PE waits, so nobody is \
-             left to do it\n",
-            "in barrier on WORLD (its 3rd collective there) for ",
-            " s: waits for PE 2; gives up in ",
-            "in signal_wait for ",
-            "waits for the signal at byte ",
-            "to be >= 7, sees 0",
-        ],
-    );
-}
-
 /// What is said of a circle where a PE has threads that do not wait: here those of the test itself.
 const CIRCLE: &str = "deadlock, unless another thread of PEs 0 and 1 comes: ";
 

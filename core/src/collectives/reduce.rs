@@ -196,25 +196,44 @@ impl Runtime {
         dtype: i32,
         op: i32,
     ) -> Result<()> {
+        let buffers = (dest.into(), source.into());
+        let combine = |reduction: &Reduction, collective: &CollectiveCall<'_>, args| {
+            let inner = collective.inner;
+            if reduction.is_small() {
+                reduction.small(inner, collective, args)
+            } else {
+                reduction.large(inner, collective, args)
+            }
+        };
+        let arguments = (count, dtype, op);
+        self.reduction(Operation::Reduce, team, buffers, arguments, combine)
+    }
+
+    /// A collective that combines as many elements as `dest` has, once its arguments are found right.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn reduction(
+        &self,
+        operation: Operation,
+        team: Team,
+        (dest, source): (Symmetric, Symmetric),
+        (count, dtype, op): (usize, i32, i32),
+        combine: impl FnOnce(&Reduction, &CollectiveCall<'_>, [u64; ARGS]) -> Result<()>,
+    ) -> Result<()> {
         let inner = &*self.inner;
-        let collective = inner.enter(team, Operation::Reduce)?;
-        let checked = Reduction::check(inner, dest.into(), source.into(), count, dtype, op);
-        let reduction = match checked {
+        let collective = inner.enter(team, operation)?;
+        let reduction = match Reduction::check(inner, dest, source, count, dtype, op) {
             Ok(reduction) => reduction,
-            Err(error) => return collective.refuse(self.submission, Operation::Reduce, error),
+            Err(error) => return collective.refuse(self.submission, operation, error),
         };
         let (to, from) = (reduction.dest.offset(), reduction.source.offset());
         let args = [count as u64, dtype as u64, op as u64, to, from];
         let task = || reduction.task();
-        if let Some(done) = collective.offload(self.submission, Operation::Reduce, args, task) {
+        if let Some(done) = collective.offload(self.submission, operation, args, task) {
             return done;
         }
         collective.reads(reduction.source);
-        if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
-            reduction.small(inner, &collective, args)?;
-        } else {
-            reduction.large(inner, &collective, args)?;
-        }
+        combine(&reduction, &collective, args)?;
         collective.writes(reduction.dest);
         Ok(())
     }
@@ -234,6 +253,12 @@ impl Runtime {
 }
 
 impl Reduction {
+    /// Whether the sources travel with the meeting.
+    #[inline(always)]
+    pub(super) fn is_small(&self) -> bool {
+        self.source.bytes() as usize <= PAYLOAD_BYTES
+    }
+
     /// What a transport does that does reductions itself.
     #[cold]
     pub(super) fn task(&self) -> Task {

@@ -2,7 +2,7 @@
 
 use super::fold::Kernel;
 use super::reduce::{Reduction, part_of, pieces};
-use super::{CollectiveCall, PAYLOAD_BYTES, Work, with_work};
+use super::{CollectiveCall, Work, with_work};
 use crate::dtype::Element;
 use crate::op::Op;
 use crate::runtime::Inner;
@@ -79,31 +79,25 @@ impl Runtime {
         &self,
         operation: Operation,
         team: Team,
-        (dest, source): (Symmetric, Symmetric),
+        buffers: (Symmetric, Symmetric),
         count: usize,
         dtype: i32,
         op: i32,
     ) -> Result<()> {
-        let inner = &*self.inner;
-        let collective = inner.enter(team, operation)?;
-        let reduction = match Reduction::check(inner, dest, source, count, dtype, op) {
-            Ok(reduction) => reduction,
-            Err(error) => return collective.refuse(self.submission, operation, error),
-        };
-        let (to, from) = (reduction.dest.offset(), reduction.source.offset());
-        let args = [count as u64, dtype as u64, op as u64, to, from];
-        let task = || reduction.task();
-        if let Some(done) = collective.offload(self.submission, operation, args, task) {
-            return done;
-        }
-        collective.reads(reduction.source);
-        if reduction.source.bytes() as usize <= PAYLOAD_BYTES {
-            scan_small(inner, &collective, operation, args, &reduction)?;
-        } else {
-            scan_large(inner, &collective, operation, args, &reduction)?;
-        }
-        collective.writes(reduction.dest);
-        Ok(())
+        let arguments = (count, dtype, op);
+        self.reduction(
+            operation,
+            team,
+            buffers,
+            arguments,
+            |reduction, collective, args| {
+                if reduction.is_small() {
+                    scan_small(collective.inner, collective, operation, args, reduction)
+                } else {
+                    scan_large(collective.inner, collective, operation, args, reduction)
+                }
+            },
+        )
     }
 }
 

@@ -154,32 +154,35 @@ pub fn execute_in_parts(
     transport: &dyn Transport,
     Request { call, body }: Request<'_>,
 ) -> Result<Reply> {
-    let simple = |body| transport.execute(Request { call, body });
+    let simple = |body: Body<'_>| transport.execute(Request { call, body });
     let nbi = Nbi::No;
+    let put = |pe: Pe, dest: u64, source: LocalSource<'_>| {
+        simple(Body::Put {
+            pe,
+            dest,
+            source,
+            nbi,
+        })
+    };
+    let get = |GetRequest { pe, source, dest }: GetRequest<'_>| {
+        simple(Body::Get {
+            pe,
+            source,
+            dest,
+            nbi,
+        })
+    };
     match body {
         Body::PutValue {
             pe,
             dest,
             value,
             bytes,
-        } => {
-            let source = LocalSource::from(bytes_of(&value, bytes));
-            simple(Body::Put {
-                pe,
-                dest,
-                source,
-                nbi,
-            })
-        }
+        } => put(pe, dest, LocalSource::from(bytes_of(&value, bytes))),
         Body::GetValue { pe, source, bytes } => {
             let mut words = NOTHING;
             let dest = LocalDest::from(&mut bytemuck::bytes_of_mut(&mut words)[..bytes]);
-            simple(Body::Get {
-                pe,
-                source,
-                dest,
-                nbi,
-            })?;
+            get(GetRequest { pe, source, dest })?;
             Ok(words)
         }
         Body::PutBlocks {
@@ -190,12 +193,7 @@ pub fn execute_in_parts(
         } => {
             let (_, bytes, _) = transfer.dest().parts();
             for (to, from) in transfer.blocks() {
-                simple(Body::Put {
-                    pe,
-                    dest: dest + to,
-                    source: source.part(from as usize, bytes as usize),
-                    nbi,
-                })?;
+                put(pe, dest + to, source.part(from as usize, bytes as usize))?;
             }
             Ok(NOTHING)
         }
@@ -205,39 +203,18 @@ pub fn execute_in_parts(
             dest,
             transfer,
         } => {
-            for GetRequest { pe, source, dest } in get_requests(pe, source, dest, transfer) {
-                simple(Body::Get {
-                    pe,
-                    source,
-                    dest,
-                    nbi,
-                })?;
-            }
+            get_requests(pe, source, dest, transfer).try_for_each(|one| get(one).map(drop))?;
             Ok(NOTHING)
         }
         Body::GetAll(wanted) => {
-            for GetRequest { pe, source, dest } in wanted {
-                simple(Body::Get {
-                    pe,
-                    source,
-                    dest,
-                    nbi,
-                })?;
-            }
+            wanted.into_iter().try_for_each(|one| get(one).map(drop))?;
             Ok(NOTHING)
         }
-        Body::Read { me, source, dest } => simple(Body::Get {
-            pe: me,
-            source: source.offset(),
-            dest,
-            nbi,
-        }),
-        Body::Write { me, dest, source } => simple(Body::Put {
-            pe: me,
-            dest: dest.offset(),
-            source,
-            nbi,
-        }),
+        Body::Read { me, source, dest } => {
+            let (pe, source) = (me, source.offset());
+            get(GetRequest { pe, source, dest })
+        }
+        Body::Write { me, dest, source } => put(me, dest.offset(), source),
         Body::QuietBeforeRelease => simple(Body::Quiet),
         _ => Err(Error::Internal(format!(
             "a request of `{}` consists of no simpler ones",

@@ -113,6 +113,60 @@ impl std::fmt::Debug for Length {
     }
 }
 
+/// What both kinds of local memory have.
+macro_rules! local_memory {
+    ($name:ident, $pointer:ty) => {
+        impl<'a> $name<'a> {
+            /// The `bytes` bytes from byte `start` on.
+            #[doc(hidden)]
+            pub fn part(&self, start: usize, bytes: usize) -> $name<'a> {
+                assert!(
+                    start <= self.bytes() && bytes <= self.bytes() - start,
+                    "a part outside the local memory"
+                );
+                $name {
+                    address: self.address.wrapping_add(start),
+                    length: self.length.part(bytes),
+                    borrow: PhantomData,
+                }
+            }
+
+            #[inline]
+            #[doc(hidden)]
+            pub fn address(&self) -> $pointer {
+                self.address
+            }
+
+            /// Whether it is a borrow, which ends with the call.
+            #[doc(hidden)]
+            pub fn is_borrowed(&self) -> bool {
+                self.length.is_borrowed()
+            }
+
+            /// The same, which the program leaves alone until quiet.
+            ///
+            /// # Safety
+            /// The memory must stay, and be left alone, until the operation that gets it is complete.
+            #[inline]
+            #[doc(hidden)]
+            pub unsafe fn lasting(self) -> Self {
+                Self {
+                    length: Length::lasting(self.length.bytes()),
+                    ..self
+                }
+            }
+
+            /// How many bytes.
+            #[inline]
+            pub fn bytes(&self) -> usize {
+                self.length.bytes()
+            }
+        }
+    };
+}
+local_memory!(LocalSource, *const u8);
+local_memory!(LocalDest, *mut u8);
+
 /// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalSource<'a> {
@@ -135,51 +189,6 @@ impl LocalSource<'_> {
             length: Length::lasting(bytes),
             borrow: PhantomData,
         }
-    }
-
-    /// The `bytes` bytes from byte `start` on.
-    #[doc(hidden)]
-    pub fn part(&self, start: usize, bytes: usize) -> Self {
-        assert!(
-            start <= self.bytes() && bytes <= self.bytes() - start,
-            "a part outside the source"
-        );
-        LocalSource {
-            address: self.address.wrapping_add(start),
-            length: self.length.part(bytes),
-            borrow: PhantomData,
-        }
-    }
-
-    #[inline]
-    #[doc(hidden)]
-    pub fn address(&self) -> *const u8 {
-        self.address
-    }
-
-    /// Whether it is a borrow, which ends with the call.
-    #[doc(hidden)]
-    pub fn is_borrowed(&self) -> bool {
-        self.length.is_borrowed()
-    }
-
-    /// The same, which the program leaves alone until quiet.
-    ///
-    /// # Safety
-    /// The memory must stay, and be left alone, until the operation that gets it is complete.
-    #[inline]
-    #[doc(hidden)]
-    pub unsafe fn lasting(self) -> Self {
-        Self {
-            length: Length::lasting(self.length.bytes()),
-            ..self
-        }
-    }
-
-    /// How many bytes.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.length.bytes()
     }
 }
 
@@ -230,51 +239,6 @@ impl<'a> LocalDest<'a> {
             length: Length::lasting(bytes),
             borrow: PhantomData,
         }
-    }
-
-    /// The `bytes` bytes from byte `start` on.
-    #[doc(hidden)]
-    pub fn part(&self, start: usize, bytes: usize) -> LocalDest<'a> {
-        assert!(
-            start <= self.bytes() && bytes <= self.bytes() - start,
-            "a part outside the destination"
-        );
-        LocalDest {
-            address: self.address.wrapping_add(start),
-            length: self.length.part(bytes),
-            borrow: PhantomData,
-        }
-    }
-
-    #[inline]
-    #[doc(hidden)]
-    pub fn address(&self) -> *mut u8 {
-        self.address
-    }
-
-    /// Whether it is a borrow, which ends with the call.
-    #[doc(hidden)]
-    pub fn is_borrowed(&self) -> bool {
-        self.length.is_borrowed()
-    }
-
-    /// The same, which the program leaves alone until quiet.
-    ///
-    /// # Safety
-    /// The memory must stay, and be left alone, until the operation that gets it is complete.
-    #[inline]
-    #[doc(hidden)]
-    pub unsafe fn lasting(self) -> Self {
-        Self {
-            length: Length::lasting(self.length.bytes()),
-            ..self
-        }
-    }
-
-    /// How many bytes.
-    #[inline]
-    pub fn bytes(&self) -> usize {
-        self.length.bytes()
     }
 }
 

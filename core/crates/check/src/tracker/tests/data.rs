@@ -66,8 +66,7 @@ fn a_flag_after_a_fence_brings_the_data() {
     job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
-    a.p(1, FLAG, 1);
-    b.wait(FLAG, Cmp::Eq, 1);
+    a.tells(b, FLAG);
     b.load(DATA, 64);
     b.store(DATA, 64);
     job.clean();
@@ -105,8 +104,7 @@ fn a_fence_covers_only_what_came_before_it() {
     a.put(1, DATA, 64);
     a.fence();
     a.put(1, MORE, 64);
-    a.p(1, FLAG, 1);
-    b.wait(FLAG, Cmp::Eq, 1);
+    a.tells(b, FLAG);
     b.load(DATA, 64);
     job.clean();
     b.load(MORE, 64);
@@ -134,8 +132,7 @@ fn put_nbi_needs_quiet_or_a_fence() {
             "fence" => a.fence(),
             _ => {}
         }
-        a.p(1, FLAG, 1);
-        b.wait(FLAG, Cmp::Eq, 1);
+        a.tells(b, FLAG);
         b.load(DATA, 64);
         match order {
             "nothing" => drop(job.one(1, Problem::ReadEarly)),
@@ -149,13 +146,8 @@ fn a_fence_is_worth_nothing_for_another_pes_memory() {
     for quiet in [false, true] {
         job!(job: a, b, c);
         a.put(2, DATA, 64);
-        if quiet {
-            a.quiet()
-        } else {
-            a.fence()
-        }
-        a.p(1, FLAG, 1);
-        b.wait(FLAG, Cmp::Eq, 1);
+        a.quiet_or_fence(quiet);
+        a.tells(b, FLAG);
         b.get(2, DATA, 64);
         if quiet {
             job.clean();
@@ -177,10 +169,8 @@ fn fences_arrive_through_the_owner() {
     job!(job: a, b, c);
     a.put(1, DATA, 64);
     a.fence();
-    a.p(1, FLAG, 1);
-    b.wait(FLAG, Cmp::Eq, 1);
-    b.p(2, FLAG, 1);
-    c.wait(FLAG, Cmp::Eq, 1);
+    a.tells(b, FLAG);
+    b.tells(c, FLAG);
     c.get(1, DATA, 64);
     job.clean();
 }
@@ -226,14 +216,10 @@ fn data_is_overwritten_before_it_was_read() {
         b.wait(FLAG, Cmp::Ge, 1);
         b.load(DATA, 64);
         if acknowledged {
-            b.p(0, ACK, 1);
-            a.wait(ACK, Cmp::Ge, 1);
+            b.tells(a, ACK);
         }
         a.put_signal(1, DATA, 64, FLAG, Effect::Set(2));
-        match acknowledged {
-            true => job.clean(),
-            false => drop(job.one(0, Problem::WriteEarly)),
-        }
+        job.clean_if(acknowledged, 0, Problem::WriteEarly);
     }
 }
 
@@ -254,8 +240,7 @@ fn a_get_is_over_on_return_and_get_nbi_is_not() {
     for (nbi, quiet) in [(false, false), (true, false), (true, true)] {
         job!(job: a, b);
         a.store(DATA, 64);
-        a.p(1, FLAG, 1);
-        b.wait(FLAG, Cmp::Eq, 1);
+        a.tells(b, FLAG);
         if nbi {
             b.get_nbi(0, DATA, 64)
         } else {
@@ -265,8 +250,7 @@ fn a_get_is_over_on_return_and_get_nbi_is_not() {
             b.quiet();
         }
         b.fence();
-        b.p(0, ACK, 1);
-        a.wait(ACK, Cmp::Eq, 1);
+        b.tells(a, ACK);
         a.store(DATA, 64);
         if nbi && !quiet {
             let text = job.one(0, Problem::WriteEarly);
@@ -290,18 +274,11 @@ fn two_pes_write_to_one_place_one_after_the_other() {
     for quiet in [true, false] {
         job!(job: a, b, _);
         a.put(2, DATA, 64);
-        if quiet {
-            a.quiet()
-        } else {
-            a.fence()
-        }
+        a.quiet_or_fence(quiet);
         a.signal(1, FLAG, Effect::Set(1));
         b.wait(FLAG, Cmp::Eq, 1);
         b.put(2, DATA, 64);
-        match quiet {
-            true => job.clean(),
-            false => drop(job.one(1, Problem::WriteWrite)),
-        }
+        job.clean_if(quiet, 1, Problem::WriteWrite);
     }
 }
 
@@ -310,16 +287,9 @@ fn an_own_put_is_read_back() {
     for quiet in [false, true] {
         job!(job: a, _);
         a.put(1, DATA, 64);
-        if quiet {
-            a.quiet();
-        } else {
-            a.fence();
-        }
+        a.quiet_or_fence(quiet);
         a.get(1, DATA, 8);
-        match quiet {
-            true => job.clean(),
-            false => drop(job.one(0, Problem::ReadBack)),
-        }
+        job.clean_if(quiet, 0, Problem::ReadBack);
     }
 }
 
@@ -328,10 +298,8 @@ fn an_own_put_has_arrived_when_its_receiver_says_so() {
     job!(job: a, b);
     a.put(1, DATA, 64);
     a.fence();
-    a.p(1, FLAG, 1);
-    b.wait(FLAG, Cmp::Eq, 1);
-    b.p(0, ACK, 1);
-    a.wait(ACK, Cmp::Eq, 1);
+    a.tells(b, FLAG);
+    b.tells(a, ACK);
     a.get(1, DATA, 64);
     job.clean();
 }
@@ -345,10 +313,7 @@ fn a_put_to_oneself_needs_quiet() {
             a.quiet();
         }
         a.load(DATA, 64);
-        match quiet {
-            true => job.clean(),
-            false => drop(job.one(0, Problem::ReadBack)),
-        }
+        job.clean_if(quiet, 0, Problem::ReadBack);
     }
 }
 
@@ -357,8 +322,7 @@ fn a_pe_signals_itself() {
     job!(job: a);
     a.put(0, DATA, 64);
     a.fence();
-    a.p(0, FLAG, 1);
-    a.wait(FLAG, Cmp::Eq, 1);
+    a.tells(a, FLAG);
     a.load(DATA, 64);
     a.reset(FLAG, 0);
     a.put(0, DATA, 64);
@@ -393,10 +357,7 @@ fn a_source_of_put_nbi_is_read_until_quiet() {
         a.signal(1, FLAG, Effect::Set(1));
         b.wait(FLAG, Cmp::Eq, 1);
         b.put(0, DATA, 64);
-        match quiet {
-            true => job.clean(),
-            false => drop(job.one(1, Problem::WriteEarly)),
-        }
+        job.clean_if(quiet, 1, Problem::WriteEarly);
     }
 }
 
@@ -507,10 +468,7 @@ fn an_own_signal_is_read_back_plainly() {
             a.atomic_fetch(1, FLAG);
         }
         a.get(1, FLAG, 8);
-        match atomically {
-            true => job.clean(),
-            false => drop(job.one(0, Problem::ReadBack)),
-        }
+        job.clean_if(atomically, 0, Problem::ReadBack);
     }
 }
 

@@ -8,12 +8,10 @@ fn a_flag_is_reset_and_used_again() {
     for round in 0..5 {
         a.put(1, DATA, 64);
         a.fence();
-        a.p(1, FLAG, 1);
-        b.wait(FLAG, Cmp::Eq, 1);
+        a.tells(b, FLAG);
         b.load(DATA, 64);
         b.reset(FLAG, 0);
-        b.p(0, ACK, 1);
-        a.wait(ACK, Cmp::Eq, 1);
+        b.tells(a, ACK);
         a.reset(ACK, 0);
         job.clean();
         let _ = round;
@@ -24,8 +22,7 @@ fn a_flag_is_reset_and_used_again() {
 fn a_flag_is_reset_too_late() {
     // The answer is sent before the flag is reset.
     job!(job: a, b);
-    a.p(1, FLAG, 1);
-    b.wait(FLAG, Cmp::Eq, 1);
+    a.tells(b, FLAG);
     b.p(0, ACK, 1);
     b.reset(FLAG, 0);
     a.wait(ACK, Cmp::Eq, 1);
@@ -37,19 +34,14 @@ fn a_flag_is_reset_too_late() {
 fn a_flag_is_reset_by_a_put_to_oneself() {
     for quiet in [true, false] {
         job!(job: a, b);
-        a.p(1, FLAG, 1);
-        b.wait(FLAG, Cmp::Eq, 1);
+        a.tells(b, FLAG);
         b.p(1, FLAG, 0);
         if quiet {
             b.quiet();
         }
-        b.p(0, ACK, 1);
-        a.wait(ACK, Cmp::Eq, 1);
+        b.tells(a, ACK);
         a.p(1, FLAG, 1);
-        match quiet {
-            true => job.clean(),
-            false => drop(job.one(0, Problem::WriteWrite)),
-        }
+        job.clean_if(quiet, 0, Problem::WriteWrite);
     }
 }
 
@@ -82,10 +74,7 @@ fn double_buffers_need_answers_for_the_one_before() {
             b.load(buffer(round), 1024);
             b.p(0, ACK, round);
         }
-        match answers {
-            true => job.clean(),
-            false => drop(job.one(0, Problem::WriteEarly)),
-        }
+        job.clean_if(answers, 0, Problem::WriteEarly);
     }
 }
 
@@ -325,8 +314,7 @@ fn a_flag_may_be_put_and_added_to_by_turns() {
     job!(job: a, b, c);
     a.put(2, DATA, 64);
     a.fence();
-    a.p(2, FLAG, 1);
-    c.wait(FLAG, Cmp::Ge, 1);
+    a.tells(c, FLAG);
     c.signal(1, FLAG, Effect::Set(1));
     b.wait(FLAG, Cmp::Ge, 1);
     b.put(2, MORE, 64);

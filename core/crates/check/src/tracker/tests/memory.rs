@@ -237,10 +237,7 @@ fn unseen_stores_through_a_pointer_may_be_flags() {
         job.words.borrow_mut().insert((1, FLAG), 1);
         b.wait(FLAG, Cmp::Eq, 1);
         b.load(DATA, 64);
-        match pointer {
-            true => job.clean(),
-            false => drop(job.one(1, Problem::ReadEarly)),
-        }
+        job.clean_if(pointer, 1, Problem::ReadEarly);
     }
 }
 

@@ -210,6 +210,15 @@ impl Job {
         assert!(texts.is_empty(), "{}", texts.join("\n"));
     }
 
+    /// Nothing is found if the program is `good`, and else exactly one problem.
+    #[track_caller]
+    pub(super) fn clean_if(&self, good: bool, pe: Pe, problem: Problem) {
+        match good {
+            true => self.clean(),
+            false => drop(self.one(pe, problem)),
+        }
+    }
+
     /// Exactly one finding; gives its text.
     #[track_caller]
     pub(super) fn one(&self, pe: Pe, problem: Problem) -> String {
@@ -416,6 +425,22 @@ impl<'a> At<'a> {
     pub(super) fn quiet(self) {
         self.job.deliver_all(self.me);
         self.tracker().quiet();
+    }
+
+    /// A quiet, or only a fence.
+    pub(super) fn quiet_or_fence(self, quiet: bool) {
+        if quiet {
+            self.quiet();
+        } else {
+            self.fence();
+        }
+    }
+
+    /// Sets a flag of another PE to 1, which waits for it.
+    #[track_caller]
+    pub(super) fn tells(self, other: At<'_>, flag: u64) {
+        self.p(other.me, flag, 1);
+        other.wait(flag, Cmp::Eq, 1);
     }
 
     /// A wait begins; `wait_over` ends it.
