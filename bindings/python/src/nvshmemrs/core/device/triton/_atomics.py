@@ -14,6 +14,27 @@ from ._context import OP_ATOMIC, good_block, ptr
 from ._order import load_acquire, store_release
 from ._settings import CHECK
 
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_compare_swap",
+    "atomic_fetch",
+    "atomic_fetch_add",
+    "atomic_fetch_and",
+    "atomic_fetch_inc",
+    "atomic_fetch_max",
+    "atomic_fetch_min",
+    "atomic_fetch_or",
+    "atomic_fetch_xor",
+    "atomic_inc",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_set",
+    "atomic_swap",
+    "atomic_xor",
+]
+
 
 @triton.jit
 def target(ctx, p, pe):

@@ -28,6 +28,24 @@ from ._order import load_acquire, store_release
 from ._rma import copy_part
 from ._settings import CHECK, INTERPRETED, WATCHED, pause
 
+__all__ = [
+    "AND",
+    "MAX",
+    "MIN",
+    "OR",
+    "PROD",
+    "SUM",
+    "XOR",
+    "alltoall",
+    "barrier",
+    "broadcast",
+    "fcollect",
+    "reduce",
+    "reduce_two_shot",
+    "reducescatter",
+    "sync",
+]
+
 # Members that a program meets at once.
 WIDTH = tl.constexpr(32)
 

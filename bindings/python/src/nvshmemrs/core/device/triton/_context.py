@@ -11,6 +11,17 @@ from triton.language.core import _aggregate
 from ._arguments import expect_number
 from ._settings import INTERPRETED, WATCHED, give_up
 
+__all__ = [
+    "aborted",
+    "context",
+    "my_pe",
+    "n_pes",
+    "ptr",
+    "team_my_pe",
+    "team_n_pes",
+    "team_pe",
+]
+
 # Polls between two looks at the abort word, which lies behind PCIe; the interpreter polls slowly.
 POLLS = tl.constexpr(64 if INTERPRETED.value else 1024)
 

@@ -10,6 +10,20 @@ from ._context import OP_GET, OP_PUT, OP_PUT_SIGNAL, OP_SIGNAL_OP, good_block, g
 from ._order import store_relaxed
 from ._settings import CHECK
 
+__all__ = [
+    "SIGNAL_ADD",
+    "SIGNAL_SET",
+    "get",
+    "get_tile",
+    "load",
+    "put",
+    "put_signal",
+    "put_tile",
+    "signal_op",
+    "store",
+    "store_signal",
+]
+
 SIGNAL_SET = constant(SignalOp.SIGNAL_SET)
 SIGNAL_ADD = constant(SignalOp.SIGNAL_ADD)
 

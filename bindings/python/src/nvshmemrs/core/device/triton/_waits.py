@@ -24,6 +24,23 @@ from ._context import (
 from ._order import load_acquire
 from ._settings import CHECK, INTERPRETED, POLLED, pause
 
+__all__ = [
+    "CMP_EQ",
+    "CMP_GE",
+    "CMP_GT",
+    "CMP_LE",
+    "CMP_LT",
+    "CMP_NE",
+    "signal_fetch",
+    "signal_wait_until",
+    "test",
+    "test_all",
+    "test_any",
+    "wait_until",
+    "wait_until_all",
+    "wait_until_any",
+]
+
 CMP_EQ = constant(ComparisonType.CMP_EQ)
 CMP_NE = constant(ComparisonType.CMP_NE)
 CMP_GT = constant(ComparisonType.CMP_GT)
