@@ -164,15 +164,6 @@ static void strided(void) {
     MUST(nvshmemrs_ibget(rt, back, blocks + 2, 2, 5, sizeof *back, 2, 4, right));
     ALL("ibget", i, 8, back[i], me * 100 + i / 2 * 3 + i % 2);
     release(blocks);
-
-    double *arrived = allocate(4, sizeof *arrived);
-    uint64_t *signal = allocate(1, sizeof *signal);
-    MUST(nvshmemrs_put_signal_nbi(rt, arrived, row, 3 * sizeof *row, signal, 7, NVSHMEMRS_SIGNAL_ADD, right));
-    MUST(nvshmemrs_signal_wait(rt, signal, NVSHMEMRS_CMP_EQ, 7, NULL));
-    ALL("put_signal_nbi", i, 4, arrived[i], i < 3 ? left * 100 + i : 0);
-    MUST(nvshmemrs_quiet(rt));
-    release(signal);
-    release(arrived);
 }
 
 // The left neighbour alone writes to this PE's words, so every old value is known.

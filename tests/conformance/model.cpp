@@ -162,16 +162,6 @@ void strided() {
     blocks.at(right).ibget(back, 4, 2, {0, 2}, {2, 5});
     ALL("ibget", i, 8, back[i], me * 100 + i / 2 * 3 + i % 2);
     release(blocks);
-
-    auto arrived = allocate<double>(4);
-    nvshmemrs::signal signal(rt);
-    const std::vector<double> three(row.begin(), row.begin() + 3);
-    arrived.at(right).put_signal_nbi(three, signal, nvshmemrs::signal_add, 7);
-    signal.wait_until(equal_to, 7);
-    ALL("put_signal_nbi", i, 4, arrived[i], i < 3 ? left * 100 + i : 0);
-    rt.quiet();
-    release(signal);
-    release(arrived);
 }
 
 // The left neighbour alone writes to this PE's words, so every old value is known.

@@ -108,14 +108,6 @@ function strided()
     @same blocks [in_block(i) ? left * 100 + (i - 2) ÷ 5 * 3 + (i - 2) % 5 : 0 for i in 0:23]
     @same vec(get(inner, right)) [me * 100 + i ÷ 2 * 3 + i % 2 for i in 0:7]
     release(blocks)
-
-    arrived, signal = NVSHMEMRS.zeros(Float64, 4), NVSHMEMRS.zeros(UInt64, 1)
-    put_signal_nbi!(view(arrived, 1:3), row[1:3], signal, 7, right; op = :add)
-    @same signal_wait(==, signal, 7) 7
-    @same arrived [left * 100 .+ (0:2); 0]
-    quiet()
-    release(signal)
-    release(arrived)
 end
 
 # Each step is an operation, its operands, and the old value if it gives one.

@@ -180,15 +180,6 @@ def strided() -> None:
     same("ibget", back, [me * 100 + i // 2 * 3 + i % 2 for i in range(8)])
     release(blocks)
 
-    arrived, signal = allocate(4, "float64"), allocate(1, "uint64")
-    signal_at = pointer(ctypes.c_uint64, signal)
-    must("put_signal_nbi", rt, at(arrived), at(row), 24, signal_at, 7, SignalOp.ADD, right)
-    must("signal_wait", rt, signal_at, Cmp.EQ, 7, None)
-    same("put_signal_nbi", arrived, [left * 100 + i for i in range(3)] + [0])
-    must("quiet", rt)
-    release(signal)
-    release(arrived)
-
 
 def atomics_of(kind: Any, dtype: str, suffix: str, steps: Sequence[Tuple[Any, ...]]) -> None:
     """Each step is an operation, its operands, and the old value if it gives one. The left
