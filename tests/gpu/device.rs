@@ -1,7 +1,7 @@
 //! The heap in device memory, on machines without a GPU: the library against `programs/fake_cuda.c`, which stands in for libcuda and is
 //! as strict, and `programs/fake_nvrtc.c`. What only a GPU shows, kernels above all, is left to machines that have one.
 
-use nvshmemrs_tests::fakes::{driver_is_here, fakes};
+use nvshmemrs_tests::fakes::{driver_is_here, with_fakes};
 use nvshmemrs_tests::{Output, compile_c, launcher, left_out, run, workspace};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -12,15 +12,9 @@ const SLOW: Duration = Duration::from_secs(120);
 const LEAKED: i32 = 77;
 const DEVICE: &str = env!("CARGO_BIN_EXE_device");
 
-/// Lets a command see the stand-ins, and nothing of the user's.
 fn prepared(mut command: Command, settings: &[(&str, &str)]) -> Command {
-    command
+    with_fakes(&mut command)
         .stdin(Stdio::null())
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("CUDA_HOME")
-        .env_remove("CUDA_PATH")
-        .env_remove("VIRTUAL_ENV")
         .env("NVSHMEMRS_MEMORY", "device")
         .env("NVSHMEMRS_TIMEOUT", "60")
         .env("FAKE_CUDA_LEAKS", "1")

@@ -1,7 +1,7 @@
 //! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, what runs beside what. Each test
 //! is a part of `programs/device_streams.c`, `programs/device_beside.c`, `programs/device_held.c` or `programs/device_let_go.c`.
 
-use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::fakes::with_fakes;
 use nvshmemrs_tests::promise;
 use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
 use std::path::{Path, PathBuf};
@@ -44,14 +44,10 @@ fn output_by(
     part: &str,
     settings: &[(&str, &str)],
 ) -> Output {
-    command
+    with_fakes(&mut command)
         .arg(program)
         .arg(part)
         .stdin(Stdio::null())
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("CUDA_HOME")
-        .env_remove("CUDA_PATH")
         .env("NVSHMEMRS_TIMEOUT", "30")
         .env("FAKE_CUDA_LEAKS", "1")
         .envs(settings.iter().copied());

@@ -1,6 +1,6 @@
 //! `run_gpu_tests.py`, which a bundle has as `run-gpu-tests`, with the stand-in for libcuda and its four GPUs.
 
-use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::fakes::with_fakes;
 use nvshmemrs_tests::{HANG, alive, bin_dir, interpreter, run, spawn, workspace};
 use rustix::process::Signal;
 use std::fs;
@@ -42,13 +42,9 @@ fn script(bundle: &TempDir, options: &[&str]) -> Command {
         ".venv/bin/python",
         "Python",
     ));
-    command
+    with_fakes(&mut command)
         .arg(bundle.path().join(SCRIPT))
         .args(options)
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("CUDA_HOME")
-        .env_remove("CUDA_PATH")
         .env_remove("CUDA_VISIBLE_DEVICES");
     command
 }

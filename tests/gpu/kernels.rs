@@ -3,7 +3,7 @@
 
 use nvshmemrs::{Dtype, Op, Team, local};
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::fakes::{broken_nvrtc, fakes};
+use nvshmemrs_tests::fakes::{broken_nvrtc, fakes, with_fakes};
 use nvshmemrs_tests::{HANG, Output, launcher, program, run, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -371,13 +371,8 @@ fn the_suite_passes_on_device_memory() {
     const SUITE: Duration = Duration::from_secs(400);
     for n in [1, 2] {
         let mut command = launcher(n, &[]);
-        command
+        with_fakes(&mut command)
             .arg(env!("CARGO_BIN_EXE_suite"))
-            .env("LD_LIBRARY_PATH", fakes())
-            .env("XDG_CACHE_HOME", fakes().join("cache"))
-            .env_remove("CUDA_HOME")
-            .env_remove("CUDA_PATH")
-            .env_remove("VIRTUAL_ENV")
             .env("NVSHMEMRS_MEMORY", "device")
             .env("NVSHMEMRS_TIMEOUT", "120")
             .env("FAKE_CUDA_LEAKS", "1");

@@ -2,7 +2,7 @@
 //! the hosts. What only a GPU shows is left to machines that have one.
 
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::fakes::with_fakes;
 use nvshmemrs_tests::hosts::{Host, host, mpirun};
 use nvshmemrs_tests::{Output, compile_c, library, program, run, workspace};
 use std::ffi::OsString;
@@ -29,14 +29,9 @@ fn runs(options: &[&str], hosts: &[Host<'_>], words: &[OsString]) -> Output {
 
 fn prepared(options: &[&str], hosts: &[Host<'_>], words: &[OsString]) -> Command {
     let mut command = mpirun(options, hosts, words);
-    command
+    with_fakes(&mut command)
         .stdin(Stdio::null())
         .env("NVSHMEMRS_LIBRARY", library())
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("CUDA_HOME")
-        .env_remove("CUDA_PATH")
-        .env_remove("VIRTUAL_ENV")
         .env("NVSHMEMRS_MEMORY", "device")
         .env("NVSHMEMRS_TIMEOUT", "60")
         .env("FAKE_CUDA_LEAKS", "1")

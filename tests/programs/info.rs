@@ -3,7 +3,7 @@
 use nvshmemrs::config::SETTINGS;
 use nvshmemrs::config::nvshmem::{Here, NVSHMEM};
 use nvshmemrs::config::unknown::ELSEWHERE;
-use nvshmemrs_tests::fakes::{driver_is_here, fakes};
+use nvshmemrs_tests::fakes::{driver_is_here, fakes, with_fakes};
 use nvshmemrs_tests::{HANG, Output, bin, left_out, run};
 use serde_json::Value;
 use std::path::Path;
@@ -12,14 +12,11 @@ use std::process::Command;
 /// `nvshmemrs-info` with the stand-ins, images in `images` only, and these settings.
 fn faked(images: &Path, args: &[&str], settings: &[(&str, &str)]) -> Output {
     let mut info = Command::new(bin("nvshmemrs-info"));
-    info.args(args)
-        .env("LD_LIBRARY_PATH", fakes())
+    with_fakes(&mut info)
+        .args(args)
         .env("NVSHMEMRS_IMAGES", images)
         .env("XDG_CACHE_HOME", images.join("no cache"))
         .envs(settings.iter().copied());
-    for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"] {
-        info.env_remove(name);
-    }
     let output = run(&mut info, HANG);
     output.assert_success();
     output

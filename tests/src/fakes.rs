@@ -15,6 +15,17 @@ pub fn fakes() -> &'static Path {
     &FAKES
 }
 
+/// Lets a command see the stand-ins, and nothing of the user's.
+pub fn with_fakes(command: &mut Command) -> &mut Command {
+    command
+        .env("LD_LIBRARY_PATH", fakes())
+        .env("XDG_CACHE_HOME", fakes().join("cache"));
+    for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"] {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// A folder of this test program's beside the compiled programs, with what `fill` puts into it in place of what it had.
 fn made(name: &str, fill: fn(&Path)) -> PathBuf {
     let own = env::current_exe().expect("the test program's name");
