@@ -30,50 +30,39 @@ struct Job {
     mpi: u32,
 }
 
+impl Job {
+    const fn mpi(name: &'static str, what: &'static str, mpi: u32) -> Job {
+        Job {
+            name,
+            what,
+            hosts: &[],
+            mpi,
+        }
+    }
+
+    const fn ours(
+        name: &'static str,
+        what: &'static str,
+        hosts: &'static [(&'static str, u32)],
+    ) -> Job {
+        Job {
+            name,
+            what,
+            hosts,
+            mpi: 0,
+        }
+    }
+}
+
 /// The jobs in the order of a round.
 const JOBS: &[Job] = &[
-    Job {
-        name: "MPI, 2",
-        what: "pair",
-        hosts: &[],
-        mpi: 2,
-    },
-    Job {
-        name: "MPI, 2, with threads",
-        what: "threads",
-        hosts: &[],
-        mpi: 2,
-    },
-    Job {
-        name: "1 + 1",
-        what: "pair",
-        hosts: &[("a", 1), ("b", 1)],
-        mpi: 0,
-    },
-    Job {
-        name: "MPI, 4",
-        what: "all",
-        hosts: &[],
-        mpi: 4,
-    },
-    Job {
-        name: "2 + 2",
-        what: "all",
-        hosts: &[("a", 2), ("b", 2)],
-        mpi: 0,
-    },
-    Job {
-        name: "2 + 1",
-        what: "near",
-        hosts: &[("a", 2), ("b", 1)],
-        mpi: 0,
-    },
-    Job {
-        name: "2",
-        what: "near",
-        hosts: &[("a", 2)],
-        mpi: 0,
-    },
+    Job::mpi("MPI, 2", "pair", 2),
+    Job::mpi("MPI, 2, with threads", "threads", 2),
+    Job::ours("1 + 1", "pair", &[("a", 1), ("b", 1)]),
+    Job::mpi("MPI, 4", "all", 4),
+    Job::ours("2 + 2", "all", &[("a", 2), ("b", 2)]),
+    Job::ours("2 + 1", "near", &[("a", 2), ("b", 1)]),
+    Job::ours("2", "near", &[("a", 2)]),
 ];
 
 /// A row of the table: what it is, the figure, the figure beside it, how often that may be taken at most.

@@ -12,93 +12,43 @@ struct Need {
 }
 
 /// With it come venv and pip, which Debian packs separately.
-const PYTHON: Need = Need {
-    program: "python3",
-    packages: &["python3", "python3-venv"],
-};
-const CC: Need = Need {
-    program: "cc",
-    packages: &["gcc", "libc6-dev"],
-};
-const CXX: Need = Need {
-    program: "c++",
-    packages: &["g++"],
-};
-const PKG_CONFIG: Need = Need {
-    program: "pkg-config",
-    packages: &["pkg-config"],
-};
-const GFORTRAN: Need = Need {
-    program: "gfortran",
-    packages: &["gfortran"],
-};
+const PYTHON: Need = Need::new("python3", &["python3", "python3-venv"]);
+const CC: Need = Need::new("cc", &["gcc", "libc6-dev"]);
+const CXX: Need = Need::new("c++", &["g++"]);
+const PKG_CONFIG: Need = Need::new("pkg-config", &["pkg-config"]);
+const GFORTRAN: Need = Need::new("gfortran", &["gfortran"]);
 /// Checks the documentation of the headers.
-const DOXYGEN: Need = Need {
-    program: "doxygen",
-    packages: &["doxygen"],
-};
-const MAKE: Need = Need {
-    program: "make",
-    packages: &["make"],
-};
-const KILL: Need = Need {
-    program: "kill",
-    packages: &["procps"],
-};
-const MPIRUN: Need = Need {
-    program: "mpirun",
-    packages: &["openmpi-bin"],
-};
-const OSHRUN: Need = Need {
-    program: "oshrun",
-    packages: &["openmpi-bin"],
-};
-const OSHCC: Need = Need {
-    program: "oshcc",
-    packages: &["gcc", "libopenmpi-dev"],
-};
+const DOXYGEN: Need = Need::new("doxygen", &["doxygen"]);
+const MAKE: Need = Need::new("make", &["make"]);
+const KILL: Need = Need::new("kill", &["procps"]);
+const MPIRUN: Need = Need::new("mpirun", &["openmpi-bin"]);
+const OSHRUN: Need = Need::new("oshrun", &["openmpi-bin"]);
+const OSHCC: Need = Need::new("oshcc", &["gcc", "libopenmpi-dev"]);
 
-const MPICC: Need = Need {
-    program: "mpicc",
-    packages: &["gcc", "libopenmpi-dev"],
-};
+const MPICC: Need = Need::new("mpicc", &["gcc", "libopenmpi-dev"]);
 /// A second opinion on the headers. The test that wants it is left out where it is missing.
-const CLANG: Need = Need {
-    program: "clang",
-    packages: &["clang"],
-};
+const CLANG: Need = Need::new("clang", &["clang"]);
 /// bindgen reads MPI's header with it.
-const LIBCLANG: Need = Need {
-    program: "libclang",
-    packages: &["libclang-dev"],
-};
+const LIBCLANG: Need = Need::new("libclang", &["libclang-dev"]);
 
 /// torch for the Python that Debian brings; the Python tests run a program with it.
-const TORCH: Need = Need {
-    program: "/usr/bin/python3",
-    packages: &["python3", "python3-torch", "python3-numpy"],
-};
-const VALGRIND: Need = Need {
-    program: "valgrind",
-    packages: &["valgrind"],
-};
+const TORCH: Need = Need::new(
+    "/usr/bin/python3",
+    &["python3", "python3-torch", "python3-numpy"],
+);
+const VALGRIND: Need = Need::new("valgrind", &["valgrind"]);
 /// Compares the C ABI with an earlier one.
-const ABIDIFF: Need = Need {
-    program: "abidiff",
-    packages: &["abigail-tools"],
-};
+const ABIDIFF: Need = Need::new("abidiff", &["abigail-tools"]);
 /// With its package for calls into libraries, which the bindings of nvshmemrs-inspect need.
-const RUBY: Need = Need {
-    program: "ruby",
-    packages: &["ruby", "ruby-ffi"],
-};
+const RUBY: Need = Need::new("ruby", &["ruby", "ruby-ffi"]);
 /// Acts as another user.
-const SETPRIV: Need = Need {
-    program: "setpriv",
-    packages: &["util-linux"],
-};
+const SETPRIV: Need = Need::new("setpriv", &["util-linux"]);
 
 impl Need {
+    const fn new(program: &'static str, packages: &'static [&'static str]) -> Need {
+        Need { program, packages }
+    }
+
     fn name(&self) -> &'static str {
         if self.program == PYTHON.program {
             "python3 with venv and ensurepip"
