@@ -33,7 +33,15 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
             !name.starts_with("NVSHMEMRS_LANGUAGE") && !name.starts_with("NVSHMEMRS_TEAM_")
         })
         .collect();
+    // The operations, and the bits of the value that some take.
+    let copies = ["put", "get", "put_nbi", "get_nbi"].map(|name| (name.to_string(), 0));
+    let values = [8, 16, 32, 64].map(|bits| (format!("p{bits}"), bits));
     let modules = [
+        (
+            "nvshmemrs_lanes",
+            include_str!("../../templates/fortran/lanes.f90.jinja"),
+            context! { lanes => [copies, values].concat() },
+        ),
         (
             "nvshmemrs_arrays",
             include_str!("../../templates/fortran/arrays.f90.jinja"),
