@@ -284,8 +284,7 @@ impl FromReply for u64 {
 macro_rules! operations {
     ($(
         $(#[$about:meta])*
-        fn $name:ident / $cold_path:ident($($argument:ident: $kind:ty),*) -> $out:ty {
-            is_local: |$hosts:ident| $is_local:expr,
+        fn $name:ident / $cold_path:ident($($argument:ident: $kind:ty),*) -> $out:ty, if $is_local:ident($($of:ident)?) {
             host: |$host:ident| $on_host:expr,
             body: $body:expr $(,)?
         }
@@ -306,7 +305,7 @@ macro_rules! operations {
             pub(crate) fn $name(&self, submission: Submission, $($argument: $kind,)* called: Operation) -> Result<$out> {
                 match self {
                     Route::Host($host) => Ok($on_host),
-                    elsewhere => match elsewhere.host_if(|$hosts| $is_local) {
+                    elsewhere => match elsewhere.host_if(|hosts| hosts.$is_local($($of)?)) {
                         Ok($host) => Ok($on_host),
                         Err(other) => $cold_path(other, call(submission, called), $($argument),*),
                     },
@@ -319,57 +318,49 @@ macro_rules! operations {
 // Each has a submission. On host memory they are complete when they return; a stream runs them in order.
 operations! {
     /// See [`Body::Put`].
-    fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn put / put_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>) -> (), if is_local(pe) {
         host: |host| host.put(pe, dest, source),
         body: Body::Put { pe, dest, source, nbi: Nbi::No },
     }
 
     /// See [`Body::Get`].
-    fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn get / get_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>) -> (), if is_local(pe) {
         host: |host| host.get(pe, source, dest),
         body: Body::Get { pe, source, dest, nbi: Nbi::No },
     }
 
     /// See [`Body::Put`]. `lasts`: the source may be read until quiet.
-    fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn put_nbi / put_nbi_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, lasts: bool) -> (), if is_local(pe) {
         host: |host| host.put(pe, dest, source),
         body: Body::Put { pe, dest, source, nbi: Nbi::Yes { lasts } },
     }
 
     /// See [`Body::Get`]. `lasts`: `dest` may be written until quiet.
-    fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn get_nbi / get_nbi_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, lasts: bool) -> (), if is_local(pe) {
         host: |host| host.get(pe, source, dest),
         body: Body::Get { pe, source, dest, nbi: Nbi::Yes { lasts } },
     }
 
     /// See [`Body::PutBlocks`].
-    fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn put_blocks / put_blocks_elsewhere(pe: Pe, dest: u64, source: LocalSource<'_>, transfer: &Transfer) -> (), if is_local(pe) {
         host: |host| host.put_blocks(pe, dest, source, transfer),
         body: Body::PutBlocks { pe, dest, source, transfer },
     }
 
     /// See [`Body::GetBlocks`].
-    fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn get_blocks / get_blocks_elsewhere(pe: Pe, source: u64, dest: LocalDest<'_>, transfer: &Transfer) -> (), if is_local(pe) {
         host: |host| host.get_blocks(pe, source, dest, transfer),
         body: Body::GetBlocks { pe, source, dest, transfer },
     }
 
     /// See [`Body::Atomic`].
-    fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64 {
-        is_local: |hosts| hosts.is_local(pe),
+    fn atomic / atomic_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> u64, if is_local(pe) {
         host: |host| host.atomic(pe, offset, width, operation),
         body: Body::Atomic { pe, offset, width, operation, fetches: true },
     }
 
     /// As [`atomic`](Route::atomic), for who does not want the old value.
-    fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> (), if is_local(pe) {
         host: |host| {
             host.atomic(pe, offset, width, operation);
         },
@@ -377,8 +368,7 @@ operations! {
     }
 
     /// See [`Body::Signal`].
-    fn signal / signal_elsewhere(pe: Pe, update: SignalUpdate) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    fn signal / signal_elsewhere(pe: Pe, update: SignalUpdate) -> (), if is_local(pe) {
         host: |host| host.signal(pe, update.offset, update.value, update.op),
         body: Body::Signal { pe, update },
     }
@@ -386,8 +376,7 @@ operations! {
     /// See [`Body::PutSignal`].
     fn put_signal / put_signal_elsewhere(
         pe: Pe, dest: u64, source: LocalSource<'_>, update: SignalUpdate, nbi: Nbi
-    ) -> () {
-        is_local: |hosts| hosts.is_local(pe),
+    ) -> (), if is_local(pe) {
         host: |host| {
             host.put(pe, dest, source);
             host.signal(pe, update.offset, update.value, update.op);
@@ -396,36 +385,31 @@ operations! {
     }
 
     /// See [`Body::Read`].
-    fn read / read_elsewhere(me: Pe, source: SymRange, dest: LocalDest<'_>) -> () {
-        is_local: |hosts| hosts.is_local(me),
+    fn read / read_elsewhere(me: Pe, source: SymRange, dest: LocalDest<'_>) -> (), if is_local(me) {
         host: |host| host.get(me, source.offset(), dest),
         body: Body::Read { me, source, dest },
     }
 
     /// See [`Body::Write`].
-    fn write / write_elsewhere(me: Pe, dest: SymRange, source: LocalSource<'_>) -> () {
-        is_local: |hosts| hosts.is_local(me),
+    fn write / write_elsewhere(me: Pe, dest: SymRange, source: LocalSource<'_>) -> (), if is_local(me) {
         host: |host| host.put(me, dest.offset(), source),
         body: Body::Write { me, dest, source },
     }
 
     /// See [`Body::Fence`].
-    fn fence / fence_elsewhere() -> () {
-        is_local: |hosts| hosts.is_idle(),
+    fn fence / fence_elsewhere() -> (), if is_idle() {
         host: |host| host.fence(),
         body: Body::Fence,
     }
 
     /// See [`Body::Quiet`].
-    fn quiet / quiet_elsewhere() -> () {
-        is_local: |hosts| hosts.is_idle(),
+    fn quiet / quiet_elsewhere() -> (), if is_idle() {
         host: |host| host.quiet(),
         body: Body::Quiet,
     }
 
     /// See [`Body::QuietBeforeRelease`].
-    fn quiet_before_release / quiet_before_release_elsewhere() -> () {
-        is_local: |hosts| hosts.is_idle(),
+    fn quiet_before_release / quiet_before_release_elsewhere() -> (), if is_idle() {
         // The release itself orders the stores that came before it.
         host: |_host| (),
         body: Body::QuietBeforeRelease,
