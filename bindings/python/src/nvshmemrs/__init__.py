@@ -23,7 +23,8 @@ def _version() -> str:
         return get_version().libnvshmem_version
 
 
-if TYPE_CHECKING:  # what `__getattr__` finds; a name that is misspelt is an error. mypy needs each module.
+# What `__getattr__` finds; a name that is misspelt is an error. mypy needs each module.
+if TYPE_CHECKING:
     from . import core as core
     from .core import *  # noqa: F403
     from .core.amo import *  # noqa: F403

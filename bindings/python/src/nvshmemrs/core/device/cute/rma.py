@@ -187,7 +187,9 @@ def _forms(group: Any, who: str) -> Functions:
         """
         _announce(group, "put_signal_nbi", dst, src, signal_var, signal_val, signal_op, pe)
 
-    return named(group, (put, put_nbi, get, get_nbi, put_signal, put_signal_nbi), f"One-sided; {who}.")
+    return named(
+        group, (put, put_nbi, get, get_nbi, put_signal, put_signal_nbi), f"One-sided; {who}."
+    )
 
 
 put, put_nbi, get, get_nbi, put_signal, put_signal_nbi = _forms(Thread, "one thread calls")
