@@ -26,6 +26,7 @@ mod guard;
 mod handle;
 pub mod heap;
 pub mod library;
+mod nesting;
 pub mod order;
 pub mod pool;
 pub mod runtime;

@@ -1,0 +1,87 @@
+//! How often a PE joins and leaves, in each language, and ends of programs of Julia and Fortran whose other threads wait.
+
+use nvshmemrs_tests::{
+    Output, compile_c, compile_cxx, compile_fortran, interpreter, launch, launcher, library,
+    program, run, workspace,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const SLOW: Duration = Duration::from_secs(300);
+
+#[track_caller]
+fn all_well(output: &Output, n_pes: usize) {
+    output.assert_success();
+    let well = output.stdout.matches("all well\n").count();
+    assert_eq!(well, n_pes, "{}", output.describe());
+}
+
+/// A job of two PEs of a program in Julia, with several threads each.
+fn julia(name: &str, word: &str) -> Output {
+    let mut command = launcher(2, &[]);
+    let julia = interpreter("NVSHMEMRS_JULIA", ".julia/bin/julia-nvshmemrs", "Julia");
+    command.arg(julia).args(["--startup-file=no", "-t", "3"]);
+    let project = workspace().join("bindings/julia");
+    command.arg(format!("--project={}", project.display()));
+    command.arg(program(name)).arg(word);
+    run(command.env("NVSHMEMRS_LIBRARY", library()), SLOW)
+}
+
+fn fortran(word: &str) -> Output {
+    let binary: PathBuf = compile_fortran(&program("ends.f90"));
+    launch(2, [binary.as_os_str(), word.as_ref()])
+}
+
+#[test]
+fn init_and_finalize_nest_in_c() {
+    all_well(&launch(3, [compile_c(&program("nesting.c"))]), 3);
+    all_well(&launch(1, [compile_c(&program("nesting.c"))]), 1);
+}
+
+#[test]
+fn init_and_finalize_nest_in_cxx() {
+    all_well(&launch(2, [compile_cxx(&program("nesting.cpp"))]), 2);
+}
+
+#[test]
+fn init_and_finalize_nest_in_fortran() {
+    all_well(&launch(3, [compile_fortran(&program("nesting.f90"))]), 3);
+}
+
+#[test]
+fn init_and_finalize_nest_in_julia() {
+    all_well(&julia("nesting.jl", ""), 2);
+}
+
+#[test]
+fn a_program_in_fortran_ends_with_its_status_while_threads_wait() {
+    for (word, status, fine) in [
+        ("stop", 3, 0),
+        ("error", 4, 0),
+        ("end", 0, 0),
+        ("finalize", 6, 2),
+    ] {
+        let output = fortran(word);
+        output.assert_code(status);
+        let printed = output.stdout.matches("fine\n").count();
+        assert_eq!(printed, fine, "{word}: {}", output.describe());
+    }
+}
+
+#[test]
+fn a_program_in_julia_ends_with_its_status_while_threads_wait() {
+    for (word, status, fine) in [
+        ("end", 0, 0),
+        ("exit", 3, 0),
+        ("throw", 1, 0),
+        ("barrier", 3, 2),
+        ("finalize", 3, 2),
+    ] {
+        let output = julia("ends.jl", word);
+        output.assert_code(status);
+        let printed = output.stdout.matches(" fine\n").count();
+        assert_eq!(printed, fine, "{word}: {}", output.describe());
+        let crashed = output.stderr.contains("signal (");
+        assert!(!crashed, "{word}: {}", output.describe());
+    }
+}
