@@ -30,7 +30,6 @@ from .core.teams import TeamConfig, TeamUniqueId, get_team_unique_id
 from .core.teams import TeamUniqueId as team_uniqueid
 
 __all__ = [
-    *_bindings_init.__all__,
     "Cmp_type",
     "Init_status",
     "NVSHMEMError",
@@ -74,6 +73,7 @@ __all__ = [
     "team_translate_pe",
     "team_uniqueid",
 ]
+__all__ += _bindings_init.__all__
 
 __path__: List[str] = []  # as of a package: nvshmem.bindings.nvshmem is this module, too
 

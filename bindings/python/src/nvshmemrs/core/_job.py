@@ -234,9 +234,9 @@ team_sizes = Sizes()
 # Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
 buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
-# Allocations that this PE has released, by runtime and address: their sizes. All PEs free them
-# together, when all have released them; see _internal_tracking.
-released: Dict[Tuple[int, int], int] = {}
+# Allocations that this PE has released, by runtime and address. All PEs free them together, when
+# all have released them; see _internal_tracking.
+released: Set[Tuple[int, int]] = set()
 
 # By runtime the addresses of allocations whose last reference went away, and which streams of CUDA
 # may use; `release_dropped` tells the library of those that no stream uses any more.
@@ -256,16 +256,16 @@ def forget_freed() -> None:
     for runtime, address in list(released):
         status = lib.nvshmemrs_is_symmetric(runtime, address, 1, there)
         if status or not there.value:
-            released.pop((runtime, address), None)
+            released.discard((runtime, address))
 
 
-def drop(runtime: int, address: int, device: int, size: int) -> None:
+def drop(runtime: int, address: int, device: int) -> None:
     """Releases an allocation whose last reference went away. It may be called anywhere, by a
     finaliser inside a wait too: the library's function never waits, and calls nobody back.
     """
     if runtime not in live:
         return
-    released[runtime, address] = size
+    released.add((runtime, address))
     if len(released) % 1024 == 0:
         forget_freed()
     if device >= 0:
@@ -475,8 +475,7 @@ def left() -> None:
         lent.clear()
     for place in [place for place in list(buffers) if place[0] == runtime]:
         buffers.pop(place, None)
-    for place in [place for place in list(released) if place[0] == runtime]:
-        released.pop(place, None)
+    released.difference_update([place for place in list(released) if place[0] == runtime])
     team_sizes.clear()
     operands.clear()
     dropped.pop(runtime, None)

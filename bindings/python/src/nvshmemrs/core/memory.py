@@ -162,14 +162,14 @@ class Buffer(Handle):
     def _register(self) -> None:
         """Lets `owner_of` find it by its address. Of several Buffers of a peer's memory one is."""
         place = (self._runtime, self._address)
-        _job.released.pop(place, None)  # of memory that was freed meanwhile
+        _job.released.discard(place)  # of memory that was freed meanwhile
         known = _job.buffers.get(place)
         if self._origin is None or known is None or known() is None:
             _job.buffers[place] = weakref.ref(self)
 
     def _release_when_collected(self) -> None:
-        memory = (self._runtime, self._address, self._device, self._size)
-        self._finalizer = weakref.finalize(self, _job.drop, *memory)
+        place = (self._runtime, self._address, self._device)
+        self._finalizer = weakref.finalize(self, _job.drop, *place)
         self._finalizer.atexit = False
 
     def forget_for(self, function: Callable[..., int], *arguments: Any) -> None:
