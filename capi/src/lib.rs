@@ -21,6 +21,7 @@
 
 pub mod deadline;
 pub mod device;
+mod failures;
 pub mod generated;
 mod guard;
 mod handle;

@@ -309,7 +309,7 @@ pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32)
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::local(runtime, Runtime::check)
+    guard::local(runtime, |rt| rt.check())
 }
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be

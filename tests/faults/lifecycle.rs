@@ -1,7 +1,7 @@
 //! How often a PE joins and leaves, in each language, and ends of programs of Julia and Fortran whose other threads wait.
 
 use nvshmemrs_tests::{
-    Output, compile_c, compile_cxx, compile_fortran, interpreter, launch, launcher, library,
+    HANG, Output, compile_c, compile_cxx, compile_fortran, interpreter, launch, launcher, library,
     program, run, workspace,
 };
 use std::path::PathBuf;
@@ -83,5 +83,50 @@ fn a_program_in_julia_ends_with_its_status_while_threads_wait() {
         assert_eq!(printed, fine, "{word}: {}", output.describe());
         let crashed = output.stderr.contains("signal (");
         assert!(!crashed, "{word}: {}", output.describe());
+    }
+}
+
+/// A status that the program does not look at is told once for each function, where somebody asks for warnings.
+#[test]
+fn failed_calls_that_nobody_looks_at_are_told_once() {
+    let binary = compile_c(&program("ignored.c"));
+    let ignored = |setting: Option<(&str, &str)>| {
+        let mut command = launcher(2, &[]);
+        if let Some((name, value)) = setting {
+            command.env(name, value);
+        }
+        let output = run(command.arg(&binary), HANG);
+        output.assert_success();
+        let failed = |line: &&str| line.contains(" failed with status ");
+        let mut lines: Vec<String> = output
+            .stderr
+            .lines()
+            .filter(failed)
+            .map(String::from)
+            .collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(ignored(None), Vec::<String>::new());
+    for setting in [("NVSHMEM_DEBUG", "WARN"), ("NVSHMEMRS_CHECK", "1")] {
+        let lines = ignored(Some(setting));
+        assert_eq!(lines.len(), 6, "{lines:#?}");
+        for (function, status, reason) in [
+            ("nvshmemrs_put", 12, "PE 77"),
+            ("nvshmemrs_put", 4, "not symmetric"),
+            ("nvshmemrs_get", 12, "PE 77"),
+        ] {
+            for pe in 0..2 {
+                let told = |line: &&String| {
+                    line.starts_with(&format!("nvshmemrs [PE {pe}, pid "))
+                        && line.contains(&format!(
+                            "] {function} failed with status {status}, which is told once: "
+                        ))
+                };
+                let line = lines.iter().find(told);
+                let line = line.unwrap_or_else(|| panic!("{function} on PE {pe}: {lines:#?}"));
+                assert!(line.contains(reason) || status == 4, "{line}");
+            }
+        }
     }
 }

@@ -204,8 +204,7 @@ FUNCTION(void, shmem_query_initialized, (int *initialized))
 static int32_t end_one(nvshmemrs_runtime_t runtime)
 {
     const int32_t status = nvshmemrs_finalize(runtime);
-    int32_t pe = 0;
-    if (nvshmemrs_my_pe(runtime, &pe) == NVSHMEMRS_ERROR_NOT_INITIALIZED) {
+    if (nvshmemrs_runtime_check(runtime) == NVSHMEMRS_ERROR_NOT_INITIALIZED) {
         nvshmemrs_shmem_forget_contexts(runtime);
         nvshmemrs_shmem_forget_sets(runtime);
     }
