@@ -5,7 +5,7 @@ module waiter
   use nvshmemrs
   implicit none
   type(nvshmemrs_int64_array1), save :: word
-  integer(c_int32_t), volatile, save :: outcome = -1
+  integer(c_int32_t), volatile, save :: outcome = -1, started = 0
   interface
     integer(c_int) function pthread_create(thread, attr, start, argument) bind(c)
       import :: c_int, c_ptr, c_funptr, c_intptr_t
@@ -27,6 +27,7 @@ contains
   type(c_ptr) function wait_for_ever(argument) bind(c)
     type(c_ptr), value :: argument
     integer(c_int32_t) :: stat
+    started = 1
     call nvshmemrs_wait_until(word%values(1), NVSHMEMRS_CMP_EQ, 1_int64, stat=stat)
     outcome = stat
     wait_for_ever = argument
@@ -44,7 +45,10 @@ program ends
   call nvshmemrs_barrier()
   if (pthread_create(thread, c_null_ptr, c_funloc(wait_for_ever), c_null_ptr) /= 0) error stop 'no thread'
   ! Until the wait is on the board.
-  if (usleep(100000) /= 0) error stop 'no sleep'
+  do while (started == 0)
+    if (usleep(1000) /= 0) error stop 'no sleep'
+  end do
+  if (usleep(300000) /= 0) error stop 'no sleep'
   select case (how)
   case ('stop')
     stop 3

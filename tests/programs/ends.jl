@@ -18,11 +18,13 @@ waiter = Threads.@spawn begin
         problem isa NVSHMEMError && problem.status == NVSHMEMRS.FFI.Status.INTERRUPTED && (started[] = 2)
     end
 end
+# A task that sleeps would let the other one run on this thread.
+pause(seconds) = ccall(:usleep, Cint, (Cuint,), round(Cuint, 1e6 * seconds))
 while started[] == 0
-    sleep(0.01)
+    pause(0.01)
 end
 # Until the wait is on the board.
-sleep(0.1)
+pause(0.3)
 if END in ("barrier", "finalize")
     atexit() do
         barrier()
@@ -31,7 +33,7 @@ if END in ("barrier", "finalize")
             # The wait is over, and the task is on its way.
             stop = time() + 20
             while started[] != 2 && time() < stop
-                ccall(:usleep, Cint, (Cuint,), 1000)
+                pause(0.001)
             end
             started[] == 2 || ccall(:_exit, Cvoid, (Cint,), 9)
         end
