@@ -26,8 +26,8 @@ const ANSWERS: [(&str, i32); 5] = [
 /// The exported function that a closure is from, by the name of the closure's type.
 fn function(body: &str) -> &str {
     let words = body.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    let named = words.filter(|word| word.starts_with("nvshmemrs_"));
-    named.last().unwrap_or("a function")
+    let mut named = words.filter(|word| word.starts_with("nvshmemrs_"));
+    named.next_back().unwrap_or("a function")
 }
 
 /// Whether failures are told.
