@@ -10,6 +10,15 @@
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
 #define NVSHMEMRS_API_HASH UINT64_C(0x420f85bd0aaffd70)
 
+/* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
+#ifndef NVSHMEMRS_MUST_CHECK
+#ifdef __GNUC__
+#define NVSHMEMRS_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define NVSHMEMRS_MUST_CHECK
+#endif
+#endif
+
 /// What a call came to. Functions return these numbers as `int32_t`.
 enum nvshmemrs_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -405,6 +414,7 @@ extern "C" {
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
                                  const uint32_t *source,
                                  int32_t pe,
@@ -419,6 +429,7 @@ int32_t nvshmemrs_atomic_fetch32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
                                  const uint64_t *source,
                                  int32_t pe,
@@ -432,6 +443,7 @@ int32_t nvshmemrs_atomic_fetch64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
                                      const float *source,
                                      int32_t pe,
@@ -445,6 +457,7 @@ int32_t nvshmemrs_atomic_fetch_float(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
                                       const double *source,
                                       int32_t pe,
@@ -459,6 +472,7 @@ int32_t nvshmemrs_atomic_fetch_double(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Stores `value` in the 64-bit integer at the symmetric address `dest` on PE `pe`. It serves signed and
@@ -470,6 +484,7 @@ int32_t nvshmemrs_atomic_set32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Stores `value` in the `float` at the symmetric address `dest` on PE `pe`.
@@ -480,6 +495,7 @@ int32_t nvshmemrs_atomic_set64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
 
 /// Stores `value` in the `double` at the symmetric address `dest` on PE `pe`.
@@ -490,6 +506,7 @@ int32_t nvshmemrs_atomic_set_float(nvshmemrs_runtime_t runtime, float *dest, flo
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_set`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
 /// Stores `value` in the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old
@@ -501,6 +518,7 @@ int32_t nvshmemrs_atomic_set_double(nvshmemrs_runtime_t runtime, double *dest, d
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
                                 uint32_t *dest,
                                 uint32_t value,
@@ -516,6 +534,7 @@ int32_t nvshmemrs_atomic_swap32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
                                 uint64_t *dest,
                                 uint64_t value,
@@ -530,6 +549,7 @@ int32_t nvshmemrs_atomic_swap64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
                                     float *dest,
                                     float value,
@@ -544,6 +564,7 @@ int32_t nvshmemrs_atomic_swap_float(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_swap`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
                                      double *dest,
                                      double value,
@@ -559,6 +580,7 @@ int32_t nvshmemrs_atomic_swap_double(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
                                         uint32_t *dest,
                                         uint32_t cond,
@@ -575,6 +597,7 @@ int32_t nvshmemrs_atomic_compare_swap32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_compare_swap`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
                                         uint64_t *dest,
                                         uint64_t cond,
@@ -591,6 +614,7 @@ int32_t nvshmemrs_atomic_compare_swap64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe);
 
 /// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it serves
@@ -602,6 +626,7 @@ int32_t nvshmemrs_atomic_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int3
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_inc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe);
 
 /// Adds 1 to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
@@ -613,6 +638,7 @@ int32_t nvshmemrs_atomic_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int3
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest, int32_t pe, uint32_t *old);
 
 /// Adds 1 to the 64-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value. It
@@ -624,6 +650,7 @@ int32_t nvshmemrs_atomic_fetch_inc32(nvshmemrs_runtime_t runtime, uint32_t *dest
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_inc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest, int32_t pe, uint64_t *old);
 
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
@@ -635,6 +662,7 @@ int32_t nvshmemrs_atomic_fetch_inc64(nvshmemrs_runtime_t runtime, uint64_t *dest
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Adds `value` to the 64-bit integer at the symmetric address `dest` on PE `pe`. It wraps around, so it
@@ -646,6 +674,7 @@ int32_t nvshmemrs_atomic_add32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_add`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Adds `value` to the `float` at the symmetric address `dest` on PE `pe`. The order of additions of
@@ -657,6 +686,7 @@ int32_t nvshmemrs_atomic_add64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_float_atomic_add`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, float value, int32_t pe);
 
 /// Adds `value` to the `double` at the symmetric address `dest` on PE `pe`. The order of additions of
@@ -668,6 +698,7 @@ int32_t nvshmemrs_atomic_add_float(nvshmemrs_runtime_t runtime, float *dest, flo
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_double_atomic_add`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, double value, int32_t pe);
 
 /// Adds `value` to the 32-bit integer at the symmetric address `dest` on PE `pe`, and gives the old value.
@@ -679,6 +710,7 @@ int32_t nvshmemrs_atomic_add_double(nvshmemrs_runtime_t runtime, double *dest, d
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
                                      uint32_t value,
@@ -694,6 +726,7 @@ int32_t nvshmemrs_atomic_fetch_add32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_add`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
                                      uint64_t value,
@@ -709,6 +742,7 @@ int32_t nvshmemrs_atomic_fetch_add64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
                                          float *dest,
                                          float value,
@@ -724,6 +758,7 @@ int32_t nvshmemrs_atomic_fetch_add_float(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
                                           double *dest,
                                           double value,
@@ -739,6 +774,7 @@ int32_t nvshmemrs_atomic_fetch_add_double(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`.
@@ -750,6 +786,7 @@ int32_t nvshmemrs_atomic_and32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_and`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise and with `value`,
@@ -761,6 +798,7 @@ int32_t nvshmemrs_atomic_and64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
                                      uint32_t value,
@@ -776,6 +814,7 @@ int32_t nvshmemrs_atomic_fetch_and32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_and`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
                                      uint64_t value,
@@ -791,6 +830,7 @@ int32_t nvshmemrs_atomic_fetch_and64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`.
@@ -802,6 +842,7 @@ int32_t nvshmemrs_atomic_or32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint3
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_or`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise or with `value`,
@@ -813,6 +854,7 @@ int32_t nvshmemrs_atomic_or64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint6
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
                                     uint32_t *dest,
                                     uint32_t value,
@@ -828,6 +870,7 @@ int32_t nvshmemrs_atomic_fetch_or32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_or`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
                                     uint64_t *dest,
                                     uint64_t value,
@@ -843,6 +886,7 @@ int32_t nvshmemrs_atomic_fetch_or64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint32_t value, int32_t pe);
 
 /// Replaces the 64-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
@@ -854,6 +898,7 @@ int32_t nvshmemrs_atomic_xor32(nvshmemrs_runtime_t runtime, uint32_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_xor`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint64_t value, int32_t pe);
 
 /// Replaces the 32-bit integer at the symmetric address `dest` on PE `pe` by its bitwise exclusive or with
@@ -865,6 +910,7 @@ int32_t nvshmemrs_atomic_xor64(nvshmemrs_runtime_t runtime, uint64_t *dest, uint
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
                                      uint32_t *dest,
                                      uint32_t value,
@@ -880,6 +926,7 @@ int32_t nvshmemrs_atomic_fetch_xor32(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.1 (`shmem_atomic_fetch_xor`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
                                      uint64_t *dest,
                                      uint64_t value,
@@ -895,6 +942,7 @@ int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
                                      uint32_t *fetch,
                                      const uint32_t *source,
@@ -909,6 +957,7 @@ int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
                                      uint64_t *fetch,
                                      const uint64_t *source,
@@ -923,6 +972,7 @@ int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
                                          float *fetch,
                                          const float *source,
@@ -937,6 +987,7 @@ int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
                                           double *fetch,
                                           const double *source,
@@ -951,6 +1002,7 @@ int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
                                     uint32_t *fetch,
                                     uint32_t *dest,
@@ -966,6 +1018,7 @@ int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
                                     uint64_t *fetch,
                                     uint64_t *dest,
@@ -981,6 +1034,7 @@ int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
                                         float *fetch,
                                         float *dest,
@@ -996,6 +1050,7 @@ int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_swap_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
                                          double *fetch,
                                          double *dest,
@@ -1011,6 +1066,7 @@ int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
                                             uint32_t *fetch,
                                             uint32_t *dest,
@@ -1027,6 +1083,7 @@ int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_compare_swap_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
                                             uint64_t *fetch,
                                             uint64_t *dest,
@@ -1043,6 +1100,7 @@ int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -1057,6 +1115,7 @@ int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_inc_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -1071,6 +1130,7 @@ int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -1086,6 +1146,7 @@ int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_add_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -1101,6 +1162,7 @@ int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_float_atomic_fetch_add`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
                                              float *fetch,
                                              float *dest,
@@ -1116,6 +1178,7 @@ int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_double_atomic_fetch_add`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
                                               double *fetch,
                                               double *dest,
@@ -1131,6 +1194,7 @@ int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -1146,6 +1210,7 @@ int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_and_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -1161,6 +1226,7 @@ int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
                                         uint32_t *fetch,
                                         uint32_t *dest,
@@ -1176,6 +1242,7 @@ int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_or_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
                                         uint64_t *fetch,
                                         uint64_t *dest,
@@ -1191,6 +1258,7 @@ int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *fetch,
                                          uint32_t *dest,
@@ -1206,6 +1274,7 @@ int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.7.2 (`shmem_atomic_fetch_xor_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *fetch,
                                          uint64_t *dest,
@@ -1220,6 +1289,7 @@ int32_t nvshmemrs_atomic_fetch_xor64_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH when a
 /// member is in another collective.
 /// @see OpenSHMEM 1.5 section 9.9.1 (`shmem_barrier`, `shmem_barrier_all`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_barrier(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// Waits until every member of `team` has arrived. Non-blocking operations are not completed by it.
@@ -1228,6 +1298,7 @@ int32_t nvshmemrs_barrier(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_barrier`.
 /// @see OpenSHMEM 1.5 section 9.9.3 (`shmem_team_sync`, `shmem_sync_all`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// Copies `bytes` bytes from `source` on the member with team number `root` to `dest` on every member, the
@@ -1239,6 +1310,7 @@ int32_t nvshmemrs_sync(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
 /// NOT_SYMMETRIC, OUT_OF_BOUNDS, PE_RANGE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
                             void *dest,
@@ -1257,6 +1329,7 @@ int32_t nvshmemrs_broadcast(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and nothing is written: MISMATCH,
 /// NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE, PEER_ARGUMENT; also PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.9.9 (`shmem_<op>_reduce`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1274,6 +1347,7 @@ int32_t nvshmemrs_reduce(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
 /// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_fcollectmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            void *dest,
@@ -1288,6 +1362,7 @@ int32_t nvshmemrs_fcollect(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
 /// @see OpenSHMEM 1.5 section 9.9.8 (`shmem_collectmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
                           nvshmemrs_team_t team,
                           void *dest,
@@ -1303,6 +1378,7 @@ int32_t nvshmemrs_collect(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
 /// @see OpenSHMEM 1.5 section 9.9.5 (`shmem_alltoallmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            void *dest,
@@ -1318,6 +1394,7 @@ int32_t nvshmemrs_alltoall(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`; INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.9.6 (`shmem_alltoallsmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
                             nvshmemrs_team_t team,
                             void *dest,
@@ -1337,6 +1414,7 @@ int32_t nvshmemrs_alltoalls(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
 /// @see OpenSHMEM does not have it; MPI does (`MPI_Gather`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_gather(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1353,6 +1431,7 @@ int32_t nvshmemrs_gather(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_broadcast`.
 /// @see OpenSHMEM does not have it; MPI does (`MPI_Scatter`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_scatter(nvshmemrs_runtime_t runtime,
                           nvshmemrs_team_t team,
                           void *dest,
@@ -1370,6 +1449,7 @@ int32_t nvshmemrs_scatter(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
 /// @see NVSHMEM `nvshmem_<type>_<op>_reducescatter`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t team,
                                 void *dest,
@@ -1388,6 +1468,7 @@ int32_t nvshmemrs_reducescatter(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
 /// @see OpenSHMEM 1.6 (`shmem_sum_inscan`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1406,6 +1487,7 @@ int32_t nvshmemrs_inscan(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_reduce`.
 /// @see OpenSHMEM 1.6 (`shmem_sum_exscan`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
                          nvshmemrs_team_t team,
                          void *dest,
@@ -1424,6 +1506,7 @@ int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE unless `seconds` is more than 0 and at most
 /// 1000000000.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_deadline_begin(double seconds, uint64_t *previous);
 
 /// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one
@@ -1433,6 +1516,7 @@ int32_t nvshmemrs_deadline_begin(double seconds, uint64_t *previous);
 ///
 /// @return `NVSHMEMRS_SUCCESS`.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_deadline_end(uint64_t previous);
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
@@ -1448,6 +1532,7 @@ int32_t nvshmemrs_deadline_end(uint64_t previous);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
 /// checked.
 /// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_state_t *state);
 
 /// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
@@ -1457,6 +1542,7 @@ int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_sta
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_device_state`.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer);
 
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
@@ -1469,6 +1555,7 @@ int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **point
 /// requested, free, largest block and the variable to set. Every member returns the error and nothing is
 /// allocated.
 /// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 
 /// As `nvshmemrs_malloc` for `count` elements of `bytes` bytes each, and sets every byte to 0.
@@ -1478,6 +1565,7 @@ int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE if the product overflows.
 /// @see OpenSHMEM 1.5 section 9.3.3 (`shmem_calloc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes, void **ptr);
 
 /// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
@@ -1489,6 +1577,7 @@ int32_t nvshmemrs_calloc(nvshmemrs_runtime_t runtime, size_t count, size_t bytes
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for another alignment.
 /// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t bytes, void **ptr);
 
 /// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
@@ -1499,6 +1588,7 @@ int32_t nvshmemrs_align(nvshmemrs_runtime_t runtime, size_t alignment, size_t by
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that does not start a live allocation,
 /// MISMATCH.
 /// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_free(nvshmemrs_runtime_t runtime, void *ptr);
 
 /// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
@@ -1510,6 +1600,7 @@ int32_t nvshmemrs_free(nvshmemrs_runtime_t runtime, void *ptr);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is
 /// as it was.
 /// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes, void **new_ptr);
 
 /// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
@@ -1533,6 +1624,7 @@ int32_t nvshmemrs_realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes, 
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
 /// NOT_SUPPORTED, SYSTEM; the buffer is as it was.
 /// @see NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
                                   void *buffer,
                                   size_t bytes,
@@ -1549,6 +1641,7 @@ int32_t nvshmemrs_buffer_register(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE, NOT_SYMMETRIC, MISMATCH, NOT_SUPPORTED (the buffer
 /// stays registered), SYSTEM.
 /// @see NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric);
 
 /// Makes the global and static variables of the executable symmetric, where they are. The address of a
@@ -1567,6 +1660,7 @@ int32_t nvshmemrs_buffer_unregister(nvshmemrs_runtime_t runtime, void *symmetric
 /// memory, the variables are symmetric already, or they are larger than the heap), INVALID_VALUE (a PE is a
 /// thread of a process whose variables another PE has), SYSTEM.
 /// @see OpenSHMEM 1.5, section 3 (Memory Model).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_static_data_register(nvshmemrs_runtime_t runtime);
 
 /// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
@@ -1578,6 +1672,7 @@ int32_t nvshmemrs_static_data_register(nvshmemrs_runtime_t runtime);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that does not start a live allocation,
 /// or one already released.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_release(nvshmemrs_runtime_t runtime, void *ptr);
 
 /// How full the symmetric heap is.
@@ -1586,6 +1681,7 @@ int32_t nvshmemrs_release(nvshmemrs_runtime_t runtime, void *ptr);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_heap_stats(nvshmemrs_runtime_t runtime, nvshmemrs_heap_stats_t *stats);
 
 /// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
@@ -1597,6 +1693,7 @@ int32_t nvshmemrs_heap_stats(nvshmemrs_runtime_t runtime, nvshmemrs_heap_stats_t
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes, size_t *length);
 
 /// The address at which this PE can load and store PE `pe`'s copy of the symmetric address `ptr`; NULL if
@@ -1606,6 +1703,7 @@ int32_t nvshmemrs_unfreed(nvshmemrs_runtime_t runtime, void *text, size_t bytes,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC.
 /// @see OpenSHMEM 1.5 section 9.1.8 (`shmem_ptr`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe, void **peer_ptr);
 
 /// Whether `bytes` bytes at `ptr` lie within one live symmetric allocation of this PE: 1 or 0.
@@ -1615,6 +1713,7 @@ int32_t nvshmemrs_ptr(nvshmemrs_runtime_t runtime, const void *ptr, int32_t pe, 
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL in place
 /// of `symmetric`.
 /// @see OpenSHMEM 1.5 section 9.1.7 (`shmem_addr_accessible`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
                                const void *ptr,
                                size_t bytes,
@@ -1626,6 +1725,7 @@ int32_t nvshmemrs_is_symmetric(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_memory_kind(nvshmemrs_runtime_t runtime, const void *ptr, int32_t *kind);
 
 /// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
@@ -1636,6 +1736,7 @@ int32_t nvshmemrs_memory_kind(nvshmemrs_runtime_t runtime, const void *ptr, int3
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime, nvshmemrs_mapping_t *mapping);
 
 /// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the
@@ -1645,6 +1746,7 @@ int32_t nvshmemrs_heap_keep(nvshmemrs_runtime_t runtime, nvshmemrs_mapping_t *ma
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_heap_drop(nvshmemrs_mapping_t mapping);
 
 /// The number of the ABI: it changes when a program built against an older header must be rebuilt.
@@ -1667,6 +1769,7 @@ uint64_t nvshmemrs_api_hash(void);
 ///
 /// @return `NVSHMEMRS_SUCCESS`.
 /// @see NVSHMEM `nvshmemx_vendor_get_version_info`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_version(int32_t *major, int32_t *minor, int32_t *patch);
 
 /// The library's name and version, for people. NUL-terminated, static.
@@ -1714,6 +1817,7 @@ int32_t nvshmemrs_thread_support(void);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM 1.5 section 9.11.1 (`shmem_fence`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime);
 
 /// Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and their
@@ -1723,6 +1827,7 @@ int32_t nvshmemrs_fence(nvshmemrs_runtime_t runtime);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM 1.5 section 9.11.2 (`shmem_quiet`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 
 /// Waits until this PE's copy of the element at the symmetric address `ivar` compares to the one at `value`
@@ -1735,6 +1840,7 @@ int32_t nvshmemrs_quiet(nvshmemrs_runtime_t runtime);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.1 (`shmem_wait_until`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
                              const void *ivar,
                              int32_t cmp,
@@ -1750,6 +1856,7 @@ int32_t nvshmemrs_wait_until(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.8 (`shmem_test`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
                        const void *ivar,
                        int32_t cmp,
@@ -1769,6 +1876,7 @@ int32_t nvshmemrs_test(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.2 (`shmem_wait_until_all`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
                                  size_t count,
@@ -1791,6 +1899,7 @@ int32_t nvshmemrs_wait_until_all(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.3 (`shmem_wait_until_any`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
                                  const void *ivars,
                                  size_t count,
@@ -1813,6 +1922,7 @@ int32_t nvshmemrs_wait_until_any(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.4 (`shmem_wait_until_some`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
                                   size_t count,
@@ -1834,6 +1944,7 @@ int32_t nvshmemrs_wait_until_some(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.9 (`shmem_test_all`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
                            const void *ivars,
                            size_t count,
@@ -1855,6 +1966,7 @@ int32_t nvshmemrs_test_all(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.10 (`shmem_test_any`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
                            const void *ivars,
                            size_t count,
@@ -1875,6 +1987,7 @@ int32_t nvshmemrs_test_any(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.11 (`shmem_test_some`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
                             const void *ivars,
                             size_t count,
@@ -1896,6 +2009,7 @@ int32_t nvshmemrs_test_some(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.5 (`shmem_wait_until_all_vector`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
                                         size_t count,
@@ -1915,6 +2029,7 @@ int32_t nvshmemrs_wait_until_all_vector(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.6 (`shmem_wait_until_any_vector`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
                                         const void *ivars,
                                         size_t count,
@@ -1935,6 +2050,7 @@ int32_t nvshmemrs_wait_until_any_vector(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.7 (`shmem_wait_until_some_vector`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
                                          const void *ivars,
                                          size_t count,
@@ -1955,6 +2071,7 @@ int32_t nvshmemrs_wait_until_some_vector(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.12 (`shmem_test_all_vector`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
                                   size_t count,
@@ -1974,6 +2091,7 @@ int32_t nvshmemrs_test_all_vector(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.13 (`shmem_test_any_vector`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
                                   const void *ivars,
                                   size_t count,
@@ -1993,6 +2111,7 @@ int32_t nvshmemrs_test_any_vector(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    const void *ivars,
                                    size_t count,
@@ -2023,6 +2142,7 @@ void *nvshmemrs_pool_alloc(size_t bytes, int32_t device, void *cuda_stream);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that no pool has; those of
 /// `nvshmemrs_stream_synchronize`.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_pool_free(void *ptr, size_t bytes, int32_t device, void *cuda_stream);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
@@ -2032,6 +2152,7 @@ int32_t nvshmemrs_pool_free(void *ptr, size_t bytes, int32_t device, void *cuda_
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_putmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// Copies `bytes` bytes from the symmetric address `source` on PE `pe` to local memory at `dest`.
@@ -2040,6 +2161,7 @@ int32_t nvshmemrs_put(nvshmemrs_runtime_t runtime, void *dest, const void *sourc
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_getmem`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_get(nvshmemrs_runtime_t runtime, void *dest, const void *source, size_t bytes, int32_t pe);
 
 /// As `nvshmemrs_put`, but `source` may be reused only after `nvshmemrs_quiet`.
@@ -2048,6 +2170,7 @@ int32_t nvshmemrs_get(nvshmemrs_runtime_t runtime, void *dest, const void *sourc
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 /// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_putmem_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
                           const void *source,
@@ -2060,6 +2183,7 @@ int32_t nvshmemrs_put_nbi(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS; nothing is written.
 /// @see OpenSHMEM 1.5 section 9.6.2 (`shmem_getmem_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
                           void *dest,
                           const void *source,
@@ -2074,6 +2198,7 @@ int32_t nvshmemrs_get_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value, int32_t pe);
 
 /// Reads one 8-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2082,6 +2207,7 @@ int32_t nvshmemrs_p8(nvshmemrs_runtime_t runtime, void *dest, uint8_t value, int
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint8_t *value);
 
 /// Writes one 16-bit element to the symmetric address `dest` on PE `pe`, in one access.
@@ -2092,6 +2218,7 @@ int32_t nvshmemrs_g8(nvshmemrs_runtime_t runtime, const void *source, int32_t pe
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value, int32_t pe);
 
 /// Reads one 16-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2100,6 +2227,7 @@ int32_t nvshmemrs_p16(nvshmemrs_runtime_t runtime, void *dest, uint16_t value, i
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_g16(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint16_t *value);
 
 /// Writes one 32-bit element to the symmetric address `dest` on PE `pe`, in one access.
@@ -2110,6 +2238,7 @@ int32_t nvshmemrs_g16(nvshmemrs_runtime_t runtime, const void *source, int32_t p
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value, int32_t pe);
 
 /// Reads one 32-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2118,6 +2247,7 @@ int32_t nvshmemrs_p32(nvshmemrs_runtime_t runtime, void *dest, uint32_t value, i
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_g32(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint32_t *value);
 
 /// Writes one 64-bit element to the symmetric address `dest` on PE `pe`, in one access.
@@ -2128,6 +2258,7 @@ int32_t nvshmemrs_g32(nvshmemrs_runtime_t runtime, const void *source, int32_t p
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_p`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value, int32_t pe);
 
 /// Reads one 64-bit element from the symmetric address `source` on PE `pe`, in one access.
@@ -2136,6 +2267,7 @@ int32_t nvshmemrs_p64(nvshmemrs_runtime_t runtime, void *dest, uint64_t value, i
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_g`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_g64(nvshmemrs_runtime_t runtime, const void *source, int32_t pe, uint64_t *value);
 
 /// Fills `attr` with the defaults, version word included.
@@ -2144,18 +2276,26 @@ int32_t nvshmemrs_g64(nvshmemrs_runtime_t runtime, const void *source, int32_t p
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_init_attr_default(nvshmemrs_init_attr_t *attr);
 
 /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without any
 /// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
+/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
+/// once, and must call `nvshmemrs_finalize` once more. `attr` must not ask for anything else than the PE
+/// has; what it leaves to the library asks for nothing. Threads that are PEs count each for itself; the
+/// threads of a process that is a PE count together.
+///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
-/// reached.
+/// reached. Local if it is called again.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
-/// NOT_SUPPORTED, OUT_OF_MEMORY.
+/// NOT_SUPPORTED, OUT_OF_MEMORY; INVALID_VALUE for other arguments than before.
 /// @see OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-int32_t nvshmemrs_init(const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime);
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_init(const nvshmemrs_init_attr_t *attr,
+                       nvshmemrs_runtime_t *runtime);
 
 /// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
 ///
@@ -2163,10 +2303,11 @@ int32_t nvshmemrs_init(const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *r
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL, SYSTEM.
 /// @see NVSHMEM `nvshmemx_get_uniqueid`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_unique_id_new(nvshmemrs_unique_id_t *id);
 
 /// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
-/// them.
+/// them. The same PE may call it again with the same arguments, as with `nvshmemrs_init`.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached.
@@ -2174,6 +2315,7 @@ int32_t nvshmemrs_unique_id_new(nvshmemrs_unique_id_t *id);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, BOOTSTRAP with who is missing or who was refused and
 /// why, TIMEOUT.
 /// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_init_unique_id(const nvshmemrs_unique_id_t *id,
                                  int32_t pe,
                                  int32_t n_pes,
@@ -2183,7 +2325,8 @@ int32_t nvshmemrs_init_unique_id(const nvshmemrs_unique_id_t *id,
 /// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
 /// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a thread
 /// of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are on one
-/// host, MPI is used during this call only.
+/// host, MPI is used during this call only. It may be called again with the same communicator, as
+/// `nvshmemrs_init`.
 ///
 /// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined
 /// and can be reached.
@@ -2192,6 +2335,7 @@ int32_t nvshmemrs_init_unique_id(const nvshmemrs_unique_id_t *id,
 /// another MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
 /// NOT_SUPPORTED.
 /// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_init_mpi_comm(const void *mpi_comm,
                                 const nvshmemrs_init_attr_t *attr,
                                 nvshmemrs_runtime_t *runtime);
@@ -2203,6 +2347,7 @@ int32_t nvshmemrs_init_mpi_comm(const void *mpi_comm,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: those of `nvshmemrs_init_mpi_comm`.
 /// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_init_mpi_fortran(int32_t mpi_comm,
                                    const nvshmemrs_init_attr_t *attr,
                                    nvshmemrs_runtime_t *runtime);
@@ -2213,6 +2358,7 @@ int32_t nvshmemrs_init_mpi_fortran(int32_t mpi_comm,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_local_job_new(int32_t n_pes, const nvshmemrs_init_attr_t *attr, nvshmemrs_local_job_t *job);
 
 /// Joins a local job as PE `pe`; the calling thread is that PE from now on.
@@ -2222,6 +2368,7 @@ int32_t nvshmemrs_local_job_new(int32_t n_pes, const nvshmemrs_init_attr_t *attr
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE, INVALID_VALUE when that PE has joined
 /// already, TIMEOUT.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_local_job_join(nvshmemrs_local_job_t job, int32_t pe, nvshmemrs_runtime_t *runtime);
 
 /// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
@@ -2230,17 +2377,21 @@ int32_t nvshmemrs_local_job_join(nvshmemrs_local_job_t job, int32_t pe, nvshmemr
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_local_job_free(nvshmemrs_local_job_t job);
 
 /// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back.
-/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status says
-/// that another PE died. 0 does nothing. Init may be called again.
+/// Where init was called several times, only the last of as many calls does so, and the others return at
+/// once. The handle and every symmetric address of this runtime are invalid afterwards, also when the
+/// status says that another PE died. 0 does nothing. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
-/// interrupt hook the answer is BUSY. Returns when every PE has called it.
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime, except in
+/// a wait of more than a millisecond, which ends with INTERRUPTED; from an interrupt hook the answer is
+/// BUSY. Returns when every PE has called it.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
 /// @see OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 
 /// The runtime that the calling thread has joined last and not finalized, or else the only one of this
@@ -2251,6 +2402,7 @@ int32_t nvshmemrs_finalize(nvshmemrs_runtime_t runtime);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED if there is none, INVALID_VALUE if there are
 /// several, or for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_current(nvshmemrs_runtime_t *runtime);
 
 /// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
@@ -2262,10 +2414,12 @@ int32_t nvshmemrs_current(nvshmemrs_runtime_t *runtime);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, FORKED.
 /// @see OpenSHMEM 1.5 section 9.1.5 (`shmem_global_exit`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_global_exit(nvshmemrs_runtime_t runtime,
                               int32_t status);
 
-/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
+/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. However often
+/// init was called, the membership ends. 0 does nothing.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
 /// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
@@ -2273,6 +2427,7 @@ int32_t nvshmemrs_global_exit(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime);
 
 /// This PE's number, 0 to `n_pes` - 1.
@@ -2281,6 +2436,7 @@ int32_t nvshmemrs_leave(nvshmemrs_runtime_t runtime);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM 1.5 section 9.1.2 (`shmem_my_pe`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_my_pe(nvshmemrs_runtime_t runtime, int32_t *pe);
 
 /// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
@@ -2289,6 +2445,7 @@ int32_t nvshmemrs_my_pe(nvshmemrs_runtime_t runtime, int32_t *pe);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device(nvshmemrs_runtime_t runtime, int32_t *device);
 
 /// The number of PEs in the job.
@@ -2297,6 +2454,7 @@ int32_t nvshmemrs_device(nvshmemrs_runtime_t runtime, int32_t *device);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM 1.5 section 9.1.3 (`shmem_n_pes`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes);
 
 /// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with the
@@ -2306,6 +2464,7 @@ int32_t nvshmemrs_n_pes(nvshmemrs_runtime_t runtime, int32_t *n_pes);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_runtime_check(nvshmemrs_runtime_t runtime);
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be
@@ -2315,6 +2474,7 @@ int32_t nvshmemrs_runtime_check(nvshmemrs_runtime_t runtime);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_interrupt(nvshmemrs_runtime_t runtime);
 
 /// Lets this PE wait again after `nvshmemrs_interrupt`.
@@ -2323,6 +2483,7 @@ int32_t nvshmemrs_interrupt(nvshmemrs_runtime_t runtime);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_interrupt_clear(nvshmemrs_runtime_t runtime);
 
 /// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns
@@ -2333,6 +2494,7 @@ int32_t nvshmemrs_interrupt_clear(nvshmemrs_runtime_t runtime);
 ///
 /// @return `NVSHMEMRS_SUCCESS`.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *user);
 
 /// Sets a function that long waits of this PE call when a signal arrives and at least every 50 ms; if it
@@ -2343,6 +2505,7 @@ int32_t nvshmemrs_init_interrupt_hook(nvshmemrs_interrupt_hook_t hook, void *use
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_interrupt_hook(nvshmemrs_runtime_t runtime, nvshmemrs_interrupt_hook_t hook, void *user);
 
 /// As `nvshmemrs_interrupt_hook`, but only waits of one thread call the function: the one whose number in
@@ -2353,6 +2516,7 @@ int32_t nvshmemrs_interrupt_hook(nvshmemrs_runtime_t runtime, nvshmemrs_interrup
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_interrupt_hook_on(nvshmemrs_runtime_t runtime,
                                     int32_t thread,
                                     nvshmemrs_interrupt_hook_t hook,
@@ -2366,6 +2530,7 @@ int32_t nvshmemrs_interrupt_hook_on(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.8.3 (`shmem_putmem_signal`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_put_signal(nvshmemrs_runtime_t runtime,
                              void *dest,
                              const void *source,
@@ -2382,6 +2547,7 @@ int32_t nvshmemrs_put_signal(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.8.4 (`shmem_putmem_signal_nbi`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_put_signal_nbi(nvshmemrs_runtime_t runtime,
                                  void *dest,
                                  const void *source,
@@ -2400,6 +2566,7 @@ int32_t nvshmemrs_put_signal_nbi(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see NVSHMEM `nvshmemx_signal_op`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_signal_op(nvshmemrs_runtime_t runtime,
                             uint64_t *signal,
                             uint64_t value,
@@ -2414,6 +2581,7 @@ int32_t nvshmemrs_signal_op(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, OUT_OF_BOUNDS,
 /// INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.10.15 (`shmem_signal_wait_until`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
                               uint64_t *signal,
                               int32_t cmp,
@@ -2427,6 +2595,7 @@ int32_t nvshmemrs_signal_wait(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *signal, uint64_t *value);
 
 /// Sets a function that names the place in the program of each call with this runtime, for reports of the
@@ -2438,6 +2607,7 @@ int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *sign
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t hook, void *user);
 
 /// As `nvshmemrs_site_hook`; reports name operations as `language` does, which is one of
@@ -2447,6 +2617,7 @@ int32_t nvshmemrs_site_hook(nvshmemrs_runtime_t runtime, nvshmemrs_site_hook_t h
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_site_hook_in(nvshmemrs_runtime_t runtime,
                                nvshmemrs_site_hook_t hook,
                                void *user,
@@ -2464,6 +2635,7 @@ int32_t nvshmemrs_site_hook_in(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_check_access(const void *address, size_t bytes, int32_t access, const void *place);
 
 /// The line of the program at an instruction: "heat.c:71 (send_halo)", or the module and the address
@@ -2494,6 +2666,7 @@ const char *nvshmemrs_place_string(const void *place);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: SYSTEM.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *stream);
 
 /// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
@@ -2507,6 +2680,7 @@ int32_t nvshmemrs_stream_new(nvshmemrs_runtime_t runtime, nvshmemrs_stream_t *st
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of
 /// another GPU or context, CUDA.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
                                    void *cuda_stream,
                                    nvshmemrs_stream_t *stream);
@@ -2518,6 +2692,7 @@ int32_t nvshmemrs_stream_from_cuda(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream);
 
 /// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
@@ -2527,6 +2702,7 @@ int32_t nvshmemrs_stream_cuda(nvshmemrs_stream_t stream, void **cuda_stream);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_stream_synchronize`.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
 
 /// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
@@ -2540,6 +2716,7 @@ int32_t nvshmemrs_stream_free(nvshmemrs_stream_t stream);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_release(nvshmemrs_stream_t stream);
 
 /// Waits until everything queued before has run. Returns the first error since the last call, which is
@@ -2550,6 +2727,7 @@ int32_t nvshmemrs_stream_release(nvshmemrs_stream_t stream);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY
 /// on the stream's own thread.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_synchronize(nvshmemrs_stream_t stream);
 
 /// Whether everything queued before has run: 1 or 0.
@@ -2558,6 +2736,7 @@ int32_t nvshmemrs_stream_synchronize(nvshmemrs_stream_t stream);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
 
 /// Queues a function of the caller's, which the stream calls with `user`.
@@ -2568,6 +2747,7 @@ int32_t nvshmemrs_stream_query(nvshmemrs_stream_t stream, int32_t *done);
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE, NOT_SUPPORTED while the stream is
 /// captured into a graph.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function_t function, void *user);
 
 /// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An
@@ -2577,6 +2757,7 @@ int32_t nvshmemrs_stream_call(nvshmemrs_stream_t stream, nvshmemrs_host_function
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_stream_wait_event(nvshmemrs_stream_t stream, nvshmemrs_event_t event);
 
 /// Makes an event.
@@ -2585,6 +2766,7 @@ int32_t nvshmemrs_stream_wait_event(nvshmemrs_stream_t stream, nvshmemrs_event_t
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *event);
 
 /// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
@@ -2593,6 +2775,7 @@ int32_t nvshmemrs_event_new(nvshmemrs_runtime_t runtime, nvshmemrs_event_t *even
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_event_free(nvshmemrs_event_t event);
 
 /// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
@@ -2601,6 +2784,7 @@ int32_t nvshmemrs_event_free(nvshmemrs_event_t event);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t stream);
 
 /// Whether the latest record of `event` has been reached: 1 or 0. An event that was not recorded counts as
@@ -2610,6 +2794,7 @@ int32_t nvshmemrs_event_record(nvshmemrs_event_t event, nvshmemrs_stream_t strea
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_event_query(nvshmemrs_event_t event, int32_t *done);
 
 /// Waits until the latest record of `event` has been reached.
@@ -2618,6 +2803,7 @@ int32_t nvshmemrs_event_query(nvshmemrs_event_t event, int32_t *done);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, TIMEOUT, INTERRUPTED, PE_DIED.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event);
 
 /// Milliseconds from `start` to `end`; both must have been recorded and reached.
@@ -2626,6 +2812,7 @@ int32_t nvshmemrs_event_synchronize(nvshmemrs_event_t event);
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, double *milliseconds);
 
 /// Copies `count` elements of `element_bytes` bytes from local memory at `source`, `source_stride` elements
@@ -2638,6 +2825,7 @@ int32_t nvshmemrs_event_elapsed(nvshmemrs_event_t start, nvshmemrs_event_t end, 
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iput`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
                        void *dest,
                        const void *source,
@@ -2656,6 +2844,7 @@ int32_t nvshmemrs_iput(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: PE_RANGE, NOT_SYMMETRIC, OUT_OF_BOUNDS, INVALID_VALUE; nothing
 /// is written.
 /// @see OpenSHMEM 1.5 section 9.6.1 (`shmem_iget`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
                        void *dest,
                        const void *source,
@@ -2672,6 +2861,7 @@ int32_t nvshmemrs_iget(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_iput`.
 /// @see OpenSHMEM 1.6 (`shmem_ibput`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
                         void *dest,
                         const void *source,
@@ -2689,6 +2879,7 @@ int32_t nvshmemrs_ibput(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_iget`.
 /// @see OpenSHMEM 1.6 (`shmem_ibget`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime,
                         void *dest,
                         const void *source,
@@ -2705,6 +2896,7 @@ int32_t nvshmemrs_ibget(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM 1.5 section 9.4.1 (`shmem_team_my_pe`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_my_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, int32_t *pe);
 
 /// The number of PEs in `team`.
@@ -2713,6 +2905,7 @@ int32_t nvshmemrs_team_my_pe(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM 1.5 section 9.4.2 (`shmem_team_n_pes`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_n_pes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team, int32_t *n_pes);
 
 /// The number in `dest_team` of the PE that is `src_pe` in `src_team`, or -1 if it is not a member of
@@ -2722,6 +2915,7 @@ int32_t nvshmemrs_team_n_pes(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE.
 /// @see OpenSHMEM 1.5 section 9.4.5 (`shmem_team_translate_pe`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
                                     nvshmemrs_team_t src_team,
                                     int32_t src_pe,
@@ -2734,6 +2928,7 @@ int32_t nvshmemrs_team_translate_pe(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for NULL.
 /// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
 
 /// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
@@ -2746,6 +2941,7 @@ int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
 /// MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED,
 /// TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
                                      nvshmemrs_team_t parent,
                                      int32_t start,
@@ -2763,6 +2959,7 @@ int32_t nvshmemrs_team_split_strided(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_team_split_strided`.
 /// @see OpenSHMEM 1.5 section 9.4.7 (`shmem_team_split_2d`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
                                 nvshmemrs_team_t parent,
                                 int32_t xrange,
@@ -2780,6 +2977,7 @@ int32_t nvshmemrs_team_split_2d(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
 /// @see NVSHMEM `nvshmemx_team_get_uniqueid`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid);
 
 /// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
@@ -2791,6 +2989,7 @@ int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
 /// NOT_SUPPORTED when a member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see NVSHMEM `nvshmemx_team_init`.
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
                             const nvshmemrs_team_config_t *config,
                             int64_t config_mask,
@@ -2804,6 +3003,7 @@ int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, INVALID_VALUE.
 /// @see OpenSHMEM 1.5 section 9.4.4 (`shmem_team_get_config`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
                                   nvshmemrs_team_t team,
                                   int64_t config_mask,
@@ -2818,6 +3018,7 @@ int32_t nvshmemrs_team_get_config(nvshmemrs_runtime_t runtime,
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE for a predefined team, BAD_HANDLE, MISMATCH;
 /// also PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.4.8 (`shmem_team_destroy`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t team);
 
 /// As `nvshmemrs_ptr` for the PE that is number `pe` in `team`.
@@ -2826,6 +3027,7 @@ int32_t nvshmemrs_team_destroy(nvshmemrs_runtime_t runtime, nvshmemrs_team_t tea
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE, PE_RANGE, NOT_SYMMETRIC.
 /// @see OpenSHMEM 1.6 (`shmem_team_ptr`).
+NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_ptr(nvshmemrs_runtime_t runtime,
                            nvshmemrs_team_t team,
                            const void *ptr,

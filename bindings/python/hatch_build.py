@@ -1,4 +1,5 @@
-"""Build hook: one wheel holds the Python package, the native library, its header and the programs.
+"""Build hook: one wheel holds the Python package, the native libraries, the headers, what build
+systems look for, and the programs, as `packaging/files.json` lists them.
 
 The library comes from the file that ``NVSHMEMRS_BUILD_LIBRARY`` names, with the programs beside it;
 else from ``cargo build --release`` in the workspace that this directory belongs to.
@@ -18,33 +19,15 @@ from typing import IO, Any, Iterator
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-LIBRARY_IN_PACKAGE = "nvshmemrs/lib/libnvshmemrs.so.0"
-INSPECT = "libnvshmemrs_inspect.so"
+LIBRARY = "libnvshmemrs.so"
 IMAGES = "nvshmemrs-images"
-PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")
-PACKAGES = ("nvshmemrs-capi", "nvshmemrs-inspect", "nvshmemrs-cli", "nvshmemrs-perf")
-INCLUDES = (
-    "nvshmemrs.h",
-    "nvshmemrs_plain_access.c",
-    "nvshmemrs_device.cuh",
-    "nvshmemrs_device_host.hpp",
-    "nvshmemrs_launch.cuh",
-    "nvshmemrs_tile.cuh",
-    "nvshmemrs_qp.cuh",
+PACKAGES = (
+    "nvshmemrs-capi",
+    "nvshmemrs-openshmem",
+    "nvshmemrs-inspect",
+    "nvshmemrs-cli",
+    "nvshmemrs-perf",
 )
-PKG_CONFIG = """\
-prefix=${{pcfiledir}}/../..
-includedir=${{prefix}}/include
-libdir=${{prefix}}/lib
-
-Name: nvshmemrs
-Description: One-sided communication in the NVSHMEM/OpenSHMEM model
-Version: {version}
-Cflags: -I${{includedir}}
-Libs: -L${{libdir}} -l:libnvshmemrs.so.0 -Wl,-rpath,${{libdir}}
-"""
-
-
 class BuildError(RuntimeError):
     """The native part could not be built or found."""
 
@@ -60,7 +43,9 @@ class CustomBuildHook(BuildHookInterface):
             named = ", which NVSHMEMRS_BUILD_LIBRARY names" if given else ""
             raise BuildError(f"no library at {library}{named}")
         self.scratch = tempfile.TemporaryDirectory()
-        files = self.files(library)
+        workspace = find_workspace(Path(self.root))
+        layout = json.loads((workspace / "packaging/files.json").read_text(encoding="utf-8"))
+        files = self.files(library, workspace, layout)
         if version == "editable":  # the source tree is the package then
             for place, file in files.items():
                 copy = Path(self.root) / "src" / place
@@ -71,30 +56,59 @@ class CustomBuildHook(BuildHookInterface):
             images = library.parent / IMAGES
             if images.is_dir():  # without them, NVRTC compiles the kernels when they are needed
                 build_data["force_include"][str(images)] = f"nvshmemrs/lib/{IMAGES}"
-        for program in PROGRAMS:
+        for program in layout["programs"]:
             path = library.parent / program
             if path.is_file():
                 build_data["shared_scripts"][str(path)] = program
             elif not given:
                 raise BuildError(f"cargo built no {program} in {library.parent}")
+        for name in layout["compilers"]:
+            if name != "nvshmemrs-fc":  # whose modules a compiler of one machine has made
+                script = Path(self.scratch.name) / name
+                shutil.copyfile(workspace / layout["compiler"], script)
+                script.chmod(0o755)
+                build_data["shared_scripts"][str(script)] = name
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
 
-    def files(self, library: Path) -> dict[str, Path]:
+    def files(self, library: Path, workspace: Path, layout: dict[str, Any]) -> dict[str, Path]:
         """The files that the package gets, by their places in it."""
-        include = find_workspace(Path(self.root)) / "include"
-        pkg_config = Path(self.scratch.name) / "nvshmemrs.pc"
-        pkg_config.write_text(PKG_CONFIG.format(version=self.metadata.version), encoding="utf-8")
-        inspect = library.parent / INSPECT
-        if not inspect.is_file():
-            raise BuildError(f"no library of nvshmemrs.inspect at {inspect}")
-        return {
-            LIBRARY_IN_PACKAGE: library,
-            f"nvshmemrs/lib/{INSPECT}": inspect,
-            "nvshmemrs/lib/pkgconfig/nvshmemrs.pc": pkg_config,
-            **{f"nvshmemrs/include/{name}": include / name for name in INCLUDES},
-        }
+        natives = library.parent
+        files: dict[str, Path] = {}
+
+        def write(place: str, text: str) -> None:
+            made = Path(self.scratch.name) / place
+            made.parent.mkdir(parents=True, exist_ok=True)
+            made.write_text(text, encoding="utf-8")
+            files[f"nvshmemrs/{place}"] = made
+
+        libraries = dict(layout["libraries"])
+        texts = dict(layout["texts"])
+        for file, name in layout["libraries_if_built"].items():
+            if (natives / file).is_file():
+                libraries[file] = name
+                texts.update(layout["texts_if_built"].get(file, {}))
+        for file, name in libraries.items():
+            path = library if file == LIBRARY else natives / file
+            if not path.is_file():
+                raise BuildError(f"there is no {path}")
+            files[f"nvshmemrs/lib/{name}"] = path
+            if file != name:  # a wheel has no symbolic links, so the linker is told
+                write(f"lib/{file}", f"INPUT({name})\n")
+        for place, text in texts.items():
+            template = (workspace / text).read_text(encoding="utf-8")
+            write(place, template.replace("@VERSION@", self.metadata.version))
+        taken = set()
+        for rule in layout["headers"]:
+            folder = workspace / rule["from"]
+            for header in sorted(folder.rglob("*")):
+                path = header.relative_to(folder)
+                fits = header.is_file() and str(path).startswith(rule["beginning"])
+                if fits and header not in taken:
+                    taken.add(header)
+                    files[f"nvshmemrs/{rule['to']}/{path}"] = header
+        return files
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Called by hatchling when it has written the wheel."""

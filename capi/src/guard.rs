@@ -1,11 +1,13 @@
 //! The barrier that every exported function opens with: a panic becomes a status, an error becomes a status and a text.
 
+use crate::failures;
 use crate::handle::{self, Call};
 use crate::text;
 use crate::types::nvshmemrs_runtime_t;
 use crate::words::{self, LANGUAGES};
 use nvshmem_core::per_thread::{self, PerThread};
 use nvshmem_core::{Error, Result, Runtime};
+use std::any::type_name;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -56,9 +58,12 @@ pub(crate) fn last_error(language: i32) -> *const c_char {
     })
 }
 
+/// `body` is the name of the type of what has failed.
 #[cold]
-fn failed(error: &Error) -> i32 {
-    remember(error.to_string());
+fn failed(error: &Error, body: &'static str) -> i32 {
+    let text = error.to_string();
+    failures::tell(body, error.status(), &text);
+    remember(text);
     error.status()
 }
 
@@ -80,12 +85,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For functions that return a status.
+/// For functions that return a status. `body` is a closure of the exported function, by whose type [`failures`] names it.
 #[inline(always)]
-pub(crate) fn status(body: impl FnOnce() -> Result<()>) -> i32 {
+pub(crate) fn status<F: FnOnce() -> Result<()>>(body: F) -> i32 {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => status::SUCCESS,
-        Ok(Err(error)) => failed(&error),
+        Ok(Err(error)) => failed(&error, type_name::<F>()),
         Err(panic) => panicked(&*panic),
     }
 }

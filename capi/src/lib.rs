@@ -21,11 +21,13 @@
 
 pub mod deadline;
 pub mod device;
+mod failures;
 pub mod generated;
 mod guard;
 mod handle;
 pub mod heap;
 pub mod library;
+mod nesting;
 pub mod order;
 pub mod pool;
 pub mod runtime;

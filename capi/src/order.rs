@@ -2,7 +2,6 @@
 
 use crate::guard;
 use crate::types::*;
-use nvshmem_core::Runtime;
 
 /// Orders this PE's puts, atomic operations and signals to each PE: those before the fence are visible
 /// there before those after it.
@@ -11,7 +10,7 @@ use nvshmem_core::Runtime;
 /// Errors: NOT_INITIALIZED, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_fence(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::queued(runtime, Runtime::fence)
+    guard::queued(runtime, |rt| rt.fence())
 }
 
 /// Completes this PE's operations, non-blocking ones too: their data is visible to every PE, and their
@@ -21,5 +20,5 @@ pub extern "C" fn nvshmemrs_fence(runtime: nvshmemrs_runtime_t) -> i32 {
 /// Errors: NOT_INITIALIZED, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_quiet(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::queued(runtime, Runtime::quiet)
+    guard::queued(runtime, |rt| rt.quiet())
 }

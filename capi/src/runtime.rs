@@ -2,16 +2,37 @@
 
 use crate::guard;
 use crate::handle::{self, Object};
+use crate::nesting::{self, Way};
 use crate::sites;
 use crate::types::*;
-use nvshmem_core::{Error, Result, Runtime, UniqueId, local};
+use nvshmem_core::{Error, InitAttr, Result, Runtime, UniqueId, local};
 use std::ffi::c_void;
 use std::sync::Arc;
 
+/// Joins a job with `join`, unless the caller is a PE of it already, and gives the runtime its handle.
+fn init(
+    way: Way,
+    attr: InitAttr,
+    runtime: *mut nvshmemrs_runtime_t,
+    join: impl FnOnce(&InitAttr) -> Result<Runtime>,
+) -> Result<()> {
+    if let Some(known) = nesting::again(&way, &attr)? {
+        return handle::write("runtime", runtime, known);
+    }
+    handle::forget_left();
+    hand_out(join(&attr)?, way, attr, runtime)
+}
+
 /// Gives a runtime that was joined its handle.
-fn hand_out(joined: Runtime, runtime: *mut nvshmemrs_runtime_t) -> Result<()> {
+fn hand_out(
+    joined: Runtime,
+    way: Way,
+    attr: InitAttr,
+    runtime: *mut nvshmemrs_runtime_t,
+) -> Result<()> {
     let accesses = joined.accesses();
     let handle = handle::insert(Object::Runtime(joined))?;
+    nesting::joined(handle, way, attr);
     sites::joined(handle, accesses);
     handle::set_current(handle);
     handle::write("runtime", runtime, handle)
@@ -29,9 +50,15 @@ pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) 
 /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without
 /// any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
+/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at once, and
+/// must call `nvshmemrs_finalize` once more. `attr` must not ask for anything else than the PE has; what it leaves
+/// to the library asks for nothing. Threads that are PEs count each for itself; the threads of a process that is
+/// a PE count together.
+///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
-/// reached. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-/// Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY.
+/// reached. Local if it is called again. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
+/// Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY;
+/// INVALID_VALUE for other arguments than before.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init(
     attr: *const nvshmemrs_init_attr_t,
@@ -39,9 +66,9 @@ pub extern "C" fn nvshmemrs_init(
 ) -> i32 {
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
-        handle::forget_left();
-        let joined = Runtime::init_with(&handle::attr(attr)?)?;
-        hand_out(joined, runtime)
+        init(Way::Environment, handle::attr(attr)?, runtime, |attr| {
+            Runtime::init_with(attr)
+        })
     })
 }
 
@@ -58,7 +85,7 @@ pub extern "C" fn nvshmemrs_unique_id_new(id: *mut nvshmemrs_unique_id_t) -> i32
 }
 
 /// Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or threads of
-/// them.
+/// them. The same PE may call it again with the same arguments, as with `nvshmemrs_init`.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
@@ -74,16 +101,22 @@ pub extern "C" fn nvshmemrs_init_unique_id(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let id = handle::unique_id(id)?;
-        handle::forget_left();
-        let joined = Runtime::init_unique_id(&id, pe, n_pes, &handle::attr(attr)?)?;
-        hand_out(joined, runtime)
+        let way = Way::UniqueId {
+            id: id.clone(),
+            pe,
+            n_pes,
+        };
+        init(way, handle::attr(attr)?, runtime, |attr| {
+            Runtime::init_unique_id(&id, pe, n_pes, attr)
+        })
     })
 }
 
 /// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
 /// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a
 /// thread of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are
-/// on one host, MPI is used during this call only.
+/// on one host, MPI is used during this call only. It may be called again with the same communicator, as
+/// `nvshmemrs_init`.
 ///
 /// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has
 /// joined and can be reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
@@ -98,9 +131,10 @@ pub extern "C" fn nvshmemrs_init_mpi_comm(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let communicator = handle::communicator(mpi_comm)?;
-        handle::forget_left();
-        let joined = Runtime::init_mpi(communicator, &handle::attr(attr)?)?;
-        hand_out(joined, runtime)
+        let way = Way::Communicator(communicator);
+        init(way, handle::attr(attr)?, runtime, |attr| {
+            Runtime::init_mpi(communicator, attr)
+        })
     })
 }
 
@@ -118,9 +152,10 @@ pub extern "C" fn nvshmemrs_init_mpi_fortran(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let communicator = handle::communicator_of_fortran(mpi_comm);
-        handle::forget_left();
-        let joined = Runtime::init_mpi(communicator, &handle::attr(attr)?)?;
-        hand_out(joined, runtime)
+        let way = Way::Communicator(communicator);
+        init(way, handle::attr(attr)?, runtime, |attr| {
+            Runtime::init_mpi(communicator, attr)
+        })
     })
 }
 
@@ -156,7 +191,7 @@ pub extern "C" fn nvshmemrs_local_job_join(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let joined = handle::job(job)?.join(pe)?;
-        hand_out(joined, runtime)
+        hand_out(joined, Way::LocalJob, InitAttr::default(), runtime)
     })
 }
 
@@ -169,17 +204,21 @@ pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
     guard::status(|| handle::remove_job(job))
 }
 
-/// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back.
+/// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back. Where
+/// init was called several times, only the last of as many calls does so, and the others return at once.
 /// The handle and every symmetric address of this runtime are invalid afterwards, also when the status says
 /// that another PE died. 0 does nothing. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime; from an
-/// interrupt hook the answer is BUSY. Returns when every PE has called it. OpenSHMEM 1.5 section 9.1.4
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime, except in a
+/// wait of more than a millisecond, which ends with INTERRUPTED; from an interrupt hook the answer is BUSY. Returns when every PE has called it. OpenSHMEM 1.5 section 9.1.4
 /// (`shmem_finalize`).
 /// Errors: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::status(|| {
+        if nesting::goes_on(runtime) {
+            return Ok(());
+        }
         let ended = handle::end_runtime(runtime, |rt| {
             sites::left(runtime);
             let streams = handle::streams_of(rt);
@@ -218,7 +257,8 @@ pub extern "C" fn nvshmemrs_global_exit(runtime: nvshmemrs_runtime_t, status: i3
     })
 }
 
-/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0 does nothing.
+/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. However often init
+/// was called, the membership ends. 0 does nothing.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
 /// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
@@ -269,7 +309,7 @@ pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32)
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
-    guard::local(runtime, Runtime::check)
+    guard::local(runtime, |rt| rt.check())
 }
 
 /// Ends every wait of this PE, now and later, with INTERRUPTED, until `nvshmemrs_interrupt_clear`. May be

@@ -98,7 +98,7 @@ pub use buffer::{LocalDest, LocalSource, NbiDest, NbiSource, Registration, SymRa
 /// ```
 pub use deadline::deadline;
 #[doc(hidden)]
-pub use debug::abort;
+pub use debug::{Level as DebugLevel, abort, write_stderr};
 pub use dtype::{Dtype, Element};
 pub use error::{Error, Result};
 pub use heap::{HeapStats, Request};

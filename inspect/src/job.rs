@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 /// The longest time that PEs may be given to answer, in seconds.
 const LONGEST: f64 = 60.0;
-/// How long a PE may take to ask those of other hosts for a report.
-const ELSEWHERE: Duration = Duration::from_millis(600);
 
 /// How far what the PEs share and what they tell may be apart in time.
 const APART: Duration = Duration::from_millis(20);
@@ -128,9 +126,7 @@ impl Job {
             Found::Joined(job) => {
                 let board = &job.board;
                 // What PEs of other hosts wait for is here once a PE of this host has asked them.
-                if has_others(board) {
-                    board.told(board.ask(), &mut Questions::default(), ELSEWHERE);
-                }
+                board.query_other_hosts();
                 board.report()
             }
         }

@@ -13,7 +13,7 @@ static int child(void)
     int status = nvshmemrs_init(NULL, &runtime);
     if (status == NVSHMEMRS_SUCCESS) {
         int32_t n_pes = 0;
-        nvshmemrs_n_pes(runtime, &n_pes);
+        CHECK(nvshmemrs_n_pes(runtime, &n_pes));
         printf("child: one of %d\n", (int)n_pes);
         status = nvshmemrs_finalize(runtime);
     } else {

@@ -120,11 +120,11 @@ void leave_function(const std::string &how)
         nvshmemrs_stream_t stream;
         SURE(nvshmemrs_stream_new(runtime, &stream));
         SURE(nvshmemrs_stream_call(stream, function, nullptr));
-        nvshmemrs_stream_synchronize(stream);
+        SURE(nvshmemrs_stream_synchronize(stream));
     } else {
         if (how.find("hook") == 0)
             SURE(nvshmemrs_interrupt_hook(runtime, function, nullptr));
-        nvshmemrs_signal_wait(runtime, static_cast<uint64_t *>(flag), NVSHMEMRS_CMP_EQ, 1, nullptr);
+        SURE(nvshmemrs_signal_wait(runtime, static_cast<uint64_t *>(flag), NVSHMEMRS_CMP_EQ, 1, nullptr));
     }
 }
 

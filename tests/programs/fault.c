@@ -324,8 +324,8 @@ static void survive(const char *operation, int again)
     int32_t expected = stopped ? NVSHMEMRS_ERROR_PE_STOPPED : NVSHMEMRS_ERROR_PE_DIED;
     say(status, now_ns());
     /* What is queued ends by the same error, but not at the same moment. */
-    if (stopped && strcmp(operation, "finalize") != 0)
-        nvshmemrs_stream_synchronize(stream);
+    if (stopped && strcmp(operation, "finalize") != 0 && nvshmemrs_stream_synchronize(stream) == NVSHMEMRS_ERROR_PANIC)
+        exit(97);
     if (strcmp(operation, "finalize") == 0) {
         int32_t pe;
         if (nvshmemrs_my_pe(runtime, &pe) != NVSHMEMRS_ERROR_NOT_INITIALIZED)

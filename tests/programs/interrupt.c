@@ -14,7 +14,8 @@ static double *data;
 static void on_interrupt(int number)
 {
     (void)number;
-    nvshmemrs_interrupt(runtime);
+    if (nvshmemrs_interrupt(runtime) != NVSHMEMRS_SUCCESS)
+        _exit(98);
 }
 
 static int32_t operate(const char *operation)

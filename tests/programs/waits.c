@@ -78,7 +78,8 @@ static void late_finalize(void)
 static void on_alarm(int number)
 {
     (void)number;
-    nvshmemrs_interrupt(runtime);
+    if (nvshmemrs_interrupt(runtime) != NVSHMEMRS_SUCCESS)
+        _exit(98);
 }
 
 static void alarm_soon(void)

@@ -12,6 +12,7 @@ mod count;
 mod demo;
 mod fuzz;
 mod images;
+mod install;
 mod instrument;
 mod plugins;
 mod run;
@@ -74,6 +75,8 @@ enum Command {
     Wheel,
     /// Make `dist/`, which runs on GPU nodes without Rust
     Bundle(bundle::Args),
+    /// Install libraries, headers, tools and what build systems look for, below a folder
+    Install(install::Args),
     /// Hillslope diffusion over a real elevation model on four PEs
     Demo {
         /// The folder of the picture
@@ -145,6 +148,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Mpich => plugins::mpich(&tree)?,
         Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle(args) => bundle::bundle(&tree, &args)?,
+        Command::Install(args) => install::install(&tree, &args)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),
         Command::Sanitize { sanitizer, quick } => {

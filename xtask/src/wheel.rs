@@ -2,6 +2,7 @@
 //! make theirs by the same code, from what is built anyway.
 
 use crate::bundle::{content, empty, files, strip};
+use crate::install::layout::Layout;
 use crate::setup::{Purpose, python, system};
 use crate::tree::Tree;
 use crate::{images, run};
@@ -13,15 +14,6 @@ use std::process::Command;
 
 /// The glibc that the wheel needs.
 const GLIBC: (u32, u32) = (2, 28);
-
-/// What a wheel is made from, besides the images of the GPU kernels.
-const NATIVES: [&str; 5] = [
-    "libnvshmemrs.so",
-    "libnvshmemrs_inspect.so",
-    "nvshmemrs-run",
-    "nvshmemrs-info",
-    "nvshmemrs-perf",
-];
 
 /// Makes the wheel for people without Rust, and tests it in an empty virtual environment.
 pub(crate) fn wheel(tree: &Tree) -> Result<()> {
@@ -38,6 +30,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         "nvshmemrs-capi",
         "--package",
         "nvshmemrs-inspect",
+        "--package",
+        "nvshmemrs-openshmem",
     ]);
     cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
     run::run(&mut cargo)?;
@@ -66,7 +60,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
 pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
     let stage = tree.scratch("wheel")?.join("stage");
     empty(&stage)?;
-    for name in NATIVES {
+    for name in Layout::read(tree)?.natives(natives) {
         content::copy(&natives.join(name), &stage.join(name))?;
         strip(&stage.join(name))?;
     }
@@ -79,7 +73,7 @@ pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
     pip.args(["--disable-pip-version-check", "--no-build-isolation"]);
     pip.args(["--no-deps", "--no-index", "--wheel-dir"]);
     pip.args([out, &tree.root.join("bindings/python")]);
-    pip.env("NVSHMEMRS_BUILD_LIBRARY", stage.join(NATIVES[0]));
+    pip.env("NVSHMEMRS_BUILD_LIBRARY", stage.join("libnvshmemrs.so"));
     run::run(&mut pip)?;
     one_wheel(out)
 }

@@ -14,13 +14,15 @@ module nvshmemrs_job
   public :: nvshmemrs_init, nvshmemrs_finalize, nvshmemrs_initialized, nvshmemrs_runtime, nvshmemrs_my_pe, nvshmemrs_n_pes
   public :: nvshmemrs_quiet, nvshmemrs_fence, nvshmemrs_runtime_check, nvshmemrs_heap_stats, nvshmemrs_unfreed
 
-  logical, save :: initialized = .false.
+  !> How often init has been called, and finalize not yet.
+  integer, save :: inits = 0
 
   ! gfortran takes a procedure for the C function of its name, so the names are generic.
 
   !> Joins the job. `memory_kind` is one of NVSHMEMRS_MEMORY_*, `heap_bytes` the symmetric heap of each PE, `timeout_s`
   !> how long a wait may last, `init_timeout_s` how long init may last, and `device` the GPU. What is absent comes from the
-  !> environment (docs/settings.md).
+  !> environment (docs/settings.md). It may be called again, with the same arguments or without them: such a call
+  !> returns at once, and needs a further call of `nvshmemrs_finalize`.
   !>
   !> Collective over all PEs, with the same `memory_kind` and `heap_bytes`. OpenSHMEM 1.5 section 9.1.1.
   !> Errors: BOOTSTRAP, MISMATCH, INVALID_VALUE, NOT_SUPPORTED for a library of another version, OUT_OF_MEMORY, BUSY.
@@ -28,7 +30,8 @@ module nvshmemrs_job
     procedure do_init
   end interface nvshmemrs_init
 
-  !> Leaves the job when every PE has come here. Memory of the symmetric heap is gone then: arrays must not be used
+  !> Leaves the job when every PE has come here. Of as many calls as init has had, the last one does so.
+  !> Memory of the symmetric heap is gone then: arrays must not be used
   !> any more. Operations return NOT_INITIALIZED.
   !>
   !> Collective over all PEs. OpenSHMEM 1.5 section 9.1.4.
@@ -111,11 +114,6 @@ contains
     integer(c_int64_t) :: runtime
     integer(c_int32_t) :: status
     character(:), allocatable :: message
-    if (initialized) then
-      call refuse('this process has called `nvshmemrs_init()` already; call it once, and again only after ' // &
-                  '`nvshmemrs_finalize()`', stat, errmsg)
-      return
-    end if
     call nvshmemrs_check_library(status, message)
     if (status /= NVSHMEMRS_SUCCESS) then
       call refuse(message, stat, errmsg)
@@ -131,7 +129,7 @@ contains
     runtime = 0
     if (status == NVSHMEMRS_SUCCESS) status = c_init(attr, runtime)
     if (status == NVSHMEMRS_SUCCESS) then
-      initialized = .true.
+      inits = inits + 1
       call set_runtime(runtime)
     end if
     call conclude(status, stat, errmsg)
@@ -145,12 +143,12 @@ contains
     ! The handle 0 does nothing for the library; here it is a call that comes before init.
     if (current_runtime == 0) status = c_runtime_check(current_runtime)
     ! The handle stays: the library says of it that it was finalized. With these errors the job goes on.
-    if (status /= NVSHMEMRS_ERROR_BUSY .and. status /= NVSHMEMRS_ERROR_FORKED) initialized = .false.
+    if (status /= NVSHMEMRS_ERROR_BUSY .and. status /= NVSHMEMRS_ERROR_FORKED) inits = max(inits - 1, 0)
     call conclude(status, stat, errmsg)
   end subroutine do_finalize
 
   logical function do_initialized()
-    do_initialized = initialized
+    do_initialized = inits > 0
   end function do_initialized
 
   !> The handle for the functions of `nvshmemrs_ffi`. Local.

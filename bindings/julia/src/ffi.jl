@@ -3873,13 +3873,18 @@ Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpir
 without any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several
 hosts.
 
+A PE that has joined already, by whichever function, may call it again. It gets the same
+runtime at once, and must call `nvshmemrs_finalize` once more. `attr` must not ask for
+anything else than the PE has; what it leaves to the library asks for nothing. Threads that
+are PEs count each for itself; the threads of a process that is a PE count together.
+
 Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
-can be reached.
+can be reached. Local if it is called again.
 
 # Returns
 
 `Status.SUCCESS`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
-NOT\\_SUPPORTED, OUT\\_OF\\_MEMORY.
+NOT\\_SUPPORTED, OUT\\_OF\\_MEMORY; INVALID\\_VALUE for other arguments than before.
 
 # Standard
 
@@ -3919,7 +3924,8 @@ const pointer_init_unique_id = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime)
 
 Joins the job that `id` names, as PE `pe` of `n_pes`. The PEs are processes of one host, or
-threads of them.
+threads of them. The same PE may call it again with the same arguments, as with
+`nvshmemrs_init`.
 
 Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
 can be reached.
@@ -3949,6 +3955,7 @@ Joins the job of the processes of a communicator of MPI: their ranks in it are t
 `mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
 MPI\\_THREAD\\_MULTIPLE, because a thread of nvshmemrs's calls it, too, and calls MPI\\_Finalize
 after `nvshmemrs_finalize`. If all PEs are on one host, MPI is used during this call only.
+It may be called again with the same communicator, as `nvshmemrs_init`.
 
 Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE
 has joined and can be reached.
@@ -4069,11 +4076,14 @@ const pointer_finalize = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_finalize(runtime)
 
 Leaves the job: completes all outstanding operations, waits for the other PEs, gives all
-memory back. The handle and every symmetric address of this runtime are invalid afterwards,
-also when the status says that another PE died. 0 does nothing. Init may be called again.
+memory back. Where init was called several times, only the last of as many calls does so,
+and the others return at once. The handle and every symmetric address of this runtime are
+invalid afterwards, also when the status says that another PE died. 0 does nothing. Init may
+be called again.
 
 Collective over TEAM\\_WORLD. No other thread of this PE may be inside a call with this
-runtime; from an interrupt hook the answer is BUSY. Returns when every PE has called it.
+runtime, except in a wait of more than a millisecond, which ends with INTERRUPTED; from an
+interrupt hook the answer is BUSY. Returns when every PE has called it.
 
 # Returns
 
@@ -4142,8 +4152,8 @@ const pointer_leave = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_leave(runtime)
 
-Leaves the job without the other PEs, which learn that this PE left. For exits in error. 0
-does nothing.
+Leaves the job without the other PEs, which learn that this PE left. For exits in error.
+However often init was called, the membership ends. 0 does nothing.
 
 Local: it never waits. The handle and all symmetric addresses of this runtime are invalid
 afterwards. Other threads of this PE may be inside calls with it: their waits end with

@@ -11,6 +11,8 @@ mutable struct Job
     "Keeps the heap mapped as long as a Julia object may be on it."
     mapping::UInt64
     live::Bool
+    "How often init was called again, and finalize was not."
+    again::Int
     "For each thread, the local arrays of its operations without blocking, until it calls quiet."
     pending::Vector{Vector{Any}}
     "What must live until finalize: registered buffers, and what streams use that were dropped."
@@ -20,7 +22,7 @@ mutable struct Job
     drained::Bool
 end
 
-Job(handle, mapping, live) = Job(handle, mapping, live, [Any[] for _ in 1:threads()], Any[], Threads.SpinLock(), false)
+Job(handle, mapping, live) = Job(handle, mapping, live, 0, [Any[] for _ in 1:threads()], Any[], Threads.SpinLock(), false)
 
 @static if VERSION >= v"1.9"
     threads() = Threads.maxthreadid()
@@ -56,6 +58,9 @@ it joins as PE `pe` of `n_pes`.
 The form with a function calls `f(job)` and then [`NVSHMEMRS.finalize`](@ref). If `f` throws, the
 PE leaves the job at once, so that no other PE waits for it, and the exception goes on.
 
+A PE that has joined may call init again, with the same arguments or without them. Such a call
+returns the same `Job` at once, and needs a further call of `finalize`.
+
 * `memory`: where the heap lives, `:default`, `:host` or `:device`.
 * `heap_bytes`: bytes of symmetric heap per PE; 0 takes `NVSHMEM_SYMMETRIC_SIZE`, else the
   machine's default.
@@ -66,7 +71,7 @@ PE leaves the job at once, so that no other PE waits for it, and the exception g
 Collective over all PEs of the job. It returns when every PE has joined. OpenSHMEM 1.5 section
 9.1.1 (`shmem_init`).
 Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT\\_SUPPORTED,
-OUT\\_OF\\_MEMORY, PE\\_RANGE.
+OUT\\_OF\\_MEMORY, PE\\_RANGE; INVALID\\_VALUE for other arguments than before.
 
 ```jldoctest
 using NVSHMEMRS
@@ -113,6 +118,11 @@ function attributes(; memory = :default, heap_bytes = 0, timeout = 0, init_timeo
 end
 
 function joined(handle)
+    job = CURRENT[]
+    if job.live && job.handle == handle
+        locked(() -> job.again += 1, job.lock)
+        return job
+    end
     mapping = answer(UInt64, FFI.nvshmemrs_heap_keep, handle)
     job = Job(handle, mapping, true)
     # Only lets the memory go, which needs no other PE.
@@ -133,13 +143,19 @@ setting(name) = !(get(ENV, name, "") in ("", "0"))
 
 Leaves the job: completes all operations, waits for the other PEs, gives all memory back.
 Symmetric arrays can no longer be used in operations then; loads and stores through them stay
-harmless. Init may be called again.
+harmless. Init may be called again. Of as many calls as init has had, the last one does so.
 
 Collective over the job. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 Errors: NOT\\_INITIALIZED if the PE has left already; PE\\_DIED; CHECK\\_FAILED. After these the PE
 has left, too. BUSY if it is called from a hook, and FORKED: the job goes on.
 """
 function finalize(job::Job = CURRENT[])
+    goes_on = locked(job.lock) do
+        more = job.live && job.again > 0
+        job.again -= more
+        more
+    end
+    goes_on && return check(FFI.nvshmemrs_finalize(job.handle))
     was_live = job.live
     job.live = false
     status = @blocking FFI.nvshmemrs_finalize(job.handle)

@@ -21,7 +21,7 @@ nvshmemrs_runtime_t nvshmemrs_shmem_runtime;
 static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
 /* How often `shmem_init` was called and not finalized, in a process that joined by it. */
 static unsigned inits;
-/* The same of a thread, or a program, that joined its job by nvshmemrs.h: its runtime is not ours to finalize. */
+/* The same of a thread, or a program, that joined its job by nvshmemrs.h. */
 static _Thread_local unsigned adopted;
 /* Whether a runtime of this process has been finalized. */
 static bool finalized;
@@ -146,7 +146,9 @@ static void init(const char *name, const void *place)
     if (inits > 0) {
         inits++;
     } else if (nvshmemrs_shmem_find() != 0) {
-        adopted++;
+        nvshmemrs_runtime_t runtime = 0;
+        status = nvshmemrs_init(NULL, &runtime);
+        adopted += status == NVSHMEMRS_SUCCESS;
     } else {
         nvshmemrs_runtime_t runtime = 0;
         /* The standard's variables. NVSHMEM's, which mean the same, come first. */
@@ -198,6 +200,17 @@ FUNCTION(void, shmem_query_initialized, (int *initialized))
         *initialized = nvshmemrs_shmem_now() != 0;
 }
 
+/* Ends what one init has begun. With the runtime its contexts and active sets are gone. */
+static int32_t end_one(nvshmemrs_runtime_t runtime)
+{
+    const int32_t status = nvshmemrs_finalize(runtime);
+    if (nvshmemrs_runtime_check(runtime) == NVSHMEMRS_ERROR_NOT_INITIALIZED) {
+        nvshmemrs_shmem_forget_contexts(runtime);
+        nvshmemrs_shmem_forget_sets(runtime);
+    }
+    return status;
+}
+
 static void finalize(const char *name, const void *place)
 {
     pthread_mutex_lock(&changes);
@@ -206,15 +219,13 @@ static void finalize(const char *name, const void *place)
     if (inits > 1) {
         inits--;
     } else if (inits == 1) {
-        nvshmemrs_runtime_t runtime = nvshmemrs_shmem_runtime;
-        status = nvshmemrs_finalize(runtime);
-        nvshmemrs_shmem_forget_contexts(runtime);
-        nvshmemrs_shmem_forget_sets(runtime);
+        status = end_one(nvshmemrs_shmem_runtime);
         __atomic_store_n(&nvshmemrs_shmem_runtime, 0, __ATOMIC_RELEASE);
         inits = 0;
         finalized = true;
     } else if (adopted > 0) {
         adopted--;
+        status = end_one(nvshmemrs_shmem_find());
     } else {
         none = true;
     }

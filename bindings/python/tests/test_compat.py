@@ -382,10 +382,103 @@ nv.free(a)
 assert set(_mr_references[next(iter(_mr_references))]._mem_references) == {b.ctypes.data}
 nv.free_array(b)
 assert not _mr_references
+# What is dropped is not freed before all PEs have met in an allocation.
+b = nv.buffer(128)
+address = b.handle
+del b
+(resource,) = _mr_references.values()
+entry = resource._mem_references[address]
+assert (entry["ref_count"], entry["freed"], entry["released"], entry["buffer"]) == (1, False, True, None)
+other = nv.buffer(256)
+held = resource._mem_references
+assert other.handle in held and (address == other.handle or address not in held)
+assert held[other.handle]["buffer"] is other and not held[other.handle]["released"]
+nv.free(other)
+assert not _mr_references
 nv.finalize()
 assert _is_initialized["status"] == InternalInitStatus.UNINITIALIZED
 print("ok")
 """
+
+
+INIT_BY_NUMBERS = '''
+import ctypes, sys
+import numpy as np
+import nvshmem.bindings as b
+import nvshmem.core as nv
+from nvshmem.bindings.nvshmem import InitAttr, Status, check_status
+me, n, path = int(sys.argv[1]), 2, sys.argv[2]
+uid = b.uniqueid()
+if me == 0:
+    b.get_uniqueid(uid.ptr)
+    open(path + ".new", "wb").write(bytes(uid))
+    import os; os.rename(path + ".new", path)
+else:
+    import os, time
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    uid = b.UniqueId.from_bytes(open(path, "rb").read())
+attr = InitAttr()
+assert (attr.version, attr.mpi_comm, attr._data.itemsize) == (0, 0, 144)
+def refused(error, text, call, *arguments):
+    try:
+        call(*arguments)
+    except error as raised:
+        assert text in str(raised), raised
+    else:
+        raise AssertionError(text)
+refused(nv.NvshmemInvalid, "set_attr_uniqueid_args", b.hostlib_init_attr, b.Flags.INIT_WITH_UNIQUEID, attr.ptr)
+refused(nv.NvshmemInvalid, "set_attr_mpi_comm_args", b.hostlib_init_attr, b.Flags.INIT_WITH_MPI_COMM, attr.ptr)
+refused(nv.NvshmemInvalid, "attr is 0", b.set_attr_uniqueid_args, 0, 1, uid.ptr, 0)
+refused(nv.NvshmemInvalid, "uniqueid is 0", b.set_attr_uniqueid_args, 0, 1, 0, attr.ptr)
+refused(nv.NotSupportedError, "flags=4", b.hostlib_init_attr, b.Flags.INIT_WITH_SHMEM, attr.ptr)
+assert b.init_status() == b.Init_status.STATUS_NOT_INITIALIZED
+b.set_attr_uniqueid_args(me, n, uid.ptr, attr.ptr)
+b.hostlib_init_attr(b.Flags.INIT_WITH_UNIQUEID, attr.ptr)
+assert b.init_status() == b.Init_status.STATUS_IS_INITIALIZED
+assert (b.my_pe(), b.n_pes()) == (me, n)
+b.hostlib_init_attr(b.Flags.INIT_WITH_UNIQUEID, attr.ptr)  # counts
+b.hostlib_finalize()
+b.barrier_all()
+numbers = np.zeros(5, np.int32)
+at = [numbers.ctypes.data + 4 * i for i in range(5)]
+b.info_get_version(*at[:2])
+b.vendor_get_version_info(*at[2:])
+assert ".".join(map(str, numbers[:2])) == nv.get_version().openshmem_spec_version
+assert ".".join(map(str, numbers[2:])) == nv.get_version().libnvshmem_version
+key = b.team_uniqueid()
+value = ctypes.c_uint64()
+b.team_get_uniqueid(ctypes.addressof(value))
+assert value.value != 0 and key.value == 0
+b.check_status(Status.SUCCESS)
+refused(b.NVSHMEMError, "Status code 3", check_status, Status.ERROR_NOT_SUPPORTED)
+refused(nv.NotSupportedError, "module_init", b.cumodule_init, 5)
+import mmap
+pages = mmap.mmap(-1, 2 * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+mine = np.frombuffer(pages, np.int32)
+refused(nv.NvshmemInvalid, "flags=1", b.buffer_register_symmetric, mine.ctypes.data, mine.nbytes, 1)
+there = b.buffer_register_symmetric(mine.ctypes.data, mine.nbytes, 0)
+b.int32_atomic_add(there, me + 1, 1 - me)
+b.barrier_all()
+assert mine[0] == 2 - me, mine
+b.buffer_unregister_symmetric(there, mine.nbytes)
+b.hostlib_finalize()
+assert b.init_status() == b.Init_status.STATUS_NOT_INITIALIZED
+print("ok", flush=True)
+'''
+
+
+def test_init_by_numbers(tmp_path: Path) -> None:
+    words = [*OURS, "-c", INIT_BY_NUMBERS]
+    pes = [
+        subprocess.Popen(
+            [*words, str(pe), str(tmp_path / "id")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        for pe in range(2)
+    ]
+    for pe in pes:
+        out, _ = pe.communicate(timeout=60)
+        assert (pe.returncode, out) == (0, "ok\n"), out
 
 
 def test_what_is_tracked_can_be_read() -> None:

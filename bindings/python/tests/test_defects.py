@@ -133,7 +133,7 @@ def test_d13_missing_libraries_are_errors() -> None:
 def test_d14_init(capfd: pytest.CaptureFixture[str]) -> None:
     nvshmem.init()  # the default method works
     with pytest.raises(nvshmem.NvshmemInvalid, match="finalize first"):
-        nvshmem.init()
+        nvshmem.init(uid=nvshmem.get_unique_id(), rank=0, nranks=1)
     nvshmem.finalize()
     assert capfd.readouterr() == ("", "")
 

@@ -23,6 +23,7 @@ JOBS = {
     "float8.py": (1, 2, 3, 4),
     "fork.py": (2,),
     "lifetimes.py": (2, 4),
+    "nesting.py": (1, 3),
     "one_wrong.py": (2, 4),
     "registered.py": (1, 2, 3),
     "streams.py": (1, 2, 3),

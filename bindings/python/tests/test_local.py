@@ -123,7 +123,6 @@ def test_a_pe_makes_no_job_and_does_not_end_its_own() -> None:
     def body() -> List[str]:
         messages = []
         for call in (
-            nvshmem.init,
             nvshmem.finalize,
             lambda: nvshmem.local(2),
             lambda: job.run(nvshmem.my_pe),
@@ -136,7 +135,7 @@ def test_a_pe_makes_no_job_and_does_not_end_its_own() -> None:
     with nvshmem.local(2, heap_bytes=HEAP) as job:
         for pe, messages in enumerate(job.run(body)):
             assert [message.split(":")[0] for message in messages] == [
-                "init", "finalize", "local", "run",
+                "finalize", "local", "run",
             ]  # fmt: skip
             assert all(f"this thread is PE {pe}" in message for message in messages)
         with nvshmem.local(3, heap_bytes=HEAP) as other:  # beside it, not inside
@@ -174,8 +173,8 @@ def test_two_threads_that_init_do_not_overwrite_each_other() -> None:
     thread.join()
     assert "another thread of this process is in init" in failed[0] and "local()" in failed[0]
     nvshmem.init(heap_bytes=HEAP)
-    with pytest.raises(nvshmem.NvshmemInvalid, match=r"a PE already; call finalize.*local\(\)"):
-        nvshmem.init()
+    with pytest.raises(nvshmem.NvshmemInvalid, match="a job already.* other arguments"):
+        nvshmem.init(uid=uid, rank=0, nranks=2)
     nvshmem.finalize()
 
 

@@ -229,6 +229,18 @@ pub(crate) fn set_current(handle: u64) {
     CURRENT.set(handle);
 }
 
+/// The handle of the runtime that this thread has joined last; it may have ended.
+pub(crate) fn own() -> u64 {
+    CURRENT.get()
+}
+
+/// Whether a handle names a runtime whose PE is in its job, and is not in finalize.
+pub(crate) fn is_joined(handle: u64) -> bool {
+    let _changes = changes();
+    let is_ending = find(handle).is_none_or(|slot| slot.ending.load(Relaxed));
+    !is_ending && find_runtime(handle).is_some_and(|runtime| runtime.check_live().is_ok())
+}
+
 /// The calling thread's runtime, or else the only one of the process.
 pub(crate) fn current() -> Result<u64> {
     let own = CURRENT.get();
@@ -435,15 +447,26 @@ pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Re
     let result = with_runtime(handle, |runtime| Ok(end(runtime)));
     let taken = {
         let _changes = changes();
-        slot.handle.store(FREE, Release);
         slot.ending.store(false, Relaxed);
-        exchange(slot, std::ptr::null_mut())
+        take_runtime(slot)
     };
-    drop(taken);
+    // Another thread may have been in a wait, and may still be on its way out of the call.
+    match &*taken {
+        Object::Runtime(runtime) if runtime.is_interrupted() => lock(&LEFT).push(taken),
+        _ => drop(taken),
+    }
     result.map(Some)
 }
 
-/// Runtimes that were left. Another thread may still be on its way out of a call, so they go when the next one is made.
+/// Frees the slot of a live runtime. Threads that are inside calls hold references to what is in the box.
+fn take_runtime(slot: &Slot) -> Box<Object> {
+    slot.handle.store(FREE, Release);
+    slot.runtime.store(std::ptr::null_mut(), Relaxed);
+    // SAFETY: rule 3: the slot of a live runtime holds a box, and it was just taken out, under the lock.
+    unsafe { Box::from_raw(slot.object.swap(std::ptr::null_mut(), AcqRel)) }
+}
+
+/// Runtimes that were left, or finalized while other threads waited. Another thread may still be on its way out of a call, so they go when the next one is made.
 #[expect(
     clippy::vec_box,
     reason = "such a thread holds a reference to what is in the box"
@@ -457,11 +480,7 @@ pub(crate) fn leave(handle: u64) -> Result<()> {
     }
     let taken = {
         let _changes = changes();
-        let slot = removable("runtime", handle, RUNTIME)?;
-        slot.handle.store(FREE, Release);
-        slot.runtime.store(std::ptr::null_mut(), Relaxed);
-        // SAFETY: rule 3: the slot of a live runtime holds a box, and it was just taken out, under the lock.
-        unsafe { Box::from_raw(slot.object.swap(std::ptr::null_mut(), AcqRel)) }
+        take_runtime(removable("runtime", handle, RUNTIME)?)
     };
     if let Object::Runtime(runtime) = &*taken {
         runtime.leave();

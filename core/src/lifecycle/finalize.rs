@@ -10,7 +10,11 @@ use crate::runtime::{ENDED, Inner, LEFT};
 use crate::sites::inside::write;
 use crate::transport::Submission;
 use crate::{Error, Result, Runtime};
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::{Duration, Instant};
+
+/// How long finalize waits until the waits of other threads have ended.
+const WAITS_END: Duration = Duration::from_secs(1);
 
 impl Inner {
     fn finalize(&self) -> Result<()> {
@@ -50,6 +54,7 @@ impl Inner {
         if let Some(registry) = &self.registry {
             registry.set_part(Part::Finalized);
         }
+        self.end_waits();
         self.end(State::Finalized);
         self.debug.write(Level::Info, self.my_pe, || match &result {
             Ok(()) => "finalized".to_string(),
@@ -89,6 +94,21 @@ impl Inner {
                 own,
                 me: self.my_pe,
             }),
+        }
+    }
+
+    /// Ends the long waits of this PE's other threads, so that none looks at memory that is given back: a process may end while they wait.
+    fn end_waits(&self) {
+        let block = self.control.pe(self.my_pe);
+        let waits = || block.waits.iter().any(|slot| slot.id.load(Acquire) != 0);
+        if !waits() {
+            return;
+        }
+        self.interrupted.store(true, Release);
+        let start = Instant::now();
+        while waits() && start.elapsed() < WAITS_END {
+            doorbell::ring_everyone(&self.control);
+            std::thread::sleep(Duration::from_micros(100));
         }
     }
 

@@ -327,6 +327,12 @@ impl Runtime {
         self.inner.interrupted.store(true, Release);
     }
 
+    /// Whether waits of this PE end: see [`interrupt`](Runtime::interrupt). Finalize ends those of other threads, too. Local.
+    #[doc(hidden)]
+    pub fn is_interrupted(&self) -> bool {
+        self.inner.interrupted.load(Acquire)
+    }
+
     /// Lets this PE wait again. Local.
     pub fn interrupt_clear(&self) {
         self.inner.interrupted.store(false, Release);

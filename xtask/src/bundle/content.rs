@@ -1,21 +1,15 @@
 //! What a bundle holds, and where.
 
 use super::{executable, files};
+use crate::install::layout::Layout;
 use crate::plugins;
 use crate::tree::Tree;
 use anyhow::{Context, Result};
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 
 /// Programs of the release profile, and their folders.
-const PROGRAMS: [(&str, &[&str]); 2] = [
-    (
-        "bin",
-        &["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"],
-    ),
-    ("tests", &["device", "suite", "conformance"]),
-];
+const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conformance"])];
 
 /// Programs in C, by what they are made from.
 pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
@@ -43,8 +37,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 19] = [
-    ("include", "include"),
+const TEXTS: [(&str, &str); 18] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -104,14 +97,7 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
     }
     let example = tree.release().join("examples/landscape");
     copy(&example, &dist.join("tests/landscape-rs"))?;
-    copy(&tree.library(), &dist.join("lib/libnvshmemrs.so.0"))?;
-    let inspect = "libnvshmemrs_inspect.so";
-    copy(
-        &tree.release().join(inspect),
-        &dist.join("lib").join(inspect),
-    )?;
-    symlink("libnvshmemrs.so.0", dist.join("lib/libnvshmemrs.so"))
-        .context("cannot link the library")?;
+    Layout::read(tree)?.place(tree, &tree.release(), dist)?;
     let plugin = tree.release().join(plugins::FILE);
     if plugin.is_file() {
         copy(&plugin, &dist.join("lib").join(plugins::FILE))?;

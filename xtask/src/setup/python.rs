@@ -2,6 +2,7 @@
 
 use super::{Purpose, done, fingerprint, is_done, say};
 use crate::bundle::empty;
+use crate::install::layout::Layout;
 use crate::tree::Tree;
 use crate::{run, wheel};
 use anyhow::{Context, Result};
@@ -51,9 +52,14 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         tree.launcher(),
         tree.release().join("nvshmemrs-info"),
         tree.release().join("nvshmemrs-perf"),
+        tree.release().join("libnvshmemrs_shmem.so"),
         tree.root.join("Cargo.toml"),
+        tree.root.join("packaging/files.json"),
         package.join("pyproject.toml"),
     ];
+    for (header, _) in Layout::read(tree)?.headers(tree)? {
+        files.push(header);
+    }
     for extra in ["hatch_build.py", "README.md"] {
         files.extend(Some(package.join(extra)).filter(|file| file.exists()));
     }

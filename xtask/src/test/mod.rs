@@ -6,10 +6,11 @@ mod count;
 mod examples;
 mod programs;
 
+use crate::bundle::empty;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system};
 use crate::tree::Tree;
-use crate::{build_only, fuzz, images, plugins, run, show, soak, wheel};
+use crate::{build_only, fuzz, images, install, plugins, run, show, soak, wheel};
 use again::Kind;
 use anyhow::{Context, Result, ensure};
 use count::Count;
@@ -307,10 +308,15 @@ fn cargo_test(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
 fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
     // Installed into an empty environment by test_wheel.py.
     let wheel = wheel::one_wheel(&python::wheel_folder(tree)?)?;
+    // What it is for test_install.py.
+    let prefix = tree.scratch("prefix")?;
+    empty(&prefix)?;
+    install::place(tree, &prefix)?;
     let pytest = || {
         let mut pytest = tree.with_contract(tree.command(tree.python()));
         pytest.args(["-m", "pytest", "-ra", "-p", "no:cacheprovider"]);
         pytest.env("NVSHMEMRS_WHEEL", &wheel);
+        pytest.env("NVSHMEMRS_PREFIX", &prefix);
         pytest
     };
     let kind = Kind {

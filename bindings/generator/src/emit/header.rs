@@ -5,6 +5,17 @@ use crate::model::{Api, Enum, Function, sources};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
+/// What stands before each function that returns a status.
+const MUST_CHECK: &str = "\n\
+    /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */\n\
+    #ifndef NVSHMEMRS_MUST_CHECK\n\
+    #ifdef __GNUC__\n\
+    #define NVSHMEMRS_MUST_CHECK __attribute__((warn_unused_result))\n\
+    #else\n\
+    #define NVSHMEMRS_MUST_CHECK\n\
+    #endif\n\
+    #endif";
+
 /// The C header.
 pub fn emit(api: &Api, root: &Path) -> Result<String> {
     let settings = root.join("capi/cbindgen.toml");
@@ -13,7 +24,7 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
     config.header = Some(format!("/* {} */", super::BANNER));
     config.after_includes = Some(format!(
         "\n/* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */\n\
-         #define NVSHMEMRS_ABI_VERSION UINT32_C({})\n#define NVSHMEMRS_API_HASH UINT64_C({:#018x})",
+         #define NVSHMEMRS_ABI_VERSION UINT32_C({})\n#define NVSHMEMRS_API_HASH UINT64_C({:#018x})\n{MUST_CHECK}",
         api.abi_version,
         api_hash(api)
     ));
@@ -72,7 +83,11 @@ fn with_commands(text: &str, function: &Function) -> Result<String> {
     };
     let docs = super::doxygen(function, "`NVSHMEMRS_SUCCESS`", 104)?;
     let docs: String = docs.into_iter().map(line).collect();
-    Ok(format!("{}{docs}{}", &text[..start], &text[end..]))
+    let checked = match function.returns_status() {
+        true => "NVSHMEMRS_MUST_CHECK\n",
+        false => "",
+    };
+    Ok(format!("{}{docs}{checked}{}", &text[..start], &text[end..]))
 }
 
 /// Declares something unless the header for kernels, which may be included first, has done so. It goes from `start` to the `end` after it;

@@ -16,8 +16,12 @@ usage: python -m nvshmemrs SCRIPT [ARGUMENTS]     run a program in which `import
        python -m nvshmemrs -c CODE [ARGUMENTS]    same arguments
        python -m nvshmemrs [--cflags] [--libs]    print the flags that compile and link a C program
        python -m nvshmemrs --pkgconfigdir         print the folder of nvshmemrs.pc
+       python -m nvshmemrs --cmakedir             print the folder for CMake: nvshmemrs_DIR
+       python -m nvshmemrs --prefix               print the folder of include and lib
        python -m nvshmemrs --version              print the version
 """
+# They are printed as they are: `"$(python -m nvshmemrs --prefix)"` may have spaces.
+FOLDERS = ("--pkgconfigdir", "--cmakedir", "--prefix")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -28,6 +32,9 @@ def main(arguments: List[str]) -> int:
         return 0 if arguments else 2
     if not arguments[0].startswith("--"):
         return run(arguments)
+    if len(arguments) == 1 and arguments[0] in FOLDERS:
+        print(*told(arguments[0]) or ())
+        return 0
     words: List[str] = []
     for argument in arguments:
         said = told(argument)
@@ -44,9 +51,13 @@ def told(option: str) -> Optional[List[str]]:
     if option == "--cflags":
         return [f"-I{os.path.join(HERE, 'include')}"]
     if option == "--libs":
-        return [f"-L{library}", "-l:libnvshmemrs.so.0", f"-Wl,-rpath,{library}"]
+        return [f"-L{library}", "-lnvshmemrs", f"-Wl,-rpath,{library}"]
     if option == "--pkgconfigdir":
         return [os.path.join(library, "pkgconfig")]
+    if option == "--cmakedir":
+        return [os.path.join(library, "cmake", "nvshmemrs")]
+    if option == "--prefix":
+        return [HERE]
     if option == "--version":
         from . import __version__
 

@@ -11,7 +11,8 @@ import ctypes
 import re
 from typing import Any, Callable, Dict, List, Optional
 
-from . import core
+from . import _bindings_init, core
+from ._bindings_init import *  # noqa: F403
 from .core import my_pe, n_pes, team_my_pe, team_n_pes, team_translate_pe
 from .core._dtypes import SIZES, code_of_name
 from .core._job import check, job, lib, unsupported
@@ -25,7 +26,8 @@ from .core.nvshmem_types import NvshmemError as NVSHMEMError
 from .core.nvshmem_types import NvshmemInvalid
 from .core.nvshmem_types import Teams as Team_id
 from .core.rma import SignalOp as Signal_op
-from .core.teams import TeamConfig
+from .core.teams import TeamConfig, TeamUniqueId, get_team_unique_id
+from .core.teams import TeamUniqueId as team_uniqueid
 
 __all__ = [
     "Cmp_type",
@@ -34,6 +36,7 @@ __all__ = [
     "Signal_op",
     "Smem_amount",
     "TeamConfig",
+    "TeamUniqueId",
     "Team_id",
     "Thread_support",
     "align",
@@ -41,7 +44,13 @@ __all__ = [
     "barrier_all",
     "barrier_all_on_stream",
     "barrier_on_stream",
+    "buffer_register_symmetric",
+    "buffer_unregister_symmetric",
     "calloc",
+    "culibrary_finalize",
+    "culibrary_init",
+    "cumodule_finalize",
+    "cumodule_init",
     "flush_on_stream",
     "free",
     "malloc",
@@ -55,12 +64,16 @@ __all__ = [
     "signal_wait_until_on_stream",
     "sync_all",
     "sync_all_on_stream",
+    "team_destroy",
+    "team_get_uniqueid",
     "team_my_pe",
     "team_n_pes",
     "team_sync",
     "team_sync_on_stream",
     "team_translate_pe",
+    "team_uniqueid",
 ]
+__all__ += _bindings_init.__all__
 
 __path__: List[str] = []  # as of a package: nvshmem.bindings.nvshmem is this module, too
 
@@ -104,6 +117,52 @@ def ptr(dest: int, pe: int) -> int:
 def mc_ptr(team: int, ptr: int) -> int:
     """NotSupportedError: this version offers no multicast memory."""
     raise unsupported("mc_ptr")
+
+
+def buffer_register_symmetric(buf_ptr: int, size: int, flags: int = 0) -> int:
+    """Makes whole pages of this process symmetric; returns their symmetric address. `flags` is 0.
+    Collective over all PEs. The caller keeps the memory mapped.
+    """
+    if flags:
+        raise NvshmemInvalid(f"buffer_register_symmetric: flags={flags}: it must be 0")
+    symmetric = ctypes.c_void_p()
+    check(lib.nvshmemrs_buffer_register(job.runtime, buf_ptr, size, None, symmetric))
+    return symmetric.value or 0
+
+
+def buffer_unregister_symmetric(mmap_ptr: int, size: int) -> None:
+    """Makes registered memory private again, by its symmetric address. Collective over all PEs."""
+    check(lib.nvshmemrs_buffer_unregister(job.runtime, mmap_ptr))
+
+
+def cumodule_init(module: int) -> None:
+    """As ``core.module_init``."""
+    core.module_init(module)
+
+
+def cumodule_finalize(module: int) -> None:
+    """As ``core.module_finalize``."""
+    core.module_finalize(module)
+
+
+def culibrary_init(library: int) -> None:
+    """As ``core.library_init``."""
+    core.library_init(library)
+
+
+def culibrary_finalize(library: int) -> None:
+    """As ``core.library_finalize``."""
+    core.library_finalize(library)
+
+
+def team_destroy(team: int) -> None:
+    """Ends a team. Collective over `team`."""
+    core.team_destroy(team)
+
+
+def team_get_uniqueid(uniqueid: int) -> None:
+    """Stores a random number of 64 bits for ``TeamConfig.uniqueid`` at an address. Local."""
+    ctypes.c_uint64.from_address(uniqueid).value = get_team_unique_id().value
 
 
 def barrier(team: int) -> None:

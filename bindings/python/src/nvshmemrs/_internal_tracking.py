@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, Mapping
 from .core import _job
 from .core._job import job
 from .core.direct import InitStatus, init_status
+from .core.nvshmem_types import BufferTypes
 
 __all__ = ["InternalInitStatus"]
 
@@ -39,7 +40,9 @@ class _Status(Mapping[str, InternalInitStatus]):
 
 
 class _Resource:
-    """The Buffers of a heap that are not freed, by address."""
+    """The memory of a heap that is not freed, by address. Where its last reference went away, this PE
+    has released it, and it has no Buffer.
+    """
 
     @property
     def _mem_references(self) -> Mapping[int, Mapping[str, Any]]:
@@ -47,17 +50,24 @@ class _Resource:
         for (runtime, address), known in list(_job.buffers.items()):
             buffer = known() if runtime == job.runtime else None
             if buffer is not None and buffer.is_live:
-                entry = {
-                    "ref_count": 1,
-                    "resource": self,
-                    "buffer": buffer,
-                    "type": buffer.buffer_type,
-                    "freed": False,
-                    "released": False,
-                    "except_on_del": False,
-                }
-                found[address] = MappingProxyType(entry)
+                found[address] = self._entry(buffer, buffer.buffer_type)
+        _job.forget_freed()
+        for runtime, address in list(_job.released):
+            if runtime == job.runtime and address not in found:
+                found[address] = self._entry(None, BufferTypes.NORMAL)
         return MappingProxyType(found)
+
+    def _entry(self, buffer: Any, kind: BufferTypes) -> Mapping[str, Any]:
+        entry = {
+            "ref_count": 1,
+            "resource": self,
+            "buffer": buffer,
+            "type": kind,
+            "freed": False,
+            "released": buffer is None,
+            "except_on_del": False,
+        }
+        return MappingProxyType(entry)
 
 
 class _Resources(Mapping[int, _Resource]):

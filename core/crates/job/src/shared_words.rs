@@ -216,16 +216,23 @@ pub fn publish_membership(block: &TeamBlock, next: Pe, n_pes: Pe) {
     block.n_pes.0.store(n_pes as u32, Release);
 }
 
-/// As [`publish_membership`], of a PE of another host, which has begun so many collectives.
-pub(super) fn mirror_membership(block: &TeamBlock, next: Pe, n_pes: Pe, calls: u64) {
+/// As [`publish_membership`], of a PE of another host, which has begun so many collectives, and has arrived in `epoch` last.
+pub(super) fn mirror_membership(block: &TeamBlock, next: Pe, n_pes: Pe, calls: u64, epoch: u64) {
     block.next.0.store(next as u32, Relaxed);
     block.calls.0.store(calls, Relaxed);
+    block.reported.0.fetch_max(epoch, Relaxed);
     block.n_pes.0.store(n_pes as u32, Release);
 }
 
 /// Mirrors the last epoch of a PE of another host that has called finalize.
 pub(super) fn mirror_last_epoch(block: &TeamBlock, epoch: u64) {
     block.last.0.store(epoch, Release);
+}
+
+/// Sets which query the mirrored waits of a PE of another host answer, by the time when it was sent; 0 before they are written.
+pub(super) fn set_reported(block: &PeBlock, sent: u64) {
+    block.reported.0.store(sent, Release);
+    fence(Release);
 }
 
 /// Mirrors that some wait slots of a PE of another host are free; `progress` is the number of its waits that have ended.

@@ -26,10 +26,10 @@ const LEAST_TAG: u32 = 32_767;
 const WHY: usize = 2048;
 
 /// A communicator of MPI, whose processes are the PEs of a job, in its order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Communicator(Kind);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The address of an `MPI_Comm`.
     C(usize),

@@ -9,6 +9,7 @@ mod faults;
 mod growth;
 pub(crate) mod memory;
 mod operations;
+mod reports;
 mod transfers;
 
 #[path = "../../../tests/atomics.rs"]

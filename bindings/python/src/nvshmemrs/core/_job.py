@@ -89,10 +89,24 @@ class Job:
     `device` is the number of the GPU whose memory holds the heap, -1 on host memory. `handle` is
     `runtime` as `bare` functions take it. `direct` is what an operation without a stream is called
     with, None where `streams.handle_of` has to be asked. `in_flight` is what non-blocking operations
-    use until ``quiet``, by id.
+    use until ``quiet``, by id. `again` says how often ``init`` was called again, and ``finalize``
+    was not; `origin` what the first ``init`` was told of the job, and `identity` the unique id, PE
+    and number of PEs by which it joined, if it did so.
     """
 
-    __slots__ = ("runtime", "handle", "direct", "device", "pid", "mapping", "my_pe", "in_flight")
+    __slots__ = (
+        "runtime",
+        "handle",
+        "direct",
+        "device",
+        "pid",
+        "mapping",
+        "my_pe",
+        "in_flight",
+        "again",
+        "origin",
+        "identity",
+    )
 
     def __init__(self) -> None:
         self.runtime = 0
@@ -103,6 +117,9 @@ class Job:
         self.my_pe = -1
         self.mapping: Optional[Mapping] = None
         self.in_flight: Dict[int, Any] = {}
+        self.again = 0
+        self.origin: Tuple[Any, ...] = ()
+        self.identity: Optional[Tuple[Any, int, int]] = None
 
     def is_forked(self) -> bool:
         """Whether this process is a child of the one that joined, hence no PE."""
@@ -149,6 +166,9 @@ class _JobOfThread(Job):
     mapping = _of_thread("mapping")
     my_pe = _of_thread("my_pe")
     in_flight = _of_thread("in_flight")
+    again = _of_thread("again")
+    origin = _of_thread("origin")
+    identity = _of_thread("identity")
 
 
 class Sizes(Dict[int, int]):
@@ -214,6 +234,10 @@ team_sizes = Sizes()
 # Buffers by runtime and address. Arrays of other libraries than NumPy have no other way to theirs.
 buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 
+# Allocations that this PE has released, by runtime and address. All PEs free them together, when
+# all have released them; see _internal_tracking.
+released: Set[Tuple[int, int]] = set()
+
 # By runtime the addresses of allocations whose last reference went away, and which streams of CUDA
 # may use; `release_dropped` tells the library of those that no stream uses any more.
 dropped: Dict[int, Deque[int]] = {}
@@ -226,12 +250,24 @@ hand_out: Optional[Callable[[int, int], None]] = None
 unused: Callable[[List[int]], List[int]] = list
 
 
+def forget_freed() -> None:
+    """Takes what has been freed out of `released`."""
+    there = ctypes.c_int32()
+    for runtime, address in list(released):
+        status = lib.nvshmemrs_is_symmetric(runtime, address, 1, there)
+        if status or not there.value:
+            released.discard((runtime, address))
+
+
 def drop(runtime: int, address: int, device: int) -> None:
     """Releases an allocation whose last reference went away. It may be called anywhere, by a
     finaliser inside a wait too: the library's function never waits, and calls nobody back.
     """
     if runtime not in live:
         return
+    released.add((runtime, address))
+    if len(released) % 1024 == 0:
+        forget_freed()
     if device >= 0:
         dropped[runtime].append(address)
         return
@@ -430,12 +466,16 @@ def left() -> None:
     job.mapping = None
     job.my_pe = -1
     job.in_flight = {}
+    job.again = 0
+    job.origin = ()
+    job.identity = None
     if not is_thread():  # which uses no streams of CUDA; the process may be a PE on a GPU, too
         while adopted:
             lib.nvshmemrs_stream_release(adopted.popitem()[1])
         lent.clear()
     for place in [place for place in list(buffers) if place[0] == runtime]:
         buffers.pop(place, None)
+    released.difference_update([place for place in list(released) if place[0] == runtime])
     team_sizes.clear()
     operands.clear()
     dropped.pop(runtime, None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import logging
 import os
 import threading
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, Optional, Tuple
 
 import numpy as np
 
@@ -145,20 +146,14 @@ def init(
     `heap_bytes` is the heap per PE, else NVSHMEM_SYMMETRIC_SIZE; `timeout` the seconds that a wait
     may last, else NVSHMEMRS_TIMEOUT;
     `init_timeout` the same for ``init``, else NVSHMEMRS_INIT_TIMEOUT.
-    OpenSHMEM 1.5 section 9.1.1.
+
+    A PE may call it again, with the same arguments or without them. Such a call returns at once,
+    and needs a further call of ``finalize``. Threads that are PEs of a local job count each for
+    itself. OpenSHMEM 1.5 section 9.1.1.
     """
     if job.runtime and job.is_forked():
         raise ForkedError(
             "init: a forked child of a PE cannot join a job; start it with exec, as spawn does"
-        )
-    if _job.is_thread():
-        raise NvshmemInvalid(
-            f"init: this thread is PE {job.my_pe} of a local job already, and needs no init"
-        )
-    if job.runtime:
-        raise NvshmemInvalid(
-            "init: this process is a PE already; call finalize first. All threads of a process are "
-            "one PE; local() makes jobs whose PEs are threads"
         )
     if stream is not None:
         handle_of(stream)  # raises: nothing is queued before init
@@ -166,6 +161,10 @@ def init(
     method = initializer_method or (
         "uid" if uid is not None else "mpi" if mpi_comm is not None else ""
     )
+    origin = (method, uid, rank, nranks, mpi_comm)
+    if job.runtime:
+        _count(origin, device, heap_bytes, timeout, init_timeout)
+        return
     attr = attributes(device, heap_bytes, timeout, init_timeout)
     spread = None
     if method == "uid":
@@ -205,14 +204,44 @@ def init(
             "call init once; local() makes jobs whose PEs are threads"
         )
     try:
-        if job.runtime:
-            raise NvshmemInvalid("init: another thread has just made this process a PE")
-        _join(attr, uid, rank, nranks, spread)
+        joins = not job.runtime
+        if joins:
+            _join(attr, uid, rank, nranks, spread)
+            job.origin = origin
     finally:
         _joining.release()
+    if not joins:  # another thread has just done so
+        _count(origin, device, heap_bytes, timeout, init_timeout)
 
 
 _joining = threading.Lock()
+# Held while `job.again` changes.
+_counting = threading.Lock()
+
+
+def _count(
+    origin: Tuple[Any, ...],
+    device: Any,
+    heap_bytes: Optional[int],
+    timeout: Optional[float],
+    init_timeout: Optional[float],
+) -> None:
+    """Counts an ``init`` of what is a PE already. Local."""
+    if any(part not in (None, "") for part in origin) and origin != job.origin:
+        subject = "thread" if _job.is_thread() else "process"
+        raise NvshmemInvalid(
+            f"init: this {subject} is PE {job.my_pe} of a job already, which it has joined by other "
+            "arguments: call init with the same ones, or without uid, rank, nranks and mpi_comm, or "
+            "call finalize first"
+        )
+    attr = attributes(device, heap_bytes, timeout, init_timeout, again=True)
+    runtime = ctypes.c_uint64()
+    if job.identity is None:
+        check(lib.nvshmemrs_init(ctypes.byref(attr), ctypes.byref(runtime)))
+    else:
+        _join_by_id(attr, *job.identity, runtime)
+    with _counting:
+        job.again += 1
 
 
 def _host() -> str:
@@ -258,21 +287,28 @@ def _join(
     elif uid is None:
         check(lib.nvshmemrs_init(ctypes.byref(attr), ctypes.byref(runtime)))
     else:
-        if not isinstance(uid, UniqueID):
-            raise NvshmemInvalid(
-                f"uid is {a_kind(uid)}: pass a UniqueID, or UniqueID.from_bytes(...)"
-            )
-        pointer = ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))
-        number, count = c_int(rank, "rank"), c_int(nranks, "nranks")
-        check(
-            lib.nvshmemrs_init_unique_id(
-                pointer, number, count, ctypes.byref(attr), ctypes.byref(runtime)
-            )
-        )
+        _join_by_id(attr, uid, rank, nranks, runtime)
     announce_if_checked()
     _job.joined(runtime.value)
+    if uid is not None:
+        # A copy: the program may receive another id in its own one.
+        job.identity = copy.copy(uid), integer(rank, "rank"), integer(nranks, "nranks")
     if job.device >= 0:
         _device.use(job.device)
+
+
+def _join_by_id(
+    attr: Any, uid: Any, rank: Optional[int], nranks: Optional[int], runtime: Any
+) -> None:
+    if not isinstance(uid, UniqueID):
+        raise NvshmemInvalid(f"uid is {a_kind(uid)}: pass a UniqueID, or UniqueID.from_bytes(...)")
+    pointer = ctypes.cast(uid.ptr, ctypes.POINTER(_ffi.UniqueId))
+    number, count = c_int(rank, "rank"), c_int(nranks, "nranks")
+    check(
+        lib.nvshmemrs_init_unique_id(
+            pointer, number, count, ctypes.byref(attr), ctypes.byref(runtime)
+        )
+    )
 
 
 def _either(device: Any, dev: Any) -> Any:
@@ -299,12 +335,17 @@ def _choose(attr: Any, device: Any) -> None:
 
 
 def attributes(
-    device: Any, heap_bytes: Optional[int], timeout: Optional[float], init_timeout: Optional[float]
+    device: Any,
+    heap_bytes: Optional[int],
+    timeout: Optional[float],
+    init_timeout: Optional[float],
+    again: bool = False,
 ) -> Any:
-    """What the library is told at init."""
+    """What the library is told at init. Where init is called `again`, nothing is chosen anew."""
     attr = _ffi.InitAttr()
     check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
-    _choose(attr, device)
+    if device is not None or not again:
+        _choose(attr, device)
     if heap_bytes is not None:
         size = integer(heap_bytes, "heap_bytes")
         if not 0 < size < 2**63:
@@ -320,16 +361,12 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
     """Leaves the job. Collective over all PEs; waits for all streams, and includes a barrier.
     Allocations that are left are freed, teams and registrations ended.
 
-    ``init`` may follow, with other sizes too. `dev` and `stream` are accepted as seen in programs:
+    Where ``init`` was called several times, the last of as many calls does so, and the others
+    return at once. ``init`` may follow, with other sizes too. `dev` and `stream` are accepted as seen in programs:
     None, "host", a Stream. OpenSHMEM 1.5 section 9.1.4.
     """
     if dev is not None and dev != "host":
         _device.number_of(dev)
-    if _job.is_thread():
-        raise NvshmemInvalid(
-            f"finalize: this thread is PE {job.my_pe} of a local job, which close() ends, or the "
-            "end of its with block"
-        )
     runtime = job.runtime
     if not runtime:  # which the library takes for a null handle, and releases in silence
         raise NotInitializedError("finalize: this process is not a PE; call init first")
@@ -337,6 +374,17 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
         raise ForkedError("finalize: a forked child is not a PE; its parent finalizes")
     if stream is not None:
         handle_of(stream)  # raises for what is none
+    with _counting:
+        goes_on = job.again > 0
+        job.again -= goes_on
+    if goes_on:
+        check(lib.nvshmemrs_finalize(runtime))
+        return
+    if _job.is_thread():
+        raise NvshmemInvalid(
+            f"finalize: this thread is PE {job.my_pe} of a local job, which close() ends, or the "
+            "end of its with block"
+        )
     end_together()
 
 

@@ -162,6 +162,7 @@ class Buffer(Handle):
     def _register(self) -> None:
         """Lets `owner_of` find it by its address. Of several Buffers of a peer's memory one is."""
         place = (self._runtime, self._address)
+        _job.released.discard(place)  # of memory that was freed meanwhile
         known = _job.buffers.get(place)
         if self._origin is None or known is None or known() is None:
             _job.buffers[place] = weakref.ref(self)

@@ -2,11 +2,14 @@
 //!
 //! Any thread of a PE may come for it. So a circle is a deadlock for certain only where every thread of the PEs in it waits, and each
 //! of these waits is for a PE of which the same is true. Otherwise the report says whose other threads could still end it.
+//!
+//! Only a circle is told whose waits two looks at the board show: see [`Graph::of`].
 
 use super::Entry;
 use super::graph::{Graph, MOST};
 use super::needs::{Needs, place};
 use crate::Pe;
+use crate::job::published::Target;
 use crate::words::{pes, seconds, verb};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,11 +23,52 @@ impl Graph<'_> {
             .collect()
     }
 
-    /// All PEs that need each other in a circle, each of which needs the next one. That one of them needs a PE that is elsewhere, too, is
-    /// no way out: a wait ends when all have come.
-    pub(super) fn circles(&self) -> Vec<Vec<Pe>> {
+    /// The PEs each of which needs another of them.
+    pub(super) fn tied(&self) -> BTreeSet<Pe> {
         let all = self.nodes.iter().map(|node| node.pe).collect();
-        let mut tied = self.lists.tied(all, false);
+        self.lists.tied(all, false)
+    }
+
+    /// All PEs that need each other in a circle at one moment, each of which needs the next one. That one of them needs a PE that is
+    /// elsewhere, too, is no way out: a wait ends when all have come.
+    pub(super) fn circles(&self) -> Vec<Vec<Pe>> {
+        let mut circles = self.all_circles();
+        circles.retain(|circle| self.is_proven(circle));
+        circles
+    }
+
+    /// What is to be said of circles that may be pieced together from waits of different moments.
+    pub(super) fn unproven(&self) -> Option<String> {
+        let circles = self.all_circles();
+        let unproven = circles.iter().filter(|circle| !self.is_proven(circle));
+        let list: BTreeSet<Pe> = unproven.flatten().copied().collect();
+        let list: Vec<Pe> = list.into_iter().collect();
+        (!list.is_empty()).then(|| {
+            format!(
+                "{} {} for each other, as far as is known, but not all of these waits were seen twice",
+                pes(&list),
+                verb("wait", list.len())
+            )
+        })
+    }
+
+    /// Whether all waits of a circle were there at one moment. What a PE of another host has done in `team_init` no query tells.
+    fn is_proven(&self, circle: &[Pe]) -> bool {
+        let Some(first) = &self.first else {
+            return false;
+        };
+        let links = self.links(circle);
+        links.len() == circle.len()
+            && links.iter().all(|&(pe, entry, next)| {
+                let joins = matches!(entry.wait.target, Target::Join { .. });
+                first.waits.contains(&(pe, entry.id))
+                    && !first.silent.contains(&pe)
+                    && !(joins && (self.is_elsewhere(pe) || self.is_elsewhere(next)))
+            })
+    }
+
+    fn all_circles(&self) -> Vec<Vec<Pe>> {
+        let mut tied = self.tied();
         let mut circles = Vec::new();
         while let Some(circle) = self.circle_among(&tied) {
             // Who needs one of these is told with them. Of the rest, each still needs one of the rest.
@@ -47,20 +91,20 @@ impl Graph<'_> {
         Some(self.lists.circle(pe))
     }
 
+    /// The wait of each PE of a circle that is for the next one.
+    fn links(&self, circle: &[Pe]) -> Vec<(Pe, &Entry, Pe)> {
+        let pairs = circle.iter().zip(circle.iter().cycle().skip(1));
+        let links = pairs.filter_map(|(&pe, &next)| {
+            let mut waits = self.node(pe).waits.iter();
+            let (entry, _) = waits.find(|(_, needs)| needs.pes().contains(&next))?;
+            Some((pe, entry, next))
+        });
+        links.collect()
+    }
+
     /// What is to be said of PEs that need each other in a circle, and of those that need one of them.
     pub(super) fn deadlock(&self, circle: &[Pe]) -> Option<String> {
-        // The wait of each that is for the next one.
-        let links: Vec<(Pe, &Entry, Pe)> = circle
-            .iter()
-            .zip(circle.iter().cycle().skip(1))
-            .filter_map(|(&pe, &next)| {
-                let waits = &self.node(pe).waits;
-                let (entry, _) = waits
-                    .iter()
-                    .find(|(_, needs)| needs.pes().contains(&next))?;
-                Some((pe, entry, next))
-            })
-            .collect();
+        let links = self.links(circle);
         let (first, rest) = links.split_first()?;
         let mut text = format!(
             "deadlock{}: PE {} is in {} and waits for PE {}",
@@ -113,7 +157,9 @@ impl Graph<'_> {
 
     /// As [`deadlock`](Graph::deadlock), of a circle with `pe` in it.
     pub(super) fn deadlock_of(&self, pe: Pe) -> Option<String> {
-        self.deadlock(&self.lists.circle(pe))
+        let circle = self.lists.circle(pe);
+        let proven = self.is_proven(&circle);
+        proven.then(|| self.deadlock(&circle)).flatten()
     }
 
     /// The PEs of which every thread waits, each for a PE among these, so that none can go on.

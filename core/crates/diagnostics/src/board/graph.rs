@@ -116,10 +116,48 @@ pub(super) struct Graph<'a> {
     waiting: BTreeMap<u64, BTreeSet<u32>>,
     /// The PEs that cannot go on: see [`circle`](super::circle).
     pub(super) stuck: OnceCell<BTreeSet<Pe>>,
+    /// Where the first look showed a circle.
+    pub(super) first: Option<FirstLook>,
+}
+
+/// What the second look at a board needs of the first one.
+pub(super) struct FirstLook {
+    /// The waits that stood on the board, by PE and number.
+    pub(super) waits: BTreeSet<(Pe, u64)>,
+    /// PEs of other hosts that have not answered a query which was sent after that look.
+    pub(super) silent: BTreeSet<Pe>,
 }
 
 impl Graph<'_> {
+    /// The board, read twice where the first look shows a circle. The waits of different hosts, and waits and arrivals, are read at
+    /// different times, so a circle may be pieced together. Between the looks each other host answers a query. A wait that both looks show
+    /// was there in between, with all other such waits.
     pub(super) fn of(board: &Board) -> Graph<'_> {
+        let first = Graph::read(board);
+        if first.tied().is_empty() {
+            return first;
+        }
+        let waits = first.nodes.iter().flat_map(|node| {
+            let waits = node.waits.iter();
+            waits.map(|(entry, _)| (node.pe, entry.id))
+        });
+        let waits = waits.collect();
+        let start = now_ns();
+        board.query_other_hosts();
+        let before: Vec<u64> = board.reported();
+        let second = Graph::read(board);
+        let after = board.reported().into_iter().zip(before);
+        let silent = (0..).zip(after).filter(|&(pe, (after, before))| {
+            board.is_elsewhere(pe) && (after != before || after < start)
+        });
+        let silent = silent.map(|(pe, _)| pe).collect();
+        Graph {
+            first: Some(FirstLook { waits, silent }),
+            ..second
+        }
+    }
+
+    fn read(board: &Board) -> Graph<'_> {
         let mut rings = Rings::default();
         let mut processes: BTreeMap<u64, u32> = BTreeMap::new();
         let mut nodes: Vec<Node> = Vec::new();
@@ -157,6 +195,7 @@ impl Graph<'_> {
             now: now_ns(),
             waiting,
             stuck: OnceCell::new(),
+            first: None,
         }
     }
 
@@ -166,6 +205,10 @@ impl Graph<'_> {
         *node
             .others
             .get_or_init(|| process::others(node.pid, waiting))
+    }
+
+    pub(super) fn is_elsewhere(&self, pe: Pe) -> bool {
+        self.board.is_elsewhere(pe)
     }
 
     pub(super) fn node(&self, pe: Pe) -> &Node {
@@ -190,6 +233,7 @@ impl Graph<'_> {
     pub(super) fn summary(&self) -> Vec<String> {
         let culprits = self.culprits();
         let mut sentences = cut(self.deadlocks(), MOST_CIRCLES, "circle");
+        sentences.extend(self.unproven());
         sentences.extend(cut(self.blame(&culprits), MOST, "cause"));
         let others = self.nodes.iter();
         let others = others.filter(|node| !culprits.contains(&node.pe));

@@ -118,7 +118,7 @@ impl Rings {
 
 impl Board {
     /// By team number and PE, the latest epoch in which the PE waits. The arrival of a PE of another host may not have been told to this
-    /// host: the PEs there tell it together. A wait in the epoch shows the arrival as well.
+    /// host: the PEs there tell it together. A wait in the epoch shows the arrival as well, and so does the answer to a query.
     fn arrivals(&self) -> HashMap<(u32, Pe), u64> {
         let mut arrived = HashMap::new();
         for entry in self.entries() {
@@ -140,7 +140,8 @@ impl Board {
             members.insert(pe);
             let slot = self.control.slot(self.control.row(team), pe, epoch);
             let waits = arrived.get(&(team, pe)).is_some_and(|&last| last >= epoch);
-            if slot.epoch.load(Acquire) < epoch && !waits && pe != me {
+            let reported = self.control.team(team, pe).reported.load(Relaxed) >= epoch;
+            if slot.epoch.load(Acquire) < epoch && !waits && !reported && pe != me {
                 missing.insert(pe);
             }
             let next = self.control.team(team, pe).next.load(Relaxed);

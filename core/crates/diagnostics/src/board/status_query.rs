@@ -16,6 +16,9 @@ const LOOKS: u32 = 10;
 /// one a hundred times.
 const LOOKS_LOST: u32 = 200;
 
+/// How long the PEs of other hosts may take to answer a query from outside of the job.
+const ELSEWHERE: Duration = Duration::from_millis(600);
+
 /// What a PE has told of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
@@ -120,6 +123,24 @@ impl Board {
             })
         });
         told.collect()
+    }
+
+    /// Queries the other hosts for what their PEs wait for; returns when they have answered, or after a short time. It does nothing in a
+    /// job on one host.
+    pub fn query_other_hosts(&self) {
+        if let Some(remote) = self.control.remote() {
+            remote.refresh_reports(&self.control);
+        } else if (0..self.n_pes()).any(|pe| self.is_elsewhere(pe)) {
+            // The first PE of this host queries them.
+            self.told(self.ask(), &mut Questions::default(), ELSEWHERE);
+        }
+    }
+
+    /// By PE: when the query was sent that its waits answer, if it is on another host.
+    pub(super) fn reported(&self) -> Vec<u64> {
+        let pes = 0..self.n_pes();
+        pes.map(|pe| self.control.pe(pe).reported.load(Acquire))
+            .collect()
     }
 
     /// Whether a PE is known to be on another host than this board.

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// The most PEs a job on one host can have.
 pub const MAX_PES: Pe = 4096;
@@ -129,6 +129,9 @@ pub struct PeBlock {
     pub beats: SharedU64,
     /// Since when the PE has been stopped, on the monotonic clock in ns, if that is too long; 0 otherwise.
     pub stopped: SharedU64,
+    /// Of a PE of another host: when the query was sent whose answer the waits below mirror, on the monotonic clock in ns; 0 while they
+    /// are written.
+    pub reported: SharedU64,
     /// In finalize: a digest of the list of what the PE has not freed, 0 if it has none; then digests of its first lines.
     pub unfreed: [SharedU64; UNFREED_WORDS],
     /// CPUs this PE may run on.
@@ -185,6 +188,8 @@ pub struct TeamBlock {
     pub calls: SharedU64,
     /// Of a PE of another host that has called finalize: the last epoch that it has come to.
     pub last: SharedU64,
+    /// Of a PE of another host that has answered a query: the last epoch in which it had arrived then.
+    pub reported: SharedU64,
     /// In a checked job, where the PE's program called what it came with to an epoch, by the epoch's parity.
     pub sites: [SharedU32; 2],
 }

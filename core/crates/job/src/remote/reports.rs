@@ -19,7 +19,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 /// Words of a wait in a message.
 const WAIT: usize = 17;
 
-/// How many hosts have not answered a question, by its number.
+/// How many hosts have not answered a query, by its number, which is the time when it was sent.
 #[derive(Default)]
 pub(super) struct Queries(Mutex<(u64, HashMap<u64, usize>)>);
 
@@ -31,8 +31,8 @@ impl RemoteHosts {
         let receivers: Vec<Pe> = receivers.filter(live).collect();
         let number = {
             let mut queries = lock(&self.queries.0);
-            queries.0 += 1;
-            let number = queries.0;
+            let number = now_ns().max(queries.0 + 1);
+            queries.0 = number;
             queries.1.insert(number, receivers.len());
             number
         };
@@ -56,14 +56,22 @@ impl RemoteHosts {
     /// Answers a question of another host's PE.
     pub(super) fn answer_query(&self, control: &Control, to: Pe, number: u64) {
         for &pe in self.hosts.local_pes() {
-            self.channel.send(to, &waits(control, pe));
-            let teams: Vec<[u64; 3]> = (0..MAX_TEAMS as u32)
+            // Waits are read before arrivals: whoever has not arrived then had not while it waited.
+            let waits = waits(control, pe, number);
+            let teams: Vec<[u64; 4]> = (0..MAX_TEAMS as u32)
                 .filter_map(|team| {
                     let block = control.team(team, pe);
                     let n_pes = block.n_pes.load(Acquire);
                     let next = u64::from(block.next.load(Relaxed));
                     let head = u64::from(team) | u64::from(n_pes) << 32;
-                    (n_pes > 0).then(|| [head, next, block.calls.load(Relaxed)])
+                    let row = control.row(team);
+                    let arrived = |parity: u64| {
+                        let epoch = control.slot(row, pe, parity).epoch.load(Acquire);
+                        // A slot that is advanced for a new team has an epoch of the other one.
+                        if epoch & 1 == parity { epoch } else { 0 }
+                    };
+                    let last = arrived(0).max(arrived(1));
+                    (n_pes > 0).then(|| [head, next, block.calls.load(Relaxed), last])
                 })
                 .collect();
             for some in teams.chunks(TEAMS) {
@@ -71,6 +79,8 @@ impl RemoteHosts {
                 message.extend(some.as_flattened());
                 self.channel.send(to, &message);
             }
+            // They come last: their number says that the teams are there, too.
+            self.channel.send(to, &waits);
         }
         self.channel.send(to, &[Kind::QueryAnswered as u64, number]);
     }
@@ -83,12 +93,13 @@ impl RemoteHosts {
     }
 }
 
-/// A message with the waits of a PE.
-fn waits(control: &Control, pe: Pe) -> Vec<u64> {
+/// A message with the waits of a PE, which answers a query.
+fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
     let block = control.pe(pe);
     let mut message = vec![
         Kind::Waits as u64,
         pe as u64,
+        query,
         now_ns(),
         block.progress.load(Relaxed),
     ];
@@ -123,12 +134,13 @@ fn waits(control: &Control, pe: Pe) -> Vec<u64> {
 
 /// Writes the waits of a PE of another host, which a message has; `host` makes their numbers differ from those of other hosts.
 pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64]) -> Option<()> {
-    let [now, progress, waits @ ..] = words else {
+    let [query, now, progress, waits @ ..] = words else {
         return None;
     };
     let waits = waits.chunks(WAIT);
     (waits.len() <= WAIT_SLOTS).then_some(())?;
     let block = control.pe(pe);
+    shared_words::set_reported(block, 0);
     // Each host has a clock of its own.
     let here = now_ns();
     let shift = |moment: u64| here.saturating_add(moment).saturating_sub(*now);
@@ -174,18 +186,19 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
         shared_words::publish_seen(slot, Some((index, expected)), actual);
     }
     shared_words::mirror_no_waits(block, slots, *progress);
+    shared_words::set_reported(block, *query);
     Some(())
 }
 
 /// Writes what a PE of another host says of its teams, which a message has.
 pub(super) fn apply_teams(control: &Control, pe: Pe, words: &[u64]) -> Option<()> {
-    for team in words.chunks(3) {
-        let [head, next, calls] = *<&[u64; 3]>::try_from(team).ok()?;
+    for team in words.chunks(4) {
+        let [head, next, calls, epoch] = *<&[u64; 4]>::try_from(team).ok()?;
         let (index, n_pes) = (head as u32, Pe::try_from(head >> 32).ok()?);
         let next = Pe::try_from(next).ok()?;
         let there = (index as usize) < MAX_TEAMS && next < control.n_pes();
         (there && n_pes <= control.n_pes()).then_some(())?;
-        shared_words::mirror_membership(control.team(index, pe), next, n_pes, calls);
+        shared_words::mirror_membership(control.team(index, pe), next, n_pes, calls, epoch);
     }
     Some(())
 }

@@ -22,6 +22,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
         "NVSHMEMRS_BUILD_LIBRARY",
         "the library that a Python wheel is built with",
     ),
+    ("NVSHMEMRS_PREFIX", "the installation that the tests use"),
     ("NVSHMEMRS_WHEEL", "the Python wheel that the tests install"),
     ("NVSHMEMRS_PYTHON", "the Python that the tests use"),
     ("NVSHMEMRS_JULIA", "the Julia that the tests use"),

@@ -1,0 +1,75 @@
+//! Failed calls, whose statuses a program may have ignored. Where `NVSHMEM_DEBUG` is WARN or more, or the job is checked, each is told once,
+//! by function and status.
+
+use crate::guard::lock;
+use crate::handle;
+use nvshmem_core::{DebugLevel, write_stderr};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// Not in a job: an answer of what finds or checks a runtime.
+const NOT_INITIALIZED: i32 = 10;
+/// Other memory: an answer of what asks for a pointer.
+const NOT_SYMMETRIC: i32 = 4;
+/// Of finalize, where the checker has reported findings.
+const CHECK_FAILED: i32 = 25;
+
+/// Functions whose failures are answers, or told already, and the status.
+const ANSWERS: [(&str, i32); 5] = [
+    ("nvshmemrs_finalize", CHECK_FAILED),
+    ("nvshmemrs_current", NOT_INITIALIZED),
+    ("nvshmemrs_runtime_check", NOT_INITIALIZED),
+    ("nvshmemrs_ptr", NOT_SYMMETRIC),
+    ("nvshmemrs_team_ptr", NOT_SYMMETRIC),
+];
+
+/// The exported function that a closure is from, by the name of the closure's type.
+fn function(body: &str) -> &str {
+    let words = body.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let mut named = words.filter(|word| word.starts_with("nvshmemrs_"));
+    named.next_back().unwrap_or("a function")
+}
+
+/// Whether failures are told.
+fn is_wanted() -> bool {
+    let checked = std::env::var_os("NVSHMEMRS_CHECK");
+    DebugLevel::from_environment() >= DebugLevel::Warn
+        || checked.is_some_and(|word| !word.is_empty() && word != "0")
+}
+
+/// Tells that a call has failed, whose body has a type of this name.
+#[cold]
+pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
+    // A forked child has its own, as a thread that it does not have may have locked its parent's.
+    static TOLD: [Mutex<BTreeSet<(&str, i32)>>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
+    let function = function(body);
+    if ANSWERS.contains(&(function, status)) || !is_wanted() {
+        return;
+    }
+    let told = &TOLD[nvshmem_core::fork_generation() as usize % TOLD.len()];
+    if !lock(told).insert((function, status)) {
+        return;
+    }
+    let pid = std::process::id();
+    let who = match handle::with_runtime(handle::own(), |runtime| Ok(runtime.my_pe())) {
+        Ok(pe) => format!("PE {pe}, pid {pid}"),
+        Err(_) => format!("pid {pid}"),
+    };
+    write_stderr(&format!(
+        "nvshmemrs [{who}] {function} failed with status {status}, which is told once: {text}\n"
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::function;
+
+    #[test]
+    fn the_function_of_a_closure() {
+        let plain = "nvshmemrs::rma::nvshmemrs_put::{{closure}}";
+        let nested = "nvshmemrs::guard::call<nvshmemrs::guard::local<nvshmemrs::heap::nvshmemrs_free::{{closure}}>::{{closure}}>::{{closure}}";
+        assert_eq!(function(plain), "nvshmemrs_put");
+        assert_eq!(function(nested), "nvshmemrs_free");
+        assert_eq!(function("other::closure"), "a function");
+    }
+}

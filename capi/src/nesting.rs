@@ -1,0 +1,153 @@
+//! Init calls of a PE that has joined its job already. They count, and the membership ends with as many finalize calls.
+//!
+//! A PE is a process, or a thread of one. So an init from the environment means the job that the thread has joined, or else the one that
+//! its process has joined by the environment, by a communicator, or, if it has no other, by a unique id. An init by a unique id means
+//! the PE that the id and the number name.
+
+use crate::guard::lock;
+use crate::handle;
+use nvshmem_core::{Communicator, Error, InitAttr, MemoryKind, Result, Runtime, UniqueId};
+use std::sync::{Mutex, MutexGuard};
+
+/// How a PE has joined its job.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Way {
+    Environment,
+    UniqueId { id: UniqueId, pe: i32, n_pes: i32 },
+    Communicator(Communicator),
+    LocalJob,
+}
+
+struct Membership {
+    handle: u64,
+    way: Way,
+    attr: InitAttr,
+    /// How often init was called again, and finalize was not.
+    again: u32,
+}
+
+impl Membership {
+    /// Whether an init in a thread whose runtime is `own` is of this PE; `only`: the process has no other membership.
+    fn is_of(&self, way: &Way, own: u64, only: bool) -> bool {
+        match (way, &self.way) {
+            (Way::Environment, Way::Environment | Way::Communicator(_)) => true,
+            (Way::Environment, Way::UniqueId { .. }) => self.handle == own || only,
+            (Way::Environment, Way::LocalJob) => self.handle == own,
+            (
+                Way::UniqueId { id, pe, .. },
+                Way::UniqueId {
+                    id: known,
+                    pe: same,
+                    ..
+                },
+            ) => (id, pe) == (known, same),
+            _ => *way == self.way,
+        }
+    }
+
+    /// An error if the arguments ask for something else than the PE has. What they leave to the library asks for nothing, and a limit
+    /// for init concerns one call only.
+    fn check(&self, way: &Way, attr: &InitAttr, runtime: &Runtime) -> Result<()> {
+        let differs = |argument, value: String, first: String| {
+            let expected = format!(
+                "{first}, as this PE has joined its job already: init may be called again with the same arguments, and has another job \
+                 only after as many calls of `finalize()`"
+            );
+            Err(Error::InvalidValue {
+                argument,
+                value,
+                expected,
+            })
+        };
+        if let (Way::UniqueId { n_pes, .. }, Way::UniqueId { n_pes: first, .. }) = (way, &self.way)
+            && n_pes != first
+        {
+            return differs("n_pes", n_pes.to_string(), first.to_string());
+        }
+        let memory = match runtime.device() {
+            Some(_) => MemoryKind::Device,
+            None => MemoryKind::Host,
+        };
+        if let Some(asked) = attr.memory.filter(|&asked| asked != memory) {
+            return differs("attr.memory_kind", asked.to_string(), memory.to_string());
+        }
+        let device = runtime.device();
+        if attr.device.is_some() && attr.device != device {
+            let text = |device: Option<i32>| device.unwrap_or(-1).to_string();
+            return differs("attr.device", text(attr.device), text(device));
+        }
+        let bytes = runtime.heap_stats().heap_bytes;
+        if let Some(asked) = attr
+            .heap_bytes
+            .filter(|&asked| asked != bytes && self.attr.heap_bytes != Some(asked))
+        {
+            let first = self.attr.heap_bytes.unwrap_or(bytes);
+            return differs(
+                "attr.heap_bytes",
+                asked.to_string(),
+                format!("0 or {first}"),
+            );
+        }
+        if attr.timeout.is_some() && attr.timeout != self.attr.timeout {
+            let text = |limit: Option<std::time::Duration>| {
+                limit.map_or(0.0, |limit| limit.as_secs_f64()).to_string()
+            };
+            return differs(
+                "attr.timeout_s",
+                text(attr.timeout),
+                text(self.attr.timeout),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The memberships of this process. A forked child has others than its parent, of which a thread that the child does not have may have
+/// locked them.
+fn memberships() -> MutexGuard<'static, Vec<Membership>> {
+    static ALL: [Mutex<Vec<Membership>>; 8] = [const { Mutex::new(Vec::new()) }; 8];
+    lock(&ALL[nvshmem_core::fork_generation() as usize % ALL.len()])
+}
+
+/// Takes note that init or a local job has given a runtime.
+pub(crate) fn joined(handle: u64, way: Way, attr: InitAttr) {
+    let mut all = memberships();
+    all.retain(|known| handle::is_joined(known.handle));
+    all.push(Membership {
+        handle,
+        way,
+        attr,
+        again: 0,
+    });
+}
+
+/// Counts an init of a PE that has joined its job already, and gives its runtime; none if the PE is to join now.
+pub(crate) fn again(way: &Way, attr: &InitAttr) -> Result<Option<u64>> {
+    let own = handle::own();
+    let mut all = memberships();
+    all.retain(|known| handle::is_joined(known.handle));
+    let only = all.len() == 1;
+    let known = all.iter_mut().filter(|known| known.is_of(way, own, only));
+    // A thread that is a PE of several jobs has joined the last one.
+    let Some(known) = known.min_by_key(|known| known.handle != own) else {
+        return Ok(None);
+    };
+    handle::with_runtime(known.handle, |runtime| known.check(way, attr, runtime))?;
+    known.again += 1;
+    Ok(Some(known.handle))
+}
+
+/// Counts a finalize; whether more init calls than finalize calls are left.
+pub(crate) fn goes_on(handle: u64) -> bool {
+    let mut all = memberships();
+    let known = all
+        .iter_mut()
+        .find(|known| known.handle == handle && known.again > 0);
+    let goes_on = known.is_some() && handle::is_joined(handle);
+    if let Some(known) = known
+        && goes_on
+    {
+        known.again -= 1;
+    }
+    goes_on
+}

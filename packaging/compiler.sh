@@ -1,0 +1,77 @@
+#!/bin/sh
+# Compiles and links programs, by the name under which it is called:
+#   nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc   programs with nvshmemrs's names
+#   oshcc, oshc++                               programs with OpenSHMEM's names
+# CC, CXX and FC name the compiler: cc, c++ and gfortran if they are not set. `--show` prints the command instead.
+set -eu
+
+name=${0##*/}
+fail() {
+    echo "$name: $1" >&2
+    exit 1
+}
+
+here=$(dirname "$(readlink -f "$0")")
+prefix=
+for folder in "$here/.." "$here/../.."; do
+    if [ -z "$prefix" ] && [ -e "$folder/include/nvshmemrs.h" ]; then
+        prefix=$(cd "$folder" && pwd)
+    fi
+done
+# In an environment of Python the package has headers and library.
+if [ -z "$prefix" ] && [ -x "$here/python" ]; then
+    prefix=$("$here/python" -m nvshmemrs --prefix)
+fi
+[ -n "$prefix" ] || fail "there is no include/nvshmemrs.h above $here"
+
+show=
+links=
+count=$#
+while [ "$count" -gt 0 ]; do
+    word=$1
+    shift
+    count=$((count - 1))
+    case "$word" in
+    --show) show=yes ;;
+    *) set -- "$@" "$word" ;;
+    esac
+done
+[ $# -eq 0 ] || links=yes
+for word in "$@"; do
+    case "$word" in
+    -c | -S | -E | -M | -MM) links= ;;
+    esac
+done
+
+modules=$prefix/lib/libnvshmemrs_fortran.a
+case "$name" in
+nvshmemrs-cc | oshcc) compiler=${CC:-cc} ;;
+nvshmemrs-c++ | oshc++) compiler=${CXX:-c++} ;;
+nvshmemrs-fc)
+    compiler=${FC:-gfortran}
+    [ -e "$modules" ] ||
+        fail "there is no $modules: \`cargo xtask install\` builds Fortran's modules where it finds gfortran"
+    ;;
+*) fail "it must be called nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc, oshcc or oshc++" ;;
+esac
+case "$name" in
+nvshmemrs-fc) set -- "-I$prefix/include/nvshmemrs-fortran" "$@" ;;
+osh*) set -- "-I$prefix/include/nvshmemrs-compat" "-I$prefix/include" "$@" ;;
+*) set -- "-I$prefix/include" "$@" ;;
+esac
+if [ -n "$links" ]; then
+    case "$name" in
+    nvshmemrs-fc) set -- "$@" "$modules" ;;
+    esac
+    set -- "$@" "-L$prefix/lib"
+    case "$name" in
+    osh*) set -- "$@" -lnvshmemrs_shmem ;;
+    esac
+    set -- "$@" -lnvshmemrs "-Wl,-rpath,$prefix/lib"
+fi
+if [ -n "$show" ]; then
+    echo "$compiler $*"
+else
+    # shellcheck disable=SC2086 # CC may have words, as in "ccache cc"
+    exec $compiler "$@"
+fi

@@ -1,0 +1,15 @@
+# The version of the package, for find_package(nvshmemrs VERSION). Versions with another first number do not fit, nor before 1.0 with
+# another second number.
+set(PACKAGE_VERSION "@VERSION@")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  string(REGEX MATCH "^(0\\.[0-9]+|[0-9]+)" nvshmemrs_series "${PACKAGE_VERSION}")
+  string(REGEX MATCH "^(0\\.[0-9]+|[0-9]+)" nvshmemrs_wanted "${PACKAGE_FIND_VERSION}.0")
+  if(nvshmemrs_series STREQUAL nvshmemrs_wanted)
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  endif()
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()

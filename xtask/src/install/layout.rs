@@ -1,0 +1,164 @@
+//! The files that `cargo xtask install`, the bundle and Python's wheel have in common. `packaging/files.json` lists them, for the build
+//! hook of the wheel, too.
+
+use crate::bundle::{executable, files, strip};
+use crate::tree::Tree;
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// `packaging/files.json`.
+#[derive(Deserialize)]
+pub(crate) struct Layout {
+    /// What cargo builds, and the name under which a program looks for it.
+    libraries: BTreeMap<String, String>,
+    /// The same of what not every build has.
+    libraries_if_built: BTreeMap<String, String>,
+    programs: Vec<String>,
+    /// The names of the script `compiler`.
+    compilers: Vec<String>,
+    compiler: String,
+    headers: Vec<Headers>,
+    /// By place below the prefix: a file with `@VERSION@` for the version.
+    texts: BTreeMap<String, String>,
+    /// The same, by the library that they are for.
+    texts_if_built: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// Files below `from` whose names have this beginning, and that no rule before took.
+#[derive(Deserialize)]
+struct Headers {
+    from: String,
+    beginning: String,
+    to: String,
+}
+
+impl Layout {
+    /// Reads the list.
+    pub(crate) fn read(tree: &Tree) -> Result<Self> {
+        let file = tree.root.join("packaging/files.json");
+        let text =
+            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is not as expected", file.display()))
+    }
+
+    /// The files below `natives` that cargo builds.
+    pub(crate) fn natives(&self, natives: &Path) -> Vec<&str> {
+        let libraries = self.libraries_in(natives).into_iter();
+        let programs = self.programs.iter().map(String::as_str);
+        libraries.map(|(file, _)| file).chain(programs).collect()
+    }
+
+    /// The libraries, and their names; of those that not every build has what there is.
+    fn libraries_in(&self, natives: &Path) -> Vec<(&str, &str)> {
+        let built = self.libraries_if_built.iter();
+        let built = built.filter(|(file, _)| natives.join(file).is_file());
+        let all = self.libraries.iter().chain(built);
+        all.map(|(file, name)| (file.as_str(), name.as_str()))
+            .collect()
+    }
+
+    /// Puts all of it below `prefix`. What is there already is replaced; a process that has a file open keeps the old one.
+    pub(crate) fn place(&self, tree: &Tree, natives: &Path, prefix: &Path) -> Result<()> {
+        for (file, name) in self.libraries_in(natives) {
+            let place = prefix.join("lib").join(name);
+            put(&natives.join(file), &place)?;
+            strip(&place)?;
+            if file != name {
+                link(name, &prefix.join("lib").join(file))?;
+            }
+        }
+        for program in &self.programs {
+            let place = prefix.join("bin").join(program);
+            put(&natives.join(program), &place)?;
+            strip(&place)?;
+        }
+        for name in &self.compilers {
+            self.place_compiler(tree, &prefix.join("bin").join(name))?;
+        }
+        for (from, to) in self.headers(tree)? {
+            put(&from, &prefix.join(to))?;
+        }
+        let built = self.texts_if_built.iter();
+        let built = built.filter(|(library, _)| natives.join(library).is_file());
+        for (place, text) in self.texts.iter().chain(built.flat_map(|(_, texts)| texts)) {
+            put_text(tree, text, &prefix.join(place))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the script that compiles programs under a name.
+    pub(crate) fn place_compiler(&self, tree: &Tree, place: &Path) -> Result<()> {
+        put(&tree.root.join(&self.compiler), place)?;
+        executable(place)
+    }
+
+    /// Where each header comes from, and its place below the prefix.
+    pub(crate) fn headers(&self, tree: &Tree) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for rule in &self.headers {
+            let folder = tree.root.join(&rule.from);
+            for file in files(&folder)? {
+                let path = file.strip_prefix(&folder)?;
+                let fits = path.to_string_lossy().starts_with(&rule.beginning);
+                if fits && !all.iter().any(|(taken, _)| *taken == file) {
+                    all.push((file.clone(), Path::new(&rule.to).join(path)));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Puts a file of `packaging` at a place, with the version of the workspace.
+pub(crate) fn put_text(tree: &Tree, text: &str, place: &Path) -> Result<()> {
+    let from = tree.root.join(text);
+    let text =
+        fs::read_to_string(&from).with_context(|| format!("cannot read {}", from.display()))?;
+    write(
+        place,
+        text.replace("@VERSION@", env!("CARGO_PKG_VERSION"))
+            .as_bytes(),
+    )
+}
+
+/// Writes a new file, in a folder that need not be there.
+pub(crate) fn write(place: &Path, contents: &[u8]) -> Result<()> {
+    vacate(place)?;
+    fs::write(place, contents).with_context(|| format!("cannot write {}", place.display()))
+}
+
+/// Copies a file to where another one may be.
+pub(crate) fn put(from: &Path, place: &Path) -> Result<()> {
+    vacate(place)?;
+    fs::copy(from, place)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), place.display()))?;
+    Ok(())
+}
+
+/// Makes a symbolic link to `target`, which is relative to its folder.
+pub(crate) fn link(target: &str, place: &Path) -> Result<()> {
+    vacate(place)?;
+    symlink(target, place).with_context(|| format!("cannot make the link {}", place.display()))
+}
+
+/// Makes the folder of a place, and takes away what is there: a program that runs from it keeps its file.
+fn vacate(place: &Path) -> Result<()> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let there = place.symlink_metadata();
+    ensure!(
+        !there.as_ref().is_ok_and(fs::Metadata::is_dir),
+        "{} is a folder, and a file is to be there",
+        place.display()
+    );
+    if there.is_ok() {
+        fs::remove_file(place).with_context(|| format!("cannot replace {}", place.display()))?;
+    }
+    Ok(())
+}
