@@ -167,7 +167,8 @@ struct Job {
     u64 report;
     // A bit for each PE, in words of 32: kernels reach it. 0: they reach all.
     u64 near;
-    u64 reserved;
+    // A u32 by which a kernel asks all PEs to exit: 1 + the status. 0: the library does not know of it.
+    u64 exit;
 };
 
 struct Team {
@@ -225,6 +226,7 @@ NVSHMEMRS_I_AT(Job, n_teams, 8);
 NVSHMEMRS_I_AT(Job, slots, 32);
 NVSHMEMRS_I_AT(Job, report, 40);
 NVSHMEMRS_I_AT(Job, near, 48);
+NVSHMEMRS_I_AT(Job, exit, 56);
 NVSHMEMRS_I_AT(Team, step, 12);
 NVSHMEMRS_I_AT(Team, members, 16);
 NVSHMEMRS_I_AT(Team, sync, 24);
@@ -1561,6 +1563,17 @@ template <int = 0> __host__ __device__ __forceinline__ bool nvshmemrs_device_sta
 }
 // Whether the job is broken: waits have ended without what they waited for, and collectives fail.
 NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.aborted(); }
+// Ends all PEs with `status`, of which a process keeps 8 bits. A thread of the host sees the wish within 0.1 s; the kernel goes on until then.
+// Where PEs are threads, the next nvshmemrs_runtime_check or finalize sees it.
+NVSHMEMRS_I_API void nvshmemrs_global_exit(nvshmemrs::device::Given s, int status) {
+    using namespace nvshmemrs::device;
+    u64 word = ((const Job *)s.get().job)->exit;
+    if (!word) {
+        printf("nvshmemrs: a kernel called global_exit, which this version of the library does not have\n");
+        stop(false);
+    }
+    store_release((u32 *)word, 1 + ((u32)status & 0xff));
+}
 // The address of symmetric memory on a PE, for loads and stores; NULL if it is not symmetric, or the PE cannot be reached.
 NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest, int pe) {
     const nvshmemrs::device::State &state = s.get();
