@@ -117,8 +117,15 @@ typedef struct nvshmemrs_region_attrs_t {
 #else
 #define NVSHMEMRS_I_LOOP __device__ __forceinline__
 #endif
+// What the program calls. clang looks at host code while it compiles for the GPU, where NVSHMEM's names (nvshmem_device.cuh) stand for these
+// functions in host code, too.
+#if defined(__clang__) && !defined(__NVCC__) && defined(__CUDA_ARCH__)
+#define NVSHMEMRS_I_CALLED __host__ __device__ __forceinline__
+#else
+#define NVSHMEMRS_I_CALLED NVSHMEMRS_I_DEVICE
+#endif
 // Functions are templates, so that those which a program does not call cost next to nothing.
-#define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_DEVICE
+#define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_CALLED
 
 // The name of the program's function that makes a call, which a report has. Compilers that know it are nvcc and those for the host. A program
 // for NVRTC may define this as a string.
@@ -133,8 +140,8 @@ typedef struct nvshmemrs_region_attrs_t {
 #define NVSHMEMRS_DEVICE_CALLER nullptr
 #endif
 
-// As <cstdio> and NVRTC declare it; nvcc has it only once a program includes <cstdio>.
-#if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__)
+// As <cstdio>, NVRTC and clang declare it; nvcc has it only once a program includes <cstdio>.
+#if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__) && !(defined(__clang__) && !defined(__NVCC__))
 extern "C" __host__ __device__ int printf(const char *, ...);
 #endif
 
@@ -507,8 +514,8 @@ __device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller
 // The state that a call was given, and by whom: an argument that is left out is one of the function that makes the call.
 class Given {
   public:
-    NVSHMEMRS_I_DEVICE Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(&state), caller_(caller) {}
-    NVSHMEMRS_I_DEVICE Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
+    NVSHMEMRS_I_CALLED Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(&state), caller_(caller) {}
+    NVSHMEMRS_I_CALLED Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
 
     NVSHMEMRS_I_DEVICE const State &get() const {
         if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job, caller_);
@@ -550,8 +557,8 @@ class Given {
 // A signal: CUDA's and the host's headers have different types for 64 bits.
 class Signal {
   public:
-    NVSHMEMRS_I_DEVICE Signal(const unsigned long *at) : at(at) {}
-    NVSHMEMRS_I_DEVICE Signal(const unsigned long long *at) : at(at) {}
+    NVSHMEMRS_I_CALLED Signal(const unsigned long *at) : at(at) {}
+    NVSHMEMRS_I_CALLED Signal(const unsigned long long *at) : at(at) {}
     const void *at;
 };
 
@@ -1336,7 +1343,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
 
 // A body for every scope: X(suffix, group, ...).
 #define NVSHMEMRS_I_SCOPES(X, ...) X(, Thread, __VA_ARGS__) X(_warp, Warp, __VA_ARGS__) X(_block, Block, __VA_ARGS__)
-#define NVSHMEMRS_I_MEMBER static NVSHMEMRS_I_DEVICE
+#define NVSHMEMRS_I_MEMBER static NVSHMEMRS_I_CALLED
 #define NVSHMEMRS_I_MEMBER_OF_ANY template <class H> NVSHMEMRS_I_MEMBER
 
 // API: NVSHMEMRS_I_MEMBER, or that of a template. TYPE: the pointers' type. SIZE: how many bytes each of the `n` elements has.
