@@ -108,20 +108,34 @@ static NvshmemrsUnit nvshmemrs_i_unit(nvshmemrs_i_fill);
 
 namespace nvshmemrs {
 namespace device {
-NVSHMEMRS_I_CALLED u64 team_of(const State &, i32 team) { return (u64)(i64)team; }
+// The handle of a team, whose number nvshmem.h describes: the low 8 bits are the row, those above are of the row's generation.
+NVSHMEMRS_I_CALLED u64 team_of(const State &s, i32 team) {
+    if (team >= 0 && team <= NVSHMEM_TEAM_MC_SHARED) return team == NVSHMEM_TEAM_MC_SHARED ? NVSHMEM_TEAM_SHARED : team;
+    if (team < 0) return NVSHMEMRS_TEAM_INVALID;
+    u32 row = (u32)team & 0xff, generation = row_of(s, row)->generation;
+    // A handle that no team has, if the numbers differ.
+    return (generation & 0x7fffff) == (u32)team >> 8 ? (u64)generation << 32 | row : (u64)~generation << 32 | row;
+}
 } // namespace device
 } // namespace nvshmemrs
 #define NVSHMEMRS_I_TEAM(TEAM) nvshmemrs::device::team_of(NVSHMEMRS_I_STATE, TEAM)
 
-// ---- Which function a name that host code has, too, stands for. ----
+// ---- Names that kernels and host code have: which function one stands for. ----
 
 #if defined(NVSHMEMRS_DEVICE_HOST)
-#define NVSHMEMRS_I_BOTH_HERE
 #define NVSHMEMRS_I_HERE(DEVICE, HOST) (nvshmemrs::host::here ? DEVICE : HOST)
 #elif defined(__CUDA_ARCH__)
-#define NVSHMEMRS_I_BOTH_HERE
 #define NVSHMEMRS_I_HERE(DEVICE, HOST) DEVICE
 #endif
+
+// ---- Shared memory that is lent. A state in constant memory cannot say what a block has lent, so NVSHMEM's calls lend nothing, and puts and
+// gets store as without them; `nvshmemrs_give_smem(nvshmemi_device_state_d, ...)` gives a state with which they use it. ----
+
+#define nvshmemx_give_smem(smem, bytes) ((void)(smem), (void)(bytes))
+#define nvshmemx_release_smem() ((void)0)
+
+// The older name of signals.
+#define nvshmemx_uint64_signal(signal, value, pe) nvshmemx_signal_op(signal, value, NVSHMEM_SIGNAL_SET, pe)
 
 // ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----
 

@@ -5,6 +5,7 @@
 
 use crate::table::types::{DTYPES, Library, List, TAGS, Tag};
 use anyhow::{Context, Result};
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -57,13 +58,12 @@ fn class(kind: &str, tag: &Tag) -> String {
     format!("{kind}<{c}>")
 }
 
-/// Names of functions without their prefix, with the members of classes that they stand for.
-#[derive(Default)]
-struct Names(Vec<(String, String)>);
+/// Names of functions, with the members of classes that they stand for.
+struct Names(String);
 
 impl Names {
-    /// The names as macros, behind the classes of narrow floating-point numbers; `kind` is `Of`, or `Qp`.
-    fn text(&self, kind: &str) -> String {
+    /// Begins with the classes of narrow floating-point numbers; `kind` is `Of`, or `Qp`.
+    fn new(kind: &str) -> Self {
         let narrow = || DTYPES.iter().filter_map(|dtype| dtype.narrow);
         let mut text =
             String::from("// CUDA's own, if the program includes them, before or after.\n");
@@ -76,14 +76,15 @@ impl Names {
             text += &format!("typedef {kind}<Narrow<{cuda}, {class}>> {kind}{class};\n");
         }
         text += "} // namespace device\n} // namespace nvshmemrs\n\n";
-        for (name, member) in &self.0 {
-            text += &format!("#define nvshmemrs_{name} nvshmemrs::device::{member}\n");
-        }
-        text
+        Names(text)
     }
 
     fn add(&mut self, name: &str, class: &str, member: &str) {
-        self.0.push((name.into(), format!("{class}::{member}")));
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            self.0,
+            "#define nvshmemrs_{name} nvshmemrs::device::{class}::{member}"
+        );
     }
 
     /// Functions in three scopes; `infix` follows the first word of a name, `prefix` comes before it.
@@ -119,25 +120,9 @@ pub(super) fn with_names(root: &Path, header: &str, names: &str) -> Result<Strin
     Ok(format!("{own}{MARK}\n{names}\n#endif\n"))
 }
 
-/// The names of all functions of a type, without their prefix: those of `nvshmemrs_device.cuh`, then those of `nvshmemrs_qp.cuh`.
-pub(super) fn all() -> impl Iterator<Item = String> {
-    let all = names().0.into_iter().chain(names_for_queue_pairs().0);
-    all.map(|(name, _)| name)
-}
-
 /// `include/nvshmemrs_device.cuh`.
 pub fn emit(root: &Path) -> Result<String> {
-    with_names(root, "include/nvshmemrs_device.cuh", &names().text("Of"))
-}
-
-/// `include/nvshmemrs_qp.cuh`.
-pub fn emit_for_queue_pairs(root: &Path) -> Result<String> {
-    let names = names_for_queue_pairs().text("Qp");
-    with_names(root, "include/nvshmemrs_qp.cuh", &names)
-}
-
-fn names() -> Names {
-    let mut names = Names::default();
+    let mut names = Names::new("Of");
     for size in SIZES {
         let (infix, class) = (size.to_string(), format!("Sized<{size}>"));
         names.scoped("", &infix, &class, &PUTS);
@@ -202,11 +187,12 @@ fn names() -> Names {
             }
         }
     }
-    names
+    with_names(root, "include/nvshmemrs_device.cuh", &names.0)
 }
 
-fn names_for_queue_pairs() -> Names {
-    let mut names = Names::default();
+/// `include/nvshmemrs_qp.cuh`.
+pub fn emit_for_queue_pairs(root: &Path) -> Result<String> {
+    let mut names = Names::new("Qp");
     for size in SIZES {
         names.scoped("qp_", &size.to_string(), &format!("QpSized<{size}>"), &PUTS);
     }
@@ -218,5 +204,5 @@ fn names_for_queue_pairs() -> Names {
         }
         names.scoped(&format!("qp_{}_", tag.name), "", &class, &PUTS);
     }
-    names
+    with_names(root, "include/nvshmemrs_qp.cuh", &names.0)
 }

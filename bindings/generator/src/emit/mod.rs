@@ -11,7 +11,7 @@ pub mod fortran_typed;
 pub mod hash;
 pub mod header;
 pub mod julia;
-pub mod openshmem;
+pub mod names;
 pub mod python;
 pub mod typed;
 

@@ -6,6 +6,8 @@
 
 mod atomics;
 mod collectives;
+pub mod names;
+pub mod nvshmem;
 pub mod openshmem;
 mod rma;
 pub mod types;
