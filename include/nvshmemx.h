@@ -932,56 +932,52 @@ uint64_t nvshmemrs_nvshmem_team(nvshmem_team_t team);
 /* The handle of a stream that the library keeps: NULL, cudaStreamLegacy or cudaStreamPerThread; 0 for another one. */
 uint64_t nvshmemrs_nvshmem_stream(cudaStream_t stream);
 
-#ifndef NVSHMEMRS_NVSHMEM_DEVICE
-
 /* ---- Setup, exit and query: functions that kernels call, too ---- */
 
 /* The version of NVSHMEM that the names are of; may be called at any time. */
-void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_vendor_get_version_info)(int *major, int *minor, int *patch);
 
 /* ---- Symmetric memory: functions that kernels call, too ---- */
 
 /* The multicast address of the copies of a team; NULL: there is none. */
-void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
+NVSHMEMRS_NVSHMEM_BOTH void *(nvshmemx_mc_ptr)(nvshmem_team_t team, const void *ptr);
 
 /* ---- Atomic memory operations: functions that kernels call, too ---- */
 
 /* Atomic addition; complete on return. */
-void nvshmemx_half_atomic_add(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_half_atomic_add)(half *dest, half value, int pe);
 
 /* Atomic addition; complete on return. */
-void nvshmemx_float_atomic_add(float *dest, float value, int pe);
-void nvshmemx_double_atomic_add(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_float_atomic_add)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_double_atomic_add)(double *dest, double value, int pe);
 
 /* Atomic addition; complete on return. */
-half nvshmemx_half_atomic_fetch_add(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH half (nvshmemx_half_atomic_fetch_add)(half *dest, half value, int pe);
 
 /* Atomic addition; complete on return. */
-float nvshmemx_float_atomic_fetch_add(float *dest, float value, int pe);
-double nvshmemx_double_atomic_fetch_add(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH float (nvshmemx_float_atomic_fetch_add)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH double (nvshmemx_double_atomic_fetch_add)(double *dest, double value, int pe);
 
 /* ---- Signals and waits: functions that kernels call, too ---- */
 
 /* Updates a signal, after all earlier puts to the PE. */
-void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_signal_op)(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* Sets a signal of the calling PE to 0. */
-void nvshmemx_signal_counted_reset(uint64_t *sig_addr);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_signal_counted_reset)(uint64_t *sig_addr);
 
 /* ---- Memory ordering: functions that kernels call, too ---- */
 
 /* As `nvshmem_quiet`, which also lets sources be used again. */
-void nvshmemx_flush(void);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_flush)(void);
 
 /* Whether a region with one of these hints has begun and not ended. */
-int nvshmemx_region_is_active(uint32_t hints, int *active);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmemx_region_is_active)(uint32_t hints, int *active);
 
 /* ---- Kernels: functions that kernels call, too ---- */
 
 /* Bytes of shared memory for the library. */
-int nvshmemx_ask_smem(int amount);
-
-#endif /* NVSHMEMRS_NVSHMEM_DEVICE */
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmemx_ask_smem)(int amount);
 
 #ifdef __cplusplus
 } /* extern "C" */
