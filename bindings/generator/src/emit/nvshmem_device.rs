@@ -9,7 +9,16 @@ use std::path::Path;
 const HEADER: &str = "include/nvshmem_device.cuh";
 
 /// Functions that the header has by hand.
-const BY_HAND: [&str; 4] = ["ask_smem", "give_smem", "release_smem", "uint64_signal"];
+const BY_HAND: [&str; 8] = [
+    "ask_smem",
+    "give_smem",
+    "release_smem",
+    "uint64_signal",
+    "region_start_block",
+    "info_get_version",
+    "info_get_name",
+    "vendor_get_version_info",
+];
 
 /// The names of a family in kernels, and the functions behind them without their prefix.
 fn names(family: &Name) -> Vec<(String, String)> {
@@ -48,6 +57,10 @@ fn macros(family: &Name) -> impl Iterator<Item = (bool, String)> {
     let (parameters, given, passed) = arguments(family);
     names(family).into_iter().map(move |(name, function)| {
         let call = format!("nvshmemrs_{function}(NVSHMEMRS_I_STATE{given})");
+        let call = match family.result {
+            "void" => format!("(void){call}"),
+            _ => call,
+        };
         // Only a thread's form has the host's name.
         let both = family.place == Place::Both && !name.ends_with("_warp") && !name.ends_with("_block");
         let text = match both {
