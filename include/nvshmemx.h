@@ -426,52 +426,52 @@ void nvshmemx_signal_op_on_stream(uint64_t *sig_addr, uint64_t signal, int sig_o
 void nvshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, cudaStream_t stream);
 
 /* `nvshmem_TYPE_wait_until`, in the order of a stream. */
-void nvshmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value);
-void nvshmemx_int_wait_until_on_stream(int *ivar, int cmp, int cmp_value);
-void nvshmemx_long_wait_until_on_stream(long *ivar, int cmp, long cmp_value);
-void nvshmemx_longlong_wait_until_on_stream(long long *ivar, int cmp, long long cmp_value);
-void nvshmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value);
-void nvshmemx_uint_wait_until_on_stream(unsigned int *ivar, int cmp, unsigned int cmp_value);
-void nvshmemx_ulong_wait_until_on_stream(unsigned long *ivar, int cmp, unsigned long cmp_value);
-void nvshmemx_ulonglong_wait_until_on_stream(unsigned long long *ivar, int cmp, unsigned long long cmp_value);
-void nvshmemx_int32_wait_until_on_stream(int32_t *ivar, int cmp, int32_t cmp_value);
-void nvshmemx_int64_wait_until_on_stream(int64_t *ivar, int cmp, int64_t cmp_value);
-void nvshmemx_uint32_wait_until_on_stream(uint32_t *ivar, int cmp, uint32_t cmp_value);
-void nvshmemx_uint64_wait_until_on_stream(uint64_t *ivar, int cmp, uint64_t cmp_value);
-void nvshmemx_size_wait_until_on_stream(size_t *ivar, int cmp, size_t cmp_value);
-void nvshmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value);
+void nvshmemx_short_wait_until_on_stream(short *ivar, int cmp, short cmp_value, cudaStream_t stream);
+void nvshmemx_int_wait_until_on_stream(int *ivar, int cmp, int cmp_value, cudaStream_t stream);
+void nvshmemx_long_wait_until_on_stream(long *ivar, int cmp, long cmp_value, cudaStream_t stream);
+void nvshmemx_longlong_wait_until_on_stream(long long *ivar, int cmp, long long cmp_value, cudaStream_t stream);
+void nvshmemx_ushort_wait_until_on_stream(unsigned short *ivar, int cmp, unsigned short cmp_value, cudaStream_t stream);
+void nvshmemx_uint_wait_until_on_stream(unsigned int *ivar, int cmp, unsigned int cmp_value, cudaStream_t stream);
+void nvshmemx_ulong_wait_until_on_stream(unsigned long *ivar, int cmp, unsigned long cmp_value, cudaStream_t stream);
+void nvshmemx_ulonglong_wait_until_on_stream(unsigned long long *ivar, int cmp, unsigned long long cmp_value, cudaStream_t stream);
+void nvshmemx_int32_wait_until_on_stream(int32_t *ivar, int cmp, int32_t cmp_value, cudaStream_t stream);
+void nvshmemx_int64_wait_until_on_stream(int64_t *ivar, int cmp, int64_t cmp_value, cudaStream_t stream);
+void nvshmemx_uint32_wait_until_on_stream(uint32_t *ivar, int cmp, uint32_t cmp_value, cudaStream_t stream);
+void nvshmemx_uint64_wait_until_on_stream(uint64_t *ivar, int cmp, uint64_t cmp_value, cudaStream_t stream);
+void nvshmemx_size_wait_until_on_stream(size_t *ivar, int cmp, size_t cmp_value, cudaStream_t stream);
+void nvshmemx_ptrdiff_wait_until_on_stream(ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value, cudaStream_t stream);
 
 /* `nvshmem_TYPE_wait_until_all`, in the order of a stream. */
-void nvshmemx_short_wait_until_all_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value);
-void nvshmemx_int_wait_until_all_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value);
-void nvshmemx_long_wait_until_all_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value);
-void nvshmemx_longlong_wait_until_all_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value);
-void nvshmemx_ushort_wait_until_all_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value);
-void nvshmemx_uint_wait_until_all_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value);
-void nvshmemx_ulong_wait_until_all_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value);
-void nvshmemx_ulonglong_wait_until_all_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value);
-void nvshmemx_int32_wait_until_all_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value);
-void nvshmemx_int64_wait_until_all_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value);
-void nvshmemx_uint32_wait_until_all_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value);
-void nvshmemx_uint64_wait_until_all_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value);
-void nvshmemx_size_wait_until_all_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value);
-void nvshmemx_ptrdiff_wait_until_all_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value);
+void nvshmemx_short_wait_until_all_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short cmp_value, cudaStream_t stream);
+void nvshmemx_int_wait_until_all_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int cmp_value, cudaStream_t stream);
+void nvshmemx_long_wait_until_all_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long cmp_value, cudaStream_t stream);
+void nvshmemx_longlong_wait_until_all_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long cmp_value, cudaStream_t stream);
+void nvshmemx_ushort_wait_until_all_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short cmp_value, cudaStream_t stream);
+void nvshmemx_uint_wait_until_all_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int cmp_value, cudaStream_t stream);
+void nvshmemx_ulong_wait_until_all_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long cmp_value, cudaStream_t stream);
+void nvshmemx_ulonglong_wait_until_all_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long cmp_value, cudaStream_t stream);
+void nvshmemx_int32_wait_until_all_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t cmp_value, cudaStream_t stream);
+void nvshmemx_int64_wait_until_all_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t cmp_value, cudaStream_t stream);
+void nvshmemx_uint32_wait_until_all_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t cmp_value, cudaStream_t stream);
+void nvshmemx_uint64_wait_until_all_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t cmp_value, cudaStream_t stream);
+void nvshmemx_size_wait_until_all_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t cmp_value, cudaStream_t stream);
+void nvshmemx_ptrdiff_wait_until_all_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t cmp_value, cudaStream_t stream);
 
 /* `nvshmem_TYPE_wait_until_all_vector`, in the order of a stream. */
-void nvshmemx_short_wait_until_all_vector_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short *cmp_values);
-void nvshmemx_int_wait_until_all_vector_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int *cmp_values);
-void nvshmemx_long_wait_until_all_vector_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long *cmp_values);
-void nvshmemx_longlong_wait_until_all_vector_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long *cmp_values);
-void nvshmemx_ushort_wait_until_all_vector_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short *cmp_values);
-void nvshmemx_uint_wait_until_all_vector_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int *cmp_values);
-void nvshmemx_ulong_wait_until_all_vector_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long *cmp_values);
-void nvshmemx_ulonglong_wait_until_all_vector_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long *cmp_values);
-void nvshmemx_int32_wait_until_all_vector_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t *cmp_values);
-void nvshmemx_int64_wait_until_all_vector_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t *cmp_values);
-void nvshmemx_uint32_wait_until_all_vector_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t *cmp_values);
-void nvshmemx_uint64_wait_until_all_vector_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t *cmp_values);
-void nvshmemx_size_wait_until_all_vector_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t *cmp_values);
-void nvshmemx_ptrdiff_wait_until_all_vector_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t *cmp_values);
+void nvshmemx_short_wait_until_all_vector_on_stream(short *ivars, size_t nelems, const int *status, int cmp, short *cmp_values, cudaStream_t stream);
+void nvshmemx_int_wait_until_all_vector_on_stream(int *ivars, size_t nelems, const int *status, int cmp, int *cmp_values, cudaStream_t stream);
+void nvshmemx_long_wait_until_all_vector_on_stream(long *ivars, size_t nelems, const int *status, int cmp, long *cmp_values, cudaStream_t stream);
+void nvshmemx_longlong_wait_until_all_vector_on_stream(long long *ivars, size_t nelems, const int *status, int cmp, long long *cmp_values, cudaStream_t stream);
+void nvshmemx_ushort_wait_until_all_vector_on_stream(unsigned short *ivars, size_t nelems, const int *status, int cmp, unsigned short *cmp_values, cudaStream_t stream);
+void nvshmemx_uint_wait_until_all_vector_on_stream(unsigned int *ivars, size_t nelems, const int *status, int cmp, unsigned int *cmp_values, cudaStream_t stream);
+void nvshmemx_ulong_wait_until_all_vector_on_stream(unsigned long *ivars, size_t nelems, const int *status, int cmp, unsigned long *cmp_values, cudaStream_t stream);
+void nvshmemx_ulonglong_wait_until_all_vector_on_stream(unsigned long long *ivars, size_t nelems, const int *status, int cmp, unsigned long long *cmp_values, cudaStream_t stream);
+void nvshmemx_int32_wait_until_all_vector_on_stream(int32_t *ivars, size_t nelems, const int *status, int cmp, int32_t *cmp_values, cudaStream_t stream);
+void nvshmemx_int64_wait_until_all_vector_on_stream(int64_t *ivars, size_t nelems, const int *status, int cmp, int64_t *cmp_values, cudaStream_t stream);
+void nvshmemx_uint32_wait_until_all_vector_on_stream(uint32_t *ivars, size_t nelems, const int *status, int cmp, uint32_t *cmp_values, cudaStream_t stream);
+void nvshmemx_uint64_wait_until_all_vector_on_stream(uint64_t *ivars, size_t nelems, const int *status, int cmp, uint64_t *cmp_values, cudaStream_t stream);
+void nvshmemx_size_wait_until_all_vector_on_stream(size_t *ivars, size_t nelems, const int *status, int cmp, size_t *cmp_values, cudaStream_t stream);
+void nvshmemx_ptrdiff_wait_until_all_vector_on_stream(ptrdiff_t *ivars, size_t nelems, const int *status, int cmp, ptrdiff_t *cmp_values, cudaStream_t stream);
 
 /* ---- Collectives ---- */
 

@@ -174,6 +174,22 @@
 /* X(bits, bytes) */
 #define NVSHMEMRS_NVSHMEM_SIZES(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
+NVSHMEMRS_NVSHMEM_FUNCTION(int, nvshmem_my_pe, (void))
+{
+    NVSHMEMRS_NVSHMEM_ENTER("nvshmem_my_pe");
+    int32_t pe = -1;
+    NVSHMEMRS_NVSHMEM_DO(nvshmemrs_my_pe(rt, &pe));
+    return pe;
+}
+
+NVSHMEMRS_NVSHMEM_FUNCTION(int, nvshmem_n_pes, (void))
+{
+    NVSHMEMRS_NVSHMEM_ENTER("nvshmem_n_pes");
+    int32_t n_pes = -1;
+    NVSHMEMRS_NVSHMEM_DO(nvshmemrs_n_pes(rt, &n_pes));
+    return n_pes;
+}
+
 #define NVSHMEMRS_NVSHMEM_X(TAG, T, W, D) \
     NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmem_##TAG##_put, (T *dest, const T *source, size_t nelems, int pe)) \
     { \
@@ -766,7 +782,7 @@ NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_signal_wait_until_on_stream, (uint64_t
 }
 
 #define NVSHMEMRS_NVSHMEM_X(TAG, T, W, D) \
-    NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_##TAG##_wait_until_on_stream, (T *ivar, int cmp, T cmp_value)) \
+    NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_##TAG##_wait_until_on_stream, (T *ivar, int cmp, T cmp_value, cudaStream_t stream)) \
     { \
         NVSHMEMRS_NVSHMEM_ENTER_STREAM("nvshmemx_" #TAG "_wait_until_on_stream"); \
         NVSHMEMRS_NVSHMEM_DO(nvshmemrs_wait_until(rt, (const void *)ivar, cmp, &cmp_value, D)); \
@@ -775,7 +791,7 @@ NVSHMEMRS_NVSHMEM_WAIT(NVSHMEMRS_NVSHMEM_X)
 #undef NVSHMEMRS_NVSHMEM_X
 
 #define NVSHMEMRS_NVSHMEM_X(TAG, T, W, D) \
-    NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_##TAG##_wait_until_all_on_stream, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value)) \
+    NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_##TAG##_wait_until_all_on_stream, (T *ivars, size_t nelems, const int *status, int cmp, T cmp_value, cudaStream_t stream)) \
     { \
         NVSHMEMRS_NVSHMEM_ENTER_STREAM("nvshmemx_" #TAG "_wait_until_all_on_stream"); \
         NVSHMEMRS_NVSHMEM_DO(nvshmemrs_wait_until_all(rt, (const void *)ivars, nelems, status, cmp, &cmp_value, D)); \
@@ -784,7 +800,7 @@ NVSHMEMRS_NVSHMEM_WAIT(NVSHMEMRS_NVSHMEM_X)
 #undef NVSHMEMRS_NVSHMEM_X
 
 #define NVSHMEMRS_NVSHMEM_X(TAG, T, W, D) \
-    NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_##TAG##_wait_until_all_vector_on_stream, (T *ivars, size_t nelems, const int *status, int cmp, T *cmp_values)) \
+    NVSHMEMRS_NVSHMEM_FUNCTION(void, nvshmemx_##TAG##_wait_until_all_vector_on_stream, (T *ivars, size_t nelems, const int *status, int cmp, T *cmp_values, cudaStream_t stream)) \
     { \
         NVSHMEMRS_NVSHMEM_ENTER_STREAM("nvshmemx_" #TAG "_wait_until_all_vector_on_stream"); \
         NVSHMEMRS_NVSHMEM_DO(nvshmemrs_wait_until_all_vector(rt, (const void *)ivars, nelems, status, cmp, cmp_values, D)); \

@@ -101,9 +101,9 @@ pub(super) fn signals() -> Vec<Name> {
     names.extend(waits.iter().filter(signal).map(on_stream));
     names.extend(waits.iter().filter(signal).map(|row| row.clone().at(Place::Device)));
     for family in ["TYPE_wait_until", "TYPE_wait_until_all", "TYPE_wait_until_all_vector"] {
-        names.extend(waits.iter().filter(|row| row.name == family).map(|row| Name {
-            args: row.args.replace("volatile T", "T").replace("const T *cmp_values", "T *cmp_values"),
-            ..on_stream(row)
+        names.extend(waits.iter().filter(|row| row.name == family).map(|row| {
+            let row = on_stream(row);
+            Name { args: row.args.replace("volatile T", "T").replace("const T *cmp_values", "T *cmp_values"), ..row }
         }));
     }
     for row in names.iter_mut().filter(|row| row.name == "signal_wait_until_on_stream") {

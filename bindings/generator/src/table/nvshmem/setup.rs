@@ -5,6 +5,10 @@ use super::*;
 /// Init, finalize, and what can be asked.
 #[rustfmt::skip]
 pub(super) fn setup() -> Vec<Name> {
+    let asked = |function: &str, result: &str, about: &str| Name {
+        body: format!("int32_t {result} = -1; DO(nvshmemrs_{function}(rt, &{result})); return {result};"),
+        ..both(function, "int", "void", about)
+    };
     let attr = "unsigned int flags, nvshmemx_init_attr_t *attributes";
     vec![
         host("init", "void", "void", "Joins the job; a second call counts, and as many `finalize` leave it."),
@@ -19,8 +23,8 @@ pub(super) fn setup() -> Vec<Name> {
         host("get_uniqueid", "int", "nvshmemx_uniqueid_t *uniqueid", "Makes a unique id, which one PE hands to all others.").extension(),
         host("init_status", "int", "void", "How far init has come; may be called at any time.").extension(),
         host("query_thread", "void", "int *provided", "The level of support for threads; may be called at any time."),
-        both("my_pe", "int", "void", "The number of this PE."),
-        both("n_pes", "int", "void", "The number of PEs."),
+        asked("my_pe", "pe", "The number of this PE."),
+        asked("n_pes", "n_pes", "The number of PEs."),
         both("info_get_version", "void", "int *major, int *minor", "The version of the standard; may be called at any time."),
         both("info_get_name", "void", "char *name", "The vendor string, in at most NVSHMEM_MAX_NAME_LEN bytes; may be called at any time."),
         both("vendor_get_version_info", "void", "int *major, int *minor, int *patch", "The version of NVSHMEM that the names are of; may be called at any time.").extension(),
