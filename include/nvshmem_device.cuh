@@ -78,6 +78,8 @@ static int nvshmemrs_i_fill(const void *state, int device, const char **why) {
     cudaError_t status = cudaGetDevice(&before);
     if (status == cudaSuccess && before != device) status = cudaSetDevice(device);
     if (status == cudaSuccess) {
+        // Kernels that still run keep the state until they are over.
+        if (!state) cudaDeviceSynchronize();
         status = nvshmemrs_i_copy(state);
         if (before != device) cudaSetDevice(before);
     }

@@ -7,11 +7,6 @@
  *
  * No function of a unit is called while the lock is held: it may call the dynamic linker, and whoever registers holds the linker's lock. */
 
-#ifndef NVSHMEMRS_NVSHMEM_CUDA
-struct dim3 {
-    unsigned x, y, z;
-};
-#endif
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -393,6 +388,15 @@ int nvshmemx_culibrary_finalize(CUlibrary library)
 /* ---- Cooperative launches ----
  *
  * nvshmemx.h has them inline where CUDA's headers are, for the program's own runtime. These are for callers without the headers. */
+
+#ifdef NVSHMEMRS_NVSHMEM_CUDA
+#undef nvshmemx_collective_launch
+#undef nvshmemx_collective_launch_query_gridsize
+#else
+struct dim3 {
+    unsigned x, y, z;
+};
+#endif
 
 static void *of_runtime(const char *name)
 {
