@@ -162,8 +162,37 @@ template <int = 0> NVSHMEMRS_I_CALLED void give_name(char *name) {
                      (nvshmemx_vendor_get_version_info)(major, minor, patch))
 #endif
 
+// Tiles. NVSHMEM's collectives of tiles need NVLink multicast, and are not here. Every algorithm of a put or a get stores or loads directly.
+namespace nvshmemx {
+using nvshmemrs::ConstInt;
+using nvshmemrs::Layout;
+using nvshmemrs::make_layout;
+using nvshmemrs::make_shape;
+using nvshmemrs::make_stride;
+using nvshmemrs::Tensor;
+enum class tile_algo_t { PEER_PUSH_NBI = 0, PEER_PULL_NBI = 0, REMOTE_PUSH_NBI = 1, REMOTE_PULL_NBI = 1 };
+#define NVSHMEMRS_I_TILE(NAME)                                                                                                              \
+    template <class S, class D, class C, tile_algo_t>                                                                                       \
+    NVSHMEMRS_I_DEVICE int NAME(S source, D dest, C start, C boundary, int pe, unsigned long flag,                                          \
+                                const char *caller = NVSHMEMRS_DEVICE_CALLER) {                                                             \
+        return nvshmemrs::NAME(nvshmemrs::device::Given(NVSHMEMRS_I_STATE, caller), source, dest, start, boundary, pe, flag);               \
+    }
+NVSHMEMRS_I_TILE(tile_put)
+NVSHMEMRS_I_TILE(tile_put_warp)
+NVSHMEMRS_I_TILE(tile_put_warpgroup)
+NVSHMEMRS_I_TILE(tile_put_block)
+NVSHMEMRS_I_TILE(tile_get)
+NVSHMEMRS_I_TILE(tile_get_warp)
+NVSHMEMRS_I_TILE(tile_get_warpgroup)
+NVSHMEMRS_I_TILE(tile_get_block)
+#undef NVSHMEMRS_I_TILE
+} // namespace nvshmemx
+
 // Shared memory that is lent. A state in constant memory cannot say what a block has lent. So NVSHMEM's calls lend nothing, and puts and gets
 // store as without them. They do use what `nvshmemrs_give_smem(nvshmemi_device_state_d, ...)` lends, if they get the state that it returns.
+#ifdef NVSHMEMRS_I_HERE
+#define nvshmemx_ask_smem(amount) NVSHMEMRS_I_HERE(((void)(amount), 0), (nvshmemx_ask_smem)(amount))
+#endif
 #define nvshmemx_give_smem(smem, bytes) ((void)(smem), (void)(bytes))
 #define nvshmemx_release_smem() ((void)0)
 

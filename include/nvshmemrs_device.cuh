@@ -1571,7 +1571,7 @@ template <int = 0> __host__ __device__ __forceinline__ bool nvshmemrs_device_sta
 // Whether the job is broken: waits have ended without what they waited for, and collectives fail.
 NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.aborted(); }
 // Ends all PEs with `status`, of which a process keeps 8 bits. A thread of the host sees the wish within 0.1 s; the kernel goes on until then.
-// Where PEs are threads, the next nvshmemrs_runtime_check or finalize sees it.
+// Where PEs are threads, or a single PE has its heap in host memory, the next nvshmemrs_runtime_check or finalize sees it.
 NVSHMEMRS_I_API void nvshmemrs_global_exit(nvshmemrs::device::Given s, int status) {
     using namespace nvshmemrs::device;
     u64 word = ((const Job *)s.get().job)->exit;

@@ -8,6 +8,7 @@ pub mod findings;
 pub mod held;
 pub mod hosts;
 pub mod job;
+pub mod kernels;
 mod left_out;
 pub mod leftovers;
 pub mod nobody;

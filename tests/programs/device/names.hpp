@@ -8,6 +8,9 @@
 // The number of a team, from its handle.
 #define TEAM(HANDLE) ((unsigned long)(HANDLE) == NVSHMEMRS_TEAM_INVALID ? -1 : (int)(((HANDLE) >> 32 << 8 | ((HANDLE)&0xff)) & 0x7fffffff))
 #define REGION(TYPE) nvshmemx_region_##TYPE
+// C: the type of coordinates.
+#define TILE(NAME, STATE, C, FROM, TO, ...) \
+    nvshmemx::tile_##NAME<decltype(FROM), decltype(TO), C, nvshmemx::tile_algo_t::PEER_PUSH_NBI>(FROM, TO, __VA_ARGS__)
 // Calls for all PEs have no result there.
 #define OF_ALL(CALLED) (CALLED, 0)
 #else
@@ -17,4 +20,5 @@
 #define TEAM(HANDLE) HANDLE
 #define REGION(TYPE) nvshmemrs_region_##TYPE
 #define OF_ALL(STATUS) STATUS
+#define TILE(NAME, STATE, C, ...) nvshmemrs::tile_##NAME(STATE, __VA_ARGS__)
 #endif
