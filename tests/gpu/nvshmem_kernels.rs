@@ -203,7 +203,7 @@ fn clang_compiles_both_sides() {
             let mut command = Command::new("clang++");
             command.args(["-xcuda", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "-std=c++17"]);
             command.args(["-Wall", "-Werror", "-S", "-o", "/dev/null", side, unit, "-include", "cuda_runtime.h"]);
-            command.arg("-I").arg(program("nvshmem/clang")).arg("-I").arg(workspace().join("include"));
+            command.arg("-I").arg(workspace().join("tests/programs/nvshmem/clang")).arg("-I").arg(workspace().join("include"));
             run(command.arg(&source), SLOW).assert_success();
         }
     }

@@ -137,19 +137,22 @@ static void signals() {
     });
     check(result[0] == 3 && result[1] == 3, "signal_wait_until");
     unsigned abort = 1;
-    State state = pe.state;
-    state.abort = (u64)&abort;
-    nvshmemrs::host::launch(1, 1, [&] { wait_signal(state, signal, NVSHMEMRS_CMP_GT, 3, result); });
+    const State whole = pe.state;
+    pe.state.abort = (u64)&abort;
+    pe.give_state();
+    nvshmemrs::host::launch(1, 1, [&] { wait_signal(pe.state, signal, NVSHMEMRS_CMP_GT, 3, result); });
     check(result[0] == 3, "signal_wait_until in a broken job");
     // Collectives fail there, too, where a member does not come.
     int got = 0;
     if (pe.n > 1 && pe.me == 0) {
         nvshmemrs::host::launch(1, 40, [&] {
-            int status = nvshmemrs_barrier_all_block(state, 127);
+            int status = nvshmemrs_barrier_all_block(pe.state, 127);
             if (threadIdx.x == 39) got = status;
         });
         check(got == -1, "a barrier in a broken job");
     }
+    pe.state = whole;
+    pe.give_state();
 }
 
 static void tell() {

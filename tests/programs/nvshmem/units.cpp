@@ -68,10 +68,11 @@ static int check(Symmetric *s) { return expected(s, s); }
 
 #define PASTE(A, B) A##B
 #define RUN_UNIT(N) PASTE(run_unit_, N)
+#define CAPTURE_UNIT(N) PASTE(capture_unit_, N)
 #if UNIT < 3
 extern "C" int RUN_UNIT(UNIT)(Symmetric *s) { return RUN(exchange, s) || check(s); }
 #ifdef __CUDACC__
-extern "C" int PASTE(capture_unit_, UNIT)(Symmetric *s, cudaStream_t stream) {
+extern "C" int CAPTURE_UNIT(UNIT)(Symmetric *s, cudaStream_t stream) {
     exchange<<<1, 64, 0, stream>>>(s);
     return said("a launch that is captured", cudaGetLastError());
 }
