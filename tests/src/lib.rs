@@ -10,6 +10,7 @@ pub mod hosts;
 pub mod job;
 mod left_out;
 pub mod leftovers;
+pub mod names;
 pub mod nobody;
 pub mod process;
 pub mod promise;
