@@ -9,9 +9,15 @@
 #ifndef NVSHMEMRS_NVSHMEM_H
 #define NVSHMEMRS_NVSHMEM_H
 
-/* In code of kernels, and in host code beside them, `nvshmem_device.cuh` has the functions that both call. */
+/* Where the compiler knows kernels, `nvshmem_device.cuh` has what they call. Names of functions that kernels and host code call are macros
+ * there while code for a GPU is made, so they stand in parentheses here. */
 #if (defined(__CUDACC__) || defined(NVSHMEMRS_DEVICE_HOST)) && !defined(NVSHMEM_HOSTLIB_ONLY)
 #define NVSHMEMRS_NVSHMEM_DEVICE
+#endif
+#if defined(__CUDACC__) && defined(NVSHMEMRS_NVSHMEM_DEVICE)
+#define NVSHMEMRS_NVSHMEM_BOTH __host__ __device__
+#else
+#define NVSHMEMRS_NVSHMEM_BOTH
 #endif
 
 #ifndef __CUDACC_RTC__
@@ -324,918 +330,914 @@ static __inline__ __attribute__((__unused__)) const char *nvshmemx_status_string
                                                             : nvshmemrs_status_string(status);
 }
 
-#ifndef NVSHMEMRS_NVSHMEM_DEVICE
-
 /* ---- Setup, exit and query: functions that kernels call, too ---- */
 
 /* The number of this PE. */
-int nvshmem_my_pe(void);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_my_pe)(void);
 
 /* The number of PEs. */
-int nvshmem_n_pes(void);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_n_pes)(void);
 
 /* The version of the standard; may be called at any time. */
-void nvshmem_info_get_version(int *major, int *minor);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_info_get_version)(int *major, int *minor);
 
 /* The vendor string, in at most NVSHMEM_MAX_NAME_LEN bytes; may be called at any time. */
-void nvshmem_info_get_name(char *name);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_info_get_name)(char *name);
 
 /* Ends the processes of all PEs; any thread may call it. */
-void nvshmem_global_exit(int status);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_global_exit)(int status);
 
 /* ---- Symmetric memory: functions that kernels call, too ---- */
 
 /* Where this PE can load and store the copy of `pe`; NULL if it cannot. */
-void *nvshmem_ptr(const void *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void *(nvshmem_ptr)(const void *dest, int pe);
 
 /* ---- Teams: functions that kernels call, too ---- */
 
 /* The number of this PE in a team; -1 if it is no member. */
-int nvshmem_team_my_pe(nvshmem_team_t team);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_team_my_pe)(nvshmem_team_t team);
 
 /* The number of members; -1 for NVSHMEM_TEAM_INVALID. */
-int nvshmem_team_n_pes(nvshmem_team_t team);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_team_n_pes)(nvshmem_team_t team);
 
 /* The number of a PE in another team; -1 if it is no member. */
-int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe, nvshmem_team_t dest_team);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_team_translate_pe)(nvshmem_team_t src_team, int src_pe, nvshmem_team_t dest_team);
 
 /* ---- Remote memory access: functions that kernels call, too ---- */
 
 /* Puts contiguous elements; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_float_put(float *dest, const float *source, size_t nelems, int pe);
-void nvshmem_double_put(double *dest, const double *source, size_t nelems, int pe);
-void nvshmem_half_put(half *dest, const half *source, size_t nelems, int pe);
-void nvshmem_bfloat16_put(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
-void nvshmem_char_put(char *dest, const char *source, size_t nelems, int pe);
-void nvshmem_schar_put(signed char *dest, const signed char *source, size_t nelems, int pe);
-void nvshmem_short_put(short *dest, const short *source, size_t nelems, int pe);
-void nvshmem_int_put(int *dest, const int *source, size_t nelems, int pe);
-void nvshmem_long_put(long *dest, const long *source, size_t nelems, int pe);
-void nvshmem_longlong_put(long long *dest, const long long *source, size_t nelems, int pe);
-void nvshmem_uchar_put(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
-void nvshmem_ushort_put(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
-void nvshmem_uint_put(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
-void nvshmem_ulong_put(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
-void nvshmem_ulonglong_put(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
-void nvshmem_int8_put(int8_t *dest, const int8_t *source, size_t nelems, int pe);
-void nvshmem_int16_put(int16_t *dest, const int16_t *source, size_t nelems, int pe);
-void nvshmem_int32_put(int32_t *dest, const int32_t *source, size_t nelems, int pe);
-void nvshmem_int64_put(int64_t *dest, const int64_t *source, size_t nelems, int pe);
-void nvshmem_uint8_put(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
-void nvshmem_uint16_put(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
-void nvshmem_uint32_put(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
-void nvshmem_uint64_put(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
-void nvshmem_size_put(size_t *dest, const size_t *source, size_t nelems, int pe);
-void nvshmem_ptrdiff_put(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_put)(float *dest, const float *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_put)(double *dest, const double *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_put)(half *dest, const half *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_put)(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_put)(char *dest, const char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_put)(signed char *dest, const signed char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_put)(short *dest, const short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_put)(int *dest, const int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_put)(long *dest, const long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_put)(long long *dest, const long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_put)(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_put)(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_put)(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_put)(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_put)(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_put)(int8_t *dest, const int8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_put)(int16_t *dest, const int16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_put)(int32_t *dest, const int32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_put)(int64_t *dest, const int64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_put)(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_put)(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_put)(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_put)(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_put)(size_t *dest, const size_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_put)(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 
 /* Puts contiguous elements; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_put8(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put16(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put32(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put64(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put128(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put8)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put16)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put32)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put64)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put128)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Puts bytes; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_putmem(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_putmem)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Gets contiguous elements; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_float_get(float *dest, const float *source, size_t nelems, int pe);
-void nvshmem_double_get(double *dest, const double *source, size_t nelems, int pe);
-void nvshmem_half_get(half *dest, const half *source, size_t nelems, int pe);
-void nvshmem_bfloat16_get(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
-void nvshmem_char_get(char *dest, const char *source, size_t nelems, int pe);
-void nvshmem_schar_get(signed char *dest, const signed char *source, size_t nelems, int pe);
-void nvshmem_short_get(short *dest, const short *source, size_t nelems, int pe);
-void nvshmem_int_get(int *dest, const int *source, size_t nelems, int pe);
-void nvshmem_long_get(long *dest, const long *source, size_t nelems, int pe);
-void nvshmem_longlong_get(long long *dest, const long long *source, size_t nelems, int pe);
-void nvshmem_uchar_get(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
-void nvshmem_ushort_get(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
-void nvshmem_uint_get(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
-void nvshmem_ulong_get(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
-void nvshmem_ulonglong_get(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
-void nvshmem_int8_get(int8_t *dest, const int8_t *source, size_t nelems, int pe);
-void nvshmem_int16_get(int16_t *dest, const int16_t *source, size_t nelems, int pe);
-void nvshmem_int32_get(int32_t *dest, const int32_t *source, size_t nelems, int pe);
-void nvshmem_int64_get(int64_t *dest, const int64_t *source, size_t nelems, int pe);
-void nvshmem_uint8_get(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
-void nvshmem_uint16_get(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
-void nvshmem_uint32_get(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
-void nvshmem_uint64_get(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
-void nvshmem_size_get(size_t *dest, const size_t *source, size_t nelems, int pe);
-void nvshmem_ptrdiff_get(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_get)(float *dest, const float *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_get)(double *dest, const double *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_get)(half *dest, const half *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_get)(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_get)(char *dest, const char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_get)(signed char *dest, const signed char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_get)(short *dest, const short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_get)(int *dest, const int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_get)(long *dest, const long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_get)(long long *dest, const long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_get)(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_get)(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_get)(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_get)(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_get)(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_get)(int8_t *dest, const int8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_get)(int16_t *dest, const int16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_get)(int32_t *dest, const int32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_get)(int64_t *dest, const int64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_get)(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_get)(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_get)(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_get)(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_get)(size_t *dest, const size_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_get)(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 
 /* Gets contiguous elements; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_get8(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get16(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get32(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get64(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get128(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get8)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get16)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get32)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get64)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get128)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Gets bytes; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_getmem(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_getmem)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Puts contiguous elements; complete after quiet. */
-void nvshmem_float_put_nbi(float *dest, const float *source, size_t nelems, int pe);
-void nvshmem_double_put_nbi(double *dest, const double *source, size_t nelems, int pe);
-void nvshmem_half_put_nbi(half *dest, const half *source, size_t nelems, int pe);
-void nvshmem_bfloat16_put_nbi(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
-void nvshmem_char_put_nbi(char *dest, const char *source, size_t nelems, int pe);
-void nvshmem_schar_put_nbi(signed char *dest, const signed char *source, size_t nelems, int pe);
-void nvshmem_short_put_nbi(short *dest, const short *source, size_t nelems, int pe);
-void nvshmem_int_put_nbi(int *dest, const int *source, size_t nelems, int pe);
-void nvshmem_long_put_nbi(long *dest, const long *source, size_t nelems, int pe);
-void nvshmem_longlong_put_nbi(long long *dest, const long long *source, size_t nelems, int pe);
-void nvshmem_uchar_put_nbi(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
-void nvshmem_ushort_put_nbi(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
-void nvshmem_uint_put_nbi(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
-void nvshmem_ulong_put_nbi(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
-void nvshmem_ulonglong_put_nbi(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
-void nvshmem_int8_put_nbi(int8_t *dest, const int8_t *source, size_t nelems, int pe);
-void nvshmem_int16_put_nbi(int16_t *dest, const int16_t *source, size_t nelems, int pe);
-void nvshmem_int32_put_nbi(int32_t *dest, const int32_t *source, size_t nelems, int pe);
-void nvshmem_int64_put_nbi(int64_t *dest, const int64_t *source, size_t nelems, int pe);
-void nvshmem_uint8_put_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
-void nvshmem_uint16_put_nbi(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
-void nvshmem_uint32_put_nbi(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
-void nvshmem_uint64_put_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
-void nvshmem_size_put_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
-void nvshmem_ptrdiff_put_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_put_nbi)(float *dest, const float *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_put_nbi)(double *dest, const double *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_put_nbi)(half *dest, const half *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_put_nbi)(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_put_nbi)(char *dest, const char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_put_nbi)(signed char *dest, const signed char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_put_nbi)(short *dest, const short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_put_nbi)(int *dest, const int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_put_nbi)(long *dest, const long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_put_nbi)(long long *dest, const long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_put_nbi)(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_put_nbi)(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_put_nbi)(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_put_nbi)(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_put_nbi)(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_put_nbi)(int8_t *dest, const int8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_put_nbi)(int16_t *dest, const int16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_put_nbi)(int32_t *dest, const int32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_put_nbi)(int64_t *dest, const int64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_put_nbi)(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_put_nbi)(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_put_nbi)(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_put_nbi)(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_put_nbi)(size_t *dest, const size_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_put_nbi)(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 
 /* Puts contiguous elements; complete after quiet. */
-void nvshmem_put8_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put16_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put32_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put64_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_put128_nbi(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put8_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put16_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put32_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put64_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_put128_nbi)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Puts bytes; complete after quiet. */
-void nvshmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_putmem_nbi)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Gets contiguous elements; complete after quiet. */
-void nvshmem_float_get_nbi(float *dest, const float *source, size_t nelems, int pe);
-void nvshmem_double_get_nbi(double *dest, const double *source, size_t nelems, int pe);
-void nvshmem_half_get_nbi(half *dest, const half *source, size_t nelems, int pe);
-void nvshmem_bfloat16_get_nbi(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
-void nvshmem_char_get_nbi(char *dest, const char *source, size_t nelems, int pe);
-void nvshmem_schar_get_nbi(signed char *dest, const signed char *source, size_t nelems, int pe);
-void nvshmem_short_get_nbi(short *dest, const short *source, size_t nelems, int pe);
-void nvshmem_int_get_nbi(int *dest, const int *source, size_t nelems, int pe);
-void nvshmem_long_get_nbi(long *dest, const long *source, size_t nelems, int pe);
-void nvshmem_longlong_get_nbi(long long *dest, const long long *source, size_t nelems, int pe);
-void nvshmem_uchar_get_nbi(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
-void nvshmem_ushort_get_nbi(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
-void nvshmem_uint_get_nbi(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
-void nvshmem_ulong_get_nbi(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
-void nvshmem_ulonglong_get_nbi(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
-void nvshmem_int8_get_nbi(int8_t *dest, const int8_t *source, size_t nelems, int pe);
-void nvshmem_int16_get_nbi(int16_t *dest, const int16_t *source, size_t nelems, int pe);
-void nvshmem_int32_get_nbi(int32_t *dest, const int32_t *source, size_t nelems, int pe);
-void nvshmem_int64_get_nbi(int64_t *dest, const int64_t *source, size_t nelems, int pe);
-void nvshmem_uint8_get_nbi(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
-void nvshmem_uint16_get_nbi(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
-void nvshmem_uint32_get_nbi(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
-void nvshmem_uint64_get_nbi(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
-void nvshmem_size_get_nbi(size_t *dest, const size_t *source, size_t nelems, int pe);
-void nvshmem_ptrdiff_get_nbi(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_get_nbi)(float *dest, const float *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_get_nbi)(double *dest, const double *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_get_nbi)(half *dest, const half *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_get_nbi)(__nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_get_nbi)(char *dest, const char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_get_nbi)(signed char *dest, const signed char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_get_nbi)(short *dest, const short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_get_nbi)(int *dest, const int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_get_nbi)(long *dest, const long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_get_nbi)(long long *dest, const long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_get_nbi)(unsigned char *dest, const unsigned char *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_get_nbi)(unsigned short *dest, const unsigned short *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_get_nbi)(unsigned int *dest, const unsigned int *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_get_nbi)(unsigned long *dest, const unsigned long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_get_nbi)(unsigned long long *dest, const unsigned long long *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_get_nbi)(int8_t *dest, const int8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_get_nbi)(int16_t *dest, const int16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_get_nbi)(int32_t *dest, const int32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_get_nbi)(int64_t *dest, const int64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_get_nbi)(uint8_t *dest, const uint8_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_get_nbi)(uint16_t *dest, const uint16_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_get_nbi)(uint32_t *dest, const uint32_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_get_nbi)(uint64_t *dest, const uint64_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_get_nbi)(size_t *dest, const size_t *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_get_nbi)(ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int pe);
 
 /* Gets contiguous elements; complete after quiet. */
-void nvshmem_get8_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get16_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get32_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get64_nbi(void *dest, const void *source, size_t nelems, int pe);
-void nvshmem_get128_nbi(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get8_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get16_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get32_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get64_nbi)(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_get128_nbi)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Gets bytes; complete after quiet. */
-void nvshmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_getmem_nbi)(void *dest, const void *source, size_t nelems, int pe);
 
 /* Writes one element. */
-void nvshmem_float_p(float *dest, float value, int pe);
-void nvshmem_double_p(double *dest, double value, int pe);
-void nvshmem_half_p(half *dest, half value, int pe);
-void nvshmem_bfloat16_p(__nv_bfloat16 *dest, __nv_bfloat16 value, int pe);
-void nvshmem_char_p(char *dest, char value, int pe);
-void nvshmem_schar_p(signed char *dest, signed char value, int pe);
-void nvshmem_short_p(short *dest, short value, int pe);
-void nvshmem_int_p(int *dest, int value, int pe);
-void nvshmem_long_p(long *dest, long value, int pe);
-void nvshmem_longlong_p(long long *dest, long long value, int pe);
-void nvshmem_uchar_p(unsigned char *dest, unsigned char value, int pe);
-void nvshmem_ushort_p(unsigned short *dest, unsigned short value, int pe);
-void nvshmem_uint_p(unsigned int *dest, unsigned int value, int pe);
-void nvshmem_ulong_p(unsigned long *dest, unsigned long value, int pe);
-void nvshmem_ulonglong_p(unsigned long long *dest, unsigned long long value, int pe);
-void nvshmem_int8_p(int8_t *dest, int8_t value, int pe);
-void nvshmem_int16_p(int16_t *dest, int16_t value, int pe);
-void nvshmem_int32_p(int32_t *dest, int32_t value, int pe);
-void nvshmem_int64_p(int64_t *dest, int64_t value, int pe);
-void nvshmem_uint8_p(uint8_t *dest, uint8_t value, int pe);
-void nvshmem_uint16_p(uint16_t *dest, uint16_t value, int pe);
-void nvshmem_uint32_p(uint32_t *dest, uint32_t value, int pe);
-void nvshmem_uint64_p(uint64_t *dest, uint64_t value, int pe);
-void nvshmem_size_p(size_t *dest, size_t value, int pe);
-void nvshmem_ptrdiff_p(ptrdiff_t *dest, ptrdiff_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_p)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_p)(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_p)(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_p)(__nv_bfloat16 *dest, __nv_bfloat16 value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_p)(char *dest, char value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_p)(signed char *dest, signed char value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_p)(short *dest, short value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_p)(int *dest, int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_p)(long *dest, long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_p)(long long *dest, long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_p)(unsigned char *dest, unsigned char value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_p)(unsigned short *dest, unsigned short value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_p)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_p)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_p)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_p)(int8_t *dest, int8_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_p)(int16_t *dest, int16_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_p)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_p)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_p)(uint8_t *dest, uint8_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_p)(uint16_t *dest, uint16_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_p)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_p)(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_p)(size_t *dest, size_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_p)(ptrdiff_t *dest, ptrdiff_t value, int pe);
 
 /* Reads one element. */
-float nvshmem_float_g(const float *source, int pe);
-double nvshmem_double_g(const double *source, int pe);
-half nvshmem_half_g(const half *source, int pe);
-__nv_bfloat16 nvshmem_bfloat16_g(const __nv_bfloat16 *source, int pe);
-char nvshmem_char_g(const char *source, int pe);
-signed char nvshmem_schar_g(const signed char *source, int pe);
-short nvshmem_short_g(const short *source, int pe);
-int nvshmem_int_g(const int *source, int pe);
-long nvshmem_long_g(const long *source, int pe);
-long long nvshmem_longlong_g(const long long *source, int pe);
-unsigned char nvshmem_uchar_g(const unsigned char *source, int pe);
-unsigned short nvshmem_ushort_g(const unsigned short *source, int pe);
-unsigned int nvshmem_uint_g(const unsigned int *source, int pe);
-unsigned long nvshmem_ulong_g(const unsigned long *source, int pe);
-unsigned long long nvshmem_ulonglong_g(const unsigned long long *source, int pe);
-int8_t nvshmem_int8_g(const int8_t *source, int pe);
-int16_t nvshmem_int16_g(const int16_t *source, int pe);
-int32_t nvshmem_int32_g(const int32_t *source, int pe);
-int64_t nvshmem_int64_g(const int64_t *source, int pe);
-uint8_t nvshmem_uint8_g(const uint8_t *source, int pe);
-uint16_t nvshmem_uint16_g(const uint16_t *source, int pe);
-uint32_t nvshmem_uint32_g(const uint32_t *source, int pe);
-uint64_t nvshmem_uint64_g(const uint64_t *source, int pe);
-size_t nvshmem_size_g(const size_t *source, int pe);
-ptrdiff_t nvshmem_ptrdiff_g(const ptrdiff_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH float (nvshmem_float_g)(const float *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH double (nvshmem_double_g)(const double *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH half (nvshmem_half_g)(const half *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH __nv_bfloat16 (nvshmem_bfloat16_g)(const __nv_bfloat16 *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH char (nvshmem_char_g)(const char *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH signed char (nvshmem_schar_g)(const signed char *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH short (nvshmem_short_g)(const short *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_g)(const int *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long (nvshmem_long_g)(const long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long long (nvshmem_longlong_g)(const long long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned char (nvshmem_uchar_g)(const unsigned char *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned short (nvshmem_ushort_g)(const unsigned short *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_g)(const unsigned int *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_g)(const unsigned long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_g)(const unsigned long long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int8_t (nvshmem_int8_g)(const int8_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int16_t (nvshmem_int16_g)(const int16_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_g)(const int32_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_g)(const int64_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint8_t (nvshmem_uint8_g)(const uint8_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint16_t (nvshmem_uint16_g)(const uint16_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_g)(const uint32_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_g)(const uint64_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH size_t (nvshmem_size_g)(const size_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH ptrdiff_t (nvshmem_ptrdiff_g)(const ptrdiff_t *source, int pe);
 
 /* Puts elements that lie `dst` and `sst` elements apart; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_float_iput(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_double_iput(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_half_iput(half *dest, const half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_bfloat16_iput(__nv_bfloat16 *dest, const __nv_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_char_iput(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_schar_iput(signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_short_iput(short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int_iput(int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_long_iput(long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_longlong_iput(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uchar_iput(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ushort_iput(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint_iput(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ulong_iput(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ulonglong_iput(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int8_iput(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int16_iput(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int32_iput(int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int64_iput(int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint8_iput(uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint16_iput(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint32_iput(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint64_iput(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_size_iput(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ptrdiff_iput(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_iput)(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_iput)(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_iput)(half *dest, const half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_iput)(__nv_bfloat16 *dest, const __nv_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_iput)(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_iput)(signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_iput)(short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_iput)(int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_iput)(long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_iput)(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_iput)(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_iput)(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_iput)(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_iput)(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_iput)(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_iput)(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_iput)(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_iput)(int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_iput)(int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_iput)(uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_iput)(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_iput)(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_iput)(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_iput)(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_iput)(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Puts elements that lie `dst` and `sst` elements apart; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_iput8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iput16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iput32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iput64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iput128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iput8)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iput16)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iput32)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iput64)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iput128)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Gets elements that lie `dst` and `sst` elements apart; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_float_iget(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_double_iget(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_half_iget(half *dest, const half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_bfloat16_iget(__nv_bfloat16 *dest, const __nv_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_char_iget(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_schar_iget(signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_short_iget(short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int_iget(int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_long_iget(long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_longlong_iget(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uchar_iget(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ushort_iget(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint_iget(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ulong_iget(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ulonglong_iget(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int8_iget(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int16_iget(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int32_iget(int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_int64_iget(int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint8_iget(uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint16_iget(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint32_iget(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_uint64_iget(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_size_iget(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_ptrdiff_iget(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_iget)(float *dest, const float *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_iget)(double *dest, const double *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_iget)(half *dest, const half *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_bfloat16_iget)(__nv_bfloat16 *dest, const __nv_bfloat16 *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_char_iget)(char *dest, const char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_schar_iget)(signed char *dest, const signed char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_short_iget)(short *dest, const short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_iget)(int *dest, const int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_iget)(long *dest, const long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_iget)(long long *dest, const long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uchar_iget)(unsigned char *dest, const unsigned char *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ushort_iget)(unsigned short *dest, const unsigned short *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_iget)(unsigned int *dest, const unsigned int *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_iget)(unsigned long *dest, const unsigned long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_iget)(unsigned long long *dest, const unsigned long long *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int8_iget)(int8_t *dest, const int8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int16_iget)(int16_t *dest, const int16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_iget)(int32_t *dest, const int32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_iget)(int64_t *dest, const int64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint8_iget)(uint8_t *dest, const uint8_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint16_iget)(uint16_t *dest, const uint16_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_iget)(uint32_t *dest, const uint32_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_iget)(uint64_t *dest, const uint64_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_iget)(size_t *dest, const size_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_iget)(ptrdiff_t *dest, const ptrdiff_t *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* Gets elements that lie `dst` and `sst` elements apart; returns when `source` may be reused, or `dest` has the data. */
-void nvshmem_iget8(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iget16(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iget32(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iget64(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
-void nvshmem_iget128(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iget8)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iget16)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iget32)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iget64)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_iget128)(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
 
 /* ---- Atomic memory operations: functions that kernels call, too ---- */
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-float nvshmem_float_atomic_fetch(const float *source, int pe);
-double nvshmem_double_atomic_fetch(const double *source, int pe);
-int nvshmem_int_atomic_fetch(const int *source, int pe);
-long nvshmem_long_atomic_fetch(const long *source, int pe);
-long long nvshmem_longlong_atomic_fetch(const long long *source, int pe);
-unsigned int nvshmem_uint_atomic_fetch(const unsigned int *source, int pe);
-unsigned long nvshmem_ulong_atomic_fetch(const unsigned long *source, int pe);
-unsigned long long nvshmem_ulonglong_atomic_fetch(const unsigned long long *source, int pe);
-int32_t nvshmem_int32_atomic_fetch(const int32_t *source, int pe);
-int64_t nvshmem_int64_atomic_fetch(const int64_t *source, int pe);
-uint32_t nvshmem_uint32_atomic_fetch(const uint32_t *source, int pe);
-uint64_t nvshmem_uint64_atomic_fetch(const uint64_t *source, int pe);
-size_t nvshmem_size_atomic_fetch(const size_t *source, int pe);
-ptrdiff_t nvshmem_ptrdiff_atomic_fetch(const ptrdiff_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH float (nvshmem_float_atomic_fetch)(const float *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH double (nvshmem_double_atomic_fetch)(const double *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_atomic_fetch)(const int *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long (nvshmem_long_atomic_fetch)(const long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long long (nvshmem_longlong_atomic_fetch)(const long long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_fetch)(const unsigned int *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_fetch)(const unsigned long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_fetch)(const unsigned long long *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_fetch)(const int32_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_fetch)(const int64_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_fetch)(const uint32_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_fetch)(const uint64_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH size_t (nvshmem_size_atomic_fetch)(const size_t *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH ptrdiff_t (nvshmem_ptrdiff_atomic_fetch)(const ptrdiff_t *source, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-void nvshmem_float_atomic_set(float *dest, float value, int pe);
-void nvshmem_double_atomic_set(double *dest, double value, int pe);
-void nvshmem_int_atomic_set(int *dest, int value, int pe);
-void nvshmem_long_atomic_set(long *dest, long value, int pe);
-void nvshmem_longlong_atomic_set(long long *dest, long long value, int pe);
-void nvshmem_uint_atomic_set(unsigned int *dest, unsigned int value, int pe);
-void nvshmem_ulong_atomic_set(unsigned long *dest, unsigned long value, int pe);
-void nvshmem_ulonglong_atomic_set(unsigned long long *dest, unsigned long long value, int pe);
-void nvshmem_int32_atomic_set(int32_t *dest, int32_t value, int pe);
-void nvshmem_int64_atomic_set(int64_t *dest, int64_t value, int pe);
-void nvshmem_uint32_atomic_set(uint32_t *dest, uint32_t value, int pe);
-void nvshmem_uint64_atomic_set(uint64_t *dest, uint64_t value, int pe);
-void nvshmem_size_atomic_set(size_t *dest, size_t value, int pe);
-void nvshmem_ptrdiff_atomic_set(ptrdiff_t *dest, ptrdiff_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_float_atomic_set)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_double_atomic_set)(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_atomic_set)(int *dest, int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_atomic_set)(long *dest, long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_atomic_set)(long long *dest, long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_atomic_set)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_atomic_set)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_atomic_set)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_atomic_set)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_atomic_set)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_atomic_set)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_atomic_set)(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_atomic_set)(size_t *dest, size_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_atomic_set)(ptrdiff_t *dest, ptrdiff_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-float nvshmem_float_atomic_swap(float *dest, float value, int pe);
-double nvshmem_double_atomic_swap(double *dest, double value, int pe);
-int nvshmem_int_atomic_swap(int *dest, int value, int pe);
-long nvshmem_long_atomic_swap(long *dest, long value, int pe);
-long long nvshmem_longlong_atomic_swap(long long *dest, long long value, int pe);
-unsigned int nvshmem_uint_atomic_swap(unsigned int *dest, unsigned int value, int pe);
-unsigned long nvshmem_ulong_atomic_swap(unsigned long *dest, unsigned long value, int pe);
-unsigned long long nvshmem_ulonglong_atomic_swap(unsigned long long *dest, unsigned long long value, int pe);
-int32_t nvshmem_int32_atomic_swap(int32_t *dest, int32_t value, int pe);
-int64_t nvshmem_int64_atomic_swap(int64_t *dest, int64_t value, int pe);
-uint32_t nvshmem_uint32_atomic_swap(uint32_t *dest, uint32_t value, int pe);
-uint64_t nvshmem_uint64_atomic_swap(uint64_t *dest, uint64_t value, int pe);
-size_t nvshmem_size_atomic_swap(size_t *dest, size_t value, int pe);
-ptrdiff_t nvshmem_ptrdiff_atomic_swap(ptrdiff_t *dest, ptrdiff_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH float (nvshmem_float_atomic_swap)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH double (nvshmem_double_atomic_swap)(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_atomic_swap)(int *dest, int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long (nvshmem_long_atomic_swap)(long *dest, long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long long (nvshmem_longlong_atomic_swap)(long long *dest, long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_swap)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_swap)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_swap)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_swap)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_swap)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_swap)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_swap)(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH size_t (nvshmem_size_atomic_swap)(size_t *dest, size_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH ptrdiff_t (nvshmem_ptrdiff_atomic_swap)(ptrdiff_t *dest, ptrdiff_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-int nvshmem_int_atomic_compare_swap(int *dest, int cond, int value, int pe);
-long nvshmem_long_atomic_compare_swap(long *dest, long cond, long value, int pe);
-long long nvshmem_longlong_atomic_compare_swap(long long *dest, long long cond, long long value, int pe);
-unsigned int nvshmem_uint_atomic_compare_swap(unsigned int *dest, unsigned int cond, unsigned int value, int pe);
-unsigned long nvshmem_ulong_atomic_compare_swap(unsigned long *dest, unsigned long cond, unsigned long value, int pe);
-unsigned long long nvshmem_ulonglong_atomic_compare_swap(unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe);
-int32_t nvshmem_int32_atomic_compare_swap(int32_t *dest, int32_t cond, int32_t value, int pe);
-int64_t nvshmem_int64_atomic_compare_swap(int64_t *dest, int64_t cond, int64_t value, int pe);
-uint32_t nvshmem_uint32_atomic_compare_swap(uint32_t *dest, uint32_t cond, uint32_t value, int pe);
-uint64_t nvshmem_uint64_atomic_compare_swap(uint64_t *dest, uint64_t cond, uint64_t value, int pe);
-size_t nvshmem_size_atomic_compare_swap(size_t *dest, size_t cond, size_t value, int pe);
-ptrdiff_t nvshmem_ptrdiff_atomic_compare_swap(ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_atomic_compare_swap)(int *dest, int cond, int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long (nvshmem_long_atomic_compare_swap)(long *dest, long cond, long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long long (nvshmem_longlong_atomic_compare_swap)(long long *dest, long long cond, long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_compare_swap)(unsigned int *dest, unsigned int cond, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_compare_swap)(unsigned long *dest, unsigned long cond, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_compare_swap)(unsigned long long *dest, unsigned long long cond, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_compare_swap)(int32_t *dest, int32_t cond, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_compare_swap)(int64_t *dest, int64_t cond, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_compare_swap)(uint32_t *dest, uint32_t cond, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_compare_swap)(uint64_t *dest, uint64_t cond, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH size_t (nvshmem_size_atomic_compare_swap)(size_t *dest, size_t cond, size_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH ptrdiff_t (nvshmem_ptrdiff_atomic_compare_swap)(ptrdiff_t *dest, ptrdiff_t cond, ptrdiff_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-void nvshmem_int_atomic_inc(int *dest, int pe);
-void nvshmem_long_atomic_inc(long *dest, int pe);
-void nvshmem_longlong_atomic_inc(long long *dest, int pe);
-void nvshmem_uint_atomic_inc(unsigned int *dest, int pe);
-void nvshmem_ulong_atomic_inc(unsigned long *dest, int pe);
-void nvshmem_ulonglong_atomic_inc(unsigned long long *dest, int pe);
-void nvshmem_int32_atomic_inc(int32_t *dest, int pe);
-void nvshmem_int64_atomic_inc(int64_t *dest, int pe);
-void nvshmem_uint32_atomic_inc(uint32_t *dest, int pe);
-void nvshmem_uint64_atomic_inc(uint64_t *dest, int pe);
-void nvshmem_size_atomic_inc(size_t *dest, int pe);
-void nvshmem_ptrdiff_atomic_inc(ptrdiff_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_atomic_inc)(int *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_atomic_inc)(long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_atomic_inc)(long long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_atomic_inc)(unsigned int *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_atomic_inc)(unsigned long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_atomic_inc)(unsigned long long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_atomic_inc)(int32_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_atomic_inc)(int64_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_atomic_inc)(uint32_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_atomic_inc)(uint64_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_atomic_inc)(size_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_atomic_inc)(ptrdiff_t *dest, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-int nvshmem_int_atomic_fetch_inc(int *dest, int pe);
-long nvshmem_long_atomic_fetch_inc(long *dest, int pe);
-long long nvshmem_longlong_atomic_fetch_inc(long long *dest, int pe);
-unsigned int nvshmem_uint_atomic_fetch_inc(unsigned int *dest, int pe);
-unsigned long nvshmem_ulong_atomic_fetch_inc(unsigned long *dest, int pe);
-unsigned long long nvshmem_ulonglong_atomic_fetch_inc(unsigned long long *dest, int pe);
-int32_t nvshmem_int32_atomic_fetch_inc(int32_t *dest, int pe);
-int64_t nvshmem_int64_atomic_fetch_inc(int64_t *dest, int pe);
-uint32_t nvshmem_uint32_atomic_fetch_inc(uint32_t *dest, int pe);
-uint64_t nvshmem_uint64_atomic_fetch_inc(uint64_t *dest, int pe);
-size_t nvshmem_size_atomic_fetch_inc(size_t *dest, int pe);
-ptrdiff_t nvshmem_ptrdiff_atomic_fetch_inc(ptrdiff_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_atomic_fetch_inc)(int *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long (nvshmem_long_atomic_fetch_inc)(long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long long (nvshmem_longlong_atomic_fetch_inc)(long long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_fetch_inc)(unsigned int *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_fetch_inc)(unsigned long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_fetch_inc)(unsigned long long *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_fetch_inc)(int32_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_fetch_inc)(int64_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_fetch_inc)(uint32_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_fetch_inc)(uint64_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH size_t (nvshmem_size_atomic_fetch_inc)(size_t *dest, int pe);
+NVSHMEMRS_NVSHMEM_BOTH ptrdiff_t (nvshmem_ptrdiff_atomic_fetch_inc)(ptrdiff_t *dest, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-void nvshmem_int_atomic_add(int *dest, int value, int pe);
-void nvshmem_long_atomic_add(long *dest, long value, int pe);
-void nvshmem_longlong_atomic_add(long long *dest, long long value, int pe);
-void nvshmem_uint_atomic_add(unsigned int *dest, unsigned int value, int pe);
-void nvshmem_ulong_atomic_add(unsigned long *dest, unsigned long value, int pe);
-void nvshmem_ulonglong_atomic_add(unsigned long long *dest, unsigned long long value, int pe);
-void nvshmem_int32_atomic_add(int32_t *dest, int32_t value, int pe);
-void nvshmem_int64_atomic_add(int64_t *dest, int64_t value, int pe);
-void nvshmem_uint32_atomic_add(uint32_t *dest, uint32_t value, int pe);
-void nvshmem_uint64_atomic_add(uint64_t *dest, uint64_t value, int pe);
-void nvshmem_size_atomic_add(size_t *dest, size_t value, int pe);
-void nvshmem_ptrdiff_atomic_add(ptrdiff_t *dest, ptrdiff_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int_atomic_add)(int *dest, int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_long_atomic_add)(long *dest, long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_longlong_atomic_add)(long long *dest, long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_atomic_add)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_atomic_add)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_atomic_add)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_atomic_add)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_atomic_add)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_atomic_add)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_atomic_add)(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_size_atomic_add)(size_t *dest, size_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ptrdiff_atomic_add)(ptrdiff_t *dest, ptrdiff_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-int nvshmem_int_atomic_fetch_add(int *dest, int value, int pe);
-long nvshmem_long_atomic_fetch_add(long *dest, long value, int pe);
-long long nvshmem_longlong_atomic_fetch_add(long long *dest, long long value, int pe);
-unsigned int nvshmem_uint_atomic_fetch_add(unsigned int *dest, unsigned int value, int pe);
-unsigned long nvshmem_ulong_atomic_fetch_add(unsigned long *dest, unsigned long value, int pe);
-unsigned long long nvshmem_ulonglong_atomic_fetch_add(unsigned long long *dest, unsigned long long value, int pe);
-int32_t nvshmem_int32_atomic_fetch_add(int32_t *dest, int32_t value, int pe);
-int64_t nvshmem_int64_atomic_fetch_add(int64_t *dest, int64_t value, int pe);
-uint32_t nvshmem_uint32_atomic_fetch_add(uint32_t *dest, uint32_t value, int pe);
-uint64_t nvshmem_uint64_atomic_fetch_add(uint64_t *dest, uint64_t value, int pe);
-size_t nvshmem_size_atomic_fetch_add(size_t *dest, size_t value, int pe);
-ptrdiff_t nvshmem_ptrdiff_atomic_fetch_add(ptrdiff_t *dest, ptrdiff_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_atomic_fetch_add)(int *dest, int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long (nvshmem_long_atomic_fetch_add)(long *dest, long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH long long (nvshmem_longlong_atomic_fetch_add)(long long *dest, long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_fetch_add)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_fetch_add)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_fetch_add)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_fetch_add)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_fetch_add)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_fetch_add)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_fetch_add)(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH size_t (nvshmem_size_atomic_fetch_add)(size_t *dest, size_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH ptrdiff_t (nvshmem_ptrdiff_atomic_fetch_add)(ptrdiff_t *dest, ptrdiff_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-void nvshmem_uint_atomic_and(unsigned int *dest, unsigned int value, int pe);
-void nvshmem_ulong_atomic_and(unsigned long *dest, unsigned long value, int pe);
-void nvshmem_ulonglong_atomic_and(unsigned long long *dest, unsigned long long value, int pe);
-void nvshmem_int32_atomic_and(int32_t *dest, int32_t value, int pe);
-void nvshmem_int64_atomic_and(int64_t *dest, int64_t value, int pe);
-void nvshmem_uint32_atomic_and(uint32_t *dest, uint32_t value, int pe);
-void nvshmem_uint64_atomic_and(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_atomic_and)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_atomic_and)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_atomic_and)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_atomic_and)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_atomic_and)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_atomic_and)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_atomic_and)(uint64_t *dest, uint64_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-unsigned int nvshmem_uint_atomic_fetch_and(unsigned int *dest, unsigned int value, int pe);
-unsigned long nvshmem_ulong_atomic_fetch_and(unsigned long *dest, unsigned long value, int pe);
-unsigned long long nvshmem_ulonglong_atomic_fetch_and(unsigned long long *dest, unsigned long long value, int pe);
-int32_t nvshmem_int32_atomic_fetch_and(int32_t *dest, int32_t value, int pe);
-int64_t nvshmem_int64_atomic_fetch_and(int64_t *dest, int64_t value, int pe);
-uint32_t nvshmem_uint32_atomic_fetch_and(uint32_t *dest, uint32_t value, int pe);
-uint64_t nvshmem_uint64_atomic_fetch_and(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_fetch_and)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_fetch_and)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_fetch_and)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_fetch_and)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_fetch_and)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_fetch_and)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_fetch_and)(uint64_t *dest, uint64_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-void nvshmem_uint_atomic_or(unsigned int *dest, unsigned int value, int pe);
-void nvshmem_ulong_atomic_or(unsigned long *dest, unsigned long value, int pe);
-void nvshmem_ulonglong_atomic_or(unsigned long long *dest, unsigned long long value, int pe);
-void nvshmem_int32_atomic_or(int32_t *dest, int32_t value, int pe);
-void nvshmem_int64_atomic_or(int64_t *dest, int64_t value, int pe);
-void nvshmem_uint32_atomic_or(uint32_t *dest, uint32_t value, int pe);
-void nvshmem_uint64_atomic_or(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_atomic_or)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_atomic_or)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_atomic_or)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_atomic_or)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_atomic_or)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_atomic_or)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_atomic_or)(uint64_t *dest, uint64_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-unsigned int nvshmem_uint_atomic_fetch_or(unsigned int *dest, unsigned int value, int pe);
-unsigned long nvshmem_ulong_atomic_fetch_or(unsigned long *dest, unsigned long value, int pe);
-unsigned long long nvshmem_ulonglong_atomic_fetch_or(unsigned long long *dest, unsigned long long value, int pe);
-int32_t nvshmem_int32_atomic_fetch_or(int32_t *dest, int32_t value, int pe);
-int64_t nvshmem_int64_atomic_fetch_or(int64_t *dest, int64_t value, int pe);
-uint32_t nvshmem_uint32_atomic_fetch_or(uint32_t *dest, uint32_t value, int pe);
-uint64_t nvshmem_uint64_atomic_fetch_or(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_fetch_or)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_fetch_or)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_fetch_or)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_fetch_or)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_fetch_or)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_fetch_or)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_fetch_or)(uint64_t *dest, uint64_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-void nvshmem_uint_atomic_xor(unsigned int *dest, unsigned int value, int pe);
-void nvshmem_ulong_atomic_xor(unsigned long *dest, unsigned long value, int pe);
-void nvshmem_ulonglong_atomic_xor(unsigned long long *dest, unsigned long long value, int pe);
-void nvshmem_int32_atomic_xor(int32_t *dest, int32_t value, int pe);
-void nvshmem_int64_atomic_xor(int64_t *dest, int64_t value, int pe);
-void nvshmem_uint32_atomic_xor(uint32_t *dest, uint32_t value, int pe);
-void nvshmem_uint64_atomic_xor(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint_atomic_xor)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulong_atomic_xor)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_ulonglong_atomic_xor)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int32_atomic_xor)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_int64_atomic_xor)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint32_atomic_xor)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_uint64_atomic_xor)(uint64_t *dest, uint64_t value, int pe);
 
 /* Atomic with respect to all atomic operations of all PEs; complete on return. */
-unsigned int nvshmem_uint_atomic_fetch_xor(unsigned int *dest, unsigned int value, int pe);
-unsigned long nvshmem_ulong_atomic_fetch_xor(unsigned long *dest, unsigned long value, int pe);
-unsigned long long nvshmem_ulonglong_atomic_fetch_xor(unsigned long long *dest, unsigned long long value, int pe);
-int32_t nvshmem_int32_atomic_fetch_xor(int32_t *dest, int32_t value, int pe);
-int64_t nvshmem_int64_atomic_fetch_xor(int64_t *dest, int64_t value, int pe);
-uint32_t nvshmem_uint32_atomic_fetch_xor(uint32_t *dest, uint32_t value, int pe);
-uint64_t nvshmem_uint64_atomic_fetch_xor(uint64_t *dest, uint64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned int (nvshmem_uint_atomic_fetch_xor)(unsigned int *dest, unsigned int value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long (nvshmem_ulong_atomic_fetch_xor)(unsigned long *dest, unsigned long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH unsigned long long (nvshmem_ulonglong_atomic_fetch_xor)(unsigned long long *dest, unsigned long long value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int32_t (nvshmem_int32_atomic_fetch_xor)(int32_t *dest, int32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH int64_t (nvshmem_int64_atomic_fetch_xor)(int64_t *dest, int64_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint32_t (nvshmem_uint32_atomic_fetch_xor)(uint32_t *dest, uint32_t value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_uint64_atomic_fetch_xor)(uint64_t *dest, uint64_t value, int pe);
 
 /* Atomic with respect to the atomic operations of `half` of all PEs; complete on return. */
-half nvshmem_half_atomic_fetch(const half *source, int pe);
+NVSHMEMRS_NVSHMEM_BOTH half (nvshmem_half_atomic_fetch)(const half *source, int pe);
 
 /* Atomic with respect to the atomic operations of `half` of all PEs; complete on return. */
-void nvshmem_half_atomic_set(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_half_atomic_set)(half *dest, half value, int pe);
 
 /* Atomic with respect to the atomic operations of `half` of all PEs; complete on return. */
-half nvshmem_half_atomic_swap(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH half (nvshmem_half_atomic_swap)(half *dest, half value, int pe);
 
 /* ---- Signals and waits: functions that kernels call, too ---- */
 
 /* Reads a signal of the calling PE. */
-uint64_t nvshmem_signal_fetch(uint64_t *sig_addr);
+NVSHMEMRS_NVSHMEM_BOTH uint64_t (nvshmem_signal_fetch)(uint64_t *sig_addr);
 
 /* ---- Collectives: functions that kernels call, too ---- */
 
 /* Completes the operations of the members of a team, and waits for them. */
-int nvshmem_barrier(nvshmem_team_t team);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_barrier)(nvshmem_team_t team);
 
 /* Completes all operations of all PEs, and waits for all PEs. */
-void nvshmem_barrier_all(void);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_barrier_all)(void);
 
 /* Waits for the members of a team; completes nothing. */
-int nvshmem_team_sync(nvshmem_team_t team);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_team_sync)(nvshmem_team_t team);
 
 /* Waits for all PEs; completes nothing. */
-void nvshmem_sync_all(void);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_sync_all)(void);
 
 /* Collective over `team`: 0, or another number if it failed. */
-int nvshmem_float_broadcast(nvshmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root);
-int nvshmem_double_broadcast(nvshmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root);
-int nvshmem_half_broadcast(nvshmem_team_t team, half *dest, const half *source, size_t nelems, int PE_root);
-int nvshmem_bfloat16_broadcast(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int PE_root);
-int nvshmem_char_broadcast(nvshmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root);
-int nvshmem_schar_broadcast(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems, int PE_root);
-int nvshmem_short_broadcast(nvshmem_team_t team, short *dest, const short *source, size_t nelems, int PE_root);
-int nvshmem_int_broadcast(nvshmem_team_t team, int *dest, const int *source, size_t nelems, int PE_root);
-int nvshmem_long_broadcast(nvshmem_team_t team, long *dest, const long *source, size_t nelems, int PE_root);
-int nvshmem_longlong_broadcast(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems, int PE_root);
-int nvshmem_uchar_broadcast(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems, int PE_root);
-int nvshmem_ushort_broadcast(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems, int PE_root);
-int nvshmem_uint_broadcast(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems, int PE_root);
-int nvshmem_ulong_broadcast(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems, int PE_root);
-int nvshmem_ulonglong_broadcast(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems, int PE_root);
-int nvshmem_int8_broadcast(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems, int PE_root);
-int nvshmem_int16_broadcast(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems, int PE_root);
-int nvshmem_int32_broadcast(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems, int PE_root);
-int nvshmem_int64_broadcast(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems, int PE_root);
-int nvshmem_uint8_broadcast(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems, int PE_root);
-int nvshmem_uint16_broadcast(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems, int PE_root);
-int nvshmem_uint32_broadcast(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems, int PE_root);
-int nvshmem_uint64_broadcast(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root);
-int nvshmem_size_broadcast(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root);
-int nvshmem_ptrdiff_broadcast(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_broadcast)(nvshmem_team_t team, float *dest, const float *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_broadcast)(nvshmem_team_t team, double *dest, const double *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_broadcast)(nvshmem_team_t team, half *dest, const half *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_broadcast)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_broadcast)(nvshmem_team_t team, char *dest, const char *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_broadcast)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_broadcast)(nvshmem_team_t team, short *dest, const short *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_broadcast)(nvshmem_team_t team, int *dest, const int *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_broadcast)(nvshmem_team_t team, long *dest, const long *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_broadcast)(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_broadcast)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_broadcast)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_broadcast)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_broadcast)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_broadcast)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_broadcast)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_broadcast)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_broadcast)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_broadcast)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_broadcast)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_broadcast)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_broadcast)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_broadcast)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_broadcast)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ptrdiff_broadcast)(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems, int PE_root);
 
 /* Collective over `team`: 0, or another number if it failed. */
-int nvshmem_broadcastmem(nvshmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_broadcastmem)(nvshmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root);
 
 /* Collective over `team`: 0, or another number if it failed. */
-int nvshmem_float_fcollect(nvshmem_team_t team, float *dest, const float *source, size_t nelems);
-int nvshmem_double_fcollect(nvshmem_team_t team, double *dest, const double *source, size_t nelems);
-int nvshmem_half_fcollect(nvshmem_team_t team, half *dest, const half *source, size_t nelems);
-int nvshmem_bfloat16_fcollect(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems);
-int nvshmem_char_fcollect(nvshmem_team_t team, char *dest, const char *source, size_t nelems);
-int nvshmem_schar_fcollect(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
-int nvshmem_short_fcollect(nvshmem_team_t team, short *dest, const short *source, size_t nelems);
-int nvshmem_int_fcollect(nvshmem_team_t team, int *dest, const int *source, size_t nelems);
-int nvshmem_long_fcollect(nvshmem_team_t team, long *dest, const long *source, size_t nelems);
-int nvshmem_longlong_fcollect(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems);
-int nvshmem_uchar_fcollect(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
-int nvshmem_ushort_fcollect(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
-int nvshmem_uint_fcollect(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
-int nvshmem_ulong_fcollect(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
-int nvshmem_ulonglong_fcollect(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
-int nvshmem_int8_fcollect(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
-int nvshmem_int16_fcollect(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
-int nvshmem_int32_fcollect(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
-int nvshmem_int64_fcollect(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
-int nvshmem_uint8_fcollect(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
-int nvshmem_uint16_fcollect(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
-int nvshmem_uint32_fcollect(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
-int nvshmem_uint64_fcollect(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
-int nvshmem_size_fcollect(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
-int nvshmem_ptrdiff_fcollect(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_fcollect)(nvshmem_team_t team, float *dest, const float *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_fcollect)(nvshmem_team_t team, double *dest, const double *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_fcollect)(nvshmem_team_t team, half *dest, const half *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_fcollect)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_fcollect)(nvshmem_team_t team, char *dest, const char *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_fcollect)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_fcollect)(nvshmem_team_t team, short *dest, const short *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_fcollect)(nvshmem_team_t team, int *dest, const int *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_fcollect)(nvshmem_team_t team, long *dest, const long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_fcollect)(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_fcollect)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_fcollect)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_fcollect)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_fcollect)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_fcollect)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_fcollect)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_fcollect)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_fcollect)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_fcollect)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_fcollect)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_fcollect)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_fcollect)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_fcollect)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_fcollect)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ptrdiff_fcollect)(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 
 /* Collective over `team`: 0, or another number if it failed. */
-int nvshmem_fcollectmem(nvshmem_team_t team, void *dest, const void *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_fcollectmem)(nvshmem_team_t team, void *dest, const void *source, size_t nelems);
 
 /* Collective over `team`: 0, or another number if it failed. */
-int nvshmem_float_alltoall(nvshmem_team_t team, float *dest, const float *source, size_t nelems);
-int nvshmem_double_alltoall(nvshmem_team_t team, double *dest, const double *source, size_t nelems);
-int nvshmem_half_alltoall(nvshmem_team_t team, half *dest, const half *source, size_t nelems);
-int nvshmem_bfloat16_alltoall(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems);
-int nvshmem_char_alltoall(nvshmem_team_t team, char *dest, const char *source, size_t nelems);
-int nvshmem_schar_alltoall(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
-int nvshmem_short_alltoall(nvshmem_team_t team, short *dest, const short *source, size_t nelems);
-int nvshmem_int_alltoall(nvshmem_team_t team, int *dest, const int *source, size_t nelems);
-int nvshmem_long_alltoall(nvshmem_team_t team, long *dest, const long *source, size_t nelems);
-int nvshmem_longlong_alltoall(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems);
-int nvshmem_uchar_alltoall(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
-int nvshmem_ushort_alltoall(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
-int nvshmem_uint_alltoall(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
-int nvshmem_ulong_alltoall(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
-int nvshmem_ulonglong_alltoall(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
-int nvshmem_int8_alltoall(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
-int nvshmem_int16_alltoall(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
-int nvshmem_int32_alltoall(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
-int nvshmem_int64_alltoall(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
-int nvshmem_uint8_alltoall(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
-int nvshmem_uint16_alltoall(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
-int nvshmem_uint32_alltoall(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
-int nvshmem_uint64_alltoall(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
-int nvshmem_size_alltoall(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
-int nvshmem_ptrdiff_alltoall(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_alltoall)(nvshmem_team_t team, float *dest, const float *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_alltoall)(nvshmem_team_t team, double *dest, const double *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_alltoall)(nvshmem_team_t team, half *dest, const half *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_alltoall)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_alltoall)(nvshmem_team_t team, char *dest, const char *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_alltoall)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_alltoall)(nvshmem_team_t team, short *dest, const short *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_alltoall)(nvshmem_team_t team, int *dest, const int *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_alltoall)(nvshmem_team_t team, long *dest, const long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_alltoall)(nvshmem_team_t team, long long *dest, const long long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_alltoall)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_alltoall)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_alltoall)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_alltoall)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_alltoall)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_alltoall)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_alltoall)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_alltoall)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_alltoall)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_alltoall)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_alltoall)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_alltoall)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_alltoall)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_alltoall)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ptrdiff_alltoall)(nvshmem_team_t team, ptrdiff_t *dest, const ptrdiff_t *source, size_t nelems);
 
 /* Collective over `team`: 0, or another number if it failed. */
-int nvshmem_alltoallmem(nvshmem_team_t team, void *dest, const void *source, size_t nelems);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_alltoallmem)(nvshmem_team_t team, void *dest, const void *source, size_t nelems);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_uchar_and_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_and_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_and_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_and_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_and_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_and_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_and_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_and_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_and_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_and_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_and_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_and_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_and_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_and_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_and_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_and_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_and_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_and_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_and_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_and_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_and_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_and_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_and_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_and_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_and_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_and_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_and_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_and_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_uchar_or_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_or_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_or_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_or_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_or_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_or_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_or_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_or_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_or_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_or_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_or_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_or_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_or_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_or_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_or_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_or_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_or_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_or_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_or_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_or_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_or_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_or_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_or_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_or_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_or_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_or_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_or_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_or_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_uchar_xor_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_xor_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_xor_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_xor_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_xor_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_xor_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_xor_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_xor_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_xor_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_xor_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_xor_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_xor_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_xor_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_xor_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_xor_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_xor_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_xor_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_xor_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_xor_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_xor_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_xor_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_xor_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_xor_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_xor_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_xor_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_xor_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_xor_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_xor_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_float_max_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_max_reduce(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_max_reduce(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_max_reduce(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_max_reduce(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_max_reduce(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_max_reduce(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_max_reduce(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_max_reduce(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_max_reduce(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_max_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_max_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_max_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_max_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_max_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_max_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_max_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_max_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_max_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_max_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_max_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_max_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_max_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_max_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_max_reduce)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_max_reduce)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_max_reduce)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_max_reduce)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_max_reduce)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_max_reduce)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_max_reduce)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_max_reduce)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_max_reduce)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_max_reduce)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_max_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_max_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_max_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_max_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_max_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_max_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_max_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_max_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_max_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_max_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_max_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_max_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_max_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_max_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_float_min_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_min_reduce(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_min_reduce(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_min_reduce(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_min_reduce(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_min_reduce(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_min_reduce(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_min_reduce(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_min_reduce(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_min_reduce(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_min_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_min_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_min_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_min_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_min_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_min_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_min_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_min_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_min_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_min_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_min_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_min_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_min_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_min_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_min_reduce)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_min_reduce)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_min_reduce)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_min_reduce)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_min_reduce)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_min_reduce)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_min_reduce)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_min_reduce)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_min_reduce)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_min_reduce)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_min_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_min_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_min_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_min_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_min_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_min_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_min_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_min_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_min_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_min_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_min_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_min_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_min_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_min_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_float_sum_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_sum_reduce(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_sum_reduce(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_sum_reduce(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_sum_reduce(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_sum_reduce(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_sum_reduce(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_sum_reduce(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_sum_reduce(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_sum_reduce(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_sum_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_sum_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_sum_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_sum_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_sum_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_sum_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_sum_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_sum_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_sum_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_sum_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_sum_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_sum_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_sum_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_sum_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_sum_reduce)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_sum_reduce)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_sum_reduce)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_sum_reduce)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_sum_reduce)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_sum_reduce)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_sum_reduce)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_sum_reduce)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_sum_reduce)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_sum_reduce)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_sum_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_sum_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_sum_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_sum_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_sum_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_sum_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_sum_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_sum_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_sum_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_sum_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_sum_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_sum_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_sum_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_sum_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: every member gets the same bits. */
-int nvshmem_float_prod_reduce(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_prod_reduce(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_prod_reduce(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_prod_reduce(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_prod_reduce(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_prod_reduce(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_prod_reduce(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_prod_reduce(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_prod_reduce(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_prod_reduce(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_prod_reduce(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_prod_reduce(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_prod_reduce(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_prod_reduce(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_prod_reduce(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_prod_reduce(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_prod_reduce(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_prod_reduce(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_prod_reduce(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_prod_reduce(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_prod_reduce(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_prod_reduce(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_prod_reduce(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_prod_reduce(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_prod_reduce)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_prod_reduce)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_prod_reduce)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_prod_reduce)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_prod_reduce)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_prod_reduce)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_prod_reduce)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_prod_reduce)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_prod_reduce)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_prod_reduce)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_prod_reduce)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_prod_reduce)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_prod_reduce)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_prod_reduce)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_prod_reduce)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_prod_reduce)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_prod_reduce)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_prod_reduce)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_prod_reduce)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_prod_reduce)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_prod_reduce)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_prod_reduce)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_prod_reduce)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_prod_reduce)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_uchar_and_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_and_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_and_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_and_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_and_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_and_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_and_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_and_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_and_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_and_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_and_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_and_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_and_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_and_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_and_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_and_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_and_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_and_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_and_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_and_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_and_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_and_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_and_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_and_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_and_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_and_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_and_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_and_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_uchar_or_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_or_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_or_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_or_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_or_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_or_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_or_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_or_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_or_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_or_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_or_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_or_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_or_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_or_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_or_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_or_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_or_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_or_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_or_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_or_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_or_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_or_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_or_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_or_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_or_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_or_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_or_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_or_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_uchar_xor_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_xor_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_xor_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_xor_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_xor_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_xor_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_xor_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_xor_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_xor_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_xor_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_xor_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_xor_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_xor_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_xor_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_xor_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_xor_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_xor_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_xor_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_xor_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_xor_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_xor_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_xor_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_xor_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_xor_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_xor_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_xor_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_xor_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_xor_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_float_max_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_max_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_max_reducescatter(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_max_reducescatter(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_max_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_max_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_max_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_max_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_max_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_max_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_max_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_max_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_max_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_max_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_max_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_max_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_max_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_max_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_max_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_max_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_max_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_max_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_max_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_max_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_max_reducescatter)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_max_reducescatter)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_max_reducescatter)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_max_reducescatter)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_max_reducescatter)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_max_reducescatter)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_max_reducescatter)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_max_reducescatter)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_max_reducescatter)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_max_reducescatter)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_max_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_max_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_max_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_max_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_max_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_max_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_max_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_max_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_max_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_max_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_max_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_max_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_max_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_max_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_float_min_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_min_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_min_reducescatter(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_min_reducescatter(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_min_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_min_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_min_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_min_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_min_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_min_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_min_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_min_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_min_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_min_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_min_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_min_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_min_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_min_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_min_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_min_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_min_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_min_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_min_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_min_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_min_reducescatter)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_min_reducescatter)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_min_reducescatter)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_min_reducescatter)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_min_reducescatter)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_min_reducescatter)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_min_reducescatter)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_min_reducescatter)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_min_reducescatter)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_min_reducescatter)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_min_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_min_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_min_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_min_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_min_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_min_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_min_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_min_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_min_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_min_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_min_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_min_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_min_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_min_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_float_sum_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_sum_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_sum_reducescatter(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_sum_reducescatter(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_sum_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_sum_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_sum_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_sum_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_sum_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_sum_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_sum_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_sum_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_sum_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_sum_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_sum_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_sum_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_sum_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_sum_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_sum_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_sum_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_sum_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_sum_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_sum_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_sum_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_sum_reducescatter)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_sum_reducescatter)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_sum_reducescatter)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_sum_reducescatter)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_sum_reducescatter)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_sum_reducescatter)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_sum_reducescatter)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_sum_reducescatter)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_sum_reducescatter)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_sum_reducescatter)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_sum_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_sum_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_sum_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_sum_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_sum_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_sum_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_sum_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_sum_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_sum_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_sum_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_sum_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_sum_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_sum_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_sum_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* Collective over `team`: member i gets part i of the reduction, `nreduce` elements. */
-int nvshmem_float_prod_reducescatter(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
-int nvshmem_double_prod_reducescatter(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
-int nvshmem_half_prod_reducescatter(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
-int nvshmem_bfloat16_prod_reducescatter(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
-int nvshmem_char_prod_reducescatter(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
-int nvshmem_schar_prod_reducescatter(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
-int nvshmem_short_prod_reducescatter(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
-int nvshmem_int_prod_reducescatter(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
-int nvshmem_long_prod_reducescatter(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
-int nvshmem_longlong_prod_reducescatter(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
-int nvshmem_uchar_prod_reducescatter(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
-int nvshmem_ushort_prod_reducescatter(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
-int nvshmem_uint_prod_reducescatter(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
-int nvshmem_ulong_prod_reducescatter(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
-int nvshmem_ulonglong_prod_reducescatter(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
-int nvshmem_int8_prod_reducescatter(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
-int nvshmem_int16_prod_reducescatter(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
-int nvshmem_int32_prod_reducescatter(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
-int nvshmem_int64_prod_reducescatter(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
-int nvshmem_uint8_prod_reducescatter(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
-int nvshmem_uint16_prod_reducescatter(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
-int nvshmem_uint32_prod_reducescatter(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
-int nvshmem_uint64_prod_reducescatter(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
-int nvshmem_size_prod_reducescatter(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_float_prod_reducescatter)(nvshmem_team_t team, float *dest, const float *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_double_prod_reducescatter)(nvshmem_team_t team, double *dest, const double *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_half_prod_reducescatter)(nvshmem_team_t team, half *dest, const half *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_bfloat16_prod_reducescatter)(nvshmem_team_t team, __nv_bfloat16 *dest, const __nv_bfloat16 *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_char_prod_reducescatter)(nvshmem_team_t team, char *dest, const char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_schar_prod_reducescatter)(nvshmem_team_t team, signed char *dest, const signed char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_short_prod_reducescatter)(nvshmem_team_t team, short *dest, const short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int_prod_reducescatter)(nvshmem_team_t team, int *dest, const int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_long_prod_reducescatter)(nvshmem_team_t team, long *dest, const long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_longlong_prod_reducescatter)(nvshmem_team_t team, long long *dest, const long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uchar_prod_reducescatter)(nvshmem_team_t team, unsigned char *dest, const unsigned char *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ushort_prod_reducescatter)(nvshmem_team_t team, unsigned short *dest, const unsigned short *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint_prod_reducescatter)(nvshmem_team_t team, unsigned int *dest, const unsigned int *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulong_prod_reducescatter)(nvshmem_team_t team, unsigned long *dest, const unsigned long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_ulonglong_prod_reducescatter)(nvshmem_team_t team, unsigned long long *dest, const unsigned long long *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int8_prod_reducescatter)(nvshmem_team_t team, int8_t *dest, const int8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int16_prod_reducescatter)(nvshmem_team_t team, int16_t *dest, const int16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int32_prod_reducescatter)(nvshmem_team_t team, int32_t *dest, const int32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_int64_prod_reducescatter)(nvshmem_team_t team, int64_t *dest, const int64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint8_prod_reducescatter)(nvshmem_team_t team, uint8_t *dest, const uint8_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint16_prod_reducescatter)(nvshmem_team_t team, uint16_t *dest, const uint16_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint32_prod_reducescatter)(nvshmem_team_t team, uint32_t *dest, const uint32_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_uint64_prod_reducescatter)(nvshmem_team_t team, uint64_t *dest, const uint64_t *source, size_t nreduce);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmem_size_prod_reducescatter)(nvshmem_team_t team, size_t *dest, const size_t *source, size_t nreduce);
 
 /* ---- Memory ordering: functions that kernels call, too ---- */
 
 /* Orders operations to each PE. */
-void nvshmem_fence(void);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_fence)(void);
 
 /* Completes all operations. */
-void nvshmem_quiet(void);
-
-#endif /* NVSHMEMRS_NVSHMEM_DEVICE */
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmem_quiet)(void);
 
 #ifdef __cplusplus
 } /* extern "C" */

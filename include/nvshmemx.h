@@ -915,14 +915,6 @@ int nvshmemx_culibrary_init(CUlibrary library);
 /* Ends that. */
 int nvshmemx_culibrary_finalize(CUlibrary library);
 
-/* With attributes of the launch. Not in C without CUDA's headers. */
-#ifdef NVSHMEMRS_NVSHMEM_CUDA
-typedef struct {
-    cudaLaunchConfig_t cuda_config;
-} nvshmemx_collective_launch_attr_t;
-int nvshmemx_collective_launch_attr(const nvshmemx_collective_launch_attr_t *attr, const void *func, void **args);
-#endif
-
 /* ---- nvshmemrs's own: handles for functions of `nvshmemrs.h` ---- */
 
 /* The runtime behind the functions of NVSHMEM on this thread: 0 before init, and another one after its second stage. */
@@ -932,59 +924,105 @@ uint64_t nvshmemrs_nvshmem_team(nvshmem_team_t team);
 /* The handle of a stream that the library keeps: NULL, cudaStreamLegacy or cudaStreamPerThread; 0 for another one. */
 uint64_t nvshmemrs_nvshmem_stream(cudaStream_t stream);
 
-#ifndef NVSHMEMRS_NVSHMEM_DEVICE
-
 /* ---- Setup, exit and query: functions that kernels call, too ---- */
 
 /* The version of NVSHMEM that the names are of; may be called at any time. */
-void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_vendor_get_version_info)(int *major, int *minor, int *patch);
 
 /* ---- Symmetric memory: functions that kernels call, too ---- */
 
 /* The multicast address of the copies of a team; NULL: there is none. */
-void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
+NVSHMEMRS_NVSHMEM_BOTH void *(nvshmemx_mc_ptr)(nvshmem_team_t team, const void *ptr);
 
 /* ---- Atomic memory operations: functions that kernels call, too ---- */
 
 /* Atomic addition; complete on return. */
-void nvshmemx_half_atomic_add(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_half_atomic_add)(half *dest, half value, int pe);
 
 /* Atomic addition; complete on return. */
-void nvshmemx_float_atomic_add(float *dest, float value, int pe);
-void nvshmemx_double_atomic_add(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_float_atomic_add)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_double_atomic_add)(double *dest, double value, int pe);
 
 /* Atomic addition; complete on return. */
-half nvshmemx_half_atomic_fetch_add(half *dest, half value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH half (nvshmemx_half_atomic_fetch_add)(half *dest, half value, int pe);
 
 /* Atomic addition; complete on return. */
-float nvshmemx_float_atomic_fetch_add(float *dest, float value, int pe);
-double nvshmemx_double_atomic_fetch_add(double *dest, double value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH float (nvshmemx_float_atomic_fetch_add)(float *dest, float value, int pe);
+NVSHMEMRS_NVSHMEM_BOTH double (nvshmemx_double_atomic_fetch_add)(double *dest, double value, int pe);
 
 /* ---- Signals and waits: functions that kernels call, too ---- */
 
 /* Updates a signal, after all earlier puts to the PE. */
-void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_signal_op)(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 
 /* Sets a signal of the calling PE to 0. */
-void nvshmemx_signal_counted_reset(uint64_t *sig_addr);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_signal_counted_reset)(uint64_t *sig_addr);
 
 /* ---- Memory ordering: functions that kernels call, too ---- */
 
 /* As `nvshmem_quiet`, which also lets sources be used again. */
-void nvshmemx_flush(void);
+NVSHMEMRS_NVSHMEM_BOTH void (nvshmemx_flush)(void);
 
 /* Whether a region with one of these hints has begun and not ended. */
-int nvshmemx_region_is_active(uint32_t hints, int *active);
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmemx_region_is_active)(uint32_t hints, int *active);
 
 /* ---- Kernels: functions that kernels call, too ---- */
 
 /* Bytes of shared memory for the library. */
-int nvshmemx_ask_smem(int amount);
-
-#endif /* NVSHMEMRS_NVSHMEM_DEVICE */
+NVSHMEMRS_NVSHMEM_BOTH int (nvshmemx_ask_smem)(int amount);
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+/* ---- Cooperative launches, by the CUDA runtime that the program links ---- */
+
+#ifdef NVSHMEMRS_NVSHMEM_CUDA
+#include "nvshmemrs_launch.cuh"
+static __inline__ __attribute__((__unused__)) int nvshmemrs_i_launch(
+    const void *func, dim3 gridDims, dim3 blockDims, void **args, size_t sharedMem, cudaStream_t stream)
+{
+    int status = func ? nvshmemrs_collective_launch(func, gridDims, blockDims, args, sharedMem, stream) : (int)cudaErrorInvalidValue;
+    return !func ? NVSHMEMX_ERROR_INVALID_VALUE : status ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED : NVSHMEMX_SUCCESS;
+}
+static __inline__ __attribute__((__unused__)) int nvshmemrs_i_launch_query_gridsize(
+    const void *func, dim3 blockDims, void **args, size_t sharedMem, int *gridsize)
+{
+    int status = nvshmemrs_collective_launch_query_gridsize(func, blockDims, args, sharedMem, gridsize);
+    return !func || !gridsize ? NVSHMEMX_ERROR_INVALID_VALUE : status ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED : NVSHMEMX_SUCCESS;
+}
+#define nvshmemx_collective_launch nvshmemrs_i_launch
+#define nvshmemx_collective_launch_query_gridsize nvshmemrs_i_launch_query_gridsize
+
+/* With attributes of the launch: at most 16. */
+typedef struct {
+    cudaLaunchConfig_t cuda_config;
+} nvshmemx_collective_launch_attr_t;
+static __inline__ __attribute__((__unused__)) int nvshmemx_collective_launch_attr(
+    const nvshmemx_collective_launch_attr_t *attr, const void *func, void **args)
+{
+    cudaLaunchAttribute attributes[17];
+    cudaLaunchConfig_t config;
+    unsigned int i;
+    if (!attr || !func || attr->cuda_config.numAttrs > 16)
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    config = attr->cuda_config;
+    for (i = 0; i < config.numAttrs; i++)
+        attributes[i] = config.attrs[i];
+    attributes[i].id = cudaLaunchAttributeCooperative;
+    attributes[i].val.cooperative = 1;
+    config.attrs = attributes;
+    config.numAttrs = i + 1;
+    if ((unsigned long long)config.gridDim.x * config.gridDim.y * config.gridDim.z == 0) {
+        int most = 0;
+        int status = nvshmemx_collective_launch_query_gridsize(func, config.blockDim, args, config.dynamicSmemBytes, &most);
+        if (status != NVSHMEMX_SUCCESS)
+            return status;
+        config.gridDim.x = (unsigned int)most;
+        config.gridDim.y = config.gridDim.z = 1;
+    }
+    return cudaLaunchKernelExC(&config, func, args) == cudaSuccess ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
+}
 #endif
 
 #endif /* __CUDACC_RTC__ */

@@ -9,6 +9,7 @@ const SOURCES: &[&str] = &[
     "registered.c",
     "streams.c",
     "half.c",
+    "device.c",
     "names.c",
 ];
 const HEADERS: &[&str] = &["nvshmemrs.h", "nvshmem.h", "nvshmemx.h"];

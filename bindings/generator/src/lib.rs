@@ -8,6 +8,7 @@
 //! table::nvshmem --emit::names, templates/{nvshmem.h,nvshmemx.h,nvshmem_names.c}.jinja--> NVSHMEM's headers and functions of the host
 //! table::types --emit::device_lists--> the types of the tests of kernels
 //! table::types --emit::device_names--> the names at the end of the headers for kernels
+//! table::nvshmem --emit::nvshmem_device--> NVSHMEM's names in kernels
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -37,7 +38,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 16] = [
+    let emitted: [(&str, anyhow::Result<String>); 17] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -74,6 +75,10 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "include/nvshmemrs_qp.cuh",
             emit::device_names::emit_for_queue_pairs(root),
+        ),
+        (
+            "include/nvshmem_device.cuh",
+            emit::nvshmem_device::emit(root),
         ),
     ];
     let mut outputs = families(root)?;

@@ -56,9 +56,9 @@ static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_complete(void)
 }
 
 /* Gives the kernels of this process their state, when init is complete; the reason if that fails, else NULL. */
-const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime);
+HIDDEN const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime);
 /* Takes it away, before finalize. */
-void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime);
+HIDDEN void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime);
 
 /* Waits for the streams that the library keeps for a PE, and frees them. The first error of a call that was queued there is returned. */
 HIDDEN int32_t nvshmemrs_nvshmem_end_streams(struct nvshmemrs_nvshmem_member *member);

@@ -18,18 +18,6 @@ static struct nvshmemrs_nvshmem_member *members;
 /* The PE that this thread has joined as. Other threads are the process's only PE, if there is one. */
 static _Thread_local struct nvshmemrs_nvshmem_member *own;
 
-/* Another file defines them where there are kernels. */
-__attribute__((__weak__)) const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime)
-{
-    (void)runtime;
-    return NULL;
-}
-
-__attribute__((__weak__)) void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime)
-{
-    (void)runtime;
-}
-
 /* ---- Which PE calls ---- */
 
 static bool is_there(const struct nvshmemrs_nvshmem_member *member)

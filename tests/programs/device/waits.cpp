@@ -114,6 +114,7 @@ template <class T> struct Waits {
         unsigned abort = 1;
         State state = pe.state;
         pe.state.abort = (u64)&abort;
+        pe.give_state();
         for (int what : {UNTIL_, ALL_, ANY_, SOME_, ALL_VECTOR_, ANY_VECTOR_, SOME_VECTOR_}) {
             const T values[N] = {5, 5, 5, 5, 5, 5, 5};
             u64 got = run(what, N, nullptr, NVSHMEMRS_CMP_EQ, 5, values);
@@ -121,6 +122,7 @@ template <class T> struct Waits {
             check(got == (any ? NONE : some ? 0 : 1), name + ": a wait in a broken job");
         }
         pe.state = state;
+        pe.give_state();
     }
 };
 

@@ -3,6 +3,7 @@
 pub mod cpp;
 pub mod device_lists;
 pub mod device_names;
+pub mod nvshmem_device;
 pub mod exports;
 pub mod family;
 pub mod fortran;

@@ -209,7 +209,13 @@ fn prototypes(name: &Name) -> Vec<String> {
                 replace_word(name.result, "T", ty),
                 replace_word(&args, "T", ty),
             );
-            format!("{}{}{function}({args});", spaced(&result), name.prefix)
+            let (result, prefix) = (spaced(&result), name.prefix);
+            match (name.library(), name.place) {
+                (Library::Nvshmem, Place::Both) => {
+                    format!("NVSHMEMRS_NVSHMEM_BOTH {result}({prefix}{function})({args});")
+                }
+                _ => format!("{result}{prefix}{function}({args});"),
+            }
         })
         .collect()
 }
