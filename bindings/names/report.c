@@ -21,6 +21,8 @@ bool OWN(returns)(void)
 static void write_renamed(FILE *to, const char *text)
 {
     static const char *const names[][2] = {
+        /* The standards have no such functions. */
+        {"nvshmemrs_static_data_register", "nvshmemrs_static_data_register"}, {"nvshmemrs_stream_", "nvshmemrs_stream_"},
         {"nvshmemrs_", STANDARD_TEXT}, {"NVSHMEMRS_CMP_", STANDARD_CAPITALS "CMP_"},
         {"NVSHMEMRS_SIGNAL_", STANDARD_CAPITALS "SIGNAL_"}, {"`signal_op`", "`sig_op`"}};
     while (*text != '\0') {

@@ -11,6 +11,7 @@ pub mod job;
 pub mod kernels;
 mod left_out;
 pub mod leftovers;
+pub mod names;
 pub mod nobody;
 pub mod process;
 pub mod promise;

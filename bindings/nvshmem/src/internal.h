@@ -6,6 +6,7 @@
 /* The library needs no header of CUDA's: its types are pointers, and the bits of numbers of 16 bits. */
 #include "../../../include/nvshmemrs.h"
 #include "../../../include/nvshmemx.h"
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,8 +20,9 @@ struct nvshmemrs_nvshmem_member {
     unsigned inits;
     /* Whether another interface has joined, whose runtime it is. */
     bool adopted;
-    /* Whether the second stage of init is over. */
+    /* Whether the second stage of init is over; and what the thread holds that is in it. */
     bool complete;
+    pthread_mutex_t completing;
     /* How it joined: the flags, and what they say is given. */
     unsigned flags;
     nvshmemrs_unique_id_t id;

@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -45,6 +46,11 @@ struct nvshmemrs_nvshmem_member *nvshmemrs_nvshmem_member(void)
     return member;
 }
 
+static bool is_complete(const struct nvshmemrs_nvshmem_member *member)
+{
+    return __atomic_load_n(&member->complete, __ATOMIC_ACQUIRE);
+}
+
 /* The runtime that another interface of the library has joined. */
 static nvshmemrs_runtime_t current(void)
 {
@@ -54,8 +60,16 @@ static nvshmemrs_runtime_t current(void)
 
 nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void)
 {
-    const struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
-    return member != NULL ? member->rt : current();
+    struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
+    if (member == NULL)
+        return current();
+    if (is_complete(member))
+        return member->rt;
+    /* Another thread may be in the second stage, which ends the runtime of the first. */
+    pthread_mutex_lock(&member->completing);
+    const nvshmemrs_runtime_t runtime = member->rt;
+    pthread_mutex_unlock(&member->completing);
+    return runtime;
 }
 
 uint64_t nvshmemrs_nvshmem_runtime(void)
@@ -129,13 +143,25 @@ static int32_t bootstrap(struct nvshmemrs_nvshmem_member *member)
     return join(member, &attr, &member->rt);
 }
 
+/* Where the program has called the library. */
+static const void *caller(void)
+{
+    void *frames[16];
+    Dl_info here, there;
+    const int count = backtrace(frames, sizeof frames / sizeof *frames);
+    for (int i = 1; i < count && dladdr(frames[0], &here) != 0; i++)
+        if (dladdr(frames[i], &there) == 0 || there.dli_fbase != here.dli_fbase)
+            return frames[i];
+    return PLACE;
+}
+
 /* What follows the last stage. */
 static int32_t fill(const struct nvshmemrs_nvshmem_member *member)
 {
     const char *why = nvshmemrs_nvshmem_fill_all(member->rt);
     if (why == NULL)
         return NVSHMEMRS_SUCCESS;
-    nvshmemrs_nvshmem_misused("nvshmem_init", PLACE, "%s", why);
+    nvshmemrs_nvshmem_misused("nvshmem_init", caller(), "%s", why);
     return NVSHMEMRS_ERROR_NOT_SUPPORTED;
 }
 
@@ -151,7 +177,7 @@ static int32_t complete(struct nvshmemrs_nvshmem_member *member)
         status = join(member, &attr, &member->rt);
     if (status == NVSHMEMRS_SUCCESS) {
         pthread_mutex_lock(&changes);
-        member->complete = true;
+        __atomic_store_n(&member->complete, true, __ATOMIC_RELEASE);
         publish();
         pthread_mutex_unlock(&changes);
         status = fill(member);
@@ -161,19 +187,15 @@ static int32_t complete(struct nvshmemrs_nvshmem_member *member)
 
 nvshmemrs_runtime_t nvshmemrs_nvshmem_complete_now(void)
 {
-    /* Of the threads of a PE one does it. */
-    static pthread_mutex_t completing = PTHREAD_MUTEX_INITIALIZER;
     struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
-    if (member == NULL || member->complete)
+    if (member == NULL || is_complete(member))
         return member != NULL ? member->rt : current();
-    const bool threads = (member->flags & NVSHMEMX_INIT_THREAD_PES) != 0;
-    if (!threads)
-        pthread_mutex_lock(&completing);
-    const int32_t status = member->complete ? NVSHMEMRS_SUCCESS : complete(member);
-    if (!threads)
-        pthread_mutex_unlock(&completing);
+    /* Of the threads of a PE one does it. */
+    pthread_mutex_lock(&member->completing);
+    const int32_t status = is_complete(member) ? NVSHMEMRS_SUCCESS : complete(member);
+    pthread_mutex_unlock(&member->completing);
     if (status != NVSHMEMRS_SUCCESS)
-        nvshmemrs_nvshmem_failed("nvshmem_init", status, PLACE);
+        nvshmemrs_nvshmem_failed("nvshmem_init", status, caller());
     return status == NVSHMEMRS_SUCCESS ? member->rt : 0;
 }
 
@@ -214,6 +236,7 @@ static int32_t init(const struct nvshmemrs_nvshmem_member *asked)
     if (status == NVSHMEMRS_SUCCESS) {
         *member = *asked;
         member->inits = 1;
+        pthread_mutex_init(&member->completing, NULL);
         member->rt = threads ? 0 : current();
         member->adopted = member->complete = member->rt != 0;
         if (threads)
@@ -233,10 +256,13 @@ static int32_t init(const struct nvshmemrs_nvshmem_member *asked)
         free(member);
         return status;
     }
-    if (member->complete)
+    if (member->complete) {
         status = fill(member);
-    else if (member->device >= 0 || has_current_device())
+    } else if (member->device >= 0 || has_current_device()) {
+        pthread_mutex_lock(&member->completing);
         status = complete(member);
+        pthread_mutex_unlock(&member->completing);
+    }
     return status;
 }
 

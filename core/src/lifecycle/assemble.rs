@@ -141,7 +141,9 @@ impl Runtime {
                     if let Some(chore) = &mut of_transport {
                         chore();
                     }
-                    asked.upgrade().inspect(|inner| inner.exit_if_a_kernel_asked());
+                    asked
+                        .upgrade()
+                        .inspect(|inner| inner.exit_if_a_kernel_asked());
                 })),
                 answer: status_writer(inner),
                 // A launcher may end this PE before the program learns of it.

@@ -3,7 +3,6 @@
 pub mod cpp;
 pub mod device_lists;
 pub mod device_names;
-pub mod nvshmem_device;
 pub mod exports;
 pub mod family;
 pub mod fortran;
@@ -12,6 +11,7 @@ pub mod hash;
 pub mod header;
 pub mod julia;
 pub mod names;
+pub mod nvshmem_device;
 pub mod python;
 pub mod typed;
 

@@ -29,8 +29,15 @@ fn names(family: &Name) -> Vec<(String, String)> {
     let functions = family.functions().into_iter();
     let scoped = functions.flat_map(|(function, ..)| {
         scopes.iter().map(move |&scope| {
-            let prefix = if scope.is_empty() { family.prefix } else { "nvshmemx_" };
-            (format!("{prefix}{function}{scope}"), format!("{function}{scope}"))
+            let prefix = if scope.is_empty() {
+                family.prefix
+            } else {
+                "nvshmemx_"
+            };
+            (
+                format!("{prefix}{function}{scope}"),
+                format!("{function}{scope}"),
+            )
         })
     });
     scoped.collect()
@@ -43,7 +50,11 @@ fn arguments(family: &Name) -> (&'static str, &'static str, &'static str) {
         (0, 0) => ("", "", ""),
         (0, _) => ("...", ", __VA_ARGS__", "__VA_ARGS__"),
         (1, 1) => ("team", ", NVSHMEMRS_I_TEAM(team)", "team"),
-        (1, _) => ("team, ...", ", NVSHMEMRS_I_TEAM(team), __VA_ARGS__", "team, __VA_ARGS__"),
+        (1, _) => (
+            "team, ...",
+            ", NVSHMEMRS_I_TEAM(team), __VA_ARGS__",
+            "team, __VA_ARGS__",
+        ),
         _ => (
             "source, pe, dest",
             ", NVSHMEMRS_I_TEAM(source), pe, NVSHMEMRS_I_TEAM(dest)",
@@ -62,7 +73,8 @@ fn macros(family: &Name) -> impl Iterator<Item = (bool, String)> {
             _ => call,
         };
         // Only a thread's form has the host's name.
-        let both = family.place == Place::Both && !name.ends_with("_warp") && !name.ends_with("_block");
+        let both =
+            family.place == Place::Both && !name.ends_with("_warp") && !name.ends_with("_block");
         let text = match both {
             true => format!("NVSHMEMRS_I_HERE({call}, ({name})({passed}))"),
             false => call,
@@ -80,7 +92,10 @@ pub fn emit(root: &Path) -> Result<String> {
         .collect();
     let of = |wanted: bool| -> String {
         let macros = families.iter().flat_map(macros);
-        macros.filter(|(both, _)| *both == wanted).map(|(_, line)| line).collect()
+        macros
+            .filter(|(both, _)| *both == wanted)
+            .map(|(_, line)| line)
+            .collect()
     };
     let text = format!(
         "{}\n// Host code has functions of these names, too.\n#ifdef NVSHMEMRS_I_HERE\n{}#endif\n",

@@ -50,7 +50,9 @@ impl DeviceReport {
 
     /// The status with which a kernel wants all PEs to exit.
     pub fn exit_status(&self) -> Option<i32> {
-        (self.exit.load(Relaxed) as i32).checked_sub(1).filter(|status| *status >= 0)
+        (self.exit.load(Relaxed) as i32)
+            .checked_sub(1)
+            .filter(|status| *status >= 0)
     }
 
     #[cold]
