@@ -441,3 +441,53 @@ int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 block, void **a
     }
     return launch(func, grid, block, args, shared, stream) == 0 ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
 }
+
+#ifndef NVSHMEMRS_NVSHMEM_CUDA
+/* As CUDA's headers have them: a launch, and one of its attributes. */
+struct launch {
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+    struct attribute *attributes;
+    unsigned count;
+};
+struct attribute {
+    unsigned id;
+    union {
+        int cooperative;
+        uint64_t words[8];
+    } value;
+};
+
+int nvshmemx_collective_launch_attr(const struct launch *attr, const void *func, void **args)
+{
+    enum { MOST = 16, COOPERATIVE = 2 };
+    int (*start)(const struct launch *, const void *, void **) = of_runtime("cudaLaunchKernelExC");
+    if (attr == NULL || func == NULL || attr->count > MOST)
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    if (start == NULL)
+        return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    struct attribute attributes[MOST + 1];
+    struct launch whole = *attr;
+    for (unsigned i = 0; i < attr->count; i++)
+        attributes[i] = attr->attributes[i];
+    attributes[attr->count] = (struct attribute){.id = COOPERATIVE, .value.cooperative = 1};
+    whole.attributes = attributes;
+    whole.count = attr->count + 1;
+    if ((uint64_t)whole.grid.x * whole.grid.y * whole.grid.z == 0) {
+        int most = 0;
+        int status = nvshmemx_collective_launch_query_gridsize(func, whole.block, args, whole.shared, &most);
+        if (status != NVSHMEMX_SUCCESS)
+            return status;
+        whole.grid = (dim3){(unsigned)most, 1, 1};
+    }
+    return start(&whole, func, args) == 0 ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
+}
+#endif
+
+/* What a state in constant memory can say: nothing is lent. */
+int nvshmemx_ask_smem(int amount)
+{
+    (void)amount;
+    return 0;
+}

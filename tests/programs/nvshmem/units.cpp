@@ -26,6 +26,15 @@ struct Symmetric {
     uint64_t signals[4];
 };
 
+#if UNIT == 3
+extern "C" __global__ void from_module(Symmetric *s) {
+    int me = nvshmem_my_pe(), right = (me + 1) % nvshmem_n_pes();
+    if (threadIdx.x == 0) {
+        nvshmem_int_p(&s->numbers[UNIT], me * 10 + UNIT, right);
+        nvshmem_barrier_all();
+    }
+}
+#else
 // Everybody gives the right neighbour a number, and sums up.
 static __global__ void exchange(Symmetric *s) {
     int me = nvshmem_my_pe(), right = (me + 1) % nvshmem_n_pes();
@@ -69,7 +78,6 @@ static int check(Symmetric *s) { return expected(s, s); }
 #define PASTE(A, B) A##B
 #define RUN_UNIT(N) PASTE(run_unit_, N)
 #define CAPTURE_UNIT(N) PASTE(capture_unit_, N)
-#if UNIT < 3
 extern "C" int RUN_UNIT(UNIT)(Symmetric *s) { return RUN(exchange, s) || check(s); }
 #ifdef __CUDACC__
 extern "C" int CAPTURE_UNIT(UNIT)(Symmetric *s, cudaStream_t stream) {
@@ -77,13 +85,7 @@ extern "C" int CAPTURE_UNIT(UNIT)(Symmetric *s, cudaStream_t stream) {
     return said("a launch that is captured", cudaGetLastError());
 }
 #endif
-#else
-extern "C" __global__ void from_module(Symmetric *s) {
-    int me = nvshmem_my_pe(), right = (me + 1) % nvshmem_n_pes();
-    if (threadIdx.x == 0) nvshmem_int_p(&s->numbers[UNIT], me * 10 + UNIT, right);
-    nvshmem_barrier_all();
-}
-#endif
+#endif // UNIT
 
 #if UNIT == 0
 #include <dlfcn.h>
