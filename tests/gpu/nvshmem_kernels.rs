@@ -2,7 +2,10 @@
 //! names, too. A program of two units and a library runs on the CPU; nvcc, NVRTC and clang compile it.
 
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::kernels::{self, SLOW, STANDARD_TYPES, assert_nothing_undefined, nvcc, ptx, toolkit};
+use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::kernels::{
+    self, SLOW, STANDARD_TYPES, assert_nothing_undefined, nvcc, ptx, toolkit,
+};
 use nvshmemrs_tests::{HANG, Output, bin, bin_dir, launcher, program, run, workspace};
 use std::collections::BTreeSet;
 use std::fs;
@@ -82,17 +85,55 @@ fn units_of_a_program_and_of_a_library_get_the_state() {
 #[test]
 fn units_that_cannot_get_the_state_are_refused() {
     let library = bin("libnvshmemrs_nvshmem.so").display().to_string();
-    let options = ["-O0", "-fno-strict-aliasing", "-pthread", "-Wl,--no-as-needed", &library];
-    let file = compile_as(&program("nvshmem/unit_errors.cpp"), "nvshmem-unit-errors", &options);
+    let options = [
+        "-O0",
+        "-fno-strict-aliasing",
+        "-pthread",
+        "-Wl,--no-as-needed",
+        &library,
+    ];
+    let file = compile_as(
+        &program("nvshmem/unit_errors.cpp"),
+        "nvshmem-unit-errors",
+        &options,
+    );
     let threads = run(launcher(1, &[]).arg(&file).arg("threads"), HANG);
     assert_ne!(threads.code(), 0);
     threads.assert_stderr("are threads of one process");
     let version = run(launcher(1, &[]).arg(&file).arg("version"), HANG);
     assert_ne!(version.code(), 0);
     version.assert_stderr("whose state has version 77, and this library's state has version");
-    let module = run(launcher(1, &[]).arg(&file).arg("module").env("NVSHMEM_DEBUG", "WARN"), HANG);
+    let refused = run(launcher(1, &[]).arg(&file).arg("refused"), HANG);
+    assert_ne!(refused.code(), 0);
+    refused.assert_stderr("the runtime has a cold");
+    run(launcher(1, &[]).arg(&file).arg("late"), HANG).assert_success();
+    let module = run(
+        launcher(1, &[])
+            .arg(&file)
+            .arg("module")
+            .env("NVSHMEM_DEBUG", "WARN"),
+        HANG,
+    );
     module.assert_success();
     module.assert_stderr("nvshmemx_cumodule_init: the handle is NULL");
+    let on_gpu = || {
+        let mut command = launcher(1, &[]);
+        command
+            .arg(&file)
+            .arg("gpu")
+            .env("NVSHMEMRS_MEMORY", "device");
+        command.env("LD_LIBRARY_PATH", fakes());
+        command.env("XDG_CACHE_HOME", fakes().join("cache"));
+        command
+    };
+    run(&mut on_gpu(), HANG).assert_success();
+    let mut other = on_gpu();
+    other
+        .env("FAKE_CUDA_OTHER_STATE", "1")
+        .env("NVSHMEM_DEBUG", "WARN");
+    let other = run(&mut other, HANG);
+    other.assert_success();
+    other.assert_stderr("the code is linked to the device library of NVIDIA's NVSHMEM");
 }
 
 /// nvcc takes the program with and without relocatable device code, and links it; clang's and NVRTC's checks are below.
@@ -109,7 +150,12 @@ fn nvcc_compiles_and_links_units_and_a_library() {
         }
         let link = |objects: &[PathBuf], options: &[&str], to: &str| {
             let mut command = nvcc();
-            command.arg(rdc).args(options).args(objects).arg("-L").arg(bin_dir());
+            command
+                .arg(rdc)
+                .args(options)
+                .args(objects)
+                .arg("-L")
+                .arg(bin_dir());
             command.args(["-lnvshmemrs_nvshmem", "-lnvshmemrs", "-o"]);
             run(command.arg(folder.path().join(to)), SLOW).assert_success();
         };
@@ -143,8 +189,13 @@ fn host_compilers_take_the_headers_beside_cudas() {
         ("clang++", ["-xc++", "-std=c++20"]),
     ] {
         let mut command = Command::new(compiler);
-        command.args(options).args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]);
-        command.arg(workspace().join("include")).arg("-isystem").arg(toolkit().join("include"));
+        command
+            .args(options)
+            .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]);
+        command
+            .arg(workspace().join("include"))
+            .arg("-isystem")
+            .arg(toolkit().join("include"));
         run(command.arg(&source), SLOW).assert_success();
     }
 }
@@ -152,7 +203,9 @@ fn host_compilers_take_the_headers_beside_cudas() {
 /// All functions for three architectures, with the state under a name that the driver finds, also if several units are linked.
 #[test]
 fn nvrtc_compiles_every_name() {
-    let mut text = format!("{STANDARD_TYPES}#define NVSHMEM_NAMES\n#include <nvshmem.h>\n#include <nvshmemx.h>\n");
+    let mut text = format!(
+        "{STANDARD_TYPES}#define NVSHMEM_NAMES\n#include <nvshmem.h>\n#include <nvshmemx.h>\n"
+    );
     for kernels in ["rma.cuh", "qp.cuh", "waits.cuh", "collectives.cuh"] {
         text += &format!("#include <{kernels}>\n");
     }
@@ -160,7 +213,10 @@ fn nvrtc_compiles_every_name() {
         let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];
         let ptx = ptx(&text, architecture, &options);
         assert_nothing_undefined(&ptx);
-        assert!(ptx.contains(".const .align 8 .b8 nvshmemi_device_state_d[64]"), "no state");
+        assert!(
+            ptx.contains(".const .align 8 .b8 nvshmemi_device_state_d[64]"),
+            "no state"
+        );
         assert!(ptx.contains(".entry"), "no kernel");
     }
     let linked = ptx(
@@ -168,7 +224,10 @@ fn nvrtc_compiles_every_name() {
         "sm_90",
         &["-rdc=true"],
     );
-    assert!(linked.contains(".weak .const .align 8 .b8 nvshmemi_device_state_d[64]"), "{linked}");
+    assert!(
+        linked.contains(".weak .const .align 8 .b8 nvshmemi_device_state_d[64]"),
+        "{linked}"
+    );
 }
 
 /// A put by this name is the code of a put by ours that gets its state from constant memory.
@@ -180,15 +239,26 @@ fn a_put_costs_what_ours_costs() {
         );
         let ptx = ptx(&text, "sm_90", &[]);
         let (_, body) = ptx.split_once(".entry k(").expect("the kernel");
-        let lines = body.lines().map(|line| line.replace("nvshmemi_device_state_d", "state"));
+        let lines = body
+            .lines()
+            .map(|line| line.replace("nvshmemi_device_state_d", "state"));
         lines.collect()
     };
     let own = "#include <nvshmemrs_device.cuh>\n__constant__ nvshmemrs_device_state_t state;\n";
     let named = "#include <nvshmem.h>\n";
     for (ours, theirs) in [
-        ("nvshmemrs_float_p(state, d, 3, 1);", "nvshmem_float_p(d, 3, 1);"),
-        ("nvshmemrs_float_put_block(state, d, s, n, 1);", "nvshmemx_float_put_block(d, s, n, 1);"),
-        ("nvshmemrs_barrier_all_block(state);", "nvshmemx_barrier_all_block();"),
+        (
+            "nvshmemrs_float_p(state, d, 3, 1);",
+            "nvshmem_float_p(d, 3, 1);",
+        ),
+        (
+            "nvshmemrs_float_put_block(state, d, s, n, 1);",
+            "nvshmemx_float_put_block(d, s, n, 1);",
+        ),
+        (
+            "nvshmemrs_barrier_all_block(state);",
+            "nvshmemx_barrier_all_block();",
+        ),
     ] {
         assert_eq!(code(own, ours), code(named, theirs), "{theirs}");
     }
@@ -201,9 +271,29 @@ fn clang_compiles_both_sides() {
     for unit in ["-DUNIT=1", "-DUNIT=3"] {
         for side in ["--cuda-device-only", "--cuda-host-only"] {
             let mut command = Command::new("clang++");
-            command.args(["-xcuda", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "-std=c++17"]);
-            command.args(["-Wall", "-Werror", "-S", "-o", "/dev/null", side, unit, "-include", "cuda_runtime.h"]);
-            command.arg("-I").arg(workspace().join("tests/programs/nvshmem/clang")).arg("-I").arg(workspace().join("include"));
+            command.args([
+                "-xcuda",
+                "-nocudainc",
+                "-nocudalib",
+                "--cuda-gpu-arch=sm_80",
+                "-std=c++17",
+            ]);
+            command.args([
+                "-Wall",
+                "-Werror",
+                "-S",
+                "-o",
+                "/dev/null",
+                side,
+                unit,
+                "-include",
+                "cuda_runtime.h",
+            ]);
+            command
+                .arg("-I")
+                .arg(workspace().join("tests/programs/nvshmem/clang"))
+                .arg("-I")
+                .arg(workspace().join("include"));
             run(command.arg(&source), SLOW).assert_success();
         }
     }
@@ -211,9 +301,15 @@ fn clang_compiles_both_sides() {
 
 /// `#include <nvshmem.h>` of kernels: the names that the header has.
 fn defined() -> BTreeSet<String> {
-    let header = fs::read_to_string(workspace().join("include/nvshmem_device.cuh")).expect("the header");
-    let names = header.lines().filter_map(|line| line.strip_prefix("#define nvshmem"));
-    let names = names.filter_map(|line| line.split_once('(').map(|(name, _)| format!("nvshmem{name}")));
+    let header =
+        fs::read_to_string(workspace().join("include/nvshmem_device.cuh")).expect("the header");
+    let names = header
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define nvshmem"));
+    let names = names.filter_map(|line| {
+        line.split_once('(')
+            .map(|(name, _)| format!("nvshmem{name}"))
+    });
     names.collect()
 }
 
@@ -222,7 +318,10 @@ fn wanted(path: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(path).expect("the list");
     let mut lists: Vec<(String, Vec<String>)> = Vec::new();
     let mut names = BTreeSet::new();
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
         let (head, rest) = line.split_once(':').expect("a colon");
         let words = rest.split_whitespace().map(String::from);
         if let Some(list) = head.strip_prefix("list ") {
@@ -240,8 +339,11 @@ fn wanted(path: &Path) -> BTreeSet<String> {
             for of in &types {
                 let name = word.replace('*', of);
                 if scoped {
-                    let rest = name.trim_start_matches("nvshmemx_").trim_start_matches("nvshmem_");
-                    names.extend(["_warp", "_block"].map(|scope| format!("nvshmemx_{rest}{scope}")));
+                    let rest = name
+                        .trim_start_matches("nvshmemx_")
+                        .trim_start_matches("nvshmem_");
+                    names
+                        .extend(["_warp", "_block"].map(|scope| format!("nvshmemx_{rest}{scope}")));
                 }
                 names.insert(name);
             }

@@ -85,14 +85,24 @@ pub fn assert_nothing_undefined(ptx: &str) {
 pub fn toolkit() -> PathBuf {
     let folder = workspace().join(".venv/nvcc/nvidia/cu13");
     let there = folder.join("bin/nvcc").exists();
-    assert!(there, "no nvcc in .venv/nvcc: `cargo xtask setup` installs it");
+    assert!(
+        there,
+        "no nvcc in .venv/nvcc: `cargo xtask setup` installs it"
+    );
     folder
 }
 
 /// nvcc for programs with our headers.
 pub fn nvcc() -> Command {
     let mut nvcc = Command::new(toolkit().join("bin/nvcc"));
-    nvcc.args(["-std=c++17", "-Werror", "all-warnings", "-arch=sm_90", "-Xcompiler", "-fPIC,-Wall"]);
+    nvcc.args([
+        "-std=c++17",
+        "-Werror",
+        "all-warnings",
+        "-arch=sm_90",
+        "-Xcompiler",
+        "-fPIC,-Wall",
+    ]);
     nvcc.arg("-I").arg(workspace().join("include"));
     nvcc.arg("-L").arg(toolkit().join("lib"));
     nvcc

@@ -288,7 +288,7 @@ static struct {
     int (*library_global)(void **at, size_t *bytes, void *library, const char *name);
     int (*exchange_capture_mode)(int *mode);
     int (*stream_create)(void **stream, unsigned flags);
-    int (*copy)(void *dest, const void *source, size_t bytes, void *stream);
+    int (*copy)(uint64_t dest, uint64_t source, size_t bytes, void *stream);
     int (*synchronize)(void *stream);
     int (*stream_destroy)(void *stream);
 } driver;
@@ -297,7 +297,7 @@ static const char *missing;
 static void find_driver(void)
 {
     static const char *const names[] = {"cuModuleGetGlobal_v2", "cuLibraryGetGlobal", "cuThreadExchangeStreamCaptureMode", "cuStreamCreate",
-        "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize", "cuStreamDestroy_v2"};
+        "cuMemcpyAsync", "cuStreamSynchronize", "cuStreamDestroy_v2"};
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     missing = library == NULL ? "libcuda.so.1" : NULL;
     void **functions = (void **)&driver;
@@ -320,7 +320,7 @@ static int write_global(void *at, const nvshmemrs_device_state_t *state)
         return code;
     code = driver.stream_create(&stream, NON_BLOCKING);
     if (code == 0) {
-        code = driver.copy(at, state, sizeof *state, stream);
+        code = driver.copy((uint64_t)at, (uint64_t)state, sizeof *state, stream);
         int done = driver.synchronize(stream);
         code = code != 0 ? code : done;
         driver.stream_destroy(stream);

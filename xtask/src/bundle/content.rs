@@ -43,12 +43,16 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 19] = [
+const TEXTS: [(&str, &str); 20] = [
     ("include", "include"),
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
+    (
+        "tests/programs/nvshmem/units.cpp",
+        "tests/nvshmem/units.cpp",
+    ),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     (
@@ -105,6 +109,13 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
     let example = tree.release().join("examples/landscape");
     copy(&example, &dist.join("tests/landscape-rs"))?;
     copy(&tree.library(), &dist.join("lib/libnvshmemrs.so.0"))?;
+    let nvshmem = "libnvshmemrs_nvshmem.so";
+    let versioned = format!("{nvshmem}.0");
+    copy(
+        &tree.release().join(nvshmem),
+        &dist.join("lib").join(&versioned),
+    )?;
+    symlink(&versioned, dist.join("lib").join(nvshmem)).context("cannot link the library")?;
     let inspect = "libnvshmemrs_inspect.so";
     copy(
         &tree.release().join(inspect),
