@@ -34,7 +34,8 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #endif
-#if defined(__cplusplus) && __has_include(<cuda_fp16.h>) && __has_include(<cuda_bf16.h>)
+/* These need a header that some packages of CUDA's lack. */
+#if defined(__cplusplus) && __has_include(<cuda_fp16.h>) && __has_include(<cuda_bf16.h>) && __has_include(<nv/target>)
 #define NVSHMEMRS_NVSHMEM_NARROW
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
