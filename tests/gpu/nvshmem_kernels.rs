@@ -6,10 +6,11 @@ use nvshmemrs_tests::fakes::fakes;
 use nvshmemrs_tests::kernels::{
     self, SLOW, STANDARD_TYPES, assert_nothing_undefined, nvcc, ptx, toolkit,
 };
+use nvshmemrs_tests::names::expand;
 use nvshmemrs_tests::{HANG, Output, bin, bin_dir, launcher, program, run, workspace};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Kernels get the state by a constant, so they have arguments that they do not use.
@@ -313,49 +314,11 @@ fn defined() -> BTreeSet<String> {
     names.collect()
 }
 
-/// The functions that NVSHMEM has for kernels, by `programs/nvshmem/device_names.txt`.
-fn wanted(path: &Path) -> BTreeSet<String> {
-    let text = fs::read_to_string(path).expect("the list");
-    let mut lists: Vec<(String, Vec<String>)> = Vec::new();
-    let mut names = BTreeSet::new();
-    for line in text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        let (head, rest) = line.split_once(':').expect("a colon");
-        let words = rest.split_whitespace().map(String::from);
-        if let Some(list) = head.strip_prefix("list ") {
-            lists.push((list.into(), words.collect()));
-            continue;
-        }
-        let mut head = head.split_whitespace();
-        let list = head.next().expect("a list");
-        let scoped = head.next() == Some("scopes");
-        let types: Vec<String> = match lists.iter().find(|(name, _)| name == list) {
-            Some((_, types)) => types.clone(),
-            None => vec![String::new()],
-        };
-        for word in words {
-            for of in &types {
-                let name = word.replace('*', of);
-                if scoped {
-                    let rest = name
-                        .trim_start_matches("nvshmemx_")
-                        .trim_start_matches("nvshmem_");
-                    names
-                        .extend(["_warp", "_block"].map(|scope| format!("nvshmemx_{rest}{scope}")));
-                }
-                names.insert(name);
-            }
-        }
-    }
-    names
-}
-
 /// The header has every function that NVSHMEM declares for kernels, and says of each other one why it is there.
 #[test]
 fn every_function_of_kernels_has_its_name() {
-    let (defined, wanted) = (defined(), wanted(&program("nvshmem/device_names.txt")));
+    let defined = defined();
+    let wanted = expand(include_str!("../programs/nvshmem/device_names.txt"));
     let missing: Vec<&String> = wanted.difference(&defined).collect();
     assert!(missing.is_empty(), "missing: {missing:?}");
     let more: Vec<&String> = defined.difference(&wanted).collect();

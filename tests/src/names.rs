@@ -41,8 +41,8 @@ fn types(list: &str) -> Vec<&'static str> {
     names.into_iter().flat_map(str::split_whitespace).collect()
 }
 
-/// All functions of a list of patterns. A line has the types that `*` stands for, `ctx` if each is there with a context, too, and `stream`
-/// if each is there on a stream, too.
+/// All functions of a list of patterns. A line has the types that `*` stands for, `ctx` if each is there with a context, too, `stream`
+/// if each is there on a stream, too, and `scopes` if each is there for a warp and a block, too.
 #[track_caller]
 pub fn expand(patterns: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -58,12 +58,14 @@ pub fn expand(patterns: &str) -> BTreeSet<String> {
                     .collect(),
             };
             for name in all {
+                let short = name.trim_start_matches("nvshmemx_");
+                let short = short.trim_start_matches("nvshmem_");
                 match form {
                     "ctx" => names.insert(format!("ctx_{name}")),
-                    "stream" => {
-                        let short = name.trim_start_matches("nvshmemx_");
-                        let short = short.trim_start_matches("nvshmem_");
-                        names.insert(format!("nvshmemx_{short}_on_stream"))
+                    "stream" => names.insert(format!("nvshmemx_{short}_on_stream")),
+                    "scopes" => {
+                        names.insert(format!("nvshmemx_{short}_warp"));
+                        names.insert(format!("nvshmemx_{short}_block"))
                     }
                     form => {
                         assert_eq!(form, "", "no form {form}");
