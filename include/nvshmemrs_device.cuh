@@ -487,7 +487,7 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
 // one has it, and the job its report.
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic != STATE_MAGIC) {
-        printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
+        printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t; those of nvshmem.h have one from init to finalize\n");
         stop(false);
     }
     printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");

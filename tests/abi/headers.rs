@@ -73,6 +73,9 @@ fn headers() -> Vec<Header> {
         // Those for nvcc, which other compilers take behind the host's.
         of_c("nvshmemrs_tile.cuh", host, CXX, KERNELS),
         of_c("nvshmemrs_qp.cuh", host, CXX, KERNELS),
+        // nvshmem.h includes it behind the host's.
+        of_c("nvshmem.h", host, CXX, KERNELS),
+        of_c("nvshmem_device.cuh", host, &[], KERNELS),
         // CUDA's runtime is a stand-in.
         of_c("nvshmemrs_launch.cuh", "", CXX, runtime),
     ];
