@@ -44,7 +44,7 @@ void *OWN(allocated)(const char *name, int32_t status, void *const *memory, cons
 static void *reserve(const char *name, size_t size, const void *place)
 {
     void *memory = NULL;
-    return OWN(allocated)(name, nvshmemrs_malloc(OWN(complete)(), size, &memory), &memory, place);
+    return OWN(allocated)(name, nvshmemrs_malloc(OWN(complete)(), OWN(whole)(size), &memory), &memory, place);
 }
 
 FUNCTION(void *, STANDARD(malloc), (size_t size))
@@ -55,6 +55,10 @@ FUNCTION(void *, STANDARD(malloc), (size_t size))
 FUNCTION(void *, STANDARD(calloc), (size_t count, size_t size))
 {
     void *memory = NULL;
+    size_t bytes;
+    /* One element, so that it may be larger than what was asked for. */
+    if (!__builtin_mul_overflow(count, size, &bytes) && OWN(whole)(bytes) != bytes)
+        count = 1, size = OWN(whole)(bytes);
     return OWN(allocated)(STANDARD_TEXT "calloc", nvshmemrs_calloc(OWN(complete)(), count, size, &memory), &memory, PLACE);
 }
 
@@ -64,7 +68,7 @@ FUNCTION(void *, STANDARD(align), (size_t alignment, size_t size))
     /* Every address has a smaller power of two as well. */
     if (alignment != 0 && alignment < sizeof(void *) && (alignment & (alignment - 1)) == 0)
         alignment = sizeof(void *);
-    return OWN(allocated)(STANDARD_TEXT "align", nvshmemrs_align(OWN(complete)(), alignment, size, &memory), &memory, PLACE);
+    return OWN(allocated)(STANDARD_TEXT "align", nvshmemrs_align(OWN(complete)(), alignment, OWN(whole)(size), &memory), &memory, PLACE);
 }
 
 FUNCTION(void, STANDARD(free), (void *ptr))

@@ -116,41 +116,42 @@ fn communicators_and_unique_ids() {
     }
 }
 
-/// The second stage takes the GPU that the program has chosen by then, whatever the others have done; the stand-in for libcuda ends a
-/// process that has not given everything back.
+/// A command that sees the stand-in for libcuda, which ends a process that has not given everything back.
+fn with_gpus(mut command: Command, devices: &str) -> Command {
+    command
+        .env("LD_LIBRARY_PATH", fakes())
+        .env("XDG_CACHE_HOME", fakes().join("cache"))
+        .env_remove("CUDA_HOME")
+        .env_remove("CUDA_PATH")
+        .env_remove("VIRTUAL_ENV")
+        .env_remove("NVSHMEMRS_MEMORY")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .env("FAKE_CUDA_DEVICES", devices);
+    command
+}
+
+/// The second stage takes the GPU that the program has chosen by then, whatever the others have done.
 #[test]
 fn init_has_two_stages_where_there_are_gpus() {
     let program = compiled("stages.c", "stages", &[]);
     for devices in ["1", "2", "3"] {
         for how in ["later", "now", "mixed", "told"] {
-            let mut command = launcher(2, &[]);
-            command
-                .arg(&program)
-                .arg(how)
-                .env("LD_LIBRARY_PATH", fakes())
-                .env("XDG_CACHE_HOME", fakes().join("cache"))
-                .env_remove("CUDA_HOME")
-                .env_remove("CUDA_PATH")
-                .env_remove("VIRTUAL_ENV")
-                .env_remove("NVSHMEMRS_MEMORY")
-                .env("FAKE_CUDA_LEAKS", "1")
-                .env("FAKE_CUDA_DEVICES", devices);
-            same(&run(&mut command, HANG * 2), 2);
+            let mut command = with_gpus(launcher(2, &[]), devices);
+            same(&run(command.arg(&program).arg(how), HANG * 2), 2);
         }
     }
+    let threads = compiled("stage_threads.c", "stage-threads", &[]);
+    let mut command = with_gpus(Command::new(threads), "2");
+    same(&run(&mut command, HANG * 2), 2);
 }
 
 /// What is wrong with the second stage is said of the call that needed it.
 #[test]
 fn a_second_stage_that_fails_names_the_line_of_the_program() {
     let program = compiled("stages.c", "stages-fail", &[]);
-    let mut command = launcher(2, &[]);
+    let mut command = with_gpus(launcher(2, &[]), "2");
     command
         .args([program.as_os_str(), "later".as_ref()])
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("NVSHMEMRS_MEMORY")
-        .env("FAKE_CUDA_DEVICES", "2")
         .env("NVSHMEM_SYMMETRIC_SIZE", "900t");
     let output = run(&mut command, HANG * 2);
     output.assert_stderr("nvshmem_init at ");

@@ -58,18 +58,15 @@ static uint16_t changed(uint16_t old, enum nvshmemrs_nvshmem_half operation, uin
 int32_t nvshmemrs_nvshmem_half(
     nvshmemrs_runtime_t rt, const half *address, enum nvshmemrs_nvshmem_half operation, const half *value, int pe, half *old)
 {
-    /* The element itself must be in bounds; the 32 bits around always are, because allocations begin at multiples of 64 bytes and end so. */
-    uint16_t first = 0;
-    int32_t status = nvshmemrs_g16(rt, (const uint16_t *)address, pe, &first);
-    if (status != NVSHMEMRS_SUCCESS)
-        return status;
     const uintptr_t place = (uintptr_t)address;
+    uint16_t first = 0;
+    /* An error, which says why. */
     if (place % sizeof *address != 0)
-        return NVSHMEMRS_ERROR_INVALID_VALUE;
+        return nvshmemrs_g16(rt, (const uint16_t *)address, pe, &first);
     uint32_t *word = (uint32_t *)(place & ~(uintptr_t)3);
     const unsigned shift = (place & 2) * 8;
     uint32_t seen = 0, found = 0;
-    status = nvshmemrs_atomic_fetch32(rt, word, pe, &seen);
+    int32_t status = nvshmemrs_atomic_fetch32(rt, word, pe, &seen);
     while (status == NVSHMEMRS_SUCCESS) {
         const uint16_t before = (uint16_t)(seen >> shift);
         const uint16_t after = changed(before, operation, value != NULL ? value->__x : 0);

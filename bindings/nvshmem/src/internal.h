@@ -225,6 +225,12 @@ HIDDEN int32_t nvshmemrs_nvshmem_half(
 /* Reports that the function `name`, called from `place`, has failed, and ends the job, unless NVSHMEMRS_ON_ERROR=return is set. */
 HIDDEN void nvshmemrs_nvshmem_failed(const char *name, int32_t status, const void *place) __attribute__((__cold__));
 
+/* The bytes that an allocation of so many has: whole words, because atomic operations of `half` take the 32 bits around. */
+static inline size_t nvshmemrs_nvshmem_whole(size_t bytes)
+{
+    return bytes > SIZE_MAX - 3 ? bytes : (bytes + 3) & ~(size_t)3;
+}
+
 #include "../../names/shared.h"
 
 #endif /* NVSHMEMRS_NVSHMEM_INTERNAL_H */

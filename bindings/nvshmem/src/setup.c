@@ -366,7 +366,10 @@ static void finalize(const char *nvshmemrs_name, const void *place)
     publish();
     if (members == NULL)
         nvshmemrs_nvshmem_forget();
+    if (own == member)
+        own = NULL;
     pthread_mutex_unlock(&changes);
+    pthread_mutex_destroy(&member->completing);
     free(member);
 }
 

@@ -112,6 +112,12 @@ static inline nvshmemrs_runtime_t nvshmemrs_shmem_complete(void)
     return nvshmemrs_shmem_now();
 }
 
+/* The bytes that an allocation of so many has. */
+static inline size_t nvshmemrs_shmem_whole(size_t bytes)
+{
+    return bytes;
+}
+
 #include "../../names/shared.h"
 
 #endif /* NVSHMEMRS_SHMEM_INTERNAL_H */

@@ -87,6 +87,21 @@ static void halves(void)
     }
 }
 
+/* An element that no other one shares its word with. */
+static void lonely(void)
+{
+    half *words[] = {nvshmem_malloc(sizeof(half)), nvshmem_calloc(3, sizeof(half)), nvshmem_align(64, 5 * sizeof(half))};
+    static const int last[] = {0, 2, 4};
+    for (int i = 0; i < 3; i++) {
+        words[i][last[i]] = make_half(3);
+        nvshmem_barrier_all();
+        CHECK(read_half(nvshmemx_half_atomic_fetch_add(words[i] + last[i], make_half(4), next)) == 3);
+        nvshmem_barrier_all();
+        CHECK(read_half(words[i][last[i]]) == 7);
+        nvshmem_free(words[i]);
+    }
+}
+
 static void extended(void)
 {
     ADD(nvshmemx_, half, half)
@@ -107,6 +122,7 @@ int main(void)
     AMO_BITS_TYPES(EACH_BITS)
     extended();
     halves();
+    lonely();
     end();
     return 0;
 }
