@@ -12,7 +12,7 @@ const SHARED: [&str; 3] = ["memory.c", "report.c", "teams.c"];
 const CORE_SONAME: &str = "libnvshmemrs.so.0";
 
 /// Compiles the library `name` from files of `src`, with these headers of `include`.
-pub fn library(name: &str, sources: &[&str], headers: &[&str]) {
+pub(crate) fn library(name: &str, sources: &[&str], headers: &[&str]) {
     for path in ["src", "build.rs", "../names"] {
         println!("cargo:rerun-if-changed={path}");
     }
