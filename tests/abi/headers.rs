@@ -67,6 +67,9 @@ fn headers() -> Vec<Header> {
         of_c("shmemx.h", "", OLD, &[]),
         of_c("pshmem.h", "", OLD, &["-DNVSHMEMRS_SHMEM_NO_INLINE"]),
         of_c("mpp/shmem.h", "", OLD, &["-O2"]),
+        of_c("nvshmem.h", "", OLD, &[]),
+        of_c("nvshmemx.h", "", OLD, &[]),
+        of_c("nvshmem_host.h", "", OLD, &[]),
         of_c(host, "", CXX, KERNELS),
         // The one before includes it.
         of_c("nvshmemrs_device.cuh", host, &[], KERNELS),

@@ -3,7 +3,7 @@
  * A unit of the program that includes nvshmem.h and is compiled for GPUs registers a function, which fills its constant by that unit's own
  * CUDA runtime: this library has none. A unit of a library that is opened after init is filled when it registers. If the runtime does not
  * know the unit's kernels then, because other parts of the library are registered after it, the unit is late: each later registration tries
- * again, and so does a thread, for LATE_FOR.
+ * again, and so does a thread, for ten seconds.
  *
  * No function of a unit is called while the lock is held: it may call the dynamic linker, and whoever registers holds the linker's lock. */
 
@@ -23,7 +23,7 @@ enum { LATER = -1 };
 enum { ON_GPU = 0, ON_CPU = 1 };
 #define STATE_NAME "nvshmemi_device_state_d"
 
-/* How often the thread tries units that are late, and how often at most: ten seconds. */
+/* How often the thread tries units that are late, and how many times at most. */
 enum { LATE_EVERY_NS = 200000, LATE_TRIES = 50000 };
 
 struct unit {
