@@ -117,8 +117,15 @@ typedef struct nvshmemrs_region_attrs_t {
 #else
 #define NVSHMEMRS_I_LOOP __device__ __forceinline__
 #endif
+// What the program calls. clang looks at host code while it compiles for the GPU, where NVSHMEM's names (nvshmem_device.cuh) stand for these
+// functions in host code, too.
+#if defined(__clang__) && !defined(__NVCC__) && defined(__CUDA_ARCH__)
+#define NVSHMEMRS_I_CALLED __host__ __device__ __forceinline__
+#else
+#define NVSHMEMRS_I_CALLED NVSHMEMRS_I_DEVICE
+#endif
 // Functions are templates, so that those which a program does not call cost next to nothing.
-#define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_DEVICE
+#define NVSHMEMRS_I_API template <int = 0> NVSHMEMRS_I_CALLED
 
 // The name of the program's function that makes a call, which a report has. Compilers that know it are nvcc and those for the host. A program
 // for NVRTC may define this as a string.
@@ -133,8 +140,8 @@ typedef struct nvshmemrs_region_attrs_t {
 #define NVSHMEMRS_DEVICE_CALLER nullptr
 #endif
 
-// As <cstdio> and NVRTC declare it; nvcc has it only once a program includes <cstdio>.
-#if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__)
+// As <cstdio>, NVRTC and clang declare it; nvcc has it only once a program includes <cstdio>.
+#if !defined(NVSHMEMRS_DEVICE_HOST) && !defined(__CUDACC_RTC__) && !(defined(__clang__) && !defined(__NVCC__))
 extern "C" __host__ __device__ int printf(const char *, ...);
 #endif
 
@@ -167,7 +174,8 @@ struct Job {
     u64 report;
     // A bit for each PE, in words of 32: kernels reach it. 0: they reach all.
     u64 near;
-    u64 reserved;
+    // A u32 by which a kernel asks all PEs to exit: 1 + the status. 0: the library does not know of it.
+    u64 exit;
 };
 
 struct Team {
@@ -225,6 +233,7 @@ NVSHMEMRS_I_AT(Job, n_teams, 8);
 NVSHMEMRS_I_AT(Job, slots, 32);
 NVSHMEMRS_I_AT(Job, report, 40);
 NVSHMEMRS_I_AT(Job, near, 48);
+NVSHMEMRS_I_AT(Job, exit, 56);
 NVSHMEMRS_I_AT(Team, step, 12);
 NVSHMEMRS_I_AT(Team, members, 16);
 NVSHMEMRS_I_AT(Team, sync, 24);
@@ -478,7 +487,7 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
 // one has it, and the job its report.
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic != STATE_MAGIC) {
-        printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t\n");
+        printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t; those of nvshmem.h have one from init to finalize\n");
         stop(false);
     }
     printf("nvshmemrs: a kernel was called with a nvshmemrs_device_state_t of another version than it was compiled for\n");
@@ -505,8 +514,8 @@ __device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller
 // The state that a call was given, and by whom: an argument that is left out is one of the function that makes the call.
 class Given {
   public:
-    NVSHMEMRS_I_DEVICE Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(&state), caller_(caller) {}
-    NVSHMEMRS_I_DEVICE Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
+    NVSHMEMRS_I_CALLED Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(&state), caller_(caller) {}
+    NVSHMEMRS_I_CALLED Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
 
     NVSHMEMRS_I_DEVICE const State &get() const {
         if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job, caller_);
@@ -548,8 +557,8 @@ class Given {
 // A signal: CUDA's and the host's headers have different types for 64 bits.
 class Signal {
   public:
-    NVSHMEMRS_I_DEVICE Signal(const unsigned long *at) : at(at) {}
-    NVSHMEMRS_I_DEVICE Signal(const unsigned long long *at) : at(at) {}
+    NVSHMEMRS_I_CALLED Signal(const unsigned long *at) : at(at) {}
+    NVSHMEMRS_I_CALLED Signal(const unsigned long long *at) : at(at) {}
     const void *at;
 };
 
@@ -1334,7 +1343,7 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
 
 // A body for every scope: X(suffix, group, ...).
 #define NVSHMEMRS_I_SCOPES(X, ...) X(, Thread, __VA_ARGS__) X(_warp, Warp, __VA_ARGS__) X(_block, Block, __VA_ARGS__)
-#define NVSHMEMRS_I_MEMBER static NVSHMEMRS_I_DEVICE
+#define NVSHMEMRS_I_MEMBER static NVSHMEMRS_I_CALLED
 #define NVSHMEMRS_I_MEMBER_OF_ANY template <class H> NVSHMEMRS_I_MEMBER
 
 // API: NVSHMEMRS_I_MEMBER, or that of a template. TYPE: the pointers' type. SIZE: how many bytes each of the `n` elements has.
@@ -1561,6 +1570,17 @@ template <int = 0> __host__ __device__ __forceinline__ bool nvshmemrs_device_sta
 }
 // Whether the job is broken: waits have ended without what they waited for, and collectives fail.
 NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.aborted(); }
+// Ends all PEs with `status`, of which a process keeps 8 bits. A thread of the host sees the wish within 0.1 s; the kernel goes on until then.
+// Where PEs are threads, or a single PE has its heap in host memory, the next nvshmemrs_runtime_check or finalize sees it.
+NVSHMEMRS_I_API void nvshmemrs_global_exit(nvshmemrs::device::Given s, int status) {
+    using namespace nvshmemrs::device;
+    u64 word = ((const Job *)s.get().job)->exit;
+    if (!word) {
+        printf("nvshmemrs: a kernel called global_exit, which this version of the library does not have\n");
+        stop(false);
+    }
+    store_release((u32 *)word, 1 + ((u32)status & 0xff));
+}
 // The address of symmetric memory on a PE, for loads and stores; NULL if it is not symmetric, or the PE cannot be reached.
 NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest, int pe) {
     const nvshmemrs::device::State &state = s.get();

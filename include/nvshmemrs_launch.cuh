@@ -1,18 +1,23 @@
-// Launches of kernels whose blocks wait for each other, for nvcc: all blocks must run at the same time, on every PE.
+// Launches of kernels whose blocks wait for each other, for nvcc and for host compilers: all blocks must run at the same time, on every PE.
 //
 // The header needs CUDA's runtime and nothing else. nvshmemrs_device.cuh has what these kernels call.
 #ifndef NVSHMEMRS_LAUNCH_CUH
 #define NVSHMEMRS_LAUNCH_CUH
 
+#ifdef __cplusplus
 #include <cuda_runtime.h>
+#else
+#include <cuda_runtime_api.h>
+#endif
 
 // The most blocks of a kernel that the current GPU runs at the same time, with `block_dims` threads each and `shared_bytes` bytes of dynamic
 // shared memory; 0 if it runs none. PEs that share a GPU share these blocks, too, and need CUDA's MPS to run at the same time at all.
 //
 // Local. Returns a status of CUDA's runtime; `grid_size` is written if that is cudaSuccess. NVSHMEM
 // `nvshmemx_collective_launch_query_gridsize`.
-static inline int nvshmemrs_collective_launch_query_gridsize(const void *kernel, dim3 block_dims, void ** /* arguments */, size_t shared_bytes,
+static inline int nvshmemrs_collective_launch_query_gridsize(const void *kernel, dim3 block_dims, void **arguments, size_t shared_bytes,
                                                              int *grid_size) {
+    (void)arguments;
     if (!kernel || !grid_size) return cudaErrorInvalidValue;
     int device = 0, processors = 0, per_processor = 0;
     cudaError_t status = cudaGetDevice(&device);
@@ -36,7 +41,8 @@ static inline int nvshmemrs_collective_launch(const void *kernel, dim3 grid_dims
         int status = nvshmemrs_collective_launch_query_gridsize(kernel, block_dims, arguments, shared_bytes, &grid_size);
         if (status != cudaSuccess) return status;
         if (grid_size == 0) return cudaErrorCooperativeLaunchTooLarge;
-        grid_dims = dim3((unsigned)grid_size);
+        grid_dims.x = (unsigned)grid_size;
+        grid_dims.y = grid_dims.z = 1;
     }
     return cudaLaunchCooperativeKernel(kernel, grid_dims, block_dims, arguments, shared_bytes, stream);
 }

@@ -2732,7 +2732,7 @@ NVSHMEMRS_SHMEM_RMA(NVSHMEMRS_SHMEM_X)
     NVSHMEMRS_SHMEM_HOT(T, shmem_##TAG##_g, (const T *source, int pe)) \
     { \
         NVSHMEMRS_SHMEM_ENTER("shmem_" #TAG "_g"); \
-        T value = 0; \
+        T value = {0}; \
         NVSHMEMRS_SHMEM_DO(nvshmemrs_shmem_get_one(rt, source, &value, sizeof(T), pe)); \
         return value; \
     }

@@ -1,106 +1,11 @@
-//! Compiles `libnvshmemrs_shmem.so` from the C files in `src`, and leaves it in cargo's output folder, beside `libnvshmemrs.so`.
-//!
-//! A crate of type cdylib would not do: it exports functions of Rust only.
+//! Compiles `libnvshmemrs_shmem.so`.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+#[path = "../names/compile.rs"]
+mod compile;
 
-const SOURCES: [&str; 5] = ["setup.c", "teams.c", "sets.c", "order.c", "names.c"];
-const NAME: &str = "libnvshmemrs_shmem.so";
-const SONAME: &str = "libnvshmemrs_shmem.so.0";
-/// As `capi/build.rs` calls it.
-const CORE_SONAME: &str = "libnvshmemrs.so.0";
+const SOURCES: &[&str] = &["setup.c", "teams.c", "sets.c", "order.c", "names.c"];
+const HEADERS: &[&str] = &["nvshmemrs.h", "shmem.h", "shmemx.h", "pshmem.h"];
 
 fn main() {
-    println!("cargo:rerun-if-changed=src");
-    println!("cargo:rerun-if-changed=build.rs");
-    for header in ["nvshmemrs.h", "shmem.h", "shmemx.h", "pshmem.h"] {
-        println!("cargo:rerun-if-changed=../../include/{header}");
-    }
-    println!("cargo:rerun-if-env-changed=CC");
-    // OUT_DIR is <output folder>/build/nvshmemrs-openshmem-<hash>/out.
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let folder = out
-        .ancestors()
-        .nth(3)
-        .expect("OUT_DIR is in cargo's output folder");
-    let stand_in = stand_in(&out);
-    let made = out.join(NAME);
-    let mut compiler = compiler();
-    compiler.args([
-        "-std=gnu11",
-        "-D_GNU_SOURCE",
-        "-O2",
-        "-g",
-        "-fPIC",
-        "-shared",
-        "-pthread",
-        "-Wall",
-        "-Wextra",
-    ]);
-    compiler.args(["-fasynchronous-unwind-tables", "-fno-omit-frame-pointer"]);
-    // The linker of zig does not know it. It saves a jump between functions of this library.
-    if target_compiler().is_none() {
-        compiler.arg("-Wl,-Bsymbolic-functions");
-    }
-    compiler.args([
-        &format!("-Wl,-soname,{SONAME}"),
-        "-Wl,-rpath,$ORIGIN",
-        "-Wl,--no-as-needed",
-        "-o",
-    ]);
-    compiler
-        .arg(&made)
-        .args(SOURCES.map(|source| Path::new("src").join(source)))
-        .arg(stand_in);
-    run(compiler);
-    // Whoever has the file open keeps the old one.
-    let fresh = folder.join(format!("{NAME}.new"));
-    std::fs::copy(&made, &fresh)
-        .and_then(|_| std::fs::rename(&fresh, folder.join(NAME)))
-        .expect("cannot leave the library");
-    let link = folder.join(SONAME);
-    if link.symlink_metadata().is_err()
-        && let Err(error) = std::os::unix::fs::symlink(NAME, &link)
-        && error.kind() != std::io::ErrorKind::AlreadyExists
-    {
-        println!("cargo:warning=cannot make {}: {error}", link.display());
-    }
-}
-
-/// An empty library with the SONAME of the core's, which cargo may not have built yet.
-fn stand_in(out: &Path) -> PathBuf {
-    let (source, made) = (out.join("empty.c"), out.join("libnvshmemrs.so"));
-    std::fs::write(&source, "typedef int empty;\n").expect("cannot write to OUT_DIR");
-    let mut compiler = compiler();
-    compiler
-        .args([
-            "-shared",
-            "-fPIC",
-            &format!("-Wl,-soname,{CORE_SONAME}"),
-            "-o",
-        ])
-        .arg(&made)
-        .arg(&source);
-    run(compiler);
-    made
-}
-
-/// The compiler that is named for the target, as `cargo zigbuild` names its own.
-fn target_compiler() -> Option<OsString> {
-    let target = std::env::var("TARGET").expect("cargo sets TARGET");
-    std::env::var_os(format!("CC_{}", target.replace('-', "_")))
-}
-
-fn compiler() -> Command {
-    let named = target_compiler().or_else(|| std::env::var_os("CC"));
-    Command::new(named.unwrap_or_else(|| "cc".into()))
-}
-
-fn run(mut command: Command) {
-    let status = command
-        .status()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(status.success(), "{command:?}: {status}");
+    compile::library("libnvshmemrs_shmem.so", SOURCES, HEADERS);
 }

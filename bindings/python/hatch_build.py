@@ -24,6 +24,7 @@ IMAGES = "nvshmemrs-images"
 PACKAGES = (
     "nvshmemrs-capi",
     "nvshmemrs-openshmem",
+    "nvshmemrs-nvshmem",
     "nvshmemrs-inspect",
     "nvshmemrs-cli",
     "nvshmemrs-perf",
@@ -83,20 +84,14 @@ class CustomBuildHook(BuildHookInterface):
             made.write_text(text, encoding="utf-8")
             files[f"nvshmemrs/{place}"] = made
 
-        libraries = dict(layout["libraries"])
-        texts = dict(layout["texts"])
-        for file, name in layout["libraries_if_built"].items():
-            if (natives / file).is_file():
-                libraries[file] = name
-                texts.update(layout["texts_if_built"].get(file, {}))
-        for file, name in libraries.items():
+        for file, name in layout["libraries"].items():
             path = library if file == LIBRARY else natives / file
             if not path.is_file():
                 raise BuildError(f"there is no {path}")
             files[f"nvshmemrs/lib/{name}"] = path
             if file != name:  # a wheel has no symbolic links, so the linker is told
                 write(f"lib/{file}", f"INPUT({name})\n")
-        for place, text in texts.items():
+        for place, text in layout["texts"].items():
             template = (workspace / text).read_text(encoding="utf-8")
             write(place, template.replace("@VERSION@", self.metadata.version))
         taken = set()

@@ -67,12 +67,18 @@ fn headers() -> Vec<Header> {
         of_c("shmemx.h", "", OLD, &[]),
         of_c("pshmem.h", "", OLD, &["-DNVSHMEMRS_SHMEM_NO_INLINE"]),
         of_c("mpp/shmem.h", "", OLD, &["-O2"]),
+        of_c("nvshmem.h", "", OLD, &[]),
+        of_c("nvshmemx.h", "", OLD, &[]),
+        of_c("nvshmem_host.h", "", OLD, &[]),
         of_c(host, "", CXX, KERNELS),
         // The one before includes it.
         of_c("nvshmemrs_device.cuh", host, &[], KERNELS),
         // Those for nvcc, which other compilers take behind the host's.
         of_c("nvshmemrs_tile.cuh", host, CXX, KERNELS),
         of_c("nvshmemrs_qp.cuh", host, CXX, KERNELS),
+        // nvshmem.h includes it behind the host's.
+        of_c("nvshmem.h", host, CXX, KERNELS),
+        of_c("nvshmem_device.cuh", host, &[], KERNELS),
         // CUDA's runtime is a stand-in.
         of_c("nvshmemrs_launch.cuh", "", CXX, runtime),
     ];

@@ -3,35 +3,20 @@
 
 use nvshmemrs::{Float8E4m3fn, Float8E5m2};
 use nvshmemrs_tests::compile::compile_as;
-use nvshmemrs_tests::{HANG, compile_c, launcher, program, run, workspace};
+use nvshmemrs_tests::kernels::{self, SLOW, STANDARD_TYPES, assert_nothing_undefined, ptx};
+use nvshmemrs_tests::{HANG, launcher, program, run, workspace};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
-use std::time::Duration;
-
-/// Compilers may share the machine with all other tests.
-const SLOW: Duration = Duration::from_secs(300);
-
-/// How the programs are compiled for the host.
-const ON_THE_HOST: [&str; 3] = ["-O0", "-g0", "-fno-strict-aliasing"];
 
 /// Compiles one of the programs for the host.
 fn on_the_host(name: &str) -> PathBuf {
-    let source = program(&format!("device/{name}.cpp"));
-    compile_as(&source, &format!("device-{name}"), &ON_THE_HOST)
+    kernels::on_the_host(name, &format!("device-{name}"), &[])
 }
 
 /// A program passes with so many PEs.
 fn passes(name: &str, counts: &[u32]) {
-    let file = on_the_host(name);
-    for &n in counts {
-        let output = run(launcher(n, &[]).arg(&file), SLOW);
-        output.assert_success();
-        for pe in 0..n {
-            output.assert_stdout(&format!("{name} ok PE {pe} of {n}\n"));
-        }
-    }
+    kernels::passes(name, &on_the_host(name), counts);
 }
 
 #[test]
@@ -82,14 +67,10 @@ fn float8_has_the_bits_of_the_core() {
 #[test]
 fn small_reductions_meet_kernels_without_mail() {
     let with = on_the_host("mixed");
-    let options: Vec<&str> = ON_THE_HOST
-        .into_iter()
-        .chain(["-DNVSHMEMRS_DEVICE_NO_MAIL"])
-        .collect();
-    let without = compile_as(
-        &program("device/mixed.cpp"),
+    let without = kernels::on_the_host(
+        "mixed",
         "device-mixed-without",
-        &options,
+        &["-DNVSHMEMRS_DEVICE_NO_MAIL"],
     );
     let script = r#"[ "$NVSHMEMRS_PE" = "$3" ] && exec "$2"; exec "$1""#;
     for (n, other) in [(2, 0), (3, 0), (3, 2)] {
@@ -285,55 +266,6 @@ fn a_header_without_one_of_its_rules_is_caught() {
             scope.spawn(move || half.iter().for_each(try_out));
         }
     });
-}
-
-/// NVRTC from `.venv`, where `cargo xtask images` installs it.
-fn nvrtc_library() -> PathBuf {
-    let wheels = fs::read_dir(workspace().join(".venv/lib"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let file = "site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
-    let mut places = wheels.map(|one| one.path().join(file));
-    let found = places.find(|place| place.exists());
-    found.expect("no NVRTC in .venv: `cargo xtask images` installs it")
-}
-
-/// The PTX of a program.
-#[track_caller]
-fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
-    static COMPILER: OnceLock<PathBuf> = OnceLock::new();
-    let compiler = COMPILER.get_or_init(|| compile_c(&program("device/nvrtc.c")));
-    let folder = tempfile::tempdir().expect("a folder for a program");
-    let [source, result] = ["program.cu", "program.ptx"].map(|name| folder.path().join(name));
-    fs::write(&source, text).expect("cannot write a program");
-    let mut command = Command::new(compiler);
-    command
-        .arg(nvrtc_library())
-        .args([&source, &result])
-        .arg(architecture);
-    for place in [
-        workspace().join("include"),
-        workspace().join("tests/programs/device"),
-    ] {
-        command.arg(format!("-I{}", place.display()));
-    }
-    run(command.args(options), SLOW).assert_success();
-    fs::read_to_string(&result).expect("the PTX")
-}
-
-/// What NVRTC lacks.
-const STANDARD_TYPES: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n\
-     typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n\
-     typedef long int64_t; typedef unsigned long uint64_t;\n";
-
-/// Nothing has to be linked but what the driver has.
-#[track_caller]
-fn assert_nothing_undefined(ptx: &str) {
-    let undefined = ptx.lines().filter(|line| line.contains(".extern"));
-    let there = |line: &&str| line.contains("vprintf") || line.contains(".shared");
-    let undefined: Vec<&str> = undefined.filter(|line| !there(line)).collect();
-    assert!(undefined.is_empty(), "{undefined:?}");
 }
 
 /// Of each function one copy; for speed NVRTC does not work hard on them.

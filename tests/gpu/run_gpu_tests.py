@@ -421,6 +421,37 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
     return checks
 
 
+def nvshmem_names(n: int, nvcc: str, folder: str) -> list[Check]:
+    """A program of NVSHMEM's names in two units, with a library that it opens after init and a cubin that the driver loads: compiled here with
+    and without relocatable device code, and run by 1 PE, 2 on one GPU, and `n` on one each."""
+    checks = []
+    counts = sorted({1, 2, n})
+    source = TESTS / "nvshmem/units.cpp"
+    libraries = f"-L{DIST}/lib -lnvshmemrs_nvshmem -lnvshmemrs -lcuda -Xlinker -rpath={DIST}/lib"
+    cubin = f"{folder}/nvshmem.cubin"
+    for rdc in ("false", "true"):
+        file, library = f"{folder}/nvshmem-{rdc}", f"{folder}/libnvshmem-{rdc}.so"
+        compile_ = f"{nvcc} -std=c++17 -arch=native -Xcompiler -fPIC -I{DIST}/include -I{DIST}/include/nvshmemrs-compat"
+        steps = [f"{compile_} -rdc={rdc} -x cu -c -DUNIT={unit} {source} -o {file}-{unit}.o" for unit in range(3)]
+        steps += [
+            f"{compile_} -rdc={rdc} {file}-0.o {file}-1.o {libraries} -o {file}",
+            f"{compile_} -rdc={rdc} -shared {file}-2.o {libraries} -o {library}",
+            f"{compile_} -x cu -cubin -DUNIT=3 {source} -o {cubin}",
+        ]
+        made = " && ".join(steps)
+        modes = [("run", library), ("capture", library), ("launch", ""), ("module", cubin)]
+        for pes in counts:
+            for mode, argument in modes:
+                made += f" && {LAUNCHER} -n {pes} -- {file} {mode} {argument}"
+        name = "with" if rdc == "true" else "without"
+        says = "^units (run|capture|launch|module) ok PE "
+        times = sum(counts) * len(modes)
+        checks.append(Check(f"NVSHMEM's names {name} -rdc", ["sh", "-c", made], says, times, gpus=n, limit=600))
+        ends = " && ".join(steps) + f" && {{ {LAUNCHER} -n {max(2, n)} -- {file} exit; echo status $?; }}"
+        checks.append(Check(f"NVSHMEM's global_exit in a kernel {name} -rdc", ["sh", "-c", ends], "^status 7$", gpus=n, limit=300))
+    return checks
+
+
 def python_env() -> dict[str, str]:
     """What Python needs to find the bundle's package."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
@@ -733,7 +764,7 @@ def main() -> int:
         checks += numba(min(2, numbers[-1]), args.python) + numba_mlir(min(2, numbers[-1]), args.python)
         nvcc = shutil.which("nvcc")
         if nvcc:
-            checks += kernels(numbers[-1], nvcc, folder.name)
+            checks += kernels(numbers[-1], nvcc, folder.name) + nvshmem_names(numbers[-1], nvcc, folder.name)
         else:
             print("not run: kernels that communicate: nvcc is not on PATH")
         no_cuda = lacks(args.python, "numpy", "cupy", "cuda.core", "cuda.bindings.nvrtc")

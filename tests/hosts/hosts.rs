@@ -192,7 +192,7 @@ fn one_host_needs_no_plugin() {
 /// The program that calls MPI itself.
 fn own() -> OsString {
     static PROGRAM: OnceLock<OsString> = OnceLock::new();
-    let compile = || compile_mpi(&program("hosts.c")).into();
+    let compile = || compile_mpi(&program("hosts.c"), "hosts", &[]).into();
     PROGRAM.get_or_init(compile).clone()
 }
 

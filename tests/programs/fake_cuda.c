@@ -17,7 +17,8 @@
  * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready or a
  * stream, loading a module, unloading it and freeing pinned memory wait until no kernel of the process waits, as they may anywhere. FAKE_CUDA_UNREACHABLE:
  * the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no other. FAKE_CUDA_NO_VMM,
- * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_LEAKS: at exit the process
+ * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_OTHER_STATE: modules have the
+ * state of NVIDIA's NVSHMEM. FAKE_CUDA_LEAKS: at exit the process
  * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
  * has called the driver. */
 #define _GNU_SOURCE
@@ -1239,6 +1240,16 @@ int cuModuleUnload(void *module) {
     if (module != &modules) return INVALID_VALUE;
     be_busy();
     __atomic_fetch_sub(&modules, 1, __ATOMIC_SEQ_CST);
+    return SUCCESS;
+}
+
+/* The state that NVSHMEM's names use; of another size in the code of NVIDIA's library. */
+int cuModuleGetGlobal_v2(uint64_t **at, size_t *bytes, void *module, const char *name) {
+    static uint64_t state[8];
+    if (module != &modules) return INVALID_VALUE;
+    if (strcmp(name, "nvshmemi_device_state_d")) return NOT_FOUND;
+    *at = state;
+    *bytes = getenv("FAKE_CUDA_OTHER_STATE") ? 4096 : sizeof state;
     return SUCCESS;
 }
 

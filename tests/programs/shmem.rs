@@ -2,6 +2,7 @@
 
 use nvshmemrs_tests::compile::compile_as;
 use nvshmemrs_tests::hosts::{host, mpirun};
+use nvshmemrs_tests::names::{expand, exported};
 use nvshmemrs_tests::{HANG, Output, bin, bin_dir, launcher, left_out, program, run};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -355,86 +356,16 @@ fn without_a_launcher() {
     same(&run(&mut Command::new(program), HANG), 1);
 }
 
-/// The types of the standard's tables, by the names of the lists in `shmem/names.txt`.
-fn types(list: &str) -> Vec<&'static str> {
-    let atomic = "uint ulong ulonglong int32 int64 uint32 uint64 int long longlong size ptrdiff";
-    let wait = "short int long longlong ushort uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff";
-    let bits =
-        "uchar ushort uint ulong ulonglong int8 int16 int32 int64 uint8 uint16 uint32 uint64 size";
-    let signed = "char schar short int long longlong ptrdiff";
-    let names = match list {
-        "rma" | "ordered" => vec![bits, signed, "float double longdouble"],
-        "sum" => vec![bits, signed, "float double longdouble complexf complexd"],
-        "bits" => vec![bits],
-        "wait" => vec![wait],
-        "atomic" => vec![atomic],
-        "atomic_move" => vec![atomic, "float double"],
-        "atomic_bits" => vec!["uint ulong ulonglong int32 int64 uint32 uint64"],
-        "old" => vec!["int long longlong"],
-        "old_move" => vec!["int long longlong float double"],
-        "old_bits" => vec!["short int long longlong"],
-        "old_ordered" => vec!["short int long longlong float double longdouble"],
-        "old_sum" => vec!["short int long longlong float double longdouble complexf complexd"],
-        "sizes" => vec!["8 16 32 64 128"],
-        other => panic!("no list {other}"),
-    };
-    names.into_iter().flat_map(str::split_whitespace).collect()
-}
-
-/// The functions that the standard has, by `shmem/names.txt`.
-#[track_caller]
-fn standard() -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for line in include_str!("shmem/names.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-    {
-        let Some((list, families)) = line.split_once(':') else {
-            continue;
-        };
-        let (list, ctx) = match list.strip_suffix(" ctx") {
-            Some(list) => (list, true),
-            None => (list, false),
-        };
-        for family in families.split_whitespace() {
-            let all = match list {
-                "once" => vec![family.to_string()],
-                list => types(list)
-                    .iter()
-                    .map(|name| family.replace('*', name))
-                    .collect(),
-            };
-            for name in all {
-                if ctx {
-                    names.insert(format!("ctx_{name}"));
-                }
-                names.insert(name);
-            }
-        }
-    }
-    names
-}
-
 #[test]
 fn the_library_has_every_function_of_the_standard_under_both_names() {
-    let mut command = Command::new("nm");
-    command
-        .args(["-D", "--defined-only"])
-        .arg(bin("libnvshmemrs_shmem.so"));
-    let output = run(&mut command, HANG);
-    output.assert_success();
-    let symbols = output
-        .stdout
-        .lines()
-        .filter_map(|line| line.split_whitespace().last());
-    let symbols: BTreeSet<&str> = symbols.collect();
+    let symbols = exported("libnvshmemrs_shmem.so");
     let of = |prefix: &str| -> BTreeSet<String> {
         let names = symbols
             .iter()
             .filter_map(|symbol| symbol.strip_prefix(prefix));
         names.map(String::from).collect()
     };
-    let expected = standard();
+    let expected = expand(include_str!("shmem/names.txt"));
     assert!(expected.len() > 1700, "{}", expected.len());
     for prefix in ["shmem_", "pshmem_"] {
         let found = of(prefix);
@@ -457,18 +388,7 @@ fn the_library_has_every_function_of_the_standard_under_both_names() {
         assert!(symbols.contains(name), "{name}");
     }
     // The names are not in the library below, where they would hide another OpenSHMEM's.
-    let mut command = Command::new("nm");
-    let output = run(
-        command
-            .args(["-D", "--defined-only"])
-            .arg(bin("libnvshmemrs.so")),
-        HANG,
-    );
-    output.assert_success();
-    assert!(
-        !output
-            .stdout
-            .lines()
-            .any(|line| line.contains(" shmem_") || line.contains(" pshmem_"))
-    );
+    let below = exported("libnvshmemrs.so");
+    let hidden = |name: &String| name.starts_with("shmem_") || name.starts_with("pshmem_");
+    assert!(!below.iter().any(hidden));
 }

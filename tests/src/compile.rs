@@ -132,9 +132,9 @@ pub fn compile_static(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     link(compiler, name, &[library().with_extension("a").into()])
 }
 
-/// Compiles a C program that calls MPI itself.
+/// Compiles a C program that calls MPI itself, under a name of its own, with further options.
 #[track_caller]
-pub fn compile_mpi(source: &Path) -> PathBuf {
+pub fn compile_mpi(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     let mut compiler = Command::new("mpicc");
     compiler.args([
         "-std=c11",
@@ -144,8 +144,9 @@ pub fn compile_mpi(source: &Path) -> PathBuf {
         "-Werror",
         "-I",
     ]);
-    compiler.arg(workspace().join("include")).arg(source);
-    finish(compiler, &default_name(source))
+    compiler.arg(workspace().join("include"));
+    compiler.args(options).arg(source);
+    finish(compiler, name)
 }
 
 /// The compiler for a source, with the options that hold for all programs of its language.

@@ -32,6 +32,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         "nvshmemrs-inspect",
         "--package",
         "nvshmemrs-openshmem",
+        "--package",
+        "nvshmemrs-nvshmem",
     ]);
     cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
     run::run(&mut cargo)?;
@@ -60,7 +62,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
 pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
     let stage = tree.scratch("wheel")?.join("stage");
     empty(&stage)?;
-    for name in Layout::read(tree)?.natives(natives) {
+    for name in Layout::read(tree)?.natives() {
         content::copy(&natives.join(name), &stage.join(name))?;
         strip(&stage.join(name))?;
     }

@@ -4,9 +4,11 @@
 //! table::families() --emit::family, templates/family.rs.jinja--> capi/src/generated/{atomics,rma,..}.rs
 //! capi/src/**/*.rs --syn--> model::Api --emit::*, templates/*.jinja--> header, hash, four low layers
 //! table::families(), FORTRAN_KINDS --emit::fortran_typed, templates/fortran/*.jinja--> Fortran's typed layer
-//! table::openshmem --emit::openshmem, templates/{shmem.h,pshmem.h,shmem_names.c}.jinja--> OpenSHMEM's headers and functions
+//! table::openshmem --emit::names, templates/{shmem.h,pshmem.h,shmem_names.c}.jinja--> OpenSHMEM's headers and functions
+//! table::nvshmem --emit::names, templates/{nvshmem.h,nvshmemx.h,nvshmem_names.c}.jinja--> NVSHMEM's headers and functions of the host
 //! table::types --emit::device_lists--> the types of the tests of kernels
 //! table::types --emit::device_names--> the names at the end of the headers for kernels
+//! table::nvshmem --emit::nvshmem_device--> NVSHMEM's names in kernels
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -36,7 +38,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 14] = [
+    let emitted: [(&str, anyhow::Result<String>); 18] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -65,15 +67,22 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
             "include/nvshmemrs_device.cuh",
             emit::device_names::emit(root),
         ),
-        ("include/shmem.h", emit::openshmem::header()),
-        ("include/pshmem.h", emit::openshmem::profiling()),
+        ("include/shmem.h", emit::names::header()),
+        ("include/pshmem.h", emit::names::profiling()),
+        ("bindings/openshmem/src/names.c", emit::names::functions()),
+        ("include/nvshmem.h", emit::names::nvshmem_header(false)),
+        ("include/nvshmemx.h", emit::names::nvshmem_header(true)),
         (
-            "bindings/openshmem/src/names.c",
-            emit::openshmem::functions(),
+            "bindings/nvshmem/src/names.c",
+            emit::names::nvshmem_functions(),
         ),
         (
             "include/nvshmemrs_qp.cuh",
             emit::device_names::emit_for_queue_pairs(root),
+        ),
+        (
+            "include/nvshmem_device.cuh",
+            emit::nvshmem_device::emit(root),
         ),
     ];
     let mut outputs = families(root)?;

@@ -26,13 +26,6 @@
 
 #define HIDDEN __attribute__((__visibility__("hidden")))
 
-/* Whether a call without a result that fails returns (NVSHMEMRS_ON_ERROR=return). */
-HIDDEN bool nvshmemrs_shmem_returns(void);
-
-/* As `nvshmemrs_shmem_failed`, for a mistake that this library notices. */
-HIDDEN void nvshmemrs_shmem_misused(const char *name, const void *place, const char *format, ...)
-    __attribute__((__format__(__printf__, 3, 4)));
-
 /* Ends what the files keep of a runtime that is finalized. */
 HIDDEN void nvshmemrs_shmem_forget_contexts(nvshmemrs_runtime_t rt);
 HIDDEN void nvshmemrs_shmem_forget_sets(nvshmemrs_runtime_t rt);
@@ -43,7 +36,7 @@ static inline nvshmemrs_team_t nvshmemrs_shmem_native(shmem_team_t team)
     return (nvshmemrs_team_t)(uintptr_t)team - 1;
 }
 
-static inline shmem_team_t nvshmemrs_shmem_team(nvshmemrs_team_t team)
+static inline shmem_team_t nvshmemrs_shmem_from_native(nvshmemrs_team_t team)
 {
     return (shmem_team_t)(uintptr_t)(team + 1);
 }
@@ -94,5 +87,39 @@ HIDDEN int32_t nvshmemrs_shmem_exscan(
     nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t count, int32_t dtype);
 HIDDEN int32_t nvshmemrs_shmem_set_broadcast(
     nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t bytes, int root);
+
+/* ---- For the files of `bindings/names`, which NVSHMEM's library is compiled from, too ---- */
+
+/* Names of the standard, and of this library's own functions. */
+#define STANDARD(NAME) shmem_##NAME
+#define STANDARD_TEXT "shmem_"
+#define CAPITALS(NAME) SHMEM_##NAME
+#define STANDARD_CAPITALS "SHMEM_"
+#define OWN(NAME) nvshmemrs_shmem_##NAME
+#define TEAM_T shmem_team_t
+#define CONFIG_T shmem_team_config_t
+
+#define FUNCTION(RESULT, NAME, ARGS) NVSHMEMRS_SHMEM_FUNCTION(RESULT, NAME, ARGS)
+#define PLACE NVSHMEMRS_SHMEM_PLACE
+#define DO NVSHMEMRS_SHMEM_DO
+#define ENTER NVSHMEMRS_SHMEM_ENTER
+#define ENTER_TEAM NVSHMEMRS_SHMEM_ENTER_TEAM
+/* For collective functions, and for questions about a team. */
+#define ENTER_COLLECTIVE NVSHMEMRS_SHMEM_ENTER
+#define ENTER_TEAM_QUERY NVSHMEMRS_SHMEM_ENTER_TEAM
+
+/* The runtime for collective functions. */
+static inline nvshmemrs_runtime_t nvshmemrs_shmem_complete(void)
+{
+    return nvshmemrs_shmem_now();
+}
+
+/* The bytes that an allocation of so many has. */
+static inline size_t nvshmemrs_shmem_whole(size_t bytes)
+{
+    return bytes;
+}
+
+#include "../../names/shared.h"
 
 #endif /* NVSHMEMRS_SHMEM_INTERNAL_H */

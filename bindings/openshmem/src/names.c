@@ -113,7 +113,7 @@ NVSHMEMRS_SHMEM_RMA(NVSHMEMRS_SHMEM_X)
     NVSHMEMRS_SHMEM_FUNCTION(T, shmem_ctx_##TAG##_g, (shmem_ctx_t ctx, const T *source, int pe)) \
     { \
         NVSHMEMRS_SHMEM_ENTER_CTX("shmem_ctx_" #TAG "_g", T); \
-        T value = 0; \
+        T value = {0}; \
         NVSHMEMRS_SHMEM_DO(nvshmemrs_shmem_get_one(rt, source, &value, sizeof(T), pe)); \
         return value; \
     }

@@ -5,11 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
-#define ENTER NVSHMEMRS_SHMEM_ENTER
-#define DO NVSHMEMRS_SHMEM_DO
-#define PLACE NVSHMEMRS_SHMEM_PLACE
-
 /* The library keeps one order of operations for all contexts of a PE: what a context promises holds, and more. SHMEM_CTX_INVALID has no
  * operations, so there is nothing to do. */
 #define ENTER_ANY_CTX(NAME) \

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
-#define ENTER NVSHMEMRS_SHMEM_ENTER
-#define DO NVSHMEMRS_SHMEM_DO
-#define PLACE NVSHMEMRS_SHMEM_PLACE
-
 FUNCTION(void, shmem_barrier_all, (void))
 {
     ENTER("shmem_barrier_all");

@@ -1,19 +1,14 @@
-/* Setup, exit, queries and symmetric memory; what happens when a call fails. The functions that programs inline are defined here, too. */
+/* Setup, exit and queries. The functions that programs inline are defined here, too. */
 
 #define NVSHMEMRS_SHMEM_DEFINES_HOT
 #include "internal.h"
+#include "../../../include/pshmem.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
-#define ENTER NVSHMEMRS_SHMEM_ENTER
-#define DO NVSHMEMRS_SHMEM_DO
-#define PLACE NVSHMEMRS_SHMEM_PLACE
 
 nvshmemrs_runtime_t nvshmemrs_shmem_runtime;
 
@@ -23,8 +18,6 @@ static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
 static unsigned inits;
 /* The same of a thread, or a program, that joined its job by nvshmemrs.h. */
 static _Thread_local unsigned adopted;
-/* Whether a runtime of this process has been finalized. */
-static bool finalized;
 /* Whether the end of the program finalizes, and in which process. */
 static bool implicit;
 static pid_t began;
@@ -43,90 +36,6 @@ nvshmemrs_runtime_t shmemx_runtime(void)
 nvshmemrs_team_t shmemx_team(shmem_team_t team)
 {
     return nvshmemrs_shmem_native(team);
-}
-
-/* ---- Errors ---- */
-
-bool nvshmemrs_shmem_returns(void)
-{
-    const char *setting = getenv("NVSHMEMRS_ON_ERROR");
-    return setting != NULL && strcmp(setting, "return") == 0;
-}
-
-/* Writes `text` with the names that functions and constants have here. */
-static void write_renamed(FILE *to, const char *text)
-{
-    static const char *const names[][2] = {
-        {"nvshmemrs_", "shmem_"}, {"NVSHMEMRS_CMP_", "SHMEM_CMP_"}, {"NVSHMEMRS_SIGNAL_", "SHMEM_SIGNAL_"}, {"`signal_op`", "`sig_op`"}};
-    while (*text != '\0') {
-        size_t name = 0;
-        while (name < sizeof names / sizeof *names && strncmp(text, names[name][0], strlen(names[name][0])) != 0)
-            name++;
-        if (name == sizeof names / sizeof *names) {
-            fputc(*text++, to);
-        } else {
-            fputs(names[name][1], to);
-            text += strlen(names[name][0]);
-        }
-    }
-}
-
-/* Reports a failure, once in a process, and ends the job. */
-static void end(const char *name, const void *place, const char *text)
-{
-    static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
-    static _Thread_local bool ending;
-    /* A function of `atexit`, which fails, too. */
-    if (ending)
-        _exit(1);
-    ending = true;
-    nvshmemrs_runtime_t rt = nvshmemrs_shmem_now();
-    int32_t pe = -1;
-    if (rt != 0)
-        nvshmemrs_my_pe(rt, &pe);
-    /* Never given back: other threads must not go on with what has failed. */
-    pthread_mutex_lock(&reporting);
-    char *line = NULL;
-    size_t length = 0;
-    FILE *to = open_memstream(&line, &length);
-    if (to != NULL) {
-        fprintf(to, "nvshmemrs: ");
-        if (pe >= 0)
-            fprintf(to, "PE %d: ", (int)pe);
-        fprintf(to, "%s at %s: ", name, nvshmemrs_place_string(place));
-        write_renamed(to, text);
-        fputc('\n', to);
-        fclose(to);
-        fwrite(line, 1, length, stderr);
-    }
-    nvshmemrs_global_exit(rt, 1);
-    /* There is no job. */
-    exit(1);
-}
-
-void nvshmemrs_shmem_failed(const char *name, int32_t status, const void *place)
-{
-    if (nvshmemrs_shmem_returns())
-        return;
-    if (place == NULL)
-        place = __builtin_return_address(0);
-    const char *text = nvshmemrs_last_error();
-    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && nvshmemrs_shmem_now() == 0)
-        text = finalized ? "it was called after `shmem_finalize`" : "it was called before `shmem_init`";
-    char *kept = strdup(text);
-    end(name, place, kept != NULL ? kept : text);
-}
-
-void nvshmemrs_shmem_misused(const char *name, const void *place, const char *format, ...)
-{
-    if (nvshmemrs_shmem_returns())
-        return;
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    end(name, place, text);
 }
 
 /* ---- Init and finalize ---- */
@@ -222,7 +131,7 @@ static void finalize(const char *name, const void *place)
         status = end_one(nvshmemrs_shmem_runtime);
         __atomic_store_n(&nvshmemrs_shmem_runtime, 0, __ATOMIC_RELEASE);
         inits = 0;
-        finalized = true;
+        nvshmemrs_shmem_finalized = true;
     } else if (adopted > 0) {
         adopted--;
         status = end_one(nvshmemrs_shmem_find());
@@ -231,7 +140,7 @@ static void finalize(const char *name, const void *place)
     }
     pthread_mutex_unlock(&changes);
     if (none)
-        nvshmemrs_shmem_misused(name, place, finalized ? "it was called once more than `shmem_init`" : "it was called before `shmem_init`");
+        nvshmemrs_shmem_misused(name, place, nvshmemrs_shmem_finalized ? "it was called once more than `shmem_init`" : "it was called before `shmem_init`");
     else if (status != NVSHMEMRS_SUCCESS)
         nvshmemrs_shmem_failed(name, status, place);
 }
@@ -300,17 +209,6 @@ FUNCTION(int, shmem_addr_accessible, (const void *addr, int pe))
     return symmetric && pe >= 0 && pe < n_pes;
 }
 
-FUNCTION(void *, shmem_ptr, (const void *dest, int pe))
-{
-    ENTER("shmem_ptr");
-    void *found = NULL;
-    const int32_t status = nvshmemrs_ptr(rt, dest, pe, &found);
-    /* Other memory is a question that may be asked. */
-    if (status != NVSHMEMRS_ERROR_NOT_SYMMETRIC)
-        DO(status);
-    return found;
-}
-
 FUNCTION(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
 {
     ENTER("shmem_team_ptr");
@@ -321,22 +219,6 @@ FUNCTION(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
     return found;
 }
 
-FUNCTION(void, shmem_info_get_version, (int *major, int *minor))
-{
-    if (major != NULL)
-        *major = SHMEM_MAJOR_VERSION;
-    if (minor != NULL)
-        *minor = SHMEM_MINOR_VERSION;
-}
-
-FUNCTION(void, shmem_info_get_name, (char *name))
-{
-    if (name == NULL)
-        nvshmemrs_shmem_misused("shmem_info_get_name", PLACE, "argument `name` is NULL");
-    else
-        memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
-}
-
 FUNCTION(void, shmem_pcontrol, (int level, ...))
 {
     (void)level;
@@ -344,64 +226,23 @@ FUNCTION(void, shmem_pcontrol, (int level, ...))
 
 /* ---- Symmetric memory ---- */
 
-/* A failed allocation is NULL where the arguments or the heap are to blame, and otherwise an error of a function that cannot return one. */
-static void *allocated(const char *name, int32_t status, void *const *memory, const void *place)
-{
-    if (status == NVSHMEMRS_SUCCESS)
-        return *memory;
-    if (status != NVSHMEMRS_ERROR_OUT_OF_MEMORY && status != NVSHMEMRS_ERROR_INVALID_VALUE)
-        nvshmemrs_shmem_failed(name, status, place);
-    return NULL;
-}
-
-static void *reserve(const char *name, size_t size, const void *place)
-{
-    void *memory = NULL;
-    return allocated(name, nvshmemrs_malloc(nvshmemrs_shmem_now(), size, &memory), &memory, place);
-}
-
-FUNCTION(void *, shmem_malloc, (size_t size))
-{
-    return reserve("shmem_malloc", size, PLACE);
-}
-
 FUNCTION(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
     /* Also those that nobody knows: a hint changes nothing that a program can see. */
     (void)hints;
-    return reserve("shmem_malloc_with_hints", size, PLACE);
-}
-
-FUNCTION(void *, shmem_calloc, (size_t count, size_t size))
-{
     void *memory = NULL;
-    return allocated("shmem_calloc", nvshmemrs_calloc(nvshmemrs_shmem_now(), count, size, &memory), &memory, PLACE);
-}
-
-FUNCTION(void *, shmem_align, (size_t alignment, size_t size))
-{
-    void *memory = NULL;
-    /* Every address has a smaller power of two as well. */
-    if (alignment != 0 && alignment < sizeof(void *) && (alignment & (alignment - 1)) == 0)
-        alignment = sizeof(void *);
-    return allocated("shmem_align", nvshmemrs_align(nvshmemrs_shmem_now(), alignment, size, &memory), &memory, PLACE);
+    return nvshmemrs_shmem_allocated("shmem_malloc_with_hints", nvshmemrs_malloc(nvshmemrs_shmem_now(), size, &memory), &memory, PLACE);
 }
 
 FUNCTION(void *, shmem_realloc, (void *ptr, size_t size))
 {
     void *memory = NULL;
-    return allocated("shmem_realloc", nvshmemrs_realloc(nvshmemrs_shmem_now(), ptr, size, &memory), &memory, PLACE);
-}
-
-FUNCTION(void, shmem_free, (void *ptr))
-{
-    ENTER("shmem_free");
-    DO(nvshmemrs_free(rt, ptr));
+    return nvshmemrs_shmem_allocated("shmem_realloc", nvshmemrs_realloc(nvshmemrs_shmem_now(), ptr, size, &memory), &memory, PLACE);
 }
 
 void *shmalloc(size_t size)
 {
-    return reserve("shmalloc", size, PLACE);
+    return pshmem_malloc(size);
 }
 
 void *shmemalign(size_t alignment, size_t size)

@@ -5,54 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define FUNCTION NVSHMEMRS_SHMEM_FUNCTION
-#define ENTER NVSHMEMRS_SHMEM_ENTER
-#define ENTER_TEAM NVSHMEMRS_SHMEM_ENTER_TEAM
-#define DO NVSHMEMRS_SHMEM_DO
-#define PLACE NVSHMEMRS_SHMEM_PLACE
-
 /* ---- Teams ---- */
 
-/* A question about a team that is none has an answer. The handle of one that was destroyed is an error. */
-static bool no_team(const char *name, shmem_team_t team, int32_t status, const void *place)
-{
-    if (status == NVSHMEMRS_SUCCESS)
-        return false;
-    if (team != SHMEM_TEAM_INVALID)
-        nvshmemrs_shmem_failed(name, status, place);
-    return true;
-}
-
-FUNCTION(int, shmem_team_my_pe, (shmem_team_t team))
-{
-    ENTER_TEAM("shmem_team_my_pe");
-    int32_t pe = -1;
-    if (no_team(nvshmemrs_name, team, nvshmemrs_team_my_pe(rt, native, &pe), PLACE))
-        return -1;
-    return pe;
-}
-
-FUNCTION(int, shmem_team_n_pes, (shmem_team_t team))
-{
-    ENTER_TEAM("shmem_team_n_pes");
-    int32_t n_pes = -1;
-    if (no_team(nvshmemrs_name, team, nvshmemrs_team_n_pes(rt, native, &n_pes), PLACE))
-        return -1;
-    return n_pes;
-}
-
-FUNCTION(int, shmem_team_translate_pe, (shmem_team_t src_team, int src_pe, shmem_team_t dest_team))
-{
-    const nvshmemrs_team_t from = nvshmemrs_shmem_native(src_team), to = nvshmemrs_shmem_native(dest_team);
-    int32_t pe = -1;
-    const int32_t status = nvshmemrs_team_translate_pe(nvshmemrs_shmem_now(), from, src_pe, to, &pe);
-    if (src_team == SHMEM_TEAM_INVALID || dest_team == SHMEM_TEAM_INVALID || status == NVSHMEMRS_ERROR_PE_RANGE)
-        return -1;
-    return no_team("shmem_team_translate_pe", src_team, status, PLACE) ? -1 : pe;
-}
-
-/* The native configuration. */
-static const nvshmemrs_team_config_t *config_of(const shmem_team_config_t *config, nvshmemrs_team_config_t *native)
+const nvshmemrs_team_config_t *nvshmemrs_shmem_config_of(const shmem_team_config_t *config, nvshmemrs_team_config_t *native)
 {
     if (config == NULL)
         return NULL;
@@ -70,42 +25,6 @@ FUNCTION(int, shmem_team_get_config, (shmem_team_t team, long config_mask, shmem
     const int32_t status = nvshmemrs_team_get_config(rt, native, config_mask, &found);
     if (status == NVSHMEMRS_SUCCESS && (config_mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
         config->num_contexts = found.num_contexts;
-    return status;
-}
-
-FUNCTION(int, shmem_team_split_strided,
-    (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
-{
-    nvshmemrs_team_config_t native;
-    nvshmemrs_team_t made = NVSHMEMRS_TEAM_INVALID;
-    if (new_team == NULL)
-        return NVSHMEMRS_ERROR_INVALID_VALUE;
-    *new_team = SHMEM_TEAM_INVALID;
-    /* The number says nothing of a team of one member. */
-    if (stride == 0 && size == 1)
-        stride = 1;
-    const int32_t status = nvshmemrs_team_split_strided(nvshmemrs_shmem_now(), nvshmemrs_shmem_native(parent_team), start, stride, size,
-        config_of(config, &native), config_mask, &made);
-    if (status == NVSHMEMRS_SUCCESS)
-        *new_team = nvshmemrs_shmem_team(made);
-    return status;
-}
-
-FUNCTION(int, shmem_team_split_2d,
-    (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask, shmem_team_t *xaxis_team,
-        const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))
-{
-    nvshmemrs_team_config_t x, y;
-    nvshmemrs_team_t x_made = NVSHMEMRS_TEAM_INVALID, y_made = NVSHMEMRS_TEAM_INVALID;
-    if (xaxis_team == NULL || yaxis_team == NULL)
-        return NVSHMEMRS_ERROR_INVALID_VALUE;
-    *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
-    const int32_t status = nvshmemrs_team_split_2d(nvshmemrs_shmem_now(), nvshmemrs_shmem_native(parent_team), xrange,
-        config_of(xaxis_config, &x), xaxis_mask, config_of(yaxis_config, &y), yaxis_mask, &x_made, &y_made);
-    if (status == NVSHMEMRS_SUCCESS) {
-        *xaxis_team = nvshmemrs_shmem_team(x_made);
-        *yaxis_team = nvshmemrs_shmem_team(y_made);
-    }
     return status;
 }
 
@@ -267,7 +186,7 @@ FUNCTION(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
     if (ctx == SHMEM_CTX_DEFAULT)
         *team = SHMEM_TEAM_WORLD;
     else
-        *team = found == NULL ? SHMEM_TEAM_INVALID : nvshmemrs_shmem_team(found->team);
+        *team = found == NULL ? SHMEM_TEAM_INVALID : nvshmemrs_shmem_from_native(found->team);
     return *team == SHMEM_TEAM_INVALID ? NVSHMEMRS_ERROR_BAD_HANDLE : NVSHMEMRS_SUCCESS;
 }
 

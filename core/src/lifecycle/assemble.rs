@@ -21,7 +21,7 @@ use crate::transport::check::{Checked, Checker};
 use crate::transport::traffic::{Counted, Traffic};
 use crate::transport::{Joined, Owner, Route, Submission};
 use crate::words::counted;
-use crate::{Error, Pe, Result, Runtime, wait};
+use crate::{Error, MemoryKind, Pe, Result, Runtime, wait};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -130,11 +130,21 @@ impl Runtime {
             submission: Submission::Blocking,
         };
         let inner = &runtime.inner;
-        if membership == Membership::Process && inner.n_pes > 1 {
+        // Kernels of a single PE, too, ask it to exit.
+        let on_gpu = inner.transport.properties().kind == MemoryKind::Device;
+        if membership == Membership::Process && (inner.n_pes > 1 || on_gpu) {
             let control = inner.control.clone();
-            let weak = Arc::downgrade(inner);
+            let (weak, asked) = (Arc::downgrade(inner), Arc::downgrade(inner));
+            let mut of_transport = inner.transport.any().chore();
             let tasks = WatchdogTasks {
-                chore: inner.transport.any().chore(),
+                chore: Some(Box::new(move || {
+                    if let Some(chore) = &mut of_transport {
+                        chore();
+                    }
+                    asked
+                        .upgrade()
+                        .inspect(|inner| inner.exit_if_a_kernel_asked());
+                })),
                 answer: status_writer(inner),
                 // A launcher may end this PE before the program learns of it.
                 gone: Some(Box::new(move || {

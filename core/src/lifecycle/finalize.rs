@@ -152,6 +152,16 @@ impl Drop for Runtime {
     }
 }
 
+impl Inner {
+    /// Ends all processes of the job: this one at once.
+    pub(crate) fn exit_all(&self, status: i32) -> ! {
+        if let Some(registry) = &self.registry {
+            registry.set_part(Part::Finalized);
+        }
+        liveness::exit_all(&self.control, self.my_pe, status)
+    }
+}
+
 impl Runtime {
     /// Leaves the job: completes outstanding operations, then waits for the other PEs. The runtime has ended afterwards, also
     /// when the result is an error.
@@ -176,10 +186,7 @@ impl Runtime {
     /// One-sided; any thread may call it. OpenSHMEM 1.5 section 9.1.5.
     pub fn global_exit(&self, status: i32) -> Result<std::convert::Infallible> {
         self.inner.ready()?;
-        if let Some(registry) = &self.inner.registry {
-            registry.set_part(Part::Finalized);
-        }
-        liveness::exit_all(&self.inner.control, self.inner.my_pe, status)
+        self.inner.exit_all(status)
     }
 
     /// Leaves the job without the other PEs, which learn that this PE left, as dropping the runtime does. Waits of this PE's own

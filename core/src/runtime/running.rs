@@ -14,8 +14,17 @@ impl Inner {
         self.check_stream_teams(operation)
     }
 
+    /// Ends all PEs if a kernel of the program's has asked for that.
+    pub(crate) fn exit_if_a_kernel_asked(&self) {
+        let tables = self.transport.any().device_tables();
+        if let Some(status) = tables.and_then(|tables| tables.exit_status()) {
+            self.exit_all(status);
+        }
+    }
+
     /// An error if a kernel of the program's has found something wrong with its arguments (`NVSHMEMRS_DEVICE_CHECK`).
     pub(crate) fn check_kernels(&self) -> Result<()> {
+        self.exit_if_a_kernel_asked();
         let tables = self.transport.any().device_tables();
         tables
             .and_then(|tables| tables.report())

@@ -18,6 +18,9 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
+/// The largest generation. NVSHMEM's handles have 31 bits: 8 for the number, and 23 for the generation.
+const MAX_GENERATION: u64 = (1 << 23) - 1;
+
 /// A team's handle: number in the low 32 bits, generation in the high ones (0 for the predefined teams).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Team(u64);
@@ -421,7 +424,7 @@ impl Claim<'_> {
         *crate::lock::lock(&state.config) = config;
         let generation = {
             let mut pool = self.teams.pool();
-            pool.generation = pool.generation % 0x7fff_ffff + 1;
+            pool.generation = pool.generation % MAX_GENERATION + 1;
             pool.generation
         };
         let team = Team(generation << 32 | self.index as u64);

@@ -263,6 +263,7 @@ pub(crate) const PIECES: &[Piece] = &[
         name: "team",
         file: "src/team/mod.rs",
         items: &[
+            "const MAX_GENERATION",
             "struct Team",
             "impl Team",
             "struct TeamConfig",

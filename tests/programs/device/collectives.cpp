@@ -101,7 +101,7 @@ struct Collectives {
     }
 
     void maxloc() {
-        for (int what = MAXLOC_; what < MAXLOC_ + 3; what++) {
+        for (int what = FIRST_MAXLOC; what < MAXLOC_ + 3; what++) {
             fill(0, false);
             double2 *from = (double2 *)source, *to = (double2 *)(dest + DEST);
             for (int i = 0; i < 11; i++) from[i] = {(double)((i * 7 + pe.me * 5) % 4), pe.me * 100.0 + i};
@@ -118,6 +118,7 @@ struct Collectives {
     }
 };
 
+#ifndef NVSHMEM_NAMES
 // Blocks that meet at the same time in slots of their own, again and again, and all scopes.
 __global__ static void many(Collective c, int *failures) {
     int wrong = 0;
@@ -128,6 +129,7 @@ __global__ static void many(Collective c, int *failures) {
     }
     if (wrong) __atomic_fetch_add(failures, 1, __ATOMIC_SEQ_CST);
 }
+#endif
 
 // A PE that comes late is waited for, in every scope of every kind of meeting.
 static void late(u64 *word) {
@@ -151,10 +153,10 @@ static void late(u64 *word) {
 }
 
 __global__ static void wrong_team(State s, u64 team, unsigned slot, int *got) {
-    got[0] = nvshmemrs_barrier(s, team, slot);
-    got[1] = nvshmemrs_int_sum_reduce(s, team, got + 4, got + 4, 1, slot);
-    got[2] = nvshmemrs_team_my_pe(s, team);
-    got[3] = nvshmemrs_team_n_pes(s, team);
+    got[0] = CALL(barrier, s, TEAM(team) SLOT(slot));
+    got[1] = CALL(int_sum_reduce, s, TEAM(team), got + 4, got + 4, 1 SLOT(slot));
+    got[2] = CALL(team_my_pe, s, TEAM(team));
+    got[3] = CALL(team_n_pes, s, TEAM(team));
 }
 
 static void teams() {
@@ -163,14 +165,16 @@ static void teams() {
         nvshmemrs::host::launch(1, 1, [&] { wrong_team(pe.state, team, 0, got); });
         check(got[0] == -1 && got[1] == -1 && got[2] == -1 && got[3] == -1, "a team that there is not");
     }
+#ifndef NVSHMEM_NAMES
     nvshmemrs::host::launch(1, 1, [&] { wrong_team(pe.state, 0, 128, got); });
     check(got[0] == -1 && got[1] == -1 && got[2] == pe.me && got[3] == pe.n, "a slot that there is not");
+#endif
 }
 
 __global__ static void with_team(State s, u64 team, int *dest, int *source, int *got) {
     if (threadIdx.x == 0) {
-        got[0] = nvshmemrs_team_my_pe(s, team);
-        got[1] = nvshmemrs_team_n_pes(s, team);
+        got[0] = CALL(team_my_pe, s, TEAM(team));
+        got[1] = CALL(team_n_pes, s, TEAM(team));
         got[2] = nvshmemrs_team_translate_pe(s, team, 1, NVSHMEMRS_TEAM_WORLD);
         got[3] = nvshmemrs_team_translate_pe(s, NVSHMEMRS_TEAM_WORLD, 0, team);
     }
@@ -218,11 +222,13 @@ int main() {
 #define BITS_TEST(NAME, T, DTYPE) all.reductions(#NAME, reduce_##NAME, sizeof(T), NVSHMEMRS_DTYPE_##DTYPE, 7);
     REDUCE_BITS_TYPES(BITS_TEST)
     all.maxloc();
+#ifndef NVSHMEM_NAMES
     int failures = 0;
     Collective c = {pe.state, NVSHMEMRS_TEAM_WORLD, nullptr, nullptr, 0, 0, 0, nullptr};
     pe.barrier();
     nvshmemrs::host::launch(3, 40, [&] { many(c, &failures); });
     check(failures == 0, "blocks that meet at the same time");
+#endif
     late(pe.array<u64>(1));
     teams();
     made();

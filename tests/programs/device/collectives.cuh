@@ -15,21 +15,30 @@ struct Collective {
     int *status;
 };
 
-#define CALLS(WHAT, FUNCTION, ...)                                         \
-    case WHAT:                                                             \
-        if (DEVICE_THREAD == 0) c.status[0] = FUNCTION(__VA_ARGS__);       \
-        break;                                                             \
-    case WHAT + 1:                                                         \
-        if (DEVICE_THREAD < 32) c.status[DEVICE_THREAD] = FUNCTION##_warp(__VA_ARGS__); \
-        break;                                                             \
-    case WHAT + 2: c.status[DEVICE_THREAD] = FUNCTION##_block(__VA_ARGS__); break;
+// `c.status` gets what the call gives; STATUS makes it a status.
+#define CALLS_BY(STATUS, WHAT, NAME, ...)                                                                         \
+    case WHAT:                                                                                                    \
+        if (DEVICE_THREAD == 0) c.status[0] = STATUS(CALL(NAME, __VA_ARGS__));                                    \
+        break;                                                                                                    \
+    case WHAT + 1:                                                                                                \
+        if (DEVICE_THREAD < 32) c.status[DEVICE_THREAD] = STATUS(CALL_X(NAME##_warp, __VA_ARGS__));               \
+        break;                                                                                                    \
+    case WHAT + 2: c.status[DEVICE_THREAD] = STATUS(CALL_X(NAME##_block, __VA_ARGS__)); break;
+#define AS_IT_IS(STATUS) STATUS
+#define CALLS(...) CALLS_BY(AS_IT_IS, __VA_ARGS__)
+#define CALLS_ALL(...) CALLS_BY(OF_ALL, __VA_ARGS__)
 
 enum { BROADCAST_ = 0, FCOLLECT_ = 3, ALLTOALL_ = 6, BARRIER_ = 0, BARRIER_ALL_ = 3, TEAM_SYNC_ = 6, SYNC_ALL_ = 9, SYNC_ = 12, MAXLOC_ = 15 };
+#ifdef NVSHMEM_NAMES
+enum { FIRST_MAXLOC = MAXLOC_ + 2 };
+#else
+enum { FIRST_MAXLOC = MAXLOC_ };
+#endif
 
 #define MOVES(T, PREFIX, MEM)                                                                                                   \
-    CALLS(BROADCAST_, nvshmemrs_##PREFIX##broadcast##MEM, c.state, c.team, (T *)c.dest, (const T *)c.source, c.n, c.root, c.slot) \
-    CALLS(FCOLLECT_, nvshmemrs_##PREFIX##fcollect##MEM, c.state, c.team, (T *)c.dest, (const T *)c.source, c.n, c.slot)          \
-    CALLS(ALLTOALL_, nvshmemrs_##PREFIX##alltoall##MEM, &c.state, c.team, (T *)c.dest, (const T *)c.source, c.n, c.slot)
+    CALLS(BROADCAST_, PREFIX##broadcast##MEM, c.state, TEAM(c.team), (T *)c.dest, (const T *)c.source, c.n, c.root SLOT(c.slot)) \
+    CALLS(FCOLLECT_, PREFIX##fcollect##MEM, c.state, TEAM(c.team), (T *)c.dest, (const T *)c.source, c.n SLOT(c.slot))          \
+    CALLS(ALLTOALL_, PREFIX##alltoall##MEM, &c.state, TEAM(c.team), (T *)c.dest, (const T *)c.source, c.n SLOT(c.slot))
 #define MOVES_KERNEL(NAME, T, DTYPE)                                                                                             \
     __global__ void moves_##NAME(Collective c, int what) {                                                                       \
         switch (what) { MOVES(T, NAME##_, ) }                                                                                    \
@@ -41,8 +50,8 @@ __global__ void moves_mem(Collective c, int what) {
 
 // The numbers of nvshmemrs_op, times six.
 #define REDUCTION(NAME, T, OP, NUMBER)                                                                                           \
-    CALLS(NUMBER * 6, nvshmemrs_##NAME##_##OP##_reduce, c.state, c.team, (T *)c.dest, (const T *)c.source, c.n, c.slot)          \
-    CALLS(NUMBER * 6 + 3, nvshmemrs_##NAME##_##OP##_reducescatter, c.state, c.team, (T *)c.dest, (const T *)c.source, c.n, c.slot)
+    CALLS(NUMBER * 6, NAME##_##OP##_reduce, c.state, TEAM(c.team), (T *)c.dest, (const T *)c.source, c.n SLOT(c.slot))          \
+    CALLS(NUMBER * 6 + 3, NAME##_##OP##_reducescatter, c.state, TEAM(c.team), (T *)c.dest, (const T *)c.source, c.n SLOT(c.slot))
 #define NUMBERS(NAME, T) REDUCTION(NAME, T, sum, 1) REDUCTION(NAME, T, min, 2) REDUCTION(NAME, T, max, 3) REDUCTION(NAME, T, prod, 4)
 #define NUMBERS_KERNEL(NAME, T, DTYPE)                                                                                           \
     __global__ void reduce_##NAME(Collective c, int what) {                                                                      \
@@ -60,11 +69,18 @@ REDUCE_BITS_TYPES(BITS_KERNEL)
 
 __global__ void meets(Collective c, int what) {
     switch (what) {
-        CALLS(BARRIER_, nvshmemrs_barrier, c.state, c.team, c.slot)
-        CALLS(BARRIER_ALL_, nvshmemrs_barrier_all, c.state, c.slot)
-        CALLS(TEAM_SYNC_, nvshmemrs_team_sync, c.state, c.team, c.slot)
-        CALLS(SYNC_ALL_, nvshmemrs_sync_all, c.state, c.slot)
-        CALLS(SYNC_, nvshmemrs_sync, c.state, c.team, c.slot)
-        CALLS(MAXLOC_, nvshmemrs_double2_maxloc_reduce, c.state, c.team, (double2 *)c.dest, (const double2 *)c.source, c.n, c.slot)
+        CALLS(BARRIER_, barrier, c.state, TEAM(c.team) SLOT(c.slot))
+        CALLS_ALL(BARRIER_ALL_, barrier_all, c.state SLOT(c.slot))
+        CALLS(TEAM_SYNC_, team_sync, c.state, TEAM(c.team) SLOT(c.slot))
+        CALLS_ALL(SYNC_ALL_, sync_all, c.state SLOT(c.slot))
+#ifdef NVSHMEM_NAMES
+        CALLS(SYNC_, team_sync, c.state, TEAM(c.team))
+    case MAXLOC_ + 2:
+        c.status[DEVICE_THREAD] = nvshmemx_double2_maxloc_reduce_block((nvshmem_team_t)c.team, (double2 *)c.dest, (const double2 *)c.source, c.n);
+        break;
+#else
+        CALLS(SYNC_, sync, c.state, c.team, c.slot)
+        CALLS(MAXLOC_, double2_maxloc_reduce, c.state, c.team, (double2 *)c.dest, (const double2 *)c.source, c.n, c.slot)
+#endif
     }
 }

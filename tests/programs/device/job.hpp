@@ -4,6 +4,11 @@
 #include <nvshmemrs.h>
 
 #include <nvshmemrs_device_host.hpp>
+#ifdef NVSHMEM_NAMES
+#define NVSHMEMRS_DEVICE_HOST_KERNELS
+#include <nvshmem.h>
+#include <nvshmemx.h>
+#endif
 
 #include <string>
 
@@ -23,6 +28,16 @@ static void call(int32_t status) {
     if (status != NVSHMEMRS_SUCCESS) fail(nvshmemrs_last_error());
 }
 
+#ifdef NVSHMEM_NAMES
+// What libnvshmemrs_nvshmem.so has: the program's only unit, which `start` fills.
+static nvshmemrs_nvshmem_fill_t unit;
+void nvshmemrs_nvshmem_register(nvshmemrs_nvshmem_fill_t fill, int kind, unsigned version) {
+    check(!unit && kind == NVSHMEMRS_UNIT_CPU && version == nvshmemrs::device::STATE_VERSION, "what the unit registers");
+    unit = fill;
+}
+void nvshmemrs_nvshmem_unregister(nvshmemrs_nvshmem_fill_t fill) { check(fill == unit, "what the unit registered"); }
+#endif
+
 struct Pe {
     nvshmemrs_runtime_t runtime;
     int me, n;
@@ -35,6 +50,13 @@ struct Pe {
         return (T *)place;
     }
     void barrier() { call(nvshmemrs_barrier(runtime, NVSHMEMRS_TEAM_WORLD)); }
+    // Kernels get what `state` says now.
+    void give_state() const {
+#ifdef NVSHMEM_NAMES
+        const char *why;
+        check(unit(&state, 0, &why) == 0, "the unit's state");
+#endif
+    }
     int right() const { return (me + 1) % n; }
     int left() const { return (me + n - 1) % n; }
 };
@@ -45,5 +67,6 @@ static Pe start() {
     call(nvshmemrs_my_pe(pe.runtime, &pe.me));
     call(nvshmemrs_n_pes(pe.runtime, &pe.n));
     call(nvshmemrs_device_state(pe.runtime, &pe.state));
+    pe.give_state();
     return pe;
 }

@@ -3,6 +3,9 @@
 #include "job.hpp"
 
 #include "rma.cuh"
+#ifdef NVSHMEM_NAMES
+#include "qp.cuh"
+#endif
 
 #include <cmath>
 #include <vector>
@@ -172,6 +175,12 @@ int main() {
     RMA_TYPES(RMA_TEST)
 #define SIZE_TEST(BITS) moves.all(#BITS, rma_##BITS, BITS / 8, 0, P_, BITS == 8);
     SIZES(SIZE_TEST)
+#ifdef NVSHMEM_NAMES
+#define QP_TEST(NAME, T)                                                       \
+    moves.all("qp_" #NAME, qp_##NAME, sizeof(T), PUT_, IPUT_, false);          \
+    moves.all("qp_" #NAME, qp_##NAME, sizeof(T), P_, G_ + 1, false);
+    RMA_TYPES(QP_TEST)
+#endif
     for (bool askew : {false, true}) moves.all("mem", rma_mem, 1, 0, IPUT_, askew);
     signals();
 #define BITS_TEST(NAME, T) { Atomics<T, T> a(#NAME, amo_##NAME); a.bitwise((T)-3, (T)0x5a5a5a5a5a5a5a5a); a.together(FETCH_ADD_, 3, (T)(120 * pe.n)); a.together(INC_, 0, (T)(40 * pe.n)); }

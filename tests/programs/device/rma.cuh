@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lists.hpp"
+#include "names.hpp"
 
 typedef nvshmemrs_device_state_t State;
 
@@ -11,14 +12,16 @@ typedef nvshmemrs_device_state_t State;
 #endif
 
 // A function in its three scopes.
-#define SCOPES(WHAT, FUNCTION, ...)                                       \
+#define SCOPES(...) SCOPES_BY(CALL, __VA_ARGS__)
+// CALL_IT: CALL, or CALL_X.
+#define SCOPES_BY(CALL_IT, WHAT, NAME, ...)                               \
     case WHAT:                                                            \
-        if (DEVICE_THREAD == 0) FUNCTION(__VA_ARGS__);                    \
+        if (DEVICE_THREAD == 0) CALL_IT(NAME, __VA_ARGS__);               \
         break;                                                            \
     case WHAT + 1:                                                        \
-        if (DEVICE_THREAD < 32) FUNCTION##_warp(__VA_ARGS__);             \
+        if (DEVICE_THREAD < 32) CALL_X(NAME##_warp, __VA_ARGS__);         \
         break;                                                            \
-    case WHAT + 2: FUNCTION##_block(__VA_ARGS__); break;
+    case WHAT + 2: CALL_X(NAME##_block, __VA_ARGS__); break;
 
 enum { PUT_ = 0, GET_ = 3, PUT_NBI_ = 6, GET_NBI_ = 9, SIGNAL_ = 12, SIGNAL_NBI_ = 15, IPUT_ = 18, IGET_ = 21, P_ = 24, G_ = 25 };
 
@@ -35,15 +38,15 @@ struct Move {
 };
 
 #define CONTIGUOUS(T, PUT, GET)                                                                                                  \
-    SCOPES(PUT_, nvshmemrs_##PUT, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                          \
-    SCOPES(GET_, nvshmemrs_##GET, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                          \
-    SCOPES(PUT_NBI_, nvshmemrs_##PUT##_nbi, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                \
-    SCOPES(GET_NBI_, nvshmemrs_##GET##_nbi, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                \
-    SCOPES(SIGNAL_, nvshmemrs_##PUT##_signal, m.state, (T *)m.dest, (const T *)m.source, m.n, m.signal, m.value, m.op, m.pe)     \
-    SCOPES(SIGNAL_NBI_, nvshmemrs_##PUT##_signal_nbi, m.state, (T *)m.dest, (const T *)m.source, m.n, m.signal, m.value, m.op, m.pe)
+    SCOPES(PUT_, PUT, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                          \
+    SCOPES(GET_, GET, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                          \
+    SCOPES(PUT_NBI_, PUT##_nbi, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                \
+    SCOPES(GET_NBI_, GET##_nbi, m.state, (T *)m.dest, (const T *)m.source, m.n, m.pe)                                \
+    SCOPES(SIGNAL_, PUT##_signal, m.state, (T *)m.dest, (const T *)m.source, m.n, m.signal, m.value, m.op, m.pe)     \
+    SCOPES(SIGNAL_NBI_, PUT##_signal_nbi, m.state, (T *)m.dest, (const T *)m.source, m.n, m.signal, m.value, m.op, m.pe)
 #define STRIDED(T, IPUT, IGET)                                                                                                   \
-    SCOPES(IPUT_, nvshmemrs_##IPUT, m.state, (T *)m.dest, (const T *)m.source, m.dest_step, m.source_step, m.n, m.pe)            \
-    SCOPES(IGET_, nvshmemrs_##IGET, &m.state, (T *)m.dest, (const T *)m.source, m.dest_step, m.source_step, m.n, m.pe)
+    SCOPES(IPUT_, IPUT, m.state, (T *)m.dest, (const T *)m.source, m.dest_step, m.source_step, m.n, m.pe)            \
+    SCOPES(IGET_, IGET, &m.state, (T *)m.dest, (const T *)m.source, m.dest_step, m.source_step, m.n, m.pe)
 
 #define RMA_KERNEL(NAME, T)                                                                                                      \
     __global__ void rma_##NAME(Move m, int what) {                                                                               \
@@ -52,13 +55,13 @@ struct Move {
             STRIDED(T, NAME##_iput, NAME##_iget)                                                                                 \
         case P_:                                                                                                                 \
             for (unsigned long i = DEVICE_THREAD; i < m.n; i += blockDim.x * blockDim.y)                                         \
-                nvshmemrs_##NAME##_p(m.state, (T *)m.dest + i, ((const T *)m.source)[i], m.pe);                                  \
+                CALL(NAME##_p, m.state, (T *)m.dest + i, ((const T *)m.source)[i], m.pe);                                  \
             break;                                                                                                               \
         case G_:                                                                                                                 \
             for (unsigned long i = DEVICE_THREAD; i < m.n; i += blockDim.x * blockDim.y)                                         \
-                ((T *)m.dest)[i] = nvshmemrs_##NAME##_g(m.state, (const T *)m.source + i, m.pe);                                 \
+                ((T *)m.dest)[i] = CALL(NAME##_g, m.state, (const T *)m.source + i, m.pe);                                 \
         }                                                                                                                        \
-        nvshmemrs_quiet(m.state);                                                                                                \
+        CALL(quiet, m.state);                                                                                                \
     }
 RMA_TYPES(RMA_KERNEL)
 
@@ -68,13 +71,13 @@ RMA_TYPES(RMA_KERNEL)
             CONTIGUOUS(void, put##BITS, get##BITS)                                                                               \
             STRIDED(void, iput##BITS, iget##BITS)                                                                                \
         }                                                                                                                        \
-        nvshmemrs_quiet(m.state);                                                                                                \
+        CALL(quiet, m.state);                                                                                                \
     }
 SIZES(SIZE_KERNEL)
 
 __global__ void rma_mem(Move m, int what) {
     switch (what) { CONTIGUOUS(void, putmem, getmem) }
-    nvshmemrs_quiet(m.state);
+    CALL(quiet, m.state);
 }
 
 enum { FETCH_, SET_, SWAP_, ADD_, FETCH_ADD_, INC_, FETCH_INC_, CSWAP_, AND_, FETCH_AND_, OR_, FETCH_OR_, XOR_, FETCH_XOR_ };
@@ -93,31 +96,31 @@ template <class T> struct Atomic {
         if (DEVICE_THREAD >= a.threads) return;                        \
         T old = a.cond;                                                \
         switch (what) {                                                \
-        case FETCH_: old = nvshmemrs_##NAME##_atomic_fetch(a.state, a.dest, a.pe); break; \
-        case SET_: nvshmemrs_##NAME##_atomic_set(a.state, a.dest, a.value, a.pe); break;  \
-        case SWAP_: old = nvshmemrs_##NAME##_atomic_swap(a.state, a.dest, a.value, a.pe); break;
-#define AMO_ADD(NAME)                                                                     \
-        case ADD_: nvshmemrs_##NAME##_atomic_add(a.state, a.dest, a.value, a.pe); break;  \
-        case FETCH_ADD_: old = nvshmemrs_##NAME##_atomic_fetch_add(a.state, a.dest, a.value, a.pe); break;
+        case FETCH_: old = CALL(NAME##_atomic_fetch, a.state, a.dest, a.pe); break; \
+        case SET_: CALL(NAME##_atomic_set, a.state, a.dest, a.value, a.pe); break;  \
+        case SWAP_: old = CALL(NAME##_atomic_swap, a.state, a.dest, a.value, a.pe); break;
+#define AMO_ADD(NAME, CALL_IT)                                                                     \
+        case ADD_: CALL_IT(NAME##_atomic_add, a.state, a.dest, a.value, a.pe); break;  \
+        case FETCH_ADD_: old = CALL_IT(NAME##_atomic_fetch_add, a.state, a.dest, a.value, a.pe); break;
 #define AMO_STANDARD(NAME)                                                                \
-        AMO_ADD(NAME)                                                                     \
-        case INC_: nvshmemrs_##NAME##_atomic_inc(a.state, a.dest, a.pe); break;           \
-        case FETCH_INC_: old = nvshmemrs_##NAME##_atomic_fetch_inc(a.state, a.dest, a.pe); break; \
-        case CSWAP_: old = nvshmemrs_##NAME##_atomic_compare_swap(a.state, a.dest, a.cond, a.value, a.pe); break;
+        AMO_ADD(NAME, CALL)                                                                     \
+        case INC_: CALL(NAME##_atomic_inc, a.state, a.dest, a.pe); break;           \
+        case FETCH_INC_: old = CALL(NAME##_atomic_fetch_inc, a.state, a.dest, a.pe); break; \
+        case CSWAP_: old = CALL(NAME##_atomic_compare_swap, a.state, a.dest, a.cond, a.value, a.pe); break;
 #define AMO_BIT(NAME, WHAT, OPERATION)                                                    \
-        case WHAT##_: nvshmemrs_##NAME##_atomic_##OPERATION(a.state, a.dest, a.value, a.pe); break; \
-        case FETCH_##WHAT##_: old = nvshmemrs_##NAME##_atomic_fetch_##OPERATION(a.state, a.dest, a.value, a.pe); break;
+        case WHAT##_: CALL(NAME##_atomic_##OPERATION, a.state, a.dest, a.value, a.pe); break; \
+        case FETCH_##WHAT##_: old = CALL(NAME##_atomic_fetch_##OPERATION, a.state, a.dest, a.value, a.pe); break;
 #define AMO_END                                                        \
         }                                                              \
         if (DEVICE_THREAD == 0) *a.result = old;                       \
     }
 #define AMO_BITS_KERNEL(NAME, T) AMO_START(NAME, T) AMO_STANDARD(NAME) AMO_BIT(NAME, AND, and) AMO_BIT(NAME, OR, or) AMO_BIT(NAME, XOR, xor) AMO_END
 #define AMO_STANDARD_KERNEL(NAME, T) AMO_START(NAME, T) AMO_STANDARD(NAME) AMO_END
-#define AMO_FLOAT_KERNEL(NAME, T) AMO_START(NAME, T) AMO_ADD(NAME) AMO_END
+#define AMO_FLOAT_KERNEL(NAME, T) AMO_START(NAME, T) AMO_ADD(NAME, CALL_X) AMO_END
 AMO_BITS_TYPES(AMO_BITS_KERNEL)
 AMO_STANDARD_TYPES(AMO_STANDARD_KERNEL)
 AMO_FLOAT_TYPES(AMO_FLOAT_KERNEL)
 
 __global__ void signal_op(State state, unsigned long *signal, unsigned long value, int op, int pe) {
-    if (DEVICE_THREAD == 0) nvshmemrs_signal_op(state, signal, value, op, pe);
+    if (DEVICE_THREAD == 0) CALL_X(signal_op, state, signal, value, op, pe);
 }

@@ -4,6 +4,8 @@
 #include <nvshmemrs_qp.cuh>
 #include <nvshmemrs_tile.cuh>
 
+#include "names.hpp"
+
 #ifndef __CUDACC_RTC__
 #include <string>
 #include <vector>
@@ -24,16 +26,16 @@ template <class T, int RANK> __global__ void tile(State s, T *dest, T *source, T
     nvshmemrs::Tensor<T, nvshmemrs::Layout<RANK>> to(dest + c.dest_at, c.to), from(source + c.source_at, c.from);
 #define SCOPE_CASE(NUMBER, SUFFIX, THREADS)                                                                  \
     if (scope == NUMBER && threadIdx.x < THREADS) {                                                          \
-        if (get && c.bounded) nvshmemrs::tile_get##SUFFIX(s, from, to, c.start, c.boundary, pe, 0);          \
-        if (!get && c.bounded) nvshmemrs::tile_put##SUFFIX(s, from, to, c.start, c.boundary, pe, 0);         \
-        if (get && !c.bounded) nvshmemrs::tile_get##SUFFIX(s, from, to, {}, {}, pe, 0);                      \
-        if (!get && !c.bounded) nvshmemrs::tile_put##SUFFIX(s, from, to, {}, {}, pe, 0);                     \
+        if (get && c.bounded) TILE(get##SUFFIX, s, nvshmemrs::Numbers<RANK>, from, to, c.start, c.boundary, pe, 0);          \
+        if (!get && c.bounded) TILE(put##SUFFIX, s, nvshmemrs::Numbers<RANK>, from, to, c.start, c.boundary, pe, 0);         \
+        if (get && !c.bounded) TILE(get##SUFFIX, s, nvshmemrs::NoCoordinates, from, to, {}, {}, pe, 0);                      \
+        if (!get && !c.bounded) TILE(put##SUFFIX, s, nvshmemrs::NoCoordinates, from, to, {}, {}, pe, 0);                     \
     }
     SCOPE_CASE(0, , 1)
     SCOPE_CASE(1, _warp, 32)
     SCOPE_CASE(2, _warpgroup, 128)
     SCOPE_CASE(3, _block, 256)
-    if (nvshmemrs::tile_put(s, from, to, {}, {}, pe, 1) != -1) to.data()[0] = T();
+    if (TILE(put, s, nvshmemrs::NoCoordinates, from, to, {}, {}, pe, 1) != -1) to.data()[0] = T();
     nvshmemrs_quiet(s);
 }
 

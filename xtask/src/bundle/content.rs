@@ -37,11 +37,15 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 18] = [
+const TEXTS: [(&str, &str); 19] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
+    (
+        "tests/programs/nvshmem/units.cpp",
+        "tests/nvshmem/units.cpp",
+    ),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     (

@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Layout {
     /// What cargo builds, and the name under which a program looks for it.
     libraries: BTreeMap<String, String>,
-    /// The same of what not every build has.
-    libraries_if_built: BTreeMap<String, String>,
     programs: Vec<String>,
     /// The names of the script `compiler`.
     compilers: Vec<String>,
@@ -24,8 +22,6 @@ pub(crate) struct Layout {
     headers: Vec<Headers>,
     /// By place below the prefix: a file with `@VERSION@` for the version.
     texts: BTreeMap<String, String>,
-    /// The same, by the library that they are for.
-    texts_if_built: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// Files below `from` whose names have this beginning, and that no rule before took.
@@ -46,25 +42,14 @@ impl Layout {
             .with_context(|| format!("{} is not as expected", file.display()))
     }
 
-    /// The files below `natives` that cargo builds.
-    pub(crate) fn natives(&self, natives: &Path) -> Vec<&str> {
-        let libraries = self.libraries_in(natives).into_iter();
-        let programs = self.programs.iter().map(String::as_str);
-        libraries.map(|(file, _)| file).chain(programs).collect()
-    }
-
-    /// The libraries, and their names; of those that not every build has what there is.
-    fn libraries_in(&self, natives: &Path) -> Vec<(&str, &str)> {
-        let built = self.libraries_if_built.iter();
-        let built = built.filter(|(file, _)| natives.join(file).is_file());
-        let all = self.libraries.iter().chain(built);
-        all.map(|(file, name)| (file.as_str(), name.as_str()))
-            .collect()
+    /// The files that cargo builds.
+    pub(crate) fn natives(&self) -> impl Iterator<Item = &String> {
+        self.libraries.keys().chain(&self.programs)
     }
 
     /// Puts all of it below `prefix`. What is there already is replaced; a process that has a file open keeps the old one.
     pub(crate) fn place(&self, tree: &Tree, natives: &Path, prefix: &Path) -> Result<()> {
-        for (file, name) in self.libraries_in(natives) {
+        for (file, name) in &self.libraries {
             let place = prefix.join("lib").join(name);
             put(&natives.join(file), &place)?;
             strip(&place)?;
@@ -83,9 +68,7 @@ impl Layout {
         for (from, to) in self.headers(tree)? {
             put(&from, &prefix.join(to))?;
         }
-        let built = self.texts_if_built.iter();
-        let built = built.filter(|(library, _)| natives.join(library).is_file());
-        for (place, text) in self.texts.iter().chain(built.flat_map(|(_, texts)| texts)) {
+        for (place, text) in &self.texts {
             put_text(tree, text, &prefix.join(place))?;
         }
         Ok(())

@@ -26,6 +26,9 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
                 .arg(tree.venv()),
         )?;
     }
+    if matches!(purpose, Purpose::Test) {
+        nvcc(tree)?;
+    }
     // The longer files include the shorter ones, so all of them say whether anything has changed.
     let files = [
         "requirements.txt",
@@ -40,6 +43,23 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
     }
     say(&format!("installing {name} into .venv"));
     run::run(pip(tree).args(["--requirement", name]))?;
+    done(&stamp, &print)
+}
+
+/// Installs nvcc, in a folder of its own.
+fn nvcc(tree: &Tree) -> Result<()> {
+    let name = "requirements-nvcc.txt";
+    let folder = tree.venv().join("nvcc");
+    let print = fingerprint("", &[tree.root.join(name)])?;
+    let stamp = folder.join("stamp");
+    if is_done(&stamp, &print) {
+        return Ok(());
+    }
+    say("installing nvcc into .venv/nvcc");
+    empty(&folder)?;
+    let mut command = pip(tree);
+    command.args(["--no-deps", "--requirement", name, "--target"]);
+    run::run(command.arg(&folder))?;
     done(&stamp, &print)
 }
 

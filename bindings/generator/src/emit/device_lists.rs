@@ -17,6 +17,13 @@ fn c_type(tag: &Tag) -> &'static str {
     }
 }
 
+fn row(tag: &Tag, row: String) -> String {
+    match tag.name.starts_with("float8") {
+        true => format!(" FLOAT8({row})"),
+        false => format!(" {row}"),
+    }
+}
+
 fn on(list: List, tag: &Tag) -> bool {
     tag.on(list, Library::Nvshmem)
 }
@@ -25,6 +32,7 @@ fn on(list: List, tag: &Tag) -> bool {
 pub fn emit() -> Result<String> {
     let mut text =
         format!("// {BANNER}\n#pragma once\n\n#define SIZES(X) X(8) X(16) X(32) X(64) X(128)\n");
+    text += "// NVSHMEM has no names for these.\n#ifdef NVSHMEM_NAMES\n#define FLOAT8(ROW)\n#else\n#define FLOAT8(ROW) ROW\n#endif\n";
     let lists: [(&str, &Listed); 5] = [
         ("RMA_TYPES", &|tag| on(List::Rma, tag)),
         ("AMO_BITS_TYPES", &|tag| on(List::AtomicBits, tag)),
@@ -39,7 +47,7 @@ pub fn emit() -> Result<String> {
     for (name, listed) in lists {
         let rows = TAGS.iter().filter(|tag| listed(tag));
         let rows: String = rows
-            .map(|tag| format!(" X({}, {})", tag.name, c_type(tag)))
+            .map(|tag| row(tag, format!("X({}, {})", tag.name, c_type(tag))))
             .collect();
         text += &format!("#define {name}(X){rows}\n");
     }
@@ -60,7 +68,7 @@ pub fn emit() -> Result<String> {
                 tag.name
             );
             let dtype = tag.dtype.context("a type that is none of numbers")?;
-            rows += &format!(" X({}, {}, {dtype})", tag.name, c_type(tag));
+            rows += &row(tag, format!("X({}, {}, {dtype})", tag.name, c_type(tag)));
         }
         text += &format!("#define {name}(X){rows}\n");
     }

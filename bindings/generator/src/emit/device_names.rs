@@ -113,11 +113,11 @@ impl Names {
     }
 }
 
-/// The header with its names written anew.
-fn with_names(root: &Path, header: &str, names: &Names) -> Result<String> {
+/// A header with its names written anew.
+pub(super) fn with_names(root: &Path, header: &str, names: &str) -> Result<String> {
     let text = fs::read_to_string(root.join(header))?;
     let (own, _) = text.split_once(MARK).context("the mark is missing")?;
-    Ok(format!("{own}{MARK}\n{}\n#endif\n", names.0))
+    Ok(format!("{own}{MARK}\n{names}\n#endif\n"))
 }
 
 /// `include/nvshmemrs_device.cuh`.
@@ -187,7 +187,7 @@ pub fn emit(root: &Path) -> Result<String> {
             }
         }
     }
-    with_names(root, "include/nvshmemrs_device.cuh", &names)
+    with_names(root, "include/nvshmemrs_device.cuh", &names.0)
 }
 
 /// `include/nvshmemrs_qp.cuh`.
@@ -204,5 +204,5 @@ pub fn emit_for_queue_pairs(root: &Path) -> Result<String> {
         }
         names.scoped(&format!("qp_{}_", tag.name), "", &class, &PUTS);
     }
-    with_names(root, "include/nvshmemrs_qp.cuh", &names)
+    with_names(root, "include/nvshmemrs_qp.cuh", &names.0)
 }

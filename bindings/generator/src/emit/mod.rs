@@ -10,7 +10,8 @@ pub mod fortran_typed;
 pub mod hash;
 pub mod header;
 pub mod julia;
-pub mod openshmem;
+pub mod names;
+pub mod nvshmem_device;
 pub mod python;
 pub mod typed;
 

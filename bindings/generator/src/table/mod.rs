@@ -6,6 +6,8 @@
 
 pub(crate) mod atomics;
 mod collectives;
+pub mod names;
+pub mod nvshmem;
 pub mod openshmem;
 mod rma;
 pub mod types;

@@ -166,19 +166,14 @@ fn openshmem_has_each_typed_function_that_a_row_serves() {
     let (_, of_openshmem): (Vec<Row>, Vec<Row>) = rows()
         .into_iter()
         .partition(|row| matches!(row.standard, Standard::Nvshmem(_)));
-    let names: Vec<openshmem::Name> = openshmem::sections()
+    let names: Vec<names::Name> = openshmem::sections()
         .into_iter()
         .flat_map(|(_, names)| names)
         .collect();
     for typed in of_openshmem.iter().flat_map(|row| &row.typed) {
         let family = names.iter().find(|name| name.name == typed.name);
         let over = family.map(|family| family.over);
-        assert_eq!(
-            over,
-            Some(openshmem::Over::Types(typed.list)),
-            "{}",
-            typed.name
-        );
+        assert_eq!(over, Some(names::Over::Types(typed.list)), "{}", typed.name);
     }
 }
 
@@ -186,9 +181,54 @@ fn openshmem_has_each_typed_function_that_a_row_serves() {
 fn no_function_of_openshmem_is_there_twice() {
     let mut seen = BTreeSet::new();
     for (_, names) in openshmem::sections() {
-        for (function, ..) in names.iter().flat_map(openshmem::Name::functions) {
+        for (function, ..) in names.iter().flat_map(names::Name::functions) {
             assert!(seen.insert(function.clone()), "{function}");
         }
     }
     assert!(seen.len() > 1700, "{}", seen.len());
+}
+
+#[test]
+fn nvshmem_has_the_functions_of_its_lists() {
+    use names::{Over, Place};
+    let names: Vec<names::Name> = nvshmem::sections()
+        .into_iter()
+        .flat_map(|(_, names)| names)
+        .collect();
+    let mut seen = BTreeSet::new();
+    let (mut families, mut once) = (0, 0);
+    for name in &names {
+        for (function, ..) in name.functions() {
+            assert!(seen.insert((name.prefix, function.clone())), "{function}");
+            // What NVIDIA's library has of three names is a declaration only.
+            let declared = name.over == Over::Named(&["half"]) && name.prefix == "nvshmem_";
+            if name.place != Place::Device && !declared {
+                let mem = name.name.contains("mem") && name.name != "ask_smem";
+                match name.over == Over::Once && !mem {
+                    true => once += 1,
+                    false => families += 1,
+                }
+            }
+        }
+    }
+    // As many families as NVIDIA's library exports.
+    assert_eq!((families, once), (1430, 67));
+    assert!(names.iter().all(|name| name.about.ends_with('.')));
+    let of = |prefix, function: &str| seen.contains(&(prefix, function.to_string()));
+    for function in [
+        "float_put_nbi",
+        "iget128",
+        "half_sum_reducescatter",
+        "team_sync",
+    ] {
+        assert!(of("nvshmem_", function), "{function}");
+    }
+    for function in [
+        "bfloat16_g_on_stream",
+        "putmem_signal_nbi_on_stream",
+        "sync_all_on_stream",
+    ] {
+        assert!(of("nvshmemx_", function), "{function}");
+    }
+    assert!(!of("nvshmem_", "float8_e4m3fn_put"));
 }

@@ -86,4 +86,8 @@ impl DeviceTables for CudaTransport {
     fn report(&self) -> Option<Error> {
         self.device_report()
     }
+
+    fn exit_status(&self) -> Option<i32> {
+        self.mailbox.contents().device_report.exit_status()
+    }
 }

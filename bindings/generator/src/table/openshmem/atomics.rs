@@ -69,7 +69,7 @@ fn plain(name_of: &str, operation: &Operation, over: Over, old: &str, about: &st
 }
 
 /// Every atomic operation.
-pub(super) fn names() -> Vec<Name> {
+pub(in crate::table) fn names() -> Vec<Name> {
     let mut names = Vec::new();
     let about = "Atomic with respect to all atomic operations of all PEs; complete on return. Section 9.7.1.";
     let later = "As the form without `_nbi`, but the old value is in `fetch` only after quiet. Section 9.7.2.";

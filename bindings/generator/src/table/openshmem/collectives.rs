@@ -17,7 +17,7 @@ const OPERATIONS: [(&str, &str, List, OldList); 7] = [
 
 /// Every collective.
 #[rustfmt::skip]
-pub(super) fn names() -> Vec<Name> {
+pub(in crate::table) fn names() -> Vec<Name> {
     let mut names = vec![
         by_hand("barrier_all", "void", "void", "Completes all operations of all PEs, and waits for all PEs. Section 9.9.2."),
         by_hand("barrier", "void", &format!("{SET}, long *pSync"), "Deprecated: a barrier of an active set. Section 9.9.1."),
@@ -48,7 +48,7 @@ pub(super) fn names() -> Vec<Name> {
             let bytes = bits / 8;
             let root = if operation == "broadcast" { "int PE_root, " } else { "" };
             let body = match operation {
-                "broadcast" => format!("DO(nvshmemrs_shmem_set_broadcast(rt, native, dest, source, BYTES(nelems, {bytes}), PE_root));"),
+                "broadcast" => format!("DO(SET_BROADCAST(rt, native, dest, source, BYTES(nelems, {bytes}), PE_root));"),
                 _ => sized(&format!("BYTES(nelems, {bytes})"), &bytes.to_string()).replace("COLLECTIVE", "DO"),
             };
             names.push(name(&format!("{operation}{bits}"), Over::Once, "void",
@@ -59,17 +59,17 @@ pub(super) fn names() -> Vec<Name> {
     for (operation, op, list, old) in OPERATIONS {
         names.push(name(&format!("TYPE_{operation}_reduce"), Over::Types(list), "int",
             "shmem_team_t team, T *dest, const T *source, size_t nreduce",
-            &format!("COLLECTIVE(nvshmemrs_shmem_reduce(rt, native, dest, source, nreduce, D, NVSHMEMRS_OP_{op}));"),
+            &format!("COLLECTIVE(REDUCE(rt, native, dest, source, nreduce, D, NVSHMEMRS_OP_{op}));"),
             "Collective over `team`: every member gets the same bits. Section 9.9.9.").generic(Typed::AfterTeam));
         names.push(name(&format!("TYPE_{operation}_to_all"), Over::Old(old), "void",
             &format!("T *dest, const T *source, int nreduce, {SET}, T *pWrk, long *pSync"),
-            &format!("(void)pWrk; SET(); DO(nvshmemrs_shmem_reduce(rt, native, dest, source, ELEMENTS(nreduce), D, NVSHMEMRS_OP_{op}));"),
+            &format!("(void)pWrk; SET(); DO(REDUCE(rt, native, dest, source, ELEMENTS(nreduce), D, NVSHMEMRS_OP_{op}));"),
             "Deprecated: a reduction of an active set. Section 9.9.9."));
     }
     for scan in ["inscan", "exscan"] {
         names.push(name(&format!("TYPE_sum_{scan}"), Over::Types(List::Sum), "int",
             "shmem_team_t team, T *dest, const T *source, size_t nelems",
-            &format!("COLLECTIVE(nvshmemrs_shmem_{scan}(rt, native, dest, source, nelems, D));"),
+            &format!("COLLECTIVE({}(rt, native, dest, source, nelems, D));", scan.to_uppercase()),
             "Collective over `team`: the sum of the members up to, or before, the caller. OpenSHMEM 1.6.").generic(Typed::AfterTeam));
     }
     names

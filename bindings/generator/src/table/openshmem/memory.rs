@@ -8,7 +8,7 @@ const LATER: &str = "complete after quiet";
 
 /// Put and get in all forms.
 #[rustfmt::skip]
-pub(super) fn names() -> Vec<Name> {
+pub(in crate::table) fn names() -> Vec<Name> {
     let mut names = Vec::new();
     for (operation, nbi) in [("put", ""), ("get", ""), ("put", "_nbi"), ("get", "_nbi")] {
         let core = format!("nvshmemrs_{operation}{nbi}");
@@ -25,10 +25,10 @@ pub(super) fn names() -> Vec<Name> {
             &about.replace("contiguous elements", "bytes")).ctx().hot());
     }
     names.push(name("TYPE_p", RMA, "void", "T *dest, T value, int pe",
-        "DO(nvshmemrs_shmem_put_one(rt, dest, &value, sizeof(T), pe));",
+        "DO(PUT_ONE(rt, dest, &value, sizeof(T), pe));",
         "Writes one element. Section 9.6.1.").ctx().hot().generic(Typed::Pointer));
     names.push(name("TYPE_g", RMA, "T", "const T *source, int pe",
-        "T value = 0; DO(nvshmemrs_shmem_get_one(rt, source, &value, sizeof(T), pe)); return value;",
+        "T value = {0}; DO(GET_ONE(rt, source, &value, sizeof(T), pe)); return value;",
         "Reads one element. Section 9.6.1.").ctx().hot().generic(Typed::Pointer));
     for operation in ["put", "get"] {
         let does = if operation == "put" { "Puts" } else { "Gets" };
@@ -53,7 +53,7 @@ pub(super) fn names() -> Vec<Name> {
 
 /// Puts with a signal, and signals.
 #[rustfmt::skip]
-pub(super) fn signals() -> Vec<Name> {
+pub(in crate::table) fn signals() -> Vec<Name> {
     const SIGNAL: &str = "uint64_t *sig_addr, uint64_t signal, int sig_op, int pe";
     let mut names = Vec::new();
     for nbi in ["", "_nbi"] {

@@ -12,7 +12,7 @@ const FORMS: [(&str, [u32; 4]); 4] = [
 
 /// Every wait and test.
 #[rustfmt::skip]
-pub(super) fn names() -> Vec<Name> {
+pub(in crate::table) fn names() -> Vec<Name> {
     let mut names = Vec::new();
     for vector in [false, true] {
         for (form, sections) in FORMS {

@@ -66,10 +66,10 @@ pub(super) fn line(file: &str, line: u32, function: &str) -> String {
     }
 }
 
-/// The library of the standards' names, which calls this one for the program.
-const NAMES_LIBRARY: &str = "libnvshmemrs_shmem.so";
+/// The libraries of the standards' names, which call this one for the program.
+const NAMES_LIBRARIES: [&str; 2] = ["libnvshmemrs_shmem.so", "libnvshmemrs_nvshmem.so"];
 /// The headers of the standards' names, whose functions are inlined into the program.
-const NAMES_HEADERS: [&str; 1] = ["/shmem.h"];
+const NAMES_HEADERS: [&str; 2] = ["/shmem.h", "/nvshmem_device.cuh"];
 
 /// Whether an instruction belongs to the C++ or the Fortran layer, whose functions are compiled into the program, or to the library of the
 /// standards' names.
@@ -86,7 +86,8 @@ pub(super) fn is_wrapper(address: u64) -> bool {
 impl Known {
     fn in_names_library(&self) -> bool {
         let name = self.module.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with(NAMES_LIBRARY)
+        let name = name.to_string_lossy();
+        NAMES_LIBRARIES.iter().any(|one| name.starts_with(one))
     }
 }
 

@@ -49,7 +49,8 @@ pub struct DeviceJob {
     report: u64,
     /// The address of a bit per PE, in words of 32: kernels reach it. 0: they reach all.
     near: u64,
-    reserved: u64,
+    /// The address of a `u32` by which a kernel asks all PEs to exit: 1 + the status. Older libraries leave the address 0.
+    exit: u64,
 }
 
 /// A team as kernels of the program's see it; all zero: there is none with this number.
@@ -84,6 +85,7 @@ const _: () = {
     assert!(offset_of!(DeviceJob, check) == 12 && offset_of!(DeviceJob, teams) == 16);
     assert!(offset_of!(DeviceJob, state) == 24 && offset_of!(DeviceJob, slots) == 32);
     assert!(offset_of!(DeviceJob, report) == 40 && offset_of!(DeviceJob, near) == 48);
+    assert!(offset_of!(DeviceJob, exit) == 56);
     assert!(offset_of!(DeviceTeam, n) == 0 && offset_of!(DeviceTeam, me) == 4);
     assert!(offset_of!(DeviceTeam, first) == 8 && offset_of!(DeviceTeam, step) == 12);
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
@@ -112,7 +114,7 @@ impl DeviceJob {
             reserved0: 0,
             report,
             near: reached.words().map_or(0, |_| own + area.near()),
-            reserved: 0,
+            exit: report + offset_of!(DeviceReport, exit) as u64,
         }
     }
 }
@@ -201,6 +203,11 @@ pub trait DeviceTables {
 
     /// What a kernel of this PE has found wrong first: with its arguments, if they are checked, with a PE of another host, with the state.
     fn report(&self) -> Option<Error>;
+
+    /// The status with which a kernel of this PE wants all PEs to exit.
+    ///
+    /// Local; the watchdog asks often.
+    fn exit_status(&self) -> Option<i32>;
 }
 
 #[cfg(test)]

@@ -23,11 +23,13 @@ pub struct DeviceReport {
     bytes: AtomicU64,
     /// The name of the program's function that made the call, up to a 0; empty if it is not known.
     caller: [AtomicU64; 8],
+    /// 1 + the status with which a kernel wants all PEs to exit, of 8 bits; 0: none does. Kernels find it by an address of its own.
+    pub(super) exit: AtomicU32,
 }
 
 const _: () = {
     use std::mem::offset_of;
-    assert!(size_of::<DeviceReport>() == 104 && offset_of!(DeviceReport, state) == 0);
+    assert!(size_of::<DeviceReport>() == 112 && offset_of!(DeviceReport, state) == 0);
     assert!(offset_of!(DeviceReport, kind) == 4 && offset_of!(DeviceReport, pe) == 8);
     assert!(offset_of!(DeviceReport, block) == 12 && offset_of!(DeviceReport, thread) == 16);
     assert!(offset_of!(DeviceReport, operation) == 20 && offset_of!(DeviceReport, address) == 24);
@@ -44,6 +46,13 @@ impl DeviceReport {
     /// As an error of PE `me` of `n_pes`, if there is one.
     pub fn error(&self, me: Pe, n_pes: Pe) -> Option<Error> {
         (self.state.load(Acquire) == WRITTEN).then(|| self.written(me, n_pes))
+    }
+
+    /// The status with which a kernel wants all PEs to exit.
+    pub fn exit_status(&self) -> Option<i32> {
+        (self.exit.load(Relaxed) as i32)
+            .checked_sub(1)
+            .filter(|status| *status >= 0)
     }
 
     #[cold]

@@ -143,6 +143,12 @@ impl HostTransport {
         let place = self.own() + self.tables.area.report() - self.segment.base();
         self.segment.view(place)
     }
+
+    /// The report, if kernels can know of it.
+    fn written_report(&self) -> Option<&DeviceReport> {
+        let written = lock(&self.tables.known).written;
+        written.then(|| self.device_report())
+    }
 }
 
 impl DeviceTables for HostTransport {
@@ -194,11 +200,11 @@ impl DeviceTables for HostTransport {
     }
 
     fn report(&self) -> Option<Error> {
-        let tables = &self.tables;
-        let written = lock(&tables.known).written;
-        match written {
-            true => self.device_report().error(self.me, tables.control.n_pes()),
-            false => None,
-        }
+        let report = self.written_report()?;
+        report.error(self.me, self.tables.control.n_pes())
+    }
+
+    fn exit_status(&self) -> Option<i32> {
+        self.written_report()?.exit_status()
     }
 }

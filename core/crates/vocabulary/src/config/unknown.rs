@@ -12,7 +12,7 @@ const PREFIXES: [&str; 2] = ["NVSHMEMRS_", PREFIX];
 pub const ELSEWHERE: &[(&str, &str)] = &[
     (
         "NVSHMEMRS_ON_ERROR",
-        "what functions of OpenSHMEM do on an error: return, or else end the job",
+        "what functions of OpenSHMEM and of `nvshmem.h` do on an error: return, or else end the job",
     ),
     (
         "NVSHMEMRS_LIBRARY",

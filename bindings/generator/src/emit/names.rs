@@ -1,15 +1,17 @@
-//! `include/shmem.h`, `include/pshmem.h` and `bindings/openshmem/src/names.c`: OpenSHMEM's names from the table of them.
+//! The standards' names from their tables: `include/shmem.h`, `include/pshmem.h` and `bindings/openshmem/src/names.c` of OpenSHMEM,
+//! `include/nvshmem.h`, `include/nvshmemx.h` and `bindings/nvshmem/src/names.c` of NVSHMEM.
 //!
 //! Prototypes are written out, so that a name can be found in the header. Bodies and calls without a type in their name are macros over
 //! lists of types.
 
-use crate::table::openshmem::{Name, OldList, Over, SIZES, Typed, sections};
-use crate::table::types::{Library, List, TAGS, Tag};
+use crate::table::names::{Name, OldList, Over, Place, SIZES, Typed};
+use crate::table::types::{Library, List, Tag};
+use crate::table::{nvshmem, openshmem};
 use anyhow::Result;
 use minijinja::{Value, context};
 
 /// The lists of types: what macros call them.
-const LISTS: [(Over, &str); 14] = [
+const LISTS: [(Over, &str); 16] = [
     (Over::Types(List::Rma), "RMA"),
     (Over::Types(List::Wait), "WAIT"),
     (Over::Types(List::Bits), "BITS"),
@@ -24,17 +26,26 @@ const LISTS: [(Over, &str); 14] = [
     (Over::Old(OldList::Bits), "OLD_BITS"),
     (Over::Old(OldList::Ordered), "OLD_ORDERED"),
     (Over::Old(OldList::Sum), "OLD_SUM"),
+    (Over::Named(&["half"]), "HALF"),
+    (Over::Named(&["float", "double"]), "FLOATING"),
 ];
 
-/// The header.
+/// Words of bodies that are macros of a standard's own C files.
+const MACROS: [&str; 6] = ["DO", "ALL", "BYTES", "ELEMENTS", "COLLECTIVE", "SET"];
+/// Words of bodies that are functions there.
+const FUNCTIONS: [&str; 7] = [
+    "PUT_ONE",
+    "GET_ONE",
+    "REDUCE",
+    "INSCAN",
+    "EXSCAN",
+    "SET_BROADCAST",
+    "HALF",
+];
+
+/// The header of OpenSHMEM.
 pub fn header() -> Result<String> {
-    let shown = sections().into_iter().map(|(title, names)| {
-        let families = names
-            .iter()
-            .map(|name| context! { about => name.about, prototypes => prototypes(name) });
-        context! { title, families => families.collect::<Vec<_>>() }
-    });
-    let names = all();
+    let names = all(openshmem::sections());
     let hot = names
         .iter()
         .filter(|name| name.hot)
@@ -43,8 +54,8 @@ pub fn header() -> Result<String> {
     super::render(
         include_str!("../../templates/shmem.h.jinja"),
         context! {
-            sections => shown.collect::<Vec<_>>(),
-            lists => lists(),
+            sections => shown(openshmem::sections(), |_| true),
+            lists => lists(&names),
             sizes => SIZES.map(|bits| context! { bits, bytes => bits / 8 }),
             hot => hot.collect::<Vec<_>>(),
             generics => generic.clone().map(generic_macro).collect::<Vec<_>>(),
@@ -54,9 +65,9 @@ pub fn header() -> Result<String> {
     )
 }
 
-/// The header of the names for tools that measure.
+/// The header of OpenSHMEM's names for tools that measure.
 pub fn profiling() -> Result<String> {
-    let names = all();
+    let names = all(openshmem::sections());
     let declared = names.iter().flat_map(|name| {
         let forms: &[bool] = if name.ctx { &[false, true] } else { &[false] };
         forms.iter().map(|&ctx| {
@@ -75,30 +86,75 @@ pub fn profiling() -> Result<String> {
     )
 }
 
-/// The functions that programs do not inline.
+/// The header of NVSHMEM, or of its extensions: what host code calls.
+pub fn nvshmem_header(extensions: bool) -> Result<String> {
+    let prefix = if extensions { "nvshmemx_" } else { "nvshmem_" };
+    let of = |place: Place| move |name: &Name| name.prefix == prefix && name.place == place;
+    let template = match extensions {
+        true => include_str!("../../templates/nvshmemx.h.jinja"),
+        false => include_str!("../../templates/nvshmem.h.jinja"),
+    };
+    let host = shown(nvshmem::sections(), of(Place::Host));
+    let both = shown(nvshmem::sections(), of(Place::Both));
+    super::render(template, context! { host, both })
+}
+
+/// The functions of OpenSHMEM that programs do not inline.
 pub fn functions() -> Result<String> {
-    let names = all();
-    let defined = names
-        .iter()
-        .filter(|name| !name.body.is_empty())
-        .flat_map(|name| {
-            let forms: &[(bool, bool)] = &[(false, !name.hot), (true, name.ctx)];
-            let forms = forms.iter().filter(|(_, here)| *here);
-            forms
-                .map(|(ctx, _)| definition(name, "FUNCTION", *ctx))
-                .collect::<Vec<_>>()
-        });
+    let names = all(openshmem::sections());
+    let template = include_str!("../../templates/shmem_names.c.jinja");
+    super::render(template, context! { families => defined(&names) })
+}
+
+/// The functions of NVSHMEM that host code calls.
+pub fn nvshmem_functions() -> Result<String> {
+    let mut names = all(nvshmem::sections());
+    names.retain(|name| name.place != Place::Device);
     super::render(
-        include_str!("../../templates/shmem_names.c.jinja"),
-        context! { families => defined.collect::<Vec<_>>() },
+        include_str!("../../templates/nvshmem_names.c.jinja"),
+        context! {
+            families => defined(&names),
+            lists => lists(&names),
+            sizes => SIZES.map(|bits| context! { bits, bytes => bits / 8 }),
+        },
     )
 }
 
-fn all() -> Vec<Name> {
-    sections()
-        .into_iter()
-        .flat_map(|(_, names)| names)
-        .collect()
+/// The definitions of all functions that have a body.
+fn defined(names: &[Name]) -> Vec<Vec<String>> {
+    let names = names.iter().filter(|name| !name.body.is_empty());
+    let definitions = names.flat_map(|name| {
+        let forms: &[(bool, bool)] = &[(false, !name.hot), (true, name.ctx)];
+        let forms = forms.iter().filter(|(_, here)| *here);
+        forms
+            .map(|(ctx, _)| definition(name, "FUNCTION", *ctx))
+            .collect::<Vec<_>>()
+    });
+    definitions.collect()
+}
+
+/// The families of each section that are `wanted`, as a header has them.
+fn shown(sections: Vec<(&'static str, Vec<Name>)>, wanted: impl Fn(&Name) -> bool) -> Vec<Value> {
+    let sections = sections.into_iter().filter_map(|(title, names)| {
+        let names = names.iter().filter(|name| wanted(name));
+        let families: Vec<Value> = names
+            .map(|name| context! { about => name.about, prototypes => prototypes(name) })
+            .collect();
+        (!families.is_empty()).then(|| context! { title, families })
+    });
+    sections.collect()
+}
+
+fn all(sections: Vec<(&'static str, Vec<Name>)>) -> Vec<Name> {
+    sections.into_iter().flat_map(|(_, names)| names).collect()
+}
+
+/// What the macros of a standard's C files begin with.
+fn macros(name: &Name) -> &'static str {
+    match name.library() {
+        Library::Openshmem => "NVSHMEMRS_SHMEM_",
+        Library::Nvshmem => "NVSHMEMRS_NVSHMEM_",
+    }
 }
 
 /// A type before a name.
@@ -153,7 +209,13 @@ fn prototypes(name: &Name) -> Vec<String> {
                 replace_word(name.result, "T", ty),
                 replace_word(&args, "T", ty),
             );
-            format!("{}shmem_{function}({args});", spaced(&result))
+            let (result, prefix) = (spaced(&result), name.prefix);
+            match (name.library(), name.place) {
+                (Library::Nvshmem, Place::Both) => {
+                    format!("NVSHMEMRS_NVSHMEM_BOTH {result}({prefix}{function})({args});")
+                }
+                _ => format!("{result}{prefix}{function}({args});"),
+            }
         })
         .collect()
 }
@@ -171,7 +233,7 @@ fn pasted(name: &Name, ctx: bool) -> String {
         .name
         .replace("TYPE", "##TAG##")
         .replace("BITS", "##B##");
-    format!("shmem_{form}{}", parts.trim_end_matches("##"))
+    format!("{}{form}{}", name.prefix, parts.trim_end_matches("##"))
 }
 
 /// The name in quotes.
@@ -181,52 +243,57 @@ fn quoted(name: &Name, ctx: bool) -> String {
         .name
         .replace("TYPE", "\" #TAG \"")
         .replace("BITS", "\" #B \"");
-    format!("\"shmem_{form}{parts}\"").replace(" \"\"", "")
+    format!("\"{}{form}{parts}\"", name.prefix).replace(" \"\"", "")
 }
 
 /// Lines of code for each type or size of a family.
 fn over(name: &Name, lines: Vec<String>) -> Vec<String> {
-    let head = match name.over {
+    let macros = macros(name);
+    let arguments = match name.over {
         Over::Once => return lines,
-        Over::Sizes => "#define NVSHMEMRS_SHMEM_X(B, N)",
-        _ => "#define NVSHMEMRS_SHMEM_X(TAG, T, W, D)",
+        Over::Sizes => "B, N",
+        _ => "TAG, T, W, D",
     };
-    let mut all = vec![format!("{head} \\")];
+    let mut all = vec![format!("#define {macros}X({arguments}) \\")];
     let last = lines.len() - 1;
     let lines = lines.into_iter().enumerate();
     all.extend(lines.map(|(index, line)| match index == last {
         true => format!("    {line}"),
         false => format!("    {line} \\"),
     }));
-    all.push(format!("NVSHMEMRS_SHMEM_{}(NVSHMEMRS_SHMEM_X)", list(name)));
-    all.push("#undef NVSHMEMRS_SHMEM_X".into());
+    all.push(format!("{macros}{}({macros}X)", list(name)));
+    all.push(format!("#undef {macros}X"));
     all
 }
 
-/// The definitions of a family's functions by the macro `NVSHMEMRS_SHMEM_` + `kind`.
+/// The definitions of a family's functions by the macro of the standard's that `kind` names.
 fn definition(name: &Name, kind: &str, ctx: bool) -> Vec<String> {
-    let team = if name.args.starts_with("shmem_team_t team") {
-        "_TEAM"
-    } else {
-        ""
+    let macros = macros(name);
+    let team = match name.args.split_once(' ') {
+        Some((ty, _)) if ty.ends_with("shmem_team_t") => "_TEAM",
+        _ => "",
+    };
+    let stream = match name.name.ends_with("_on_stream") {
+        true => "_STREAM",
+        false => "",
     };
     let enter = match ctx {
-        true => format!(
-            "NVSHMEMRS_SHMEM_ENTER_CTX({}, {});",
-            quoted(name, ctx),
-            name.result
-        ),
-        false => format!("NVSHMEMRS_SHMEM_ENTER{team}({});", quoted(name, ctx)),
+        true => format!("{macros}ENTER_CTX({}, {});", quoted(name, ctx), name.result),
+        false => format!("{macros}ENTER{team}{stream}({});", quoted(name, ctx)),
     };
     let mut body = name
         .body
-        .replace("CARRIER(W)", "NVSHMEMRS_SHMEM_CARRIER##W");
-    for word in ["DO", "BYTES", "ELEMENTS", "COLLECTIVE", "SET"] {
-        body = replace_word(&body, word, &format!("NVSHMEMRS_SHMEM_{word}"));
+        .replace("CARRIER(W)", &format!("{macros}CARRIER##W"));
+    for word in MACROS {
+        body = replace_word(&body, word, &format!("{macros}{word}"));
+    }
+    for word in FUNCTIONS {
+        let function = format!("{macros}{word}").to_lowercase();
+        body = replace_word(&body, word, &function);
     }
     let mut lines = vec![
         format!(
-            "NVSHMEMRS_SHMEM_{kind}({}, {}, ({}))",
+            "{macros}{kind}({}, {}, ({}))",
             name.result,
             pasted(name, ctx),
             arguments(name, ctx)
@@ -257,15 +324,11 @@ fn meant(tag: &Tag) -> &'static str {
     }
 }
 
-/// The lists of types, as the header has them.
-fn lists() -> Vec<Value> {
+/// The lists of types that some of `names` are for, as macros.
+fn lists(names: &[Name]) -> Vec<Value> {
+    let library = names[0].library();
     let of = |&(over, name): &(Over, &'static str)| {
-        let on = |tag: &&Tag| match over {
-            Over::Types(list) => tag.on(list, Library::Openshmem),
-            Over::Old(list) => list.tags().contains(&tag.name),
-            _ => false,
-        };
-        let tags: Vec<&Tag> = TAGS.iter().filter(on).collect();
+        let tags = over.tags(library);
         let rows = tags.iter().enumerate().map(|(index, tag)| {
             let carrier = match (tag.name, tag.size) {
                 ("float" | "double", _) => format!("_{}", tag.name),
@@ -287,7 +350,8 @@ fn lists() -> Vec<Value> {
         });
         context! { name, rows => rows.collect::<Vec<_>>() }
     };
-    LISTS.iter().map(of).collect()
+    let used = |(over, _): &&(Over, &str)| names.iter().any(|name| name.over == *over);
+    LISTS.iter().filter(used).map(of).collect()
 }
 
 /// The macro of C11 for a call without a type in its name.

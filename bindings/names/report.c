@@ -1,0 +1,97 @@
+/* What happens when a call of a standard's name fails. */
+
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool OWN(finalized);
+
+bool OWN(returns)(void)
+{
+    const char *setting = getenv("NVSHMEMRS_ON_ERROR");
+    return setting != NULL && strcmp(setting, "return") == 0;
+}
+
+/* Writes `text` with the names that functions and constants have here. */
+static void write_renamed(FILE *to, const char *text)
+{
+    static const char *const names[][2] = {
+        /* The standards have no such functions. */
+        {"nvshmemrs_static_data_register", "nvshmemrs_static_data_register"}, {"nvshmemrs_stream_", "nvshmemrs_stream_"},
+        {"nvshmemrs_", STANDARD_TEXT}, {"NVSHMEMRS_CMP_", STANDARD_CAPITALS "CMP_"},
+        {"NVSHMEMRS_SIGNAL_", STANDARD_CAPITALS "SIGNAL_"}, {"`signal_op`", "`sig_op`"}};
+    while (*text != '\0') {
+        size_t name = 0;
+        while (name < sizeof names / sizeof *names && strncmp(text, names[name][0], strlen(names[name][0])) != 0)
+            name++;
+        if (name == sizeof names / sizeof *names) {
+            fputc(*text++, to);
+        } else {
+            fputs(names[name][1], to);
+            text += strlen(names[name][0]);
+        }
+    }
+}
+
+/* Reports a failure, once in a process, and ends the job. */
+static void end(const char *name, const void *place, const char *text)
+{
+    static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
+    static _Thread_local bool ending;
+    /* A function of `atexit`, which fails, too. */
+    if (ending)
+        _exit(1);
+    ending = true;
+    nvshmemrs_runtime_t rt = OWN(now)();
+    int32_t pe = -1;
+    if (rt != 0)
+        nvshmemrs_my_pe(rt, &pe);
+    /* Never given back: other threads must not go on with what has failed. */
+    pthread_mutex_lock(&reporting);
+    char *line = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&line, &length);
+    if (to != NULL) {
+        fprintf(to, "nvshmemrs: ");
+        if (pe >= 0)
+            fprintf(to, "PE %d: ", (int)pe);
+        fprintf(to, "%s at %s: ", name, nvshmemrs_place_string(place));
+        write_renamed(to, text);
+        fputc('\n', to);
+        fclose(to);
+        fwrite(line, 1, length, stderr);
+    }
+    nvshmemrs_global_exit(rt, 1);
+    /* There is no job. */
+    exit(1);
+}
+
+void OWN(failed)(const char *name, int32_t status, const void *place)
+{
+    if (OWN(returns)())
+        return;
+    if (place == NULL)
+        place = __builtin_return_address(0);
+    const char *text = nvshmemrs_last_error();
+    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(now)() == 0)
+        text = OWN(finalized) ? "it was called after `" STANDARD_TEXT "finalize`" : "it was called before `" STANDARD_TEXT "init`";
+    char *kept = strdup(text);
+    end(name, place, kept != NULL ? kept : text);
+}
+
+void OWN(misused)(const char *name, const void *place, const char *format, ...)
+{
+    if (OWN(returns)())
+        return;
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    end(name, place, text);
+}

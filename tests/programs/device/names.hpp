@@ -1,0 +1,24 @@
+// What the kernels of the tests call: our functions, or those of NVSHMEM's names, which have neither state nor slot.
+#pragma once
+
+#ifdef NVSHMEM_NAMES
+#define CALL(NAME, STATE, ...) nvshmem_##NAME(__VA_ARGS__)
+#define CALL_X(NAME, STATE, ...) nvshmemx_##NAME(__VA_ARGS__)
+#define SLOT(SLOT)
+// The number of a team, from its handle.
+#define TEAM(HANDLE) ((unsigned long)(HANDLE) == NVSHMEMRS_TEAM_INVALID ? -1 : (int)(((HANDLE) >> 32 << 8 | ((HANDLE)&0xff)) & 0x7fffffff))
+#define REGION(TYPE) nvshmemx_region_##TYPE
+// C: the type of coordinates.
+#define TILE(NAME, STATE, C, FROM, TO, ...) \
+    nvshmemx::tile_##NAME<decltype(FROM), decltype(TO), C, nvshmemx::tile_algo_t::PEER_PUSH_NBI>(FROM, TO, __VA_ARGS__)
+// Calls for all PEs have no result there.
+#define OF_ALL(CALLED) (CALLED, 0)
+#else
+#define CALL(NAME, ...) nvshmemrs_##NAME(__VA_ARGS__)
+#define CALL_X CALL
+#define SLOT(SLOT) , SLOT
+#define TEAM(HANDLE) HANDLE
+#define REGION(TYPE) nvshmemrs_region_##TYPE
+#define OF_ALL(STATUS) STATUS
+#define TILE(NAME, STATE, C, ...) nvshmemrs::tile_##NAME(STATE, __VA_ARGS__)
+#endif

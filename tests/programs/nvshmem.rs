@@ -1,0 +1,356 @@
+//! Programs of NVSHMEM's names for host code: `include/nvshmem.h`, `include/nvshmemx.h` and `libnvshmemrs_nvshmem.so`.
+
+use nvshmemrs_tests::compile::{compile_as, compile_mpi};
+use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::hosts::{host, mpirun};
+use nvshmemrs_tests::names::{expand, exported};
+use nvshmemrs_tests::{HANG, Output, bin, launcher, program, run, workspace};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How programs are linked with the library.
+fn linked() -> [String; 2] {
+    let library = bin("libnvshmemrs_nvshmem.so").display().to_string();
+    ["-Wl,--no-as-needed".into(), library]
+}
+
+/// Compiles a program of `programs/nvshmem` under a name of its own, with further options.
+#[track_caller]
+fn compiled(name: &str, as_name: &str, options: &[&str]) -> PathBuf {
+    let linked = linked();
+    let options = [options, &linked.each_ref().map(String::as_str)].concat();
+    let source = program(&format!("nvshmem/{name}"));
+    compile_as(&source, &format!("nvshmem-{as_name}"), &options)
+}
+
+/// Every PE says that all was as expected.
+#[track_caller]
+fn same(output: &Output, n_pes: u32) {
+    output.assert_success();
+    let said = output.stdout.lines();
+    let said = said.filter(|line| line.ends_with(": same")).count();
+    assert_eq!(said, n_pes as usize, "{}", output.describe());
+}
+
+/// A job with the heap in host memory, also where there is a GPU.
+fn job(n_pes: u32, options: &[&str]) -> Command {
+    let mut command = launcher(n_pes, options);
+    command.env("NVSHMEMRS_MEMORY", "host");
+    command
+}
+
+#[track_caller]
+fn conforms(name: &str) {
+    let program = compiled(&format!("{name}.c"), name, &[]);
+    for n_pes in 1..=4 {
+        same(&run(job(n_pes, &[]).arg(&program), HANG), n_pes);
+    }
+}
+
+#[test]
+fn remote_memory_access() {
+    conforms("rma");
+}
+
+#[test]
+fn atomics() {
+    conforms("atomics");
+}
+
+#[test]
+fn waits_on_streams() {
+    conforms("waits");
+}
+
+#[test]
+fn collectives() {
+    conforms("collectives");
+}
+
+#[test]
+fn setup_memory_and_teams() {
+    conforms("teams");
+}
+
+#[test]
+fn threads() {
+    conforms("threads");
+}
+
+/// A program that no launcher has started is one PE.
+#[test]
+fn without_a_launcher() {
+    let program = compiled("teams.c", "teams-alone", &[]);
+    let mut command = Command::new(program);
+    same(&run(command.env("NVSHMEMRS_MEMORY", "host"), HANG), 1);
+}
+
+#[test]
+fn under_the_checker() {
+    let program = compiled("atomics.c", "atomics-check", &[]);
+    same(&run(job(3, &["--check"]).arg(program), HANG * 2), 3);
+}
+
+/// Across hosts every operation is a message.
+#[test]
+fn on_two_hosts() {
+    for name in ["rma", "atomics", "collectives", "waits", "teams"] {
+        let program = compiled(&format!("{name}.c"), &format!("{name}-hosts"), &[]);
+        let hosts = [host("a", 2), host("b", 1)];
+        let mut command = mpirun(&[], &hosts, &[program.into()]);
+        same(&run(command.env("NVSHMEMRS_MEMORY", "host"), HANG * 3), 3);
+    }
+}
+
+#[test]
+fn communicators_and_unique_ids() {
+    let linked = linked();
+    let options = linked.each_ref().map(String::as_str);
+    let program = compile_mpi(&program("nvshmem/mpi.c"), "nvshmem-mpi", &options);
+    let two = [host("a", 2), host("b", 1)];
+    for (hosts, what) in [(&two[..], ""), (&[host("a", 3)], "one host")] {
+        let words = [program.clone().into(), what.into()];
+        let mut command = mpirun(&[], hosts, &words);
+        same(&run(command.env("NVSHMEMRS_MEMORY", "host"), HANG * 3), 3);
+    }
+}
+
+/// A command that sees the stand-in for libcuda, which ends a process that has not given everything back.
+fn with_gpus(mut command: Command, devices: &str) -> Command {
+    command
+        .env("LD_LIBRARY_PATH", fakes())
+        .env("XDG_CACHE_HOME", fakes().join("cache"))
+        .env_remove("CUDA_HOME")
+        .env_remove("CUDA_PATH")
+        .env_remove("VIRTUAL_ENV")
+        .env_remove("NVSHMEMRS_MEMORY")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .env("FAKE_CUDA_DEVICES", devices);
+    command
+}
+
+/// The second stage takes the GPU that the program has chosen by then, whatever the others have done.
+#[test]
+fn init_has_two_stages_where_there_are_gpus() {
+    let program = compiled("stages.c", "stages", &[]);
+    for devices in ["1", "2", "3"] {
+        for how in ["later", "now", "mixed", "told"] {
+            let mut command = with_gpus(launcher(2, &[]), devices);
+            same(&run(command.arg(&program).arg(how), HANG * 2), 2);
+        }
+    }
+    let threads = compiled("stage_threads.c", "stage-threads", &[]);
+    let mut command = with_gpus(Command::new(threads), "2");
+    same(&run(&mut command, HANG * 2), 2);
+}
+
+/// What is wrong with the second stage is said of the call that needed it.
+#[test]
+fn a_second_stage_that_fails_names_the_line_of_the_program() {
+    let program = compiled("stages.c", "stages-fail", &[]);
+    let mut command = with_gpus(launcher(2, &[]), "2");
+    command
+        .args([program.as_os_str(), "later".as_ref()])
+        .env("NVSHMEM_SYMMETRIC_SIZE", "900t");
+    let output = run(&mut command, HANG * 2);
+    output.assert_stderr("nvshmem_init at ");
+    output
+        .assert_stderr("stages.c:")
+        .assert_stderr("heap_bytes");
+    assert_ne!(output.code(), 0, "{}", output.describe());
+}
+
+/// What stands in for a header that the packages lack, and that a whole toolkit has: code of the host.
+const TARGET: &str = "\
+#define NV_IF_TARGET(CONDITION, ...)
+#define NV_IF_ELSE_TARGET(CONDITION, DEVICE, ...) __VA_ARGS__
+";
+
+/// The options for CUDA's headers, which the checkout's `.venv` has: those of numbers of 16 bits, too, if `all`.
+fn cuda(folder: &Path, all: bool) -> Vec<String> {
+    let python = workspace().join(".venv/lib/python3.11/site-packages/nvidia");
+    let mut folders: Vec<PathBuf> = ["cuda_runtime/include", "cuda_nvcc/include"]
+        .map(|path| python.join(path))
+        .to_vec();
+    if all {
+        let made = folder.join("toolkit");
+        std::fs::create_dir_all(made.join("nv")).expect("a folder");
+        std::fs::write(made.join("nv/target"), TARGET).expect("a header");
+        folders.push(made);
+    }
+    assert!(folders.iter().all(|folder| folder.is_dir()), "{folders:?}");
+    let options = folders
+        .iter()
+        .map(|folder| format!("-isystem{}", folder.display()));
+    options.chain(["-DCUDA".into()]).collect()
+}
+
+#[track_caller]
+fn accepts(compiler: &str, standard: &str, options: &[String], source: &Path) {
+    let mut command = Command::new(compiler);
+    command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]);
+    command.arg(format!("-std={standard}")).arg("-I");
+    command.arg(workspace().join("include"));
+    run(command.args(options).arg(source), HANG * 2).assert_success();
+}
+
+#[test]
+fn the_headers_are_for_c11_and_cxx11_with_and_without_cudas() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Either order of the headers, and CUDA's own before and after.
+    for (name, text) in [
+        ("host", "#include <nvshmem_host.h>\n"),
+        (
+            "both",
+            "#include <nvshmemx.h>\n#include <nvshmem.h>\n#include <nvshmemrs.h>\n",
+        ),
+        (
+            "before",
+            "#ifdef CUDA\n#include <cuda_runtime_api.h>\n#endif\n#include <nvshmem.h>\n#include <nvshmemx.h>\n",
+        ),
+        (
+            "after",
+            "#include <nvshmem.h>\n#include <nvshmemx.h>\n#ifdef CUDA\n#include <cuda.h>\n#include <cuda_runtime_api.h>\n#endif\n",
+        ),
+        (
+            "shmem",
+            "#include <nvshmem.h>\n#include <nvshmemx.h>\n#include <shmem.h>\n",
+        ),
+    ] {
+        let [c, cxx] = ["c", "cpp"].map(|end| folder.path().join(format!("{name}.{end}")));
+        for source in [&c, &cxx] {
+            let all = format!(
+                "{text}int answers(void);\nint answers(void) {{ return nvshmem_my_pe() + NVSHMEM_TEAM_WORLD; }}\n"
+            );
+            std::fs::write(source, all).expect("a source");
+        }
+        for options in [
+            vec![],
+            cuda(folder.path(), false),
+            cuda(folder.path(), true),
+        ] {
+            for compiler in ["gcc", "clang"] {
+                for standard in ["c11", "c17"] {
+                    accepts(compiler, standard, &options, &c);
+                }
+            }
+            for compiler in ["g++", "clang++"] {
+                for standard in ["c++11", "c++17", "c++20"] {
+                    accepts(compiler, standard, &options, &cxx);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cxx_with_and_without_cudas_types() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let with = cuda(folder.path(), true);
+    let with: Vec<&str> = with.iter().map(String::as_str).collect();
+    for (name, options) in [("without", &[][..]), ("with", &with)] {
+        let options = [&["-std=c++11", "-Wpedantic"], options].concat();
+        let made = compiled("types.cpp", &format!("types-{name}"), &options);
+        same(&run(job(3, &[]).arg(made), HANG), 3);
+    }
+}
+
+#[track_caller]
+fn misuse(mistake: &str, n_pes: u32) -> Output {
+    let program = compiled("misuse.c", "misuse", &[]);
+    let words = [program.as_os_str(), mistake.as_ref()];
+    run(job(n_pes, &[]).args(words), HANG)
+}
+
+/// Mistakes: the function that is named, and words of the reason.
+#[rustfmt::skip]
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("before init", "nvshmem_long_p", "it was called before `nvshmem_init`"),
+    ("my_pe before init", "nvshmem_my_pe", "it was called before `nvshmem_init`"),
+    ("malloc before init", "nvshmem_malloc", "it was called before `nvshmem_init`"),
+    ("stream before init", "nvshmemx_barrier_all_on_stream", "it was called before `nvshmem_init`"),
+    ("finalize before init", "nvshmem_finalize", "it was called before `nvshmem_init`"),
+    ("after finalize", "nvshmem_long_put", "it was called after `nvshmem_finalize`"),
+    ("once more", "nvshmem_finalize", "once more than `nvshmem_init`"),
+    ("pe", "nvshmem_long_put", "`pe` is PE 2"),
+    ("static", "nvshmem_long_p", "`nvshmemrs_static_data_register()`"),
+    ("stack collective", "nvshmem_long_sum_reduce", "outside the symmetric heap"),
+    ("bounds", "nvshmem_long_put", "past the end of the allocation"),
+    ("overflow", "nvshmem_long_put", "18446744073709551615 bytes"),
+    ("null", "nvshmem_long_get", "`NULL`"),
+    ("alignment", "nvshmem_int_atomic_inc", "multiple of 4"),
+    ("half alignment", "nvshmemx_half_atomic_add", "multiple of 2"),
+    ("signal", "nvshmemx_signal_op", "`sig_op` is 3; it must be `NVSHMEM_SIGNAL_SET`"),
+    ("destroyed team", "nvshmem_team_n_pes", "this one was destroyed"),
+    ("collective of a destroyed team", "nvshmem_team_destroy", "this one was destroyed"),
+    ("no team", "nvshmem_team_n_pes", "never made"),
+    ("predefined team", "nvshmem_team_destroy", "WORLD"),
+    ("stream", "nvshmemx_barrier_all_on_stream", "with the heap in host memory"),
+    ("queued", "nvshmem_finalize", "`pe` is PE 2"),
+    ("flags", "nvshmemx_buffer_register_symmetric", "it must be 0"),
+    ("free", "nvshmem_free", "the start of a live symmetric allocation"),
+];
+
+#[test]
+fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
+    for (mistake, function, reason) in MISTAKES {
+        let output = misuse(mistake, 2);
+        output
+            .assert_code(1)
+            .assert_stderr(&format!("{function} at "));
+        output.assert_stderr("misuse.c:").assert_stderr(reason);
+        // Once in a process.
+        let reports = output.stderr.lines();
+        let reports = reports.filter(|line| line.starts_with("nvshmemrs: "));
+        assert!((1..=2).contains(&reports.count()), "{}", output.describe());
+    }
+    same(&misuse("attributes", 2), 2);
+}
+
+#[test]
+fn on_error_return_goes_on() {
+    let program = compiled("misuse.c", "misuse-returns", &[]);
+    for (mistake, words) in [("pe", "PE 2"), ("free", "live symmetric allocation")] {
+        let mut command = job(2, &[]);
+        command
+            .args([program.as_os_str(), mistake.as_ref()])
+            .env("NVSHMEMRS_ON_ERROR", "return");
+        let output = run(&mut command, HANG);
+        output.assert_stdout("PE 0 goes on: ").assert_stdout(words);
+        assert!(!output.stderr.contains("nvshmem_"), "{}", output.describe());
+    }
+}
+
+#[test]
+fn global_exit_ends_all_processes_whatever_they_do() {
+    let output = misuse("global_exit", 3);
+    output.assert_code(7);
+    for pe in 0..3 {
+        output.assert_stdout(&format!("PE {pe} has something to say"));
+    }
+}
+
+#[test]
+fn the_library_has_every_function_and_no_other_library_has_one() {
+    let named = |library: &str| -> BTreeSet<String> {
+        let mut names = exported(library);
+        names.retain(|name| name.starts_with("nvshmem_") || name.starts_with("nvshmemx_"));
+        names
+    };
+    let expected = expand(include_str!("nvshmem/names.txt"));
+    let (families, _) = include_str!("nvshmem/names.txt")
+        .split_once("# Those above")
+        .expect("the mark");
+    assert_eq!(expand(families).len(), 1430);
+    let found = named("libnvshmemrs_nvshmem.so");
+    let missing: Vec<_> = expected.difference(&found).collect();
+    let more: Vec<_> = found.difference(&expected).collect();
+    assert!(
+        missing.is_empty() && more.is_empty(),
+        "missing {missing:?}, more {more:?}"
+    );
+    // The core's own functions have the names of `nvshmemrs.h`.
+    assert_eq!(named("libnvshmemrs.so"), BTreeSet::new());
+    assert_eq!(named("libnvshmemrs_shmem.so"), BTreeSet::new());
+}

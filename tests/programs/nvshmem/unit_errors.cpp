@@ -1,0 +1,107 @@
+// What can be wrong with units, PEs and modules: two PEs of a process, another version of the header, a runtime that refuses or does not know
+// the unit yet, a module that is none.
+#include <nvshmemrs_device_host.hpp>
+
+#include <nvshmem.h>
+#include <nvshmemrs.h>
+#include <nvshmemx.h>
+
+#include <dlfcn.h>
+#include <thread>
+
+static nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
+
+static void pe(int number) {
+    nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
+    nvshmemx_set_attr_uniqueid_args(number, 2, &id, &attr);
+    nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID | NVSHMEMX_INIT_THREAD_PES, &attr);
+    // The second stage.
+    nvshmem_malloc(8);
+    nvshmem_finalize();
+}
+
+static int other_fill(const void *, int, const char **) { return 0; }
+
+static int refusing(const void *, int, const char **why) {
+    *why = "the runtime has a cold";
+    return 999;
+}
+
+// The runtime knows the unit's kernels only when it is asked for the fourth time.
+static std::atomic<int> asked{0};
+static int late(const void *state, int, const char **) {
+    if (!state) return 0;
+    return ++asked < 4 ? NVSHMEMRS_UNIT_LATER : 0;
+}
+static bool filled(int times) {
+    for (int i = 0; i < 5000 && asked < times; i++) usleep(1000);
+    return asked == times;
+}
+
+// A module of the stand-in for libcuda: its state is the job's, and then nobody's.
+static int module_on_a_gpu() {
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!cuda) return 10;
+    auto load = (int (*)(CUmodule *, const void *))dlsym(cuda, "cuModuleLoadData");
+    auto global = (int (*)(void **, size_t *, CUmodule, const char *))dlsym(cuda, "cuModuleGetGlobal_v2");
+    CUmodule module;
+    void *state;
+    size_t bytes;
+    if (load(&module, "fake image") || global(&state, &bytes, module, "nvshmemi_device_state_d")) return 11;
+    if (bytes != sizeof(nvshmemrs_device_state_t)) return nvshmemx_cumodule_init(module) == NVSHMEMX_ERROR_INVALID_VALUE ? 0 : 12;
+    nvshmemrs_device_state_t expected, none = {};
+    if (nvshmemrs_device_state(nvshmemrs_nvshmem_runtime(), &expected)) return 13;
+    if (nvshmemx_cumodule_init(module) || memcmp(state, &expected, sizeof expected)) return 14;
+    if (nvshmemx_cumodule_finalize(module) || memcmp(state, &none, sizeof none)) return 15;
+    return 0;
+}
+
+// As a program that has chosen its GPU.
+static void choose_gpu() {
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;
+    ((int (*)(unsigned))dlsym(cuda, "cuInit"))(0);
+    ((int (*)(void **, int))dlsym(cuda, "cuDevicePrimaryCtxRetain"))(&context, 0);
+    ((int (*)(void *))dlsym(cuda, "cuCtxPushCurrent_v2"))(context);
+}
+
+int main(int count, char **args) {
+    std::string what = count > 1 ? args[1] : "";
+    if (what == "threads") {
+        nvshmemx_get_uniqueid(&id);
+        std::thread first(pe, 0), second(pe, 1);
+        first.join();
+        second.join();
+        return 0;
+    }
+    if (what == "version") nvshmemrs_nvshmem_register(other_fill, NVSHMEMRS_UNIT_CPU, 77);
+    if (what == "refused") nvshmemrs_nvshmem_register(refusing, NVSHMEMRS_UNIT_CPU, nvshmemrs::device::STATE_VERSION);
+    if (what == "gpu") choose_gpu();
+    nvshmem_init();
+    nvshmem_free(nvshmem_malloc(8));
+    int wrong = what == "gpu" ? module_on_a_gpu() : 0;
+    if (wrong) return wrong;
+    if (what == "late") {
+        nvshmemrs_nvshmem_register(late, NVSHMEMRS_UNIT_CPU, nvshmemrs::device::STATE_VERSION);
+        if (asked < 1 || !filled(4)) return 5;
+        // Another unit does not have it filled again.
+        nvshmemrs_nvshmem_register(other_fill, NVSHMEMRS_UNIT_CPU, nvshmemrs::device::STATE_VERSION);
+        usleep(20000);
+        if (asked != 4) return 6;
+        nvshmemrs_nvshmem_unregister(other_fill);
+        nvshmemrs_nvshmem_unregister(late);
+        // Kernels for GPUs do not reach this heap.
+        nvshmemrs_nvshmem_register(late, NVSHMEMRS_UNIT_GPU, nvshmemrs::device::STATE_VERSION);
+        if (asked != 4) return 7;
+        nvshmemrs_nvshmem_unregister(late);
+        // Nobody has registered it.
+        nvshmemrs_nvshmem_unregister(refusing);
+    }
+    if (what == "module") {
+        if (nvshmemx_cumodule_init(nullptr) != NVSHMEMX_ERROR_INVALID_VALUE) return 2;
+        if (nvshmemx_culibrary_init(nullptr) != NVSHMEMX_ERROR_INVALID_VALUE) return 2;
+        // There is no driver, or the heap is in host memory.
+        if (nvshmemx_cumodule_init((CUmodule)&id) != NVSHMEMX_ERROR_NOT_SUPPORTED) return 3;
+        if (nvshmemx_collective_launch(nullptr, {}, {}, nullptr, 0, nullptr) == NVSHMEMX_SUCCESS) return 4;
+    }
+    nvshmem_finalize();
+}

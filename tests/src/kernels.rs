@@ -1,0 +1,109 @@
+//! Kernels without a GPU: programs that run them on the CPU, and NVRTC and nvcc, which compile them.
+
+use crate::compile::compile_as;
+use crate::{compile_c, launcher, program, run, workspace};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Compilers may share the machine with all other tests.
+pub const SLOW: Duration = Duration::from_secs(300);
+
+/// Compiles `tests/programs/device/NAME.cpp` for the CPU, as `file`.
+#[track_caller]
+pub fn on_the_host(name: &str, file: &str, options: &[&str]) -> PathBuf {
+    let source = program(&format!("device/{name}.cpp"));
+    let all = ["-O0", "-g0", "-fno-strict-aliasing"];
+    let options: Vec<&str> = all.iter().chain(options).copied().collect();
+    compile_as(&source, file, &options)
+}
+
+/// A program passes with so many PEs.
+#[track_caller]
+pub fn passes(name: &str, file: &Path, counts: &[u32]) {
+    for &n in counts {
+        let output = run(launcher(n, &[]).arg(file), SLOW);
+        output.assert_success();
+        for pe in 0..n {
+            output.assert_stdout(&format!("{name} ok PE {pe} of {n}\n"));
+        }
+    }
+}
+
+/// NVRTC from `.venv`, where `cargo xtask images` installs it.
+fn nvrtc_library() -> PathBuf {
+    let wheels = fs::read_dir(workspace().join(".venv/lib"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let file = "site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12";
+    let mut places = wheels.map(|one| one.path().join(file));
+    let found = places.find(|place| place.exists());
+    found.expect("no NVRTC in .venv: `cargo xtask images` installs it")
+}
+
+/// The PTX of a program.
+#[track_caller]
+pub fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
+    static COMPILER: OnceLock<PathBuf> = OnceLock::new();
+    let compiler = COMPILER.get_or_init(|| compile_c(&program("device/nvrtc.c")));
+    let folder = tempfile::tempdir().expect("a folder for a program");
+    let [source, result] = ["program.cu", "program.ptx"].map(|name| folder.path().join(name));
+    fs::write(&source, text).expect("cannot write a program");
+    let mut command = Command::new(compiler);
+    command
+        .arg(nvrtc_library())
+        .args([&source, &result])
+        .arg(architecture);
+    for place in [
+        workspace().join("include"),
+        workspace().join("tests/programs/device"),
+    ] {
+        command.arg(format!("-I{}", place.display()));
+    }
+    run(command.args(options), SLOW).assert_success();
+    fs::read_to_string(&result).expect("the PTX")
+}
+
+/// What NVRTC lacks.
+pub const STANDARD_TYPES: &str = "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n\
+     typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t;\n\
+     typedef long int64_t; typedef unsigned long uint64_t;\n";
+
+/// Nothing has to be linked but what the driver has.
+#[track_caller]
+pub fn assert_nothing_undefined(ptx: &str) {
+    let undefined = ptx.lines().filter(|line| line.contains(".extern"));
+    let there = |line: &&str| line.contains("vprintf") || line.contains(".shared");
+    let undefined: Vec<&str> = undefined.filter(|line| !there(line)).collect();
+    assert!(undefined.is_empty(), "{undefined:?}");
+}
+
+/// The toolkit in `.venv/nvcc`, where `cargo xtask setup` installs it.
+pub fn toolkit() -> PathBuf {
+    let folder = workspace().join(".venv/nvcc/nvidia/cu13");
+    let there = folder.join("bin/nvcc").exists();
+    assert!(
+        there,
+        "no nvcc in .venv/nvcc: `cargo xtask setup` installs it"
+    );
+    folder
+}
+
+/// nvcc for programs with our headers.
+pub fn nvcc() -> Command {
+    let mut nvcc = Command::new(toolkit().join("bin/nvcc"));
+    nvcc.args([
+        "-std=c++17",
+        "-Werror",
+        "all-warnings",
+        "-arch=sm_90",
+        "-Xcompiler",
+        "-fPIC,-Wall",
+    ]);
+    nvcc.arg("-I").arg(workspace().join("include"));
+    nvcc.arg("-L").arg(toolkit().join("lib"));
+    nvcc
+}
