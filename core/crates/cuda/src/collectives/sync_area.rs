@@ -28,9 +28,7 @@ const SMALL: u64 = 128 << 10;
 const _: () = assert!(MAX_TEAMS as u64 * EPOCH <= BLOCKS && MAX_TEAMS as u64 > LARGE_TEAMS);
 
 /// Bytes of the area.
-pub(crate) const BYTES: u64 =
-    (BLOCKS + block_start(MAX_TEAMS as u64))
-        .next_multiple_of(HEAP_UNIT);
+pub(crate) const BYTES: u64 = (BLOCKS + block_start(MAX_TEAMS as u64)).next_multiple_of(HEAP_UNIT);
 
 /// Where the epoch block of a team is, in an area that begins at symmetric offset `area`.
 pub(crate) fn epoch(area: u64, team: u32) -> SymRange {

@@ -143,8 +143,12 @@ class Turn {
         return false;
     }
 
-    // The address of a member's part of symmetric memory. Kernels that meet on all blocks have it in `parts` afterwards.
+    // The address of a member's part of symmetric memory. After fill_parts and a meeting of the block's threads it is in `parts`, too.
     __device__ u64 part(i32 member) const { return c.state.base + (u64)pe_of(member) * c.state.stride; }
+
+    __device__ void fill_parts() const {
+        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) parts[m] = part(m);
+    }
 
     __device__ u64 own() const { return c.state.base + (u64)c.state.my_pe * c.state.stride; }
 
@@ -162,9 +166,10 @@ class Turn {
         return part(to) + c.team.sync + 48 * (u64)c.team.n + index * 8;
     }
 
-    __device__ u64 staging_of(i32 to, i32 member) const {
-        return part(to) + c.team.staging + (u64)(parity * c.team.n + member) * c.team.slot;
-    }
+    // Where `member` sends data to whoever has its part at `to`.
+    __device__ u64 staging_in(u64 to, i32 member) const { return to + c.team.staging + (u64)(parity * c.team.n + member) * c.team.slot; }
+
+    __device__ u64 staging_of(i32 to, i32 member) const { return staging_in(part(to), member); }
 
     // Tells all members that this one has come, and with what. Threads `thread` of `threads` of block 0.
     __device__ void announce(u32 thread, u32 threads) const {
@@ -226,7 +231,7 @@ class Turn {
     // All threads of all blocks: returns when all members have entered, and what they did before can be seen; `then` is called for each member.
     template <class Then>
     __device__ bool meet(const Then &then) const {
-        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) parts[m] = part(m);
+        fill_parts();
         announce_all(threadIdx.x, blockDim.x);
         bool came = wait_all_calls(threadIdx.x, blockDim.x);
         for (i32 m = threadIdx.x; m < c.team.n && came; m += blockDim.x) then(m);
