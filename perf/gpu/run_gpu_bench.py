@@ -36,6 +36,8 @@ NAMES = {
     "nvshmem-graph": "NVSHMEM, graph",
     "nccl": "NCCL",
     "nccl-graph": "NCCL, graph",
+    "nccl-windows": "NCCL windows",
+    "nccl-windows-graph": "NCCL windows, graph",
     "symm-one-shot": "torch one-shot, graph",
     "symm-two-shot": "torch two-shot, graph",
     "ours-python": "nvshmemrs, Python",
@@ -178,7 +180,7 @@ def one_call(results: dict[str, dict], n: int) -> None:
         for size in sizes:
             times = {}
             for side in sides:
-                how = "graph" if side not in ("ours", "nvshmem", "nccl") else "stream"
+                how = "graph" if side not in ("ours", "nvshmem", "nccl", "nccl-windows") else "stream"
                 case = results[side].get((how, op, size))
                 if case:
                     times[side] = case["median"]

@@ -1,6 +1,6 @@
 """One rank of a PyTorch job that measures NCCL's collectives and those of torch's symmetric memory, in the lines of `gpu-bench`.
 
-Started by nvshmemrs-run, which says which rank it is: torch_peer.py nccl|nccl-graph|nccl-pairs|symm-one-shot|symm-two-shot [MOST]
+Started by nvshmemrs-run, which says which rank it is: torch_peer.py nccl|nccl-graph|nccl-windows|nccl-windows-graph|nccl-pairs|symm-one-shot|symm-two-shot [MOST]
 """
 
 from __future__ import annotations
@@ -26,31 +26,58 @@ def say(**line: object) -> None:
     os.write(1, (json.dumps({"pe": me, **line}) + "\n").encode())
 
 
+# NCCL's kernels for windows reduce floating-point numbers only.
+dtype = torch.float32 if "windows" in kind else torch.int32
+
+
 def values(rank: int, start: int, count: int) -> torch.Tensor:
-    """Words `start` and up of a rank's source."""
-    return rank * 65537 + torch.arange(start, start + count, dtype=torch.int32, device="cuda")
+    """Words `start` and up of a rank's source; as floating-point numbers, they and their sums are exact."""
+    return ((rank * 65537 + torch.arange(start, start + count, dtype=torch.int32, device="cuda")) % 999983).to(dtype)
 
 
 def total(start: int, count: int) -> torch.Tensor:
-    return n * (n - 1) // 2 * 65537 + n * torch.arange(start, start + count, dtype=torch.int32, device="cuda")
+    return sum((values(rank, start, count) for rank in range(1, n)), values(0, start, count))
 
 
-def cases(words: int):
+def buffers(windows: bool) -> list[torch.Tensor]:
+    """Memory for the largest sources and destinations. `windows`: made by ncclMemAlloc and registered as symmetric windows."""
+
+    def made() -> list[torch.Tensor]:
+        return [torch.empty(most // 4, dtype=dtype, device="cuda") for _ in range(3)]
+
+    if not windows:
+        return made()
+    backend = dist.group.WORLD._get_backend(torch.device("cuda"))
+    pool = torch.cuda.MemPool(backend.mem_allocator)
+    with torch.cuda.use_mem_pool(pool):
+        memory = made()
+    dist.barrier()  # the communicator is there
+    backend.register_mem_pool(pool, symm=True)
+    pools.append(pool)
+    return memory
+
+
+pools: list[torch.cuda.MemPool] = []
+
+
+def cases(words: int, memory: list[torch.Tensor]):
     """Of NCCL: name, whether the buffer is in parts, the call, its destination, and what that is afterwards."""
     part = words // n
-    source = values(me, 0, words)
-    whole = torch.empty_like(source)
+    source, whole, other = (buffer[:words] for buffer in memory)
+    source.copy_(values(me, 0, words))
     yield "reduce", False, lambda: dist.all_reduce(whole), whole, None
     if part * n == words and part >= 2:
-        piece = torch.empty(part, dtype=torch.int32, device="cuda")
-        mine = values(me, 0, part)
+        piece, mine = other[:part], source[:part]
         yield "reducescatter", True, lambda: dist.reduce_scatter_tensor(piece, source), piece, total(me * part, part)
         gathered = torch.cat([values(rank, 0, part) for rank in range(n)])
         yield "fcollect", True, lambda: dist.all_gather_into_tensor(whole, mine), whole, gathered
+    # NCCL has kernels for windows for these three; others do not use them.
+    if "windows" in kind:
+        return
+    if part * n == words and part >= 2:
         sent = torch.cat([values(rank, me * part, part) for rank in range(n)])
         yield "alltoall", True, lambda: dist.all_to_all_single(whole, source), whole, sent
-    source_or_dest = source.clone()
-    yield "broadcast", False, lambda: dist.broadcast(source_or_dest, 0), source_or_dest, values(0, 0, words)
+    yield "broadcast", False, lambda: dist.broadcast(source, 0), source, values(0, 0, words)
 
 
 def calls_for(size: int) -> int:
@@ -96,11 +123,12 @@ def check(name: str, size: int, found: torch.Tensor, expected: torch.Tensor) -> 
         raise SystemExit(f"{kind}: PE {me}: {name} of {size} bytes is wrong")
 
 
-def nccl(graphed: bool) -> None:
+def nccl(graphed: bool, windows: bool) -> None:
+    memory = buffers(windows)
     for size in SIZES:
         if size > most:
             break
-        for name, _, call, dest, expected in cases(size // 4):
+        for name, _, call, dest, expected in cases(size // 4, memory):
             if name == "reduce":  # in place, so the sums grow; the first is looked at
                 dest.copy_(values(me, 0, size // 4))
                 call()
@@ -162,7 +190,7 @@ if me == 0:
 if kind == "nccl-pairs":
     pairs()
 elif kind.startswith("nccl"):
-    nccl(kind == "nccl-graph")
+    nccl(kind.endswith("graph"), "windows" in kind)
 else:
     symmetric(kind == "symm-two-shot")
 dist.barrier()

@@ -1289,6 +1289,30 @@ int cuLaunchKernel(const kernel_t *kernel, unsigned gx, unsigned gy, unsigned gz
     return status;
 }
 
+/* A launch with attributes: as the library makes it in captures, with a programmatic edge from the kernel before. Here the edge changes
+ * nothing. */
+typedef struct {
+    unsigned id, pad;
+    union {
+        int allowed;
+        char bytes[64];
+    } value;
+} attribute_t;
+
+typedef struct {
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    stream_t *stream;
+    const attribute_t *attributes;
+    unsigned count;
+} config_t;
+
+enum { PROGRAMMATIC_SERIALIZATION = 6 };
+
+int cuLaunchKernelEx(const config_t *as, const kernel_t *kernel, void **args, void **extra) {
+    if (as->count != 1 || as->attributes->id != PROGRAMMATIC_SERIALIZATION || as->attributes->value.allowed != 1) return INVALID_VALUE;
+    return cuLaunchKernel(kernel, as->gx, as->gy, as->gz, as->bx, as->by, as->bz, as->shared, as->stream, args, extra);
+}
+
 /* Graphs that are put together. */
 
 typedef struct {

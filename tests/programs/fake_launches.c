@@ -45,6 +45,7 @@ extern int cuCtxPushCurrent_v2(void *context);
 extern int cuCtxPopCurrent_v2(void **context);
 extern int fake_cuLaunchKernel(const void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                unsigned shared, void *stream, void **args, void **extra);
+extern int fake_cuLaunchKernelEx(const config_t *as, const void *kernel, void **args, void **extra);
 
 static size_t bytes_of(const char *image) {
     const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
@@ -113,11 +114,16 @@ int cuFuncSetAttribute(const void *function, int attribute, int value) {
     return SUCCESS;
 }
 
+/* Whether a kernel is of a library that is here; the others are the library's own. */
+static int is_mine(const void *kernel) {
+    const function_t *function = kernel;
+    return function >= functions && function < functions + KERNELS;
+}
+
 int cuLaunchKernel(const void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **args, void **extra) {
     const function_t *function = kernel;
-    if (function < functions || function >= functions + KERNELS)
-        return fake_cuLaunchKernel(kernel, gx, gy, gz, bx, by, bz, shared, stream, args, extra);
+    if (!is_mine(kernel)) return fake_cuLaunchKernel(kernel, gx, gy, gz, bx, by, bz, shared, stream, args, extra);
     if (!function->library) return INVALID_HANDLE;
     if (extra || !fake_launched) return INVALID_VALUE;
     int status = cuStreamSynchronize(stream);
@@ -127,6 +133,7 @@ int cuLaunchKernel(const void *kernel, unsigned gx, unsigned gy, unsigned gz, un
 }
 
 int cuLaunchKernelEx(const config_t *as, const void *kernel, void **args, void **extra) {
+    if (!is_mine(kernel)) return fake_cuLaunchKernelEx(as, kernel, args, extra);
     if (as->count) return INVALID_VALUE;
     return cuLaunchKernel(kernel, as->gx, as->gy, as->gz, as->bx, as->by, as->bz, as->shared, as->stream, args, extra);
 }

@@ -166,7 +166,7 @@ def compiled(folder: Path, launches: bool = False) -> None:
     commands = []
     if launches:
         # Its own function for launches is called by the one of the second file.
-        renamed = ["-DcuLaunchKernel=fake_cuLaunchKernel", "-c", *source, "-o", f"{folder}/cuda.o"]
+        renamed = ["-DcuLaunchKernel=fake_cuLaunchKernel", "-DcuLaunchKernelEx=fake_cuLaunchKernelEx", "-c", *source, "-o", f"{folder}/cuda.o"]
         commands = [["cc", "-std=gnu11", "-O1", "-fPIC", "-pthread", *renamed]]
         source = [f"{folder}/cuda.o", str(DRIVER / "fake_launches.c")]
     for command in (

@@ -240,6 +240,10 @@ T bits(const void *from) {
 #define DEVICE static inline
 #define DEVICE_METHOD inline
 
+// So small that messages drawn by lot are sent in chunks (reduce.cu).
+#define LEAST_CHUNKED 128
+#define LEAST_CHUNK 32
+
 #define threadIdx (::device::here->thread)
 #define blockIdx (::device::here->block->index)
 #define blockDim (::device::here->block->dim)
@@ -374,6 +378,10 @@ inline bool any_of_warpgroup(u32, bool) { abort(); }
 #undef nvshmemrs_barrier
 
 // What ptx.cuh has.
+
+// Kernels run one after the other.
+DEVICE void wait_for_previous_kernel() {}
+DEVICE void launch_next_kernel() {}
 
 DEVICE u64 load_gpu(u64 at) { return nvshmemrs::device::load((const u64 *)at); }
 DEVICE u32 load_gpu_u32(u64 at) { return nvshmemrs::device::load((const u32 *)at); }

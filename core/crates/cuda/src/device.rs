@@ -13,13 +13,15 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// One in so many multiprocessors is left to other kernels: what a collective waits for may have to be sent meanwhile.
-const LEFT: i32 = 8;
+/// Multiprocessors that are left to other kernels: what a collective waits for may have to be sent meanwhile.
+fn left(multiprocessors: i32) -> i32 {
+    (multiprocessors / 32).max(1)
+}
 
 /// Blocks of each of `at_once` collectives. Blocks go to a multiprocessor each, as long as there are any; and a kernel with other wishes
 /// for shared memory starts on an empty one only (seen on an H200). So all of them together leave some empty.
 fn blocks(multiprocessors: i32, at_once: i32) -> i32 {
-    ((multiprocessors - multiprocessors / LEFT) / at_once).max(1)
+    ((multiprocessors - left(multiprocessors)) / at_once).max(1)
 }
 
 /// What tells a GPU of the host from the others, whatever number it has in a process.
@@ -549,12 +551,12 @@ mod tests {
     fn collectives_leave_multiprocessors_to_other_kernels() {
         assert_eq!(
             [1, 2, 3, 8].map(|at_once| blocks(132, at_once)),
-            [116, 58, 38, 14]
+            [128, 64, 42, 16]
         );
         for multiprocessors in [1, 4, 7, 8, 16, 108, 132, 148] {
             for at_once in 1..300 {
                 let blocks = blocks(multiprocessors, at_once);
-                let most = multiprocessors - multiprocessors / LEFT;
+                let most = multiprocessors - left(multiprocessors);
                 assert!(
                     blocks == 1 || blocks * at_once <= most,
                     "{multiprocessors} {at_once}"

@@ -5,8 +5,9 @@
 //! 64 KiB    a sync block per team number: flags and staging, which the other members write
 //! ```
 //!
-//! All of it is backed and zero from init on, so making a team takes no memory of anybody. The first numbers, which are the predefined
-//! teams' and the first few of the program's, have large blocks; a team with a small one does without the algorithms that need more.
+//! All of it is backed and zero from init on, so making a team takes no memory of anybody. The first number, WORLD's, has the largest block.
+//! The next ones, which are those of the other predefined teams and of the first few of the program, have large blocks. A team with a small
+//! block does without the algorithms that need more.
 
 use crate::buffer::SymRange;
 use crate::job::block::MAX_TEAMS;
@@ -16,7 +17,9 @@ use crate::job::layout::HEAP_UNIT;
 pub(crate) const EPOCH: u64 = 64;
 /// Where the sync blocks begin.
 const BLOCKS: u64 = 64 << 10;
-/// Team numbers with a large block.
+/// Bytes of WORLD's block: two PEs exchange 1 MiB with flags.
+const WORLD: u64 = 16 << 20;
+/// Team numbers with a large block, WORLD's among them.
 const LARGE_TEAMS: u64 = 8;
 /// Bytes of a large block.
 const LARGE: u64 = 4 << 20;
@@ -25,9 +28,7 @@ const SMALL: u64 = 128 << 10;
 const _: () = assert!(MAX_TEAMS as u64 * EPOCH <= BLOCKS && MAX_TEAMS as u64 > LARGE_TEAMS);
 
 /// Bytes of the area.
-pub(crate) const BYTES: u64 =
-    (BLOCKS + LARGE_TEAMS * LARGE + (MAX_TEAMS as u64 - LARGE_TEAMS) * SMALL)
-        .next_multiple_of(HEAP_UNIT);
+pub(crate) const BYTES: u64 = (BLOCKS + block_start(MAX_TEAMS as u64)).next_multiple_of(HEAP_UNIT);
 
 /// Where the epoch block of a team is, in an area that begins at symmetric offset `area`.
 pub(crate) fn epoch(area: u64, team: u32) -> SymRange {
@@ -36,12 +37,17 @@ pub(crate) fn epoch(area: u64, team: u32) -> SymRange {
 
 /// Where the sync block of a team is.
 pub(crate) fn block(area: u64, team: u32) -> SymRange {
-    let team = u64::from(team);
-    let (start, bytes) = match team.checked_sub(LARGE_TEAMS) {
-        None => (team * LARGE, LARGE),
-        Some(small) => (LARGE_TEAMS * LARGE + small * SMALL, SMALL),
-    };
-    SymRange::new(area + BLOCKS + start, bytes)
+    let (start, end) = (block_start(team.into()), block_start(u64::from(team) + 1));
+    SymRange::new(area + BLOCKS + start, end - start)
+}
+
+/// Where a team's block begins, behind those of the numbers below.
+const fn block_start(team: u64) -> u64 {
+    match team {
+        0 => 0,
+        1..=LARGE_TEAMS => WORLD + (team - 1) * LARGE,
+        _ => WORLD + (LARGE_TEAMS - 1) * LARGE + (team - LARGE_TEAMS) * SMALL,
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::graphs::{Graphs, Launch};
 use super::plan::{Kernel, Plan};
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
-use crate::driver::too_late;
+use crate::driver::{self, too_late};
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Width};
 use crate::{CudaEvent, Device, check, images};
@@ -28,6 +28,9 @@ const SMALL: u64 = 2 * ONE_BLOCK * PIECE;
 /// Up to how many bytes a kernel copies what another one's signal follows. It would begin 8 us later behind the copy engine, on an H200.
 const WITHOUT_ENGINE: u64 = 4 << 20;
 
+/// The first driver whose graphs have programmatic edges.
+const GRAPHS_WITH_EDGES: i32 = 12030;
+
 /// How a signal follows a copy on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignalMethod {
@@ -50,6 +53,8 @@ pub(crate) struct Kernels {
     /// Whether a stream can write a word.
     writes: bool,
     graphs: Graphs,
+    /// Whether a kernel of a graph can be launched before the kernel before it has ended.
+    early: bool,
     /// Where the image comes from, for people.
     origin: String,
 }
@@ -98,6 +103,7 @@ impl Kernels {
             functions: Vec::new(),
             writes: writes(device)?,
             graphs: Graphs::default(),
+            early: (major, minor) >= (9, 0) && driver::start()? >= GRAPHS_WITH_EDGES,
             origin,
         };
         let _current = device.enter()?;
@@ -141,7 +147,8 @@ impl Kernels {
         let _current = self.device.enter()?;
         let function = self.functions[plan.kernel.index()];
         // A graph cannot become part of another one in this way.
-        if !self.device.is_captured(stream)?
+        let captured = self.device.is_captured(stream)?;
+        if !captured
             && self.graphs.launch(
                 stream,
                 &Launch {
@@ -152,6 +159,9 @@ impl Kernels {
             )
         {
             return Ok(());
+        }
+        if captured && self.early && plan.kernel.waits_for_previous() {
+            return launch_early(function, stream, plan, args);
         }
         let mut addresses = args.map(address);
         // SAFETY: rules 1 to 3 of driver.rs. The functions below pass each kernel the parameters that its .cu file declares, whose
@@ -351,6 +361,46 @@ impl Drop for Kernels {
             debug_assert!(code == CUresult::CUDA_SUCCESS || too_late(code), "{code:?}");
         }
     }
+}
+
+/// Puts a kernel that waits for the one before by itself on a captured stream: its blocks begin while that one ends.
+#[cold]
+fn launch_early<const N: usize>(
+    function: CUfunction,
+    stream: CUstream,
+    plan: Plan,
+    args: &[&[u8]; N],
+) -> Result<()> {
+    let mut edge = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue {
+            programmaticStreamSerializationAllowed: 1,
+        },
+    };
+    let config = sys::CUlaunchConfig {
+        gridDimX: plan.grid,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: plan.block,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: plan.shared,
+        hStream: stream,
+        attrs: &mut edge,
+        numAttrs: 1,
+    };
+    let mut addresses = args.map(address);
+    // SAFETY: as in `Kernels::launch`; the driver copies the configuration, too.
+    let code = unsafe {
+        sys::cuLaunchKernelEx(
+            &config,
+            function,
+            addresses.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    };
+    check("cuLaunchKernelEx", code)
 }
 
 /// A parameter's address, for the driver, which only reads it.

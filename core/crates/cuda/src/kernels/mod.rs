@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn sync_blocks_hold_what_the_kernels_put_there() {
-        for bytes in [128 << 10, 4 << 20] {
+        for bytes in [128 << 10, 4 << 20, 16 << 20] {
             for n in [1, 2, 3, 4, 7, 8, 64, 100, 1000, 1300] {
                 let (local, sync) = (SymRange::new(64, 64), SymRange::new(1 << 30, bytes));
                 let pes: Vec<Pe> = (0..n).collect();

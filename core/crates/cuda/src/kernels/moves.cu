@@ -73,6 +73,38 @@ DEVICE void copy_share(u64 dest, u64 source, u64 bytes) {
     copy(dest + share.start, source + share.start, share.bytes, threadIdx.x, blockDim.x);
 }
 
+// Loads of sixteen bytes that a thread has under way.
+static constexpr int IN_FLIGHT = 4;
+
+// Copies this block's share of `bytes` bytes for each of the steps from `first` to `last`: from `source(step)` to `dest(step)`. The copies go on side
+// by side, as the links to the members and this GPU's memory are used at the same time then. SAME: all have one source, which is read once.
+template <bool SAME, class Source, class Dest>
+DEVICE void copy_shares(u64 bytes, i32 first, i32 last, const Source &source, const Dest &dest) {
+    u64 places = 0;
+    for (i32 step = first; step <= last; step++) places |= source(step) | dest(step);
+    Share share(bytes);
+    u64 packs = places % 16 == 0 ? share.bytes / 16 : 0;
+    for (u64 i = threadIdx.x; i < packs; i += IN_FLIGHT * blockDim.x) {
+        Bytes16 data[IN_FLIGHT];
+        for (i32 step = first; step <= last; step++) {
+            u64 from = source(step) + share.start, to = dest(step) + share.start;
+#pragma unroll
+            for (int k = 0; k < IN_FLIGHT; k++) {
+                u64 pack = i + k * blockDim.x;
+                if ((!SAME || step == first) && pack < packs) data[k] = at<Bytes16>(from + pack * 16);
+            }
+#pragma unroll
+            for (int k = 0; k < IN_FLIGHT; k++) {
+                u64 pack = i + k * blockDim.x;
+                if (pack < packs) at<Bytes16>(to + pack * 16) = data[k];
+            }
+        }
+    }
+    u64 done = share.start + packs * 16;
+    for (i32 step = first; step <= last; step++)
+        copy(dest(step) + done, source(step) + done, share.bytes - packs * 16, threadIdx.x, blockDim.x);
+}
+
 // What a block fetches before it hands that on.
 static constexpr u64 RELAY = 32 << 10;
 
@@ -102,8 +134,9 @@ KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
         if (c.team.me == c.root) {
             // To one member it sends, which is faster than to be read.
-            if (c.team.n == 2) copy_share(parts[turn.right(1)] + c.dest, source, c.bytes);
-            if (source != dest) copy_share(dest, source, c.bytes);
+            i32 n = c.team.n;
+            bool in_place = source == dest;
+            copy_shares<true>(c.bytes, n == 2 ? 1 : n, n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + c.dest; });
         } else if (c.team.n > 2) {
             relay(turn);
         }
@@ -142,9 +175,9 @@ KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
-        u64 place = c.dest + c.team.me * c.bytes;
-        for (i32 step = c.source == place ? 1 : 0; step < c.team.n; step++)
-            copy_share(parts[turn.right(step)] + place, turn.own() + c.source, c.bytes);
+        u64 place = c.dest + c.team.me * c.bytes, source = turn.own() + c.source;
+        bool in_place = c.source == place;
+        copy_shares<true>(c.bytes, 1, c.team.n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + place; });
         turn.meet_blocks(0);
     }
     turn.leave();
@@ -203,14 +236,15 @@ KERNEL DIRECT nvshmemrs_alltoall(const __grid_constant__ Collective c) {
     if (!turn.live()) return;
     if (turn.meet()) {
         i32 me = c.team.me;
-        u64 dest = c.dest + me * c.bytes;
-        for (i32 step = 0; step < c.team.n; step++) {
-            i32 m = turn.right(step);
-            if (c.source != c.dest) {
-                copy_share(parts[m] + dest, turn.own() + c.source + m * c.bytes, c.bytes);
-            } else if (m != me) {
+        u64 own = turn.own(), dest = c.dest + me * c.bytes;
+        if (c.source != c.dest) {
+            copy_shares<false>(
+                c.bytes, 1, c.team.n, [&](i32 step) { return own + c.source + turn.right(step) * c.bytes; },
+                [&](i32 step) { return parts[turn.right(step)] + dest; });
+        } else {
+            for (i32 m = 0; m < c.team.n; m++) {
                 bool even = (m + me) % 2 == 0;
-                if (even == (me < m)) exchange(turn.own() + c.dest + m * c.bytes, parts[m] + dest, c.bytes);
+                if (m != me && even == (me < m)) exchange(own + c.dest + m * c.bytes, parts[m] + dest, c.bytes);
             }
         }
         turn.meet_blocks(0);
@@ -284,10 +318,12 @@ KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
-        for (i32 step = 0; step < c.team.n && c.team.me == c.root; step++) {
-            i32 m = turn.right(step);
-            u64 part = turn.own() + c.dest + m * c.bytes, source = parts[m] + c.source;
-            if (part != source) copy_share(part, source, c.bytes);
+        if (c.team.me == c.root) {
+            u64 dest = turn.own() + c.dest;
+            bool in_place = c.source == c.dest + c.root * c.bytes;
+            copy_shares<false>(
+                c.bytes, 1, c.team.n - in_place, [&](i32 step) { return parts[turn.right(step)] + c.source; },
+                [&](i32 step) { return dest + turn.right(step) * c.bytes; });
         }
         turn.meet_blocks(0);
     }
@@ -324,10 +360,12 @@ KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {
     Turn turn(c);
     if (!turn.live()) return;
     if (turn.meet()) {
-        for (i32 step = 0; step < c.team.n && c.team.me == c.root; step++) {
-            i32 m = turn.right(step);
-            u64 part = turn.own() + c.source + m * c.bytes, dest = parts[m] + c.dest;
-            if (part != dest) copy_share(dest, part, c.bytes);
+        if (c.team.me == c.root) {
+            u64 source = turn.own() + c.source;
+            bool in_place = c.dest == c.source + c.root * c.bytes;
+            copy_shares<false>(
+                c.bytes, 1, c.team.n - in_place, [&](i32 step) { return source + turn.right(step) * c.bytes; },
+                [&](i32 step) { return parts[turn.right(step)] + c.dest; });
         }
         turn.meet_blocks(0);
     }
@@ -352,20 +390,10 @@ KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
             turn.send(member, unit, read_unit(source, c.bytes, unit));
         }
     }
-    turn.announce_all(threadIdx.x, blockDim.x);
-    // Behind the members' addresses.
+    // Behind the members' addresses. A member's length is to be seen with its call, which the same thread waits for.
     u64 *lengths = parts + n;
-    bool came = true;
-    for (i32 m = threadIdx.x; m < n && came; m += blockDim.x) {
-        Pair pair = load_pair(turn.length_of(me, m));
-        for (u32 polls = 1; pair.second != turn.flag && came; polls++) {
-            pair = load_pair(turn.length_of(me, m));
-            if (polls % POLLS == 0) came = !turn.given_up();
-        }
-        lengths[m] = pair.first;
-    }
-    came = came && turn.wait_all_calls(threadIdx.x, blockDim.x);
-    if (!__syncthreads_or(!came)) {
+    bool came = turn.meet([&](i32 m) { lengths[m] = load_pair(turn.length_of(me, m)).first; });
+    if (came) {
         if (threadIdx.x == 0) {
             before = total = longest = 0;
             for (i32 m = 0; m < n; m++) {
@@ -389,8 +417,7 @@ KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
             }
             if (longest > limit) {
                 if (c.bytes > limit)
-                    for (i32 step = 0; step < n; step++)
-                        copy_share(parts[turn.right(step)] + c.dest + before, source, c.bytes);
+                    copy_shares<true>(c.bytes, 1, n, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + c.dest + before; });
                 turn.meet_blocks(0);
             }
         }

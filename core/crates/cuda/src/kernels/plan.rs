@@ -82,6 +82,13 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// Whether it begins by waiting for the kernel before it, as collectives do (Turn in team.cuh).
+    pub(super) fn waits_for_previous(self) -> bool {
+        self.index() >= Kernel::Barrier.index()
+    }
+}
+
 /// The name of a type's reductions: those of integers are the same for signed and unsigned ones.
 fn reduced(dtype: Dtype) -> String {
     if dtype.is_integer() {
@@ -96,11 +103,11 @@ const MOVERS: u64 = 256;
 /// As many as that when there are as many blocks as there may be.
 const MOST_MOVERS: u64 = 512;
 /// Threads of a block of the other kernels (DIRECT in team.cuh).
-const DIRECT: u64 = 1024;
+const DIRECT: u64 = 512;
 /// Threads that write flags, beside the movers, in the kernels with flags (FLAG_THREADS in team.cuh).
 const FLAG_THREADS: u64 = 32;
 /// The most blocks of a kernel with flags.
-const FLAG_BLOCKS: u64 = 32;
+const FLAG_BLOCKS: u64 = 64;
 /// What a block of the other kernels has to move to be worth it.
 const BLOCK_BYTES: u64 = 16 << 10;
 
@@ -145,7 +152,7 @@ const TABLE: [Row; 10] = {
         Row { operation, kernels, flags, parts }
     }
     [
-        row(Operation::Broadcast, Moves(Kernel::BroadcastFlags, Kernel::Broadcast), [512 * K, 256 * K, 128 * K, 64 * K], false),
+        row(Operation::Broadcast, Moves(Kernel::BroadcastFlags, Kernel::Broadcast), [1024 * K, 256 * K, 128 * K, 64 * K], false),
         row(Operation::Fcollect, Moves(Kernel::FcollectFlags, Kernel::Fcollect), [512 * K, 256 * K, 64 * K, 8 * K], true),
         row(Operation::Alltoall, Moves(Kernel::AlltoallFlags, Kernel::Alltoall), [512 * K, 256 * K, 64 * K, 8 * K], true),
         row(Operation::Alltoalls, Direct(Kernel::Alltoalls), [0; 4], true),
@@ -301,7 +308,7 @@ mod tests {
             let (small, big) = (of(operation, 8), of(operation, 64 << 20));
             assert_ne!(small.kernel, big.kernel, "{operation:?}");
             assert!(small.block <= 64 && small.grid == 1, "{small:?}");
-            assert!(big.grid > 32 && big.block == 1024, "{big:?}");
+            assert!(big.grid > 32 && big.block == 512, "{big:?}");
         }
         assert_eq!(
             of(Reduce, 64 << 10).kernel,
@@ -327,7 +334,7 @@ mod tests {
         } in TABLE
         {
             for n in [1, 2, 3, 4, 5, 8, 9, 16, 64, 500, 1300] {
-                for block_bytes in [128 << 10, 4 << 20] {
+                for block_bytes in [128 << 10, 4 << 20, 16 << 20] {
                     for shift in 0..34 {
                         for bytes in [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1] {
                             let team = team(n, block_bytes);
@@ -340,9 +347,9 @@ mod tests {
                                 let plan =
                                     plan(operation, reduction, bytes, &team, blocks).unwrap();
                                 let name = plan.kernel.name();
-                                // DIRECT and MOST_THREADS in team.cuh.
+                                // DIRECT and FLAGS in team.cuh.
                                 let flags = name.ends_with("_flags");
-                                assert!(plan.block <= if flags { 544 } else { 1024 });
+                                assert!(plan.block <= if flags { 544 } else { 512 });
                                 if flags {
                                     assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
                                     assert!((bytes.div_ceil(8) * n as u64) < 1 << 31);

@@ -39,6 +39,23 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
                  : "memory");
 }
 
+// Programmatic edges between kernels of a graph, from sm_90 on; elsewhere these do nothing.
+
+// A kernel may have been launched before the kernel before it has ended, and begins by waiting for that.
+DEVICE void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the next kernel be launched, once every block has called this or has ended. The next one's blocks hold registers and shared memory while
+// they wait for this kernel, so a block calls it when it waits for no other GPU any more.
+DEVICE void launch_next_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // Counts of this GPU's own, which order nothing.
 
 DEVICE void add_gpu(u64 at, u32 value) {

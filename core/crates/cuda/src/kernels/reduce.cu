@@ -8,7 +8,6 @@ static constexpr u32 REDUCE = 8, REDUCESCATTER = 15, INSCAN = 16, EXSCAN = 17;
 
 // Members whose elements are under way at the same time.
 static constexpr i32 TOGETHER = 4;
-
 // What a thread sends and folds at a time: one unit, or the two of an element of sixteen bytes.
 template <class T>
 struct Group {
@@ -26,7 +25,7 @@ DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T
 #pragma unroll
         for (i32 k = 0; k < TOGETHER; k++) {
             if (from + k < to) {
-                u64 place = turn.staging_of(turn.c.team.me, from + k) + (u64)group * UNITS * 16;
+                u64 place = turn.staging_in(parts[turn.c.team.me], from + k) + (u64)group * UNITS * 16;
 #pragma unroll
                 for (int u = 0; u < UNITS; u++) pairs[k][u] = load_pair(place + u * 16);
             }
@@ -43,12 +42,23 @@ DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T
             }
         }
         if (all) return true;
-        if (polls % POLLS == 0 && turn.given_up()) return false;
+        if (turn.given_up(polls)) return false;
     }
 }
 
 template <class T>
-DEVICE void reduce_by_flags(const Turn &turn) {
+DEVICE void store_group(const Turn &turn, u32 group, const typename Group<T>::Packed &result) {
+    const Collective &c = turn.c;
+#pragma unroll
+    for (int u = 0; u < Group<T>::UNITS; u++) {
+        u32 unit = group * Group<T>::UNITS + u;
+        store_unit(turn.own() + c.dest + (u64)unit * 8, result.words[u], valid_bytes(c.bytes, unit));
+    }
+}
+
+// All members' elements go through the staging, this member's, too.
+template <class T>
+DEVICE void reduce_by_flags(const Turn &turn, u32 groups) {
     static constexpr int UNITS = Group<T>::UNITS;
     typedef typename Group<T>::Packed Packed;
     const Collective &c = turn.c;
@@ -56,8 +66,7 @@ DEVICE void reduce_by_flags(const Turn &turn) {
     i32 n = c.team.n, me = c.team.me;
     u32 op = c.op;
     bool scatter = c.operation == REDUCESCATTER, in = c.operation == INSCAN, ex = c.operation == EXSCAN;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    u32 groups = (u32)((c.bytes + Group<T>::BYTES - 1) / Group<T>::BYTES);
+    u64 source = turn.own() + c.source;
     // To whoever needs it: to all, or in a scan to those that come after. In place, a thread has read a group before it writes it.
     i32 first = in ? me : ex ? me + 1 : 0;
     for (u32 group = movers.thread; group < groups; group += movers.threads) {
@@ -67,7 +76,7 @@ DEVICE void reduce_by_flags(const Turn &turn) {
             for (int u = 0; u < UNITS; u++) {
                 u32 unit = group * UNITS + u;
                 if (scatter || m == first) data[u] = read_unit(scatter ? source + m * c.bytes : source, c.bytes, unit);
-                turn.send(m, unit, data[u]);
+                store_pair(turn.staging_in(parts[m], me) + (u64)unit * 16, data[u], turn.flag);
             }
         }
     }
@@ -78,27 +87,60 @@ DEVICE void reduce_by_flags(const Turn &turn) {
         for (i32 from = 0; from < members; from += TOGETHER) {
             Packed packs[TOGETHER];
             if (!receive_groups<T>(turn, from, members, group, packs)) return;
+            // The fold's code is there once, and the packs move down by one each time.
+#pragma unroll 1
+            for (i32 m = from; m < members && m < from + TOGETHER; m++) {
+                if (m == 0) fold.start(packs[0]);
+                else fold.fold(op, packs[0]);
 #pragma unroll
-            for (i32 k = 0; k < TOGETHER; k++) {
-                if (k == 0 && from == 0) fold.start(packs[k]);
-                else if (from + k < members) fold.fold(op, packs[k]);
+                for (i32 k = 1; k < TOGETHER; k++) packs[k - 1] = packs[k];
             }
         }
-        Packed result = fold.result();
+        store_group<T>(turn, group, fold.result());
+    }
+}
+
+// Reduce and reducescatter of two members, which is half a microsecond faster without shared memory, and without staging of the own elements.
+template <class T>
+DEVICE void reduce_two_by_flags(const Turn &turn, u32 groups) {
+    static constexpr int UNITS = Group<T>::UNITS;
+    typedef typename Group<T>::Packed Packed;
+    const Collective &c = turn.c;
+    Movers movers;
+    i32 me = c.team.me, other = 1 - me;
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source;
+    for (u32 group = movers.thread; group < groups; group += movers.threads)
+#pragma unroll
+        for (int u = 0; u < UNITS; u++) turn.send(other, group * UNITS + u, read_unit(source + other * part, c.bytes, group * UNITS + u));
+    for (u32 group = movers.thread; group < groups; group += movers.threads) {
+        Packed mine, theirs;
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
-            u32 unit = group * UNITS + u;
-            store_unit(dest + (u64)unit * 8, result.words[u], valid_bytes(c.bytes, unit));
+            mine.words[u] = read_unit(source + me * part, c.bytes, group * UNITS + u);
+            if (!turn.receive(other, group * UNITS + u, theirs.words[u])) return;
         }
+        Folded<Packed> fold;
+#pragma unroll
+        for (int u = 0; u < UNITS; u++) {
+            u64 word = mine.words[u];
+            if (me != 0) mine.words[u] = theirs.words[u], theirs.words[u] = word;
+        }
+        fold.start(mine);
+        fold.fold(c.op, theirs);
+        store_group<T>(turn, group, fold.result());
     }
 }
 
 template <class T>
 DEVICE void reduce_flags(const Collective &c) {
     Turn turn(c);
+    bool two = c.team.n == 2 && (c.operation == REDUCE || c.operation == REDUCESCATTER);
+    if (!two) turn.fill_parts();
     if (!turn.live()) return;
+    u32 groups = (u32)((c.bytes + Group<T>::BYTES - 1) / Group<T>::BYTES);
     if (threadIdx.x < FLAG_THREADS) turn.meet_by_flags();
-    else reduce_by_flags<T>(turn);
+    else if (two) reduce_two_by_flags<T>(turn, groups);
+    else reduce_by_flags<T>(turn, groups);
     turn.leave();
 }
 
@@ -128,7 +170,7 @@ DEVICE void reduce_pack(const Turn &turn, u64 source, u64 dest) {
     Packed result = fold.result();
     if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = result;
     else
-        for (i32 step = 0; step < n; step++) at<Packed>(parts[turn.right(step)] + dest) = result;
+        for (i32 step = 1; step <= n; step++) at<Packed>(parts[turn.right(step)] + dest) = result;
 }
 
 // Folds packs `start` to `end`; each is read and written by one thread of one member only, so this may be in place.
@@ -136,6 +178,121 @@ template <class Packed>
 DEVICE void reduce_packs(const Turn &turn, u64 source, u64 dest, u64 start, u64 end) {
     for (u64 i = start + grid_thread(); i < end; i += grid_threads())
         reduce_pack<Packed>(turn, source + i * sizeof(Packed), dest + i * sizeof(Packed));
+}
+
+// Two members' sources, folded from packs `start` to `end` into `dest` and, unless it is 0, `other`. All are addresses; `first` is member 0's
+// source. A thread has several packs of each source under way.
+template <class Packed>
+DEVICE void fold_two(u32 op, u64 first, u64 second, u64 dest, u64 other, u64 start, u64 end, u64 step) {
+    static constexpr int K = Packed::COUNT > 8 ? 2 : 4;
+    for (u64 i = start; i < end; i += K * step) {
+        Packed a[K], b[K];
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            u64 place = (i + k * step) * sizeof(Packed);
+            if (i + k * step < end) a[k] = at<Packed>(first + place), b[k] = at<Packed>(second + place);
+        }
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            u64 place = (i + k * step) * sizeof(Packed);
+            if (i + k * step >= end) break;
+            Folded<Packed> fold;
+            fold.start(a[k]);
+            fold.fold(op, b[k]);
+            Packed result = fold.result();
+            if (other) at<Packed>(other + place) = result;
+            at<Packed>(dest + place) = result;
+        }
+    }
+}
+
+// A member's share of a message, or a chunk of it, in units.
+struct Units {
+    u64 first;
+    u64 count;
+};
+
+// The tests on the host have smaller ones, in device.hpp.
+#ifndef LEAST_CHUNKED
+#define LEAST_CHUNKED (8 << 20)
+#define LEAST_CHUNK (32 << 10)
+#endif
+
+// The chunks in which two members send each other the sources of the other's share, to where the result will be. That is faster than to read the
+// other's memory, as links carry stores better than loads, but there is no room for it in place.
+struct Chunks {
+    // The least message and the least chunk, in bytes.
+    static constexpr u64 LEAST = LEAST_CHUNKED, CHUNK = LEAST_CHUNK;
+    // Chunks that a block has sent before it folds the first.
+    static constexpr u64 AHEAD = 2;
+
+    const Turn &turn;
+    // Bytes of a unit, and units of a chunk.
+    u64 unit;
+    u64 size;
+
+    __device__ Chunks(const Turn &t, u64 bytes_of_unit) : turn(t), unit(bytes_of_unit), size((t.c.bytes >= 4 * LEAST ? 2 * CHUNK : CHUNK) / bytes_of_unit) {}
+
+    __device__ bool fit() const {
+        const Collective &c = turn.c;
+        u64 flags = (c.bytes / unit + size - 1) / size * 16;
+        return c.operation == REDUCE && c.bytes >= LEAST && c.source != c.dest && flags <= c.team.slot;
+    }
+
+    // How often a block sends and folds, if the larger share has so many units.
+    __device__ u64 rounds(u64 units) const {
+        u64 chunks = (units + size - 1) / size;
+        return (chunks + gridDim.x - 1) / gridDim.x;
+    }
+
+    // This block's chunk of a round; it may be empty.
+    __device__ Units chunk(const Units &share, u64 round) const {
+        u64 start = least((blockIdx.x + round * gridDim.x) * size, share.count);
+        return {share.first + start, least(size, share.count - start)};
+    }
+
+    // The flag of this block's chunk: where staging has flags and never data.
+    __device__ u64 flag_of(i32 to, i32 from, u64 round) const { return turn.staging_of(to, from) + (blockIdx.x + round * gridDim.x) * 16 + 8; }
+
+    // All threads.
+    __device__ void send(i32 other, const Units &share, u64 round) const {
+        const Collective &c = turn.c;
+        Units sent = chunk(share, round);
+        u64 place = sent.first * unit;
+        copy_as<Bytes16>(parts[other] + c.dest + place, parts[c.team.me] + c.source + place, sent.count * unit / 16, threadIdx.x, blockDim.x);
+        __syncthreads();
+        if (sent.count && threadIdx.x == 0) store_release(flag_of(other, c.team.me, round), turn.flag);
+    }
+
+    // All threads: waits for the other's chunk; false: leave.
+    __device__ bool receive(i32 other, const Units &came, u64 round) const {
+        bool there = came.count == 0 || threadIdx.x != 0 || turn.wait(flag_of(turn.c.team.me, other, round));
+        return !__syncthreads_or(!there);
+    }
+};
+
+// Reduce and reducescatter of two members, whose shares are given.
+template <class Packed>
+DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Units &others) {
+    const Collective &c = turn.c;
+    i32 me = c.team.me, other = 1 - me;
+    Chunks chunks(turn, sizeof(Packed));
+    bool sends = sizeof(Packed) == 16 && chunks.fit();
+    u64 mine = parts[me] + source, theirs = sends ? parts[me] + c.dest : parts[other] + source;
+    u64 rounds = sends ? chunks.rounds(own.count > others.count ? own.count : others.count) : 1;
+    for (u64 round = 0; sends && round < Chunks::AHEAD; round++) chunks.send(other, others, round);
+    for (u64 round = 0; round < rounds; round++) {
+        Units now = own;
+        u64 thread = grid_thread(), threads = grid_threads();
+        if (sends) {
+            now = chunks.chunk(own, round);
+            thread = threadIdx.x, threads = blockDim.x;
+            chunks.send(other, others, round + Chunks::AHEAD);
+            if (!chunks.receive(other, now, round)) return;
+        }
+        fold_two<Packed>(c.op, me == 0 ? mine : theirs, me == 0 ? theirs : mine, parts[me] + c.dest, c.operation == REDUCE ? parts[other] + c.dest : 0,
+                         now.first + thread, now.first + now.count, threads);
+    }
 }
 
 template <class T>
@@ -152,10 +309,17 @@ DEVICE void reduce_direct(const Collective &c) {
         u64 packs = (source | c.dest) % PACK == 0 ? c.bytes / PACK : 0;
         u64 first = packs * PACK / sizeof(T), count = c.bytes / sizeof(T);
         u64 me = scatter ? 0 : c.team.me, n = scatter ? 1 : c.team.n;
-        u64 each = ((packs + n - 1) / n + LINE - 1) & ~(LINE - 1), start = least(each * me, packs);
-        reduce_packs<Pack<T, PACK>>(turn, source, c.dest, start, least(start + each, packs));
+        typedef Pack<T, PACK> Packed;
+        u64 each = ((packs + n - 1) / n + LINE - 1) & ~(LINE - 1);
+        auto share_of = [&](u64 member) -> Units {
+            u64 start = least(each * member, packs);
+            return {start, least(each, packs - start)};
+        };
+        Units own = share_of(me);
+        if (c.team.n == 2 && (scatter || c.operation == REDUCE)) reduce_two<Packed>(turn, source, own, share_of(1 - me));
+        else reduce_packs<Packed>(turn, source, c.dest, own.first, own.first + own.count);
         each = (count - first + n - 1) / n;
-        start = least(first + each * me, count);
+        u64 start = least(first + each * me, count);
         reduce_packs<Single<T>>(turn, source, c.dest, start, least(start + each, count));
         turn.meet_blocks(0);
     }
@@ -163,7 +327,7 @@ DEVICE void reduce_direct(const Collective &c) {
 }
 
 #define REDUCTION(name, T)                                                                                    \
-    KERNEL __launch_bounds__(MOST_THREADS) nvshmemrs_reduce_##name##_flags(const __grid_constant__ Collective c) { \
+    KERNEL FLAGS nvshmemrs_reduce_##name##_flags(const __grid_constant__ Collective c) { \
         reduce_flags<T>(c);                                                                                    \
     }                                                                                                          \
     KERNEL DIRECT nvshmemrs_reduce_##name(const __grid_constant__ Collective c) {                              \

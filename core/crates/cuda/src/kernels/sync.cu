@@ -16,6 +16,7 @@ KERNEL nvshmemrs_barrier(const __grid_constant__ Collective c) {
     if (!turn.live()) return;
     // A member that will not come says so: that ends the others' next collective.
     if (c.count) return turn.announce_all(threadIdx.x, blockDim.x);
-    turn.meet();
+    turn.announce_all(threadIdx.x, blockDim.x);
+    turn.wait_all_calls(threadIdx.x, blockDim.x);
     turn.leave();
 }

@@ -85,10 +85,9 @@ static_assert(sizeof(Collective) == 224, "as Collective in mod.rs");
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
 static constexpr u32 FLAG_THREADS = 32;
 // The most threads of a block, the flag threads among them.
-static constexpr u32 MOST_THREADS = 544;
-// The kernels without flags, which have few blocks with all the threads that a multiprocessor has registers for (64 each): as many threads
-// keep the links busy from half the multiprocessors.
-#define DIRECT __launch_bounds__(1024, 1)
+#define FLAGS __launch_bounds__(544, 1)
+// The kernels without flags: a block has a multiprocessor to itself, and each thread has many loads under way.
+#define DIRECT __launch_bounds__(512, 1)
 
 // Notes the first error. What ends a collective ends the team's kernels that poll; a team that is no more has none, and its number, with
 // the abort word, may be another one's.
@@ -119,8 +118,8 @@ class Turn {
     u32 generation;
 
     __device__ explicit Turn(const Collective &call) : c(call) {
-        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x)
-            parts[m] = c.state.base + (u64)pe_of(m) * c.state.stride;
+        // In a graph, a collective may begin before the kernel before it has ended.
+        wait_for_previous_kernel();
         epoch = local()->epoch + 1;
         over = local()->over;
         generation = local()->generation;
@@ -136,7 +135,7 @@ class Turn {
     // blocks but the first are counted here, when all their threads have read the epoch, which the first one may change then. The
     // comparison with 0, which it never is, makes the threads' meeting wait for what they read.
     __device__ bool live() const {
-        if (!__syncthreads_or(generation != c.team.generation || epoch == 0)) {
+        if (__builtin_expect(!__syncthreads_or(generation != c.team.generation || epoch == 0), 1)) {
             if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
             return true;
         }
@@ -144,24 +143,33 @@ class Turn {
         return false;
     }
 
-    __device__ u64 own() const { return parts[c.team.me]; }
+    // The address of a member's part of symmetric memory. After fill_parts and a meeting of the block's threads it is in `parts`, too.
+    __device__ u64 part(i32 member) const { return c.state.base + (u64)pe_of(member) * c.state.stride; }
 
-    __device__ u64 call_of(i32 part, i32 member) const {
-        return parts[part] + c.team.sync + (parity * c.team.n + member) * 8;
+    __device__ void fill_parts() const {
+        for (i32 m = threadIdx.x; m < c.team.n; m += blockDim.x) parts[m] = part(m);
     }
 
-    __device__ u64 length_of(i32 part, i32 member) const {
-        return parts[part] + c.team.sync + 16 * (u64)c.team.n + (parity * c.team.n + member) * 16;
+    __device__ u64 own() const { return c.state.base + (u64)c.state.my_pe * c.state.stride; }
+
+
+    __device__ u64 call_of(i32 to, i32 member) const {
+        return part(to) + c.team.sync + (parity * c.team.n + member) * 8;
     }
 
-    __device__ u64 step_of(u32 step, i32 part, i32 member) const {
+    __device__ u64 length_of(i32 to, i32 member) const {
+        return part(to) + c.team.sync + 16 * (u64)c.team.n + (parity * c.team.n + member) * 16;
+    }
+
+    __device__ u64 step_of(u32 step, i32 to, i32 member) const {
         u64 index = ((u64)(parity * STEPS + step) * c.team.blocks + blockIdx.x) * c.team.n + member;
-        return parts[part] + c.team.sync + 48 * (u64)c.team.n + index * 8;
+        return part(to) + c.team.sync + 48 * (u64)c.team.n + index * 8;
     }
 
-    __device__ u64 staging_of(i32 part, i32 member) const {
-        return parts[part] + c.team.staging + (u64)(parity * c.team.n + member) * c.team.slot;
-    }
+    // Where `member` sends data to whoever has its part at `to`.
+    __device__ u64 staging_in(u64 to, i32 member) const { return to + c.team.staging + (u64)(parity * c.team.n + member) * c.team.slot; }
+
+    __device__ u64 staging_of(i32 to, i32 member) const { return staging_in(part(to), member); }
 
     // Tells all members that this one has come, and with what. Threads `thread` of `threads` of block 0.
     __device__ void announce(u32 thread, u32 threads) const {
@@ -176,21 +184,41 @@ class Turn {
         announce(thread, threads);
     }
 
+    // Whether waiting has become useless, looked at now and then: the abort word is set, by whoever found that a member came with another call,
+    // too.
+    __device__ bool given_up(u32 polls) const { return __builtin_expect(polls % POLLS == 0, 0) && aborted(c.state); }
+
     // Waits until a word holds the flag; false: leave.
     __device__ bool wait(u64 word) const {
         for (u32 polls = 1; load_acquire(word) != flag; polls++)
-            if (polls % POLLS == 0 && given_up()) return false;
+            if (given_up(polls)) return false;
         return true;
     }
 
-    // Waits until all members have announced themselves, and in the first block until the others have begun. Threads `thread` of `threads`.
-    __device__ bool wait_all_calls(u32 thread, u32 threads) const {
-        u32 others = blockIdx.x == 0 && thread == 0 ? gridDim.x - 1 : 0;
-        for (i32 m = thread; m < c.team.n; m += threads)
-            if (!wait(call_of(c.team.me, m))) return false;
-        for (u32 polls = 1; others && load_gpu_u32((u64)&local()->begun) != others; polls++)
-            if (polls % POLLS == 0 && given_up()) return false;
+    // Waits until a member has announced this call; false: it came with another one, or the job is broken.
+    __device__ bool wait_call(i32 member) const {
+        u64 theirs, word = call_of(c.team.me, member);
+        for (u32 polls = 1; (theirs = load_acquire(word)) != flag; polls++) {
+            if ((u32)theirs == (u32)epoch) {
+                report(c, MISMATCH, epoch, flag, theirs, pe_of(member), (u32)(theirs >> 56) & 0x7f);
+                return false;
+            }
+            if (given_up(polls)) return false;
+        }
         return true;
+    }
+
+    // Waits until all members have announced themselves, and in the first block until the others have begun, so that all know the epoch, which
+    // is counted then. Threads `thread` of `threads`.
+    __device__ bool wait_all_calls(u32 thread, u32 threads) const {
+        bool came = true;
+        for (i32 m = thread; m < c.team.n && came; m += threads) came = wait_call(m);
+        if (blockIdx.x != 0 || thread != 0) return came;
+        u32 others = gridDim.x - 1;
+        for (u32 polls = 1; others && came && load_gpu_u32((u64)&local()->begun) != others; polls++) came = !given_up(polls);
+        local()->epoch = epoch;
+        if (others) local()->begun = 0;
+        return came;
     }
 
     // The flag threads' part, in block 0: to meet the others while the block's other threads move data. What others see of this one's memory
@@ -200,11 +228,17 @@ class Turn {
         if (blockIdx.x == 0) wait_all_calls(threadIdx.x, FLAG_THREADS);
     }
 
-    // All threads of all blocks: returns when all members have entered, and what they did before can be seen.
-    __device__ bool meet() const {
+    // All threads of all blocks: returns when all members have entered, and what they did before can be seen; `then` is called for each member.
+    template <class Then>
+    __device__ bool meet(const Then &then) const {
+        fill_parts();
         announce_all(threadIdx.x, blockDim.x);
         bool came = wait_all_calls(threadIdx.x, blockDim.x);
+        for (i32 m = threadIdx.x; m < c.team.n && came; m += blockDim.x) then(m);
         return !__syncthreads_or(!came);
+    }
+    __device__ bool meet() const {
+        return meet([](i32) {});
     }
 
     // Tells this block's like on `member` that all it did up to here can be seen. After __syncthreads.
@@ -229,27 +263,14 @@ class Turn {
         return c.team.step ? c.team.first + member * c.team.step : at<i32>(c.team.members + 4 * member);
     }
 
-    // Looks whether waiting has become useless: the abort word is set, or a member came with another call.
-    __device__ bool given_up() const {
-        if (aborted(c.state)) return true;
-#pragma unroll 1
-        for (i32 m = 0; m < c.team.n; m++) {
-            u64 theirs = load_relaxed(call_of(c.team.me, m));
-            if ((u32)theirs == (u32)epoch && theirs != flag) {
-                report(c, MISMATCH, epoch, flag, theirs, pe_of(m), (u32)(theirs >> 56) & 0x7f);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    // The end of the kernel, for all threads. The first block counts the epoch, which all know. It waits for the ends of the others only if
+    // The end of the kernel, for all threads: counts the ends of blocks, but in graphs. The first block waits for the ends of the others only if
     // it is to say itself that the collective is over; otherwise that is the stream's. After an abort it says nothing.
     __device__ void leave() const {
         __syncthreads();
-        if (threadIdx.x != 0) return;
-        u64 count = (u64)&local()->over, others = gridDim.x - 1;
+        launch_next_kernel();
         bool counted = c.team.uncounted == 0, ended = true;
+        if (threadIdx.x != 0 || (!counted && !c.finished)) return;
+        u64 count = (u64)&local()->over, others = gridDim.x - 1;
         if (c.finished) __threadfence();
         if (blockIdx.x != 0) {
             if (counted) add_gpu(count, (u64)1);
@@ -258,8 +279,6 @@ class Turn {
         for (u32 polls = 1; others && c.finished && ended && load_gpu(count) % ENDS != others; polls++)
             ended = polls % POLLS != 0 || !aborted(c.state);
         if (c.finished) __threadfence();
-        local()->epoch = epoch;
-        if (others) local()->begun = 0;
         if (others && counted) add_gpu(count, ENDS - others);
         else if (counted) local()->over = over + ENDS;
         // All that this member has to write is to be seen with it.
@@ -280,7 +299,7 @@ class Turn {
             Pair pair = load_pair(place);
             data = pair.first;
             if (pair.second == flag) return true;
-            if (polls % POLLS == 0 && given_up()) return false;
+            if (given_up(polls)) return false;
         }
     }
 };
