@@ -170,7 +170,10 @@ def primitives(of: Frontend, lower: Callable[[Primitive, Any], Any]) -> Dict[str
         def three(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
             return typed
 
-        function: Any = (none, one, two, three)[len(kinds)]
+        def four(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+            return typed
+
+        function: Any = (none, one, two, three, four)[len(kinds)]
         function.__name__ = function.__qualname__ = row.name
         return of.intrinsic(function)
 
@@ -197,7 +200,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
             # It is to try so: a function need not be compiled for each number.
             raise error(f"{members.name} is compiled for all numbers at once")
 
-    def public(function: Any, inline: str = "never") -> Any:
+    def public(function: Any, inline: Any = "never") -> Any:
         """A function that kernels call; outside of them it raises."""
 
         @functools.wraps(function)
@@ -216,6 +219,23 @@ def functions(of: Frontend) -> Dict[str, Any]:
     def inlined(function: Any) -> Any:
         """One that returns an array, which compilers accept only of what is part of the kernel."""
         return public(function, "always")
+
+    givers = []
+
+    def giving(function: Any) -> Any:
+        """A public function that lends memory to the function that calls it."""
+        outside = inlined(function)
+        givers.append(outside)
+        return outside
+
+    def is_lent(call: Any, caller: Any, callee: Any) -> bool:
+        """Whether the function that makes a call lends memory somewhere."""
+        used = (getattr(one, "typing_key", None) for one in caller.typemap.values())
+        return any(one is giver for one in used for giver in givers)
+
+    def lendable(function: Any) -> Any:
+        """A public function that uses lent memory, so it is part of a function that lends some."""
+        return public(function, is_lent)
 
     def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
         """A function of an array and a value, another one for each type of elements."""
@@ -260,7 +280,14 @@ def functions(of: Frontend) -> Dict[str, Any]:
 
         return function
 
-    return {"public": public, "inlined": inlined, "by_kind": by_kind, "by_op": by_op}
+    return {
+        "public": public,
+        "inlined": inlined,
+        "giving": giving,
+        "lendable": lendable,
+        "by_kind": by_kind,
+        "by_op": by_op,
+    }
 
 
 def threads(of: Frontend, integer: Any) -> Dict[str, Any]:

@@ -26,6 +26,9 @@ from ._backend import (
     integer,
     itemsize,
     jitable,
+    lendable,
+    lends,
+    lent,
     public,
     red_relaxed_add_u64,
     smallest,
@@ -33,7 +36,9 @@ from ._backend import (
 )
 from ._copy import copy, copy_strided
 from ._elements import load_relaxed, store_relaxed
+from ._lent import copy_lent
 from ._state import (
+    BLOCK,
     GET,
     GET_NBI,
     IGET,
@@ -99,6 +104,26 @@ def get_bytes(operation, dest, source, nbytes, align, pe, scope):
 
 
 @jitable
+def put_lent(operation, dest, source, nbytes, align, pe, scope, word):
+    """As ``put_bytes``, with what is lent."""
+    to = on(operation, pe, dest, nbytes, align)
+    meet_group(scope)
+    copy_lent(to, source, nbytes, scope, word)
+    if operation == PUT:
+        meet_group(scope)
+
+
+@jitable
+def get_lent(operation, dest, source, nbytes, align, pe, scope, word):
+    """As ``get_bytes``, with what is lent."""
+    start = on(operation, pe, source, nbytes, align)
+    meet_group(scope)
+    copy_lent(dest, start, nbytes, scope, word)
+    if operation == GET:
+        meet_group(scope)
+
+
+@jitable
 def update_signal(at, value, op):
     if op == SIGNAL_ADD:
         red_relaxed_add_u64(at, value)
@@ -121,6 +146,21 @@ def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, 
 
 
 @jitable
+def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, pe, scope, given):
+    """As ``put_signal_bytes``, with what is lent."""
+    to = on(operation, pe, dest, nbytes, align)
+    word = on(operation, pe, signal, 8, 8)
+    check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
+    meet_group(scope)
+    copy_lent(to, source, nbytes, scope, given)
+    # One thread's fence covers what the others wrote before they met.
+    meet_group(scope)
+    if rank(scope) == 0:
+        fence_acq_rel()
+        update_signal(word, value, op)
+
+
+@jitable
 def least_bytes(dst, src):
     return smallest(count(dst), count(src)) * itemsize(dst)
 
@@ -130,8 +170,11 @@ def _put(operation, scope):
         """Copies `src` of this PE to `dst` of PE `pe`; orders nothing. One-sided."""
         check_pair(dst, src)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at = address(dst)
-        put_bytes(operation, at, address(src), nbytes, align_of(size), integer(pe), scope)
+        at, start, align, to = address(dst), address(src), align_of(size), integer(pe)
+        if lends():
+            put_lent(operation, at, start, nbytes, align, to, scope, lent())
+        else:
+            put_bytes(operation, at, start, nbytes, align, to, scope)
 
     return put
 
@@ -141,8 +184,11 @@ def _get(operation, scope):
         """Copies `src` of PE `pe` to `dst` of this PE. One-sided."""
         check_pair(dst, src)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at = address(src)
-        get_bytes(operation, address(dst), at, nbytes, align_of(size), integer(pe), scope)
+        at, start, align, of = address(dst), address(src), align_of(size), integer(pe)
+        if lends():
+            get_lent(operation, at, start, nbytes, align, of, scope, lent())
+        else:
+            get_bytes(operation, at, start, nbytes, align, of, scope)
 
     return get
 
@@ -156,18 +202,14 @@ def _put_signal(operation, scope):
         check_pair(dst, src)
         check_signal(signal_var)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        put_signal_bytes(
-            operation,
-            address(dst),
-            address(src),
-            nbytes,
-            align_of(size),
-            address(signal_var),
-            integer(signal_val),
-            integer(signal_op),
-            integer(pe),
-            scope,
-        )
+        at, start, align = address(dst), address(src), align_of(size)
+        word, value, op, to = address(signal_var), integer(signal_val), integer(signal_op), integer(pe)
+        if lends():
+            put_signal_lent(
+                operation, at, start, nbytes, align, word, value, op, to, scope, lent()
+            )
+        else:
+            put_signal_bytes(operation, at, start, nbytes, align, word, value, op, to, scope)
 
     return put_signal
 
@@ -215,19 +257,20 @@ def _iget(scope):
     return iget
 
 
-def _make(name, function):
+def _make(name, function, kind=public):
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
-    globals()[name] = public(function)
+    globals()[name] = kind(function)
     __all__.append(name)
 
 
 for _scope, _suffix in SCOPES:
-    _make("put" + _suffix, _put(PUT, _scope))
-    _make("put_nbi" + _suffix, _put(PUT_NBI, _scope))
-    _make("get" + _suffix, _get(GET, _scope))
-    _make("get_nbi" + _suffix, _get(GET_NBI, _scope))
-    _make("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope))
-    _make("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope))
+    _kind = lendable if _scope != BLOCK else public
+    _make("put" + _suffix, _put(PUT, _scope), _kind)
+    _make("put_nbi" + _suffix, _put(PUT_NBI, _scope), _kind)
+    _make("get" + _suffix, _get(GET, _scope), _kind)
+    _make("get_nbi" + _suffix, _get(GET_NBI, _scope), _kind)
+    _make("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope), _kind)
+    _make("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope), _kind)
     _make("iput" + _suffix, _iput(_scope))
     _make("iget" + _suffix, _iget(_scope))

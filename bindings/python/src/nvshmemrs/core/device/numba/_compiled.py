@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, List, cast
 
 from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
 from numba.cuda.core.errors import TypingError
+from numba.cuda.core.targetconfig import ConfigStack
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
 from .._symbol import SYMBOL
 from .._typed import Elements, Frontend, checks, functions, primitives, threads
-from ..primitives import Primitive
+from ..primitives import TABLE, Primitive
 
 _I64 = ir.IntType(64)
 _REGISTERS = {
@@ -49,6 +50,11 @@ globals().update(functions(_frontend))
 # --- the table ------------------------------------------------------------------------------------
 
 
+def _capability() -> Any:
+    """The compute capability that is compiled for."""
+    return ConfigStack().top().compute_capability
+
+
 def _lower(row: Primitive, kinds: Any) -> Any:
     """The code of a row."""
     operands = [_REGISTERS[kind] for kind in row.arguments]
@@ -60,7 +66,9 @@ def _lower(row: Primitive, kinds: Any) -> Any:
             for value, operand in zip(args, operands)
         ]
         kind = ir.FunctionType(result, operands)
-        asm = ir.InlineAsm(kind, row.ptx, row.constraints, side_effect=row.memory)
+        # Kernels for lower architectures have the call, which no thread comes to.
+        ptx = row.ptx if _capability() >= row.least else "trap;"
+        asm = ir.InlineAsm(kind, ptx, row.constraints, side_effect=row.memory)
         found = builder.call(asm, values)
         if row.result is None:
             return context.get_dummy_value()
@@ -198,6 +206,79 @@ def decode(typingctx: Any, like: Any, bits: Any) -> Any:
 def tell_compiler() -> None:
     """Makes functions that were made while a kernel is compiled known to its compiler."""
     cuda_target.typing_context.refresh()
+
+
+# --- lent shared memory ---------------------------------------------------------------------------
+
+
+@intrinsic
+def bulk_engines(typingctx: Any) -> Any:
+    """Whether the GPU has engines for bulk copies: 1 or 0."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(_I64, int(_capability() >= TABLE["bulk_load"].least))
+
+    return types.int64(), lower
+
+
+class _Lent:
+    """What a thread has lent, in a variable of the function that is compiled, so no other function
+    knows it; and whether that function lends any.
+    """
+
+    def __init__(self, builder: Any) -> None:
+        with builder.goto_entry_block():
+            self.word = builder.alloca(_I64)
+            builder.store(ir.Constant(_I64, 0), self.word)
+        self.given = False
+        self.asked: List[Any] = []
+
+    @classmethod
+    def of(cls, builder: Any) -> _Lent:
+        function = builder.function
+        if not hasattr(function, "nvshmemrs_lent"):
+            function.nvshmemrs_lent = cls(builder)
+        return function.nvshmemrs_lent
+
+
+@intrinsic
+def lend(typingctx: Any, word: Any) -> Any:
+    """Keeps what is lent to the function that this call is part of."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found = _Lent.of(builder)
+        builder.store(args[0], found.word)
+        found.given = True
+        for instruction in found.asked:
+            instruction.operands = [ir.Constant(_I64, 1), instruction.operands[1]]
+        return context.get_dummy_value()
+
+    return types.void(types.int64), lower
+
+
+@intrinsic
+def lent(typingctx: Any) -> Any:
+    """What `lend` has kept; 0 if nothing."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_Lent.of(builder).word)
+
+    return types.int64(), lower
+
+
+@intrinsic
+def lends(typingctx: Any) -> Any:
+    """Whether the function that this call is part of lends any: a constant, alike for all threads."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found = _Lent.of(builder)
+        given = ir.Constant(_I64, int(found.given))
+        # A call that lends may be lowered later, and then changes the first operand.
+        asked = builder.icmp_signed("!=", given, ir.Constant(_I64, 0))
+        found.asked.append(asked)
+        return asked
+
+    return types.boolean(), lower
 
 
 # --- numbers, threads, state ----------------------------------------------------------------------
