@@ -32,7 +32,9 @@ from ._backend import (
 from ._copy import _edge, copy
 from ._state import any_of, rank
 
+# Buffers, loads ahead of the stores, what buffers' sizes are multiples of, the least bytes of a copy.
 _STAGES, _AHEAD, _UNIT, _LEAST_BULK = 8, 6, 128, 2048
+# Where the word is that is 1 while a call uses the memory.
 _USED = 64
 
 
@@ -62,20 +64,19 @@ def _copy_bulk(word, dest, source, nbytes):
     apart()
     barriers = word >> 16 << 4
     buffers = barriers + SMEM_BARRIERS
-    stage = (lent_bytes(word) - SMEM_BARRIERS) // _STAGES // _UNIT * _UNIT
-    count = (nbytes + stage - 1) // stage
+    stage = (lent_bytes(word) - SMEM_BARRIERS) >> 3 & -_UNIT
     bulk_begin(barriers)
     i = 0
-    while i < count + _AHEAD:
-        if i < count:
-            at, piece = i % _STAGES, smallest(stage, nbytes - i * stage)
+    while (i - _AHEAD) * stage < nbytes:
+        if i * stage < nbytes:
+            at, piece = i & _STAGES - 1, smallest(stage, nbytes - i * stage)
             if i >= _STAGES:
                 bulk_await_reads()
             bulk_load(buffers + at * stage, source + i * stage, piece, barriers + at * 8)
         if i >= _AHEAD:
             k = i - _AHEAD
-            at, piece = k % _STAGES, smallest(stage, nbytes - k * stage)
-            while bulk_came(barriers + at * 8, k // _STAGES & 1) == 0:
+            at, piece = k & _STAGES - 1, smallest(stage, nbytes - k * stage)
+            while bulk_came(barriers + at * 8, k >> 3 & 1) == 0:
                 pass
             bulk_store(dest + k * stage, buffers + at * stage, piece)
         i += 1

@@ -27,7 +27,6 @@ from ._backend import (
     itemsize,
     jitable,
     lendable,
-    lends,
     lent,
     public,
     red_relaxed_add_u64,
@@ -170,13 +169,16 @@ def _put(operation, scope):
         """Copies `src` of this PE to `dst` of PE `pe`; orders nothing. One-sided."""
         check_pair(dst, src)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at, start, align, to = address(dst), address(src), align_of(size), integer(pe)
-        if lends():
-            put_lent(operation, at, start, nbytes, align, to, scope, lent())
-        else:
-            put_bytes(operation, at, start, nbytes, align, to, scope)
+        at = address(dst)
+        put_bytes(operation, at, address(src), nbytes, align_of(size), integer(pe), scope)
 
-    return put
+    def put_with(dst, src, pe):
+        check_pair(dst, src)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        at, to = address(dst), integer(pe)
+        put_lent(operation, at, address(src), nbytes, align_of(size), to, scope, lent())
+
+    return put, put_with
 
 
 def _get(operation, scope):
@@ -184,13 +186,16 @@ def _get(operation, scope):
         """Copies `src` of PE `pe` to `dst` of this PE. One-sided."""
         check_pair(dst, src)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at, start, align, of = address(dst), address(src), align_of(size), integer(pe)
-        if lends():
-            get_lent(operation, at, start, nbytes, align, of, scope, lent())
-        else:
-            get_bytes(operation, at, start, nbytes, align, of, scope)
+        at = address(src)
+        get_bytes(operation, address(dst), at, nbytes, align_of(size), integer(pe), scope)
 
-    return get
+    def get_with(dst, src, pe):
+        check_pair(dst, src)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        at, of = address(src), integer(pe)
+        get_lent(operation, address(dst), at, nbytes, align_of(size), of, scope, lent())
+
+    return get, get_with
 
 
 def _put_signal(operation, scope):
@@ -202,16 +207,38 @@ def _put_signal(operation, scope):
         check_pair(dst, src)
         check_signal(signal_var)
         size, nbytes = itemsize(dst), least_bytes(dst, src)
-        at, start, align = address(dst), address(src), align_of(size)
-        word, value, op, to = address(signal_var), integer(signal_val), integer(signal_op), integer(pe)
-        if lends():
-            put_signal_lent(
-                operation, at, start, nbytes, align, word, value, op, to, scope, lent()
-            )
-        else:
-            put_signal_bytes(operation, at, start, nbytes, align, word, value, op, to, scope)
+        put_signal_bytes(
+            operation,
+            address(dst),
+            address(src),
+            nbytes,
+            align_of(size),
+            address(signal_var),
+            integer(signal_val),
+            integer(signal_op),
+            integer(pe),
+            scope,
+        )
 
-    return put_signal
+    def put_signal_with(dst, src, signal_var, signal_val, signal_op, pe):
+        check_pair(dst, src)
+        check_signal(signal_var)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        put_signal_lent(
+            operation,
+            address(dst),
+            address(src),
+            nbytes,
+            align_of(size),
+            address(signal_var),
+            integer(signal_val),
+            integer(signal_op),
+            integer(pe),
+            scope,
+            lent(),
+        )
+
+    return put_signal, put_signal_with
 
 
 @jitable
@@ -257,20 +284,25 @@ def _iget(scope):
     return iget
 
 
-def _make(name, function, kind=public):
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    globals()[name] = kind(function)
+def _make(name, function, lent=None):
+    for one in (function, lent or function):
+        one.__name__ = one.__qualname__ = name
+        one.__module__ = __name__
+    globals()[name] = public(function) if lent is None else lendable(function, lent)
     __all__.append(name)
 
 
+def _make_pair(name, pair, scope):
+    """With lent memory, if it helps the scope."""
+    _make(name, *(pair if scope != BLOCK else pair[:1]))
+
+
 for _scope, _suffix in SCOPES:
-    _kind = lendable if _scope != BLOCK else public
-    _make("put" + _suffix, _put(PUT, _scope), _kind)
-    _make("put_nbi" + _suffix, _put(PUT_NBI, _scope), _kind)
-    _make("get" + _suffix, _get(GET, _scope), _kind)
-    _make("get_nbi" + _suffix, _get(GET_NBI, _scope), _kind)
-    _make("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope), _kind)
-    _make("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope), _kind)
+    _make_pair("put" + _suffix, _put(PUT, _scope), _scope)
+    _make_pair("put_nbi" + _suffix, _put(PUT_NBI, _scope), _scope)
+    _make_pair("get" + _suffix, _get(GET, _scope), _scope)
+    _make_pair("get_nbi" + _suffix, _get(GET_NBI, _scope), _scope)
+    _make_pair("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope), _scope)
+    _make_pair("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope), _scope)
     _make("iput" + _suffix, _iput(_scope))
     _make("iget" + _suffix, _iget(_scope))

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any, List, cast
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
+from numba.cuda.core import ir as numba_ir
+from numba.cuda.core import rewrites
 from numba.cuda.core.errors import TypingError
 from numba.cuda.core.targetconfig import ConfigStack
 from numba.cuda.descriptor import cuda_target
@@ -40,7 +42,16 @@ def _nothing(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 jitable = register_jitable
 _frontend = Frontend(
-    cuda, types, TypingError, intrinsic, overload, register_jitable, _nothing, _constant
+    cuda,
+    types,
+    TypingError,
+    intrinsic,
+    overload,
+    register_jitable,
+    _nothing,
+    _constant,
+    numba_ir,
+    rewrites,
 )
 _at = Elements(types, TypingError)
 globals().update(checks(_frontend))
@@ -221,24 +232,15 @@ def bulk_engines(typingctx: Any) -> Any:
     return types.int64(), lower
 
 
-class _Lent:
-    """What a thread has lent, in a variable of the function that is compiled, so no other function
-    knows it; and whether that function lends any.
+def _lent(builder: Any) -> Any:
+    """What a thread has lent: a variable of the function that is compiled, so that no other function
+    knows it; 0 at first.
     """
-
-    def __init__(self, builder: Any) -> None:
+    if not hasattr(builder.function, "nvshmemrs_lent"):
         with builder.goto_entry_block():
-            self.word = builder.alloca(_I64)
-            builder.store(ir.Constant(_I64, 0), self.word)
-        self.given = False
-        self.asked: List[Any] = []
-
-    @classmethod
-    def of(cls, builder: Any) -> _Lent:
-        function = builder.function
-        if not hasattr(function, "nvshmemrs_lent"):
-            function.nvshmemrs_lent = cls(builder)
-        return function.nvshmemrs_lent
+            word = builder.function.nvshmemrs_lent = builder.alloca(_I64)
+            builder.store(ir.Constant(_I64, 0), word)
+    return builder.function.nvshmemrs_lent
 
 
 @intrinsic
@@ -246,11 +248,7 @@ def lend(typingctx: Any, word: Any) -> Any:
     """Keeps what is lent to the function that this call is part of."""
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        found = _Lent.of(builder)
-        builder.store(args[0], found.word)
-        found.given = True
-        for instruction in found.asked:
-            instruction.operands = [ir.Constant(_I64, 1), instruction.operands[1]]
+        builder.store(args[0], _lent(builder))
         return context.get_dummy_value()
 
     return types.void(types.int64), lower
@@ -261,24 +259,9 @@ def lent(typingctx: Any) -> Any:
     """What `lend` has kept; 0 if nothing."""
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_Lent.of(builder).word)
+        return builder.load(_lent(builder))
 
     return types.int64(), lower
-
-
-@intrinsic
-def lends(typingctx: Any) -> Any:
-    """Whether the function that this call is part of lends any: a constant, alike for all threads."""
-
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        found = _Lent.of(builder)
-        given = ir.Constant(_I64, int(found.given))
-        # A call that lends may be lowered later, and then changes the first operand.
-        asked = builder.icmp_signed("!=", given, ir.Constant(_I64, 0))
-        found.asked.append(asked)
-        return asked
-
-    return types.boolean(), lower
 
 
 # --- numbers, threads, state ----------------------------------------------------------------------

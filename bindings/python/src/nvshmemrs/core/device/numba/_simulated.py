@@ -65,7 +65,11 @@ def public(function: Any) -> Any:
     return inside
 
 
-inlined = giving = lendable = public
+inlined = giving = public
+
+
+def lendable(function: Any, lent: Any) -> Any:
+    return public(lent)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -398,10 +402,6 @@ def _caller() -> Any:
 def lend(word: int) -> None:
     """Keeps what is lent to the calling function, for the thread."""
     _thread().nvshmemrs_lent = {**getattr(_thread(), "nvshmemrs_lent", {}), _caller(): word}
-
-
-def lends() -> bool:
-    return True
 
 
 def lent() -> int:
