@@ -9,7 +9,8 @@ Collectives take a `slot` as their last argument, 0 if it is left out. ``barrier
 128 threads that begin at a multiple of 128. ``double2_maxloc_reduce_block`` takes arrays of float64,
 which are pairs of a value and its place, aligned to 16 bytes. Regions begin and end, and change
 nothing, because puts are stores. Functions with ``qp_`` take a
-queue pair as their last argument, which changes nothing between GPUs of one host. ``ptr`` gives an
+queue pair as their last argument, which changes nothing between GPUs of one host, and use no lent
+memory. ``ptr`` gives an
 address as a number, 0 if the memory is not symmetric; ``mc_ptr`` gives 0.
 """
 
@@ -28,10 +29,14 @@ from ._backend import (
     check_pair,
     check_signal,
     encode,
+    giving,
     integer,
     itemsize,
     jitable,
     ld_weak_u64,
+    lend,
+    lendable,
+    lent,
     named,
     public,
     st_relaxed_u64,
@@ -80,7 +85,19 @@ from .direct import (
     team_n_pes,
     team_translate_pe,
 )
-from .rma import align_of, g, get_bytes, p, put_bytes, put_signal_bytes, strided_bytes
+from ._lent import lent_bytes, lent_word
+from .rma import (
+    align_of,
+    g,
+    get_bytes,
+    get_lent,
+    p,
+    put_bytes,
+    put_lent,
+    put_signal_bytes,
+    put_signal_lent,
+    strided_bytes,
+)
 from .waits import (
     check_status,
     expect_values,
@@ -162,9 +179,12 @@ def mc_ptr(team, dest):
     return 0
 
 
-@public
+@giving
 def give_smem(smem, nbytes):
-    """Takes shared memory for functions that want some; none does."""
+    """Lends shared memory as ``give_smem`` of the package does, `nbytes` bytes of it."""
+    word = lent_word(address(smem), integer(nbytes))
+    lend(word)
+    return lent_bytes(word)
 
 
 _double = named("float64")
@@ -313,7 +333,7 @@ def _size(unit):
 def _moves(kind, what, unit, nbi, scope):
     check, fixed = _checks(kind), _size(unit)
     operation = getattr(_s, what.upper() + ("_NBI" if nbi else ""))
-    move = put_bytes if what == "put" else get_bytes
+    move, move_lent = (put_bytes, put_lent) if what == "put" else (get_bytes, get_lent)
 
     def function(dest, source, nelems, pe):
         check(dest)
@@ -323,6 +343,16 @@ def _moves(kind, what, unit, nbi, scope):
         nbytes, align = integer(nelems) * size, align_of(size)
         move(operation, address(dest), address(source), nbytes, align, integer(pe), scope)
 
+    def with_lent(dest, source, nelems, pe):
+        check(dest)
+        if fixed == 0:
+            check_pair(dest, source)
+        size = fixed if fixed != 0 else itemsize(dest)
+        nbytes, align, to = integer(nelems) * size, align_of(size), integer(pe)
+        move_lent(operation, address(dest), address(source), nbytes, align, to, scope, lent())
+
+    if scope != _s.BLOCK:
+        function.with_lent = with_lent
     return function
 
 
@@ -349,6 +379,28 @@ def _signals(kind, unit, nbi, scope):
             scope,
         )
 
+    def with_lent(dest, source, nelems, sig_addr, signal, sig_op, pe):
+        check(dest)
+        if fixed == 0:
+            check_pair(dest, source)
+        check_signal(sig_addr)
+        size = fixed if fixed != 0 else itemsize(dest)
+        put_signal_lent(
+            operation,
+            address(dest),
+            address(source),
+            integer(nelems) * size,
+            align_of(size),
+            address(sig_addr),
+            integer(signal),
+            integer(sig_op),
+            integer(pe),
+            scope,
+            lent(),
+        )
+
+    if scope != _s.BLOCK:
+        function.with_lent = with_lent
     return function
 
 
@@ -558,8 +610,10 @@ def __getattr__(name):
     function = None if name.startswith("_") else _make(name)
     if function is None:
         raise AttributeError(f"nvshmemrs has no device function {name}")
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    made = globals()[name] = public(function)
+    twin = getattr(function, "with_lent", None)
+    for one in (function, twin or function):
+        one.__name__ = one.__qualname__ = name
+        one.__module__ = __name__
+    made = globals()[name] = public(function) if twin is None else lendable(function, twin)
     tell_compiler()
     return made

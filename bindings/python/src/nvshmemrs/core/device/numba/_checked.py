@@ -274,6 +274,7 @@ def _functions() -> Dict[str, Dict[str, Any]]:
     teams = {"find_team": find_team, "team_me": team_me, "team_size": team_size, "pe_of": pe_of}
     return {
         "rma": {"copy": copy, "update_signal": update_signal},
+        "_lent": {"copy": copy},
         "direct": {"update_signal": update_signal, "wait_for_signal": wait_for_signal, **teams},
         "waits": {"_holds": holds},
         "collective": {
