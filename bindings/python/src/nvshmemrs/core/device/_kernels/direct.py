@@ -13,17 +13,16 @@ from ._backend import (
     SIGNAL_SET,
     address,
     check_signal,
-    count,
     fence_acq_rel,
     fence_sc,
     giving,
     idle,
     integer,
-    itemsize,
     jitable,
     ld_acquire_u64,
     lend,
     public,
+    shared_bytes,
     unsigned,
 )
 from ._lent import lent_bytes, lent_word
@@ -216,7 +215,7 @@ def give_smem(smem):
     Threads may lend the same array if they meet before the next put or get. One call uses it at a
     time, and others store as without. It may be used again when the calls have returned.
     """
-    word = lent_word(address(smem), count(smem) * itemsize(smem))
+    word = lent_word(address(smem), shared_bytes(smem))
     lend(word)
     return lent_bytes(word)
 

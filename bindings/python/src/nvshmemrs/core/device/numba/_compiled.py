@@ -222,6 +222,9 @@ def tell_compiler() -> None:
 # --- lent shared memory ---------------------------------------------------------------------------
 
 
+shared_bytes = contiguous_bytes
+
+
 @intrinsic
 def bulk_engines(typingctx: Any) -> Any:
     """Whether the GPU has engines for bulk copies: 1 or 0."""

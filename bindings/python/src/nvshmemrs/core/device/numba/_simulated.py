@@ -386,6 +386,9 @@ def tell_compiler() -> None:
 # --- lent memory ----------------------------------------------------------------------------------
 
 
+shared_bytes = contiguous_bytes
+
+
 def bulk_engines() -> int:
     """Copies of the host's memory stand for the engines."""
     return 1

@@ -278,6 +278,25 @@ def tell_compiler() -> None:
 
 
 @intrinsic
+def shared_bytes(typingctx: Any, like: Any) -> Any:
+    """The bytes of an array. An empty one is all that the launch asked for: the compiler does not
+    know how much that is.
+    """
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        size = _size(builder, args[0])
+        nbytes = arith.muli(size, arith.constant(T.i64(), _at.width(like.dtype)))
+        ptx = "mov.u32 $0, %dynamic_smem_size;"
+        whole = _resized(llvm.inline_asm(T.i32(), [], ptx, "=r", has_side_effects=False), T.i64())
+        empty = arith.cmpi(arith.CmpIPredicate.eq, size, arith.constant(T.i64(), 0))
+        builder.store_var(target, arith.select(empty, whole, nbytes))
+
+    if not isinstance(like, types.Array):
+        raise TypingError(f"an array is needed, not {like}")
+    return types.int64(like), lower
+
+
+@intrinsic
 def bulk_engines(typingctx: Any) -> Any:
     """Whether the GPU has engines for bulk copies: 1 or 0."""
 
