@@ -82,6 +82,25 @@ def one_comes_before(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: 
     nv.reduce_block(0, part(x, to, count), part(x, start, count), "sum")
 
 
+@cute.kernel
+def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    """A thread puts, a warp gets it back, and a thread puts without, whether memory was lent or not."""
+    nv.use(state)
+    smem = cute.make_tensor(
+        cute.arch.get_dyn_smem(cutlass.Uint8, alignment=16), cute.make_layout(LENT)
+    )
+    given = nv.give_smem(smem)
+    cute.arch.sync_threads()
+    if cute.arch.thread_idx()[0] % 33 == 0:
+        nv.put(part(x, to, count), part(x, start, count), 1)
+    nv.barrier_all_block()
+    if cute.arch.thread_idx()[0] < 32:
+        nv.get_warp(part(x, 2 * to, count), part(x, start, count), 1)
+    nv.release_smem()
+    nv.p(x, given, 1)
+
+
+LENT = 8320 + 1024
 _made: Dict[Tuple[Any, str], Any] = {}
 
 
