@@ -22,7 +22,7 @@ THREADS = 4 if SIMULATED else 64
 ENOUGH, LITTLE = 12288, 8192
 PUTS, GETS = 8, 4
 KINDS = ["int8"] if "few" in sys.argv else ["int8", "float64"]
-SMALL = SIMULATED or "small" in sys.argv
+SMALL = "small" in sys.argv
 
 
 @cuda.jit
@@ -140,8 +140,10 @@ def same(got, expected, what):
 def places(dtype):
     """(first, start, count): aligned, aligned alike, unlike, and sizes around the least."""
     size = np.dtype(dtype).itemsize
-    long = 12001 if SMALL else (1 << 20) // size + 3
-    return [(0, 0, long), (5, 5, long), (16 // size + 1, 1, 3001), (1, 2, 3001)] + [
+    long, short = (1 << 20) // size + 3, 3001
+    if SIMULATED or SMALL:
+        long, short = (12001, 3001) if SIMULATED else (4001, 301)
+    return [(0, 0, long), (5, 5, long), (16 // size + 1, 1, long), (1, 2, short)] + [
         (1, 1, 2048 // size + more) for more in (-1, 0, 16)
     ]
 
