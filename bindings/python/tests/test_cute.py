@@ -334,4 +334,4 @@ def test_what_cannot_be_lent_is_refused() -> None:
     wrong("it must be in shared memory", lambda x: nv.give_smem(x), x)
     wrong("give_smem: call it outside of `if` and loops", by_some, x)
     wrong("release_smem: call it outside of `if` and loops", released_by_some, x)
-    wrong("ask_smem: flag=3", lambda x: nv.ask_smem(3), x)
+    wrong("ask_smem: flag is 3, and it must be a SmemAmount", lambda x: nv.ask_smem(3), x)

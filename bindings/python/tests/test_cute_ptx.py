@@ -99,7 +99,7 @@ def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int3
         nv.put(part(x, to + thread // 32 * STEP, count), part(x, start, count), 1)
     cute.arch.sync_threads()
     if thread < 32:
-        nv.get_warp(part(x, to + 2 * STEP, count), part(x, to, count), 1)
+        nv.get_warp(part(x, start + 2 * STEP, count), part(x, to, count), 1)
 
 
 @cute.kernel
@@ -304,15 +304,18 @@ def test_large_copies_go_through_lent_memory(folder: Path, kind: str) -> None:
         world = World(2)
         values = (np.arange(start + count) % 97).astype(kind)
         world.view(0, kind, start + count)[:] = values
-        for row in range(3):
-            world.view(row < 2, kind, count + 2, (to + row * STEP - 1) * size)[:] = 99
+        places = [to, to + STEP, start + 2 * STEP]
+        rows = [
+            world.view(k < 2, kind, count + 2, (place - 1) * size) for k, place in enumerate(places)
+        ]
+        for row in rows:
+            row[:] = 99
         lending = block(lent, kind, 64, world, 0, to, start, count, shared=LENT)
         ptx.run([lending], limit=20_000_000)
         assert (lending.bulks > 0) == bulks and not lending.barriers, (to, start, count)
-        for row in range(3):
-            found = world.view(row < 2, kind, count + 2, (to + row * STEP - 1) * size)
-            assert (found[1:-1] == values[start:]).all(), (row, to, start, count)
-            assert found[0] == found[-1] == 99, (row, to, start, count)
+        for row in rows:
+            assert (row[1:-1] == values[start:]).all(), (to, start, count)
+            assert row[0] == row[-1] == 99, (to, start, count)
 
 
 @pytest.mark.filterwarnings("ignore:Dynamic variable in block size")

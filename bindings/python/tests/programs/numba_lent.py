@@ -231,7 +231,9 @@ def engines():
 
 if __name__ == "__main__":
     number = int(os.environ.get("NVSHMEMRS_PE", "0"))
-    nvshmem.init(**({} if SIMULATED else {"device": number % len(cuda.gpus), "heap_bytes": 1 << 28}))
+    nvshmem.init(
+        **({} if SIMULATED else {"device": number % len(cuda.gpus), "heap_bytes": 1 << 28})
+    )
     ENGINES = engines()
     me, pes = nvshmem.my_pe(), nvshmem.n_pes()
     right, left = (me + 1) % pes, (me - 1) % pes

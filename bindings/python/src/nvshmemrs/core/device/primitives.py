@@ -143,8 +143,12 @@ def _bulks() -> Iterator[Primitive]:
     ``shared_place`` is the address there of a generic address, and all bits 1 of one elsewhere.
     ``shared_take`` gives 0 to the thread of the block that gets a word, until ``shared_free``.
     """
-    begin = "".join(f"add.u32 at, $0, {8 * k}; mbarrier.init.shared.b64 [at], 1; " for k in range(BULK_STAGES))
-    end = "".join(f"add.u32 at, $0, {8 * k}; mbarrier.inval.shared.b64 [at]; " for k in range(BULK_STAGES))
+    begin = "".join(
+        f"add.u32 at, $0, {8 * k}; mbarrier.init.shared.b64 [at], 1; " for k in range(BULK_STAGES)
+    )
+    end = "".join(
+        f"add.u32 at, $0, {8 * k}; mbarrier.inval.shared.b64 [at]; " for k in range(BULK_STAGES)
+    )
     engine = {"least": (9, 0)}
     ptx = "isspacep.shared p, $1; cvta.to.shared.u64 at, $1; selp.b64 $0, at, -1, p; "
     ptx = "{ .reg .pred p; .reg .b64 at; " + ptx + "}"
@@ -155,7 +159,9 @@ def _bulks() -> Iterator[Primitive]:
     yield Primitive("shared_free", None, ("u32",), ptx)
     # The engines see the barriers, what this thread has written, and what it has seen of others.
     fences = "fence.mbarrier_init.release.cluster; fence.proxy.async; "
-    yield Primitive("bulk_begin", None, ("u32",), "{ .reg .b32 at; " + begin + fences + "}", **engine)
+    yield Primitive(
+        "bulk_begin", None, ("u32",), "{ .reg .b32 at; " + begin + fences + "}", **engine
+    )
     # (shared, source, bytes, barrier)
     ptx = "mbarrier.arrive.expect_tx.shared.b64 _, [$3], $2; "
     ptx += "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];"

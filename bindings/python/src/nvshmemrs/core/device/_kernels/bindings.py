@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import re
 
-from .... import __version__
 from .._dtypes import WAITED
 from . import _state as _s
+from ._about import info_get_name, info_get_version, vendor_get_version_info
 from ._backend import (
     address,
     check_pair,
@@ -40,13 +40,13 @@ from ._backend import (
     named,
     public,
     st_relaxed_u64,
-    st_weak_u8,
     st_weak_u32,
     st_weak_u64,
     tell_compiler,
     unsigned,
 )
 from ._backend import sync_block as _meet_block
+from ._lent import lent_bytes, lent_word
 from .amo import *  # noqa: F403
 from .collective import (
     barrier,
@@ -85,7 +85,6 @@ from .direct import (
     team_n_pes,
     team_translate_pe,
 )
-from ._lent import lent_bytes, lent_word
 from .rma import (
     align_of,
     g,
@@ -188,41 +187,6 @@ def give_smem(smem, nbytes):
 
 
 _double = named("float64")
-_NAME = tuple(f"nvshmemrs {__version__}".encode()) + (0,)
-_VERSION = tuple(int(part) for part in re.findall(r"\d+", __version__)[:3])
-
-
-@jitable
-def _store_int(to, value):
-    """Stores a number in an array of int32, unless that is None."""
-    at = address(to)
-    if at != 0:
-        st_weak_u32(at, value)
-
-
-@public
-def info_get_name(name):
-    """Writes what this module is, such as ``nvshmemrs 0.1.0``, and a byte 0. `name` has room for 256
-    bytes.
-    """
-    at = address(name)
-    for i in range(len(_NAME)):
-        st_weak_u8(at + i, _NAME[i])
-
-
-@public
-def info_get_version(major, minor):
-    """The version of OpenSHMEM that is followed, as int32; each may be None."""
-    _store_int(major, 1)
-    _store_int(minor, 5)
-
-
-@public
-def vendor_get_version_info(major, minor, patch):
-    """The version of this module, as int32; each may be None."""
-    _store_int(major, _VERSION[0])
-    _store_int(minor, _VERSION[1])
-    _store_int(patch, _VERSION[2])
 
 
 @public

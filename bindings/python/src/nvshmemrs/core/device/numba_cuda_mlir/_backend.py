@@ -105,9 +105,7 @@ def _lower(row: Primitive, kinds: Any) -> Any:
         result = None if row.result is None else _REGISTERS[row.result]()
         # Kernels for lower architectures have the call, which no thread comes to.
         ptx = row.ptx if _capability(builder) >= row.least else "trap;"
-        found = llvm.inline_asm(
-            result, values, ptx, row.constraints, has_side_effects=row.memory
-        )
+        found = llvm.inline_asm(result, values, ptx, row.constraints, has_side_effects=row.memory)
         if isinstance(result, ir.IntegerType):
             found = _resized(found, T.i64())
         builder.store_var(target, None if result is None else found)
