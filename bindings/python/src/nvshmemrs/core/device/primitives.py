@@ -149,7 +149,7 @@ def _bulks() -> Iterator[Primitive]:
     end = "".join(
         f"add.u32 at, $0, {8 * k}; mbarrier.inval.shared.b64 [at]; " for k in range(BULK_STAGES)
     )
-    engine = {"least": (9, 0)}
+    engines = (9, 0)
     ptx = "isspacep.shared p, $1; cvta.to.shared.u64 at, $1; selp.b64 $0, at, -1, p; "
     ptx = "{ .reg .pred p; .reg .b64 at; " + ptx + "}"
     yield Primitive("shared_place", "u64", ("u64",), ptx, memory=False)
@@ -160,23 +160,23 @@ def _bulks() -> Iterator[Primitive]:
     # The engines see the barriers, what this thread has written, and what it has seen of others.
     fences = "fence.mbarrier_init.release.cluster; fence.proxy.async; "
     yield Primitive(
-        "bulk_begin", None, ("u32",), "{ .reg .b32 at; " + begin + fences + "}", **engine
+        "bulk_begin", None, ("u32",), "{ .reg .b32 at; " + begin + fences + "}", least=engines
     )
     # (shared, source, bytes, barrier)
     ptx = "mbarrier.arrive.expect_tx.shared.b64 _, [$3], $2; "
     ptx += "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];"
-    yield Primitive("bulk_load", None, ("u32", "u64", "u32", "u32"), ptx, **engine)
+    yield Primitive("bulk_load", None, ("u32", "u64", "u32", "u32"), ptx, least=engines)
     # (barrier, parity): whether the load has come; it may take a while to say no.
     ptx = "mbarrier.try_wait.parity.shared.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; "
     ptx = "{ .reg .pred p; " + ptx + "}"
-    yield Primitive("bulk_came", "u32", ("u32", "u32"), ptx, **engine)
+    yield Primitive("bulk_came", "u32", ("u32", "u32"), ptx, least=engines)
     # (dest, shared, bytes)
     ptx = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2; cp.async.bulk.commit_group;"
-    yield Primitive("bulk_store", None, ("u64", "u32", "u32"), ptx, **engine)
+    yield Primitive("bulk_store", None, ("u64", "u32", "u32"), ptx, least=engines)
     # All stores but the latest have read what they store.
-    yield Primitive("bulk_await_reads", None, (), "cp.async.bulk.wait_group.read 1;", **engine)
+    yield Primitive("bulk_await_reads", None, (), "cp.async.bulk.wait_group.read 1;", least=engines)
     ptx = "{ .reg .b32 at; cp.async.bulk.wait_group 0; " + end + "}"
-    yield Primitive("bulk_end", None, ("u32",), ptx, **engine)
+    yield Primitive("bulk_end", None, ("u32",), ptx, least=engines)
 
 
 def _others() -> Iterator[Primitive]:
