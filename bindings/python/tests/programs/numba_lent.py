@@ -58,14 +58,15 @@ def lent_moves(dst, src, sig, given, first, start, count, step, pe, lends):
 
 
 @cuda.jit
-def crowd(dst, src, first, start, count, step, pe):
-    """All threads lend the same memory, and put at once: one goes through it, and others store."""
+def crowd(dst, src, first, start, count, step, pe, each):
+    """All threads lend the same memory, and many put at once: one goes through it, others store."""
     smem = cuda.shared.array(ENOUGH, np.uint8)
     shmem.give_smem(smem)
     cuda.syncthreads()
     t = cuda.threadIdx.x
-    at = t * step + first
-    shmem.put(dst[at : at + count], src[start : start + count], pe)
+    if t % each == 0:
+        at = t // each * step + first
+        shmem.put(dst[at : at + count], src[start : start + count], pe)
     shmem.quiet()
     shmem.barrier_all_block()
 
@@ -185,7 +186,9 @@ def moved():
 
 def crowded():
     for dtype in KINDS:
-        rows(crowd, dtype, THREADS, ((), ()), THREADS, THREADS, "all at once")
+        each = 16 if SMALL else 1
+        many = THREADS // each
+        rows(crowd, dtype, THREADS, ((), (each,)), many, many, "all at once")
 
 
 def by_one():

@@ -61,7 +61,7 @@ def wanted() -> Iterator[Tuple[Any, List[str]]]:
     yield k.store_buffering, ["int32[]", "int32[]", "int32[]", scalar, "bool"]
     t, heap = "int8[]", "uint8[]"
     yield lent.lent_moves, [t, t, words, numbers, *[scalar] * 5, "bool"]
-    yield lent.crowd, [t, t, *[scalar] * 5]
+    yield lent.crowd, [t, t, *[scalar] * 6]
     yield lent.one_of_a_warp, [t, t, *[scalar] * 6]
     yield lent.answers, [numbers, heap]
     yield lent.dynamic, [numbers]
