@@ -470,7 +470,7 @@ def python_kernels(n: int, python: str) -> list[Check]:
 
 
 CUTE = DIST / "share/nvshmemrs/cute"
-CUTE_PARTS = ("queries", "moves", "atomics", "ordered", "collectives", "meets", "times")
+CUTE_PARTS = ("queries", "moves", "lends", "atomics", "ordered", "collectives", "meets", "times")
 
 
 def cute(n: int, python: str) -> list[Check]:
@@ -518,6 +518,10 @@ def numba_parts(n: int, python: str, name: str, kernels: str, few: bool, limit: 
             says = f"^numba ok: {part}, PE "
             check = Check(f"{name}: {part}, {pes} PEs", processes(pes, *command, part), says, pes, gpus=pes, env=env, limit=limit)
             checks.append(check)
+    lending = [python, str(PYTEST.parent / "programs/numba_lent.py"), *["few"] * few]
+    for pes in sorted({1, 2, n}):
+        what = f"{name}: lent shared memory, {pes} PEs"
+        checks.append(Check(what, processes(pes, *lending), "^numba lent ok: ", 4 * pes, gpus=pes, env=env, limit=limit))
     return checks
 
 

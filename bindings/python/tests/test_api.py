@@ -138,7 +138,6 @@ def test_other_ways_to_the_names() -> None:
 
 
 NEEDS_A_GPU = [
-    "ask_smem",
     "bytetensor",
     "find_device_bitcode_library",
     "free_tensor",
@@ -391,3 +390,13 @@ def test_import_and_use_print_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout == done.stderr == b""
+
+
+def test_ask_smem_says_what_a_launch_asks_for() -> None:
+    amount = nvshmem.SmemAmount
+    assert nvshmem.ask_smem() == nvshmem.ask_smem(amount.SMEM_RECOMMENDED) == 65536
+    assert nvshmem.ask_smem(amount.SMEM_MINIMUM) == 8320
+    assert nvshmem.ask_smem(amount.SMEM_BARRIERS_ONLY) == 128
+    for wrong in (3, -1, "SMEM_MINIMUM", None):
+        with pytest.raises(nvshmem.NvshmemInvalid, match="it is a SmemAmount"):
+            nvshmem.ask_smem(wrong)

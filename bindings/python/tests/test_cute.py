@@ -311,3 +311,27 @@ def test_without_cute_the_import_says_what_is_missing() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("nvidia-cutlass-dsl") >= 2 and "pip install" in done.stdout
+
+
+def test_what_cannot_be_lent_is_refused() -> None:
+    def shared() -> Any:
+        memory = cute.arch.get_dyn_smem(cutlass.Uint8, alignment=16)
+        return cute.make_tensor(memory, cute.make_layout(8320))
+
+    @cute.jit
+    def by_some(x: Any) -> None:
+        if cute.arch.thread_idx()[0] == 0:
+            nv.give_smem(shared())
+
+    @cute.jit
+    def released_by_some(x: Any) -> None:
+        nv.give_smem(shared())
+        if cute.arch.thread_idx()[0] == 0:
+            nv.release_smem()
+
+    x = tensor(cutlass.Float32)
+    wrong("give_smem: smem must be a cute.Tensor in shared", lambda x: nv.give_smem(None), x)
+    wrong("it must be in shared memory", lambda x: nv.give_smem(x), x)
+    wrong("give_smem: call it outside of `if` and loops", by_some, x)
+    wrong("release_smem: call it outside of `if` and loops", released_by_some, x)
+    wrong("ask_smem: flag is 3, and it must be a SmemAmount", lambda x: nv.ask_smem(3), x)

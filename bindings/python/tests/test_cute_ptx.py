@@ -82,6 +82,41 @@ def one_comes_before(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: 
     nv.reduce_block(0, part(x, to, count), part(x, start, count), "sum")
 
 
+def give(nbytes: int) -> Any:
+    memory = cute.arch.get_dyn_smem(cutlass.Uint8, alignment=16)
+    given = nv.give_smem(cute.make_tensor(memory, cute.make_layout(nbytes)))
+    cute.arch.sync_threads()
+    return given
+
+
+@cute.kernel
+def lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    """A thread of each warp puts at once; then a warp gets what it has put."""
+    nv.use(state)
+    give(LENT)
+    thread = cute.arch.thread_idx()[0]
+    if thread % 32 == 0:
+        nv.put(part(x, to + thread // 32 * STEP, count), part(x, start, count), 1)
+    cute.arch.sync_threads()
+    if thread < 32:
+        nv.get_warp(part(x, start + 2 * STEP, count), part(x, to, count), 1)
+
+
+@cute.kernel
+def not_lent(state: nv.State, x: cute.Tensor, to: cutlass.Int32, start: cutlass.Int32, count: cutlass.Int32):  # type: ignore
+    """Too little is lent, and enough that is released; a block's put uses none."""
+    nv.use(state)
+    x[0] = x.element_type(give(8319))
+    if cute.arch.thread_idx()[0] == 0:
+        nv.put(part(x, to, count), part(x, start, count), 1)
+    give(LENT)
+    nv.put_block(part(x, to + STEP, count), part(x, start, count), 1)
+    nv.release_smem()
+    if cute.arch.thread_idx()[0] == 0:
+        nv.put(part(x, to + 2 * STEP, count), part(x, start, count), 1)
+
+
+LENT, STEP = 8320 + 1024, 8192
 _made: Dict[Tuple[Any, str], Any] = {}
 
 
@@ -102,11 +137,14 @@ def compiled(kernel: Any, kind: str) -> Any:
     return _made[kernel, kind]
 
 
-def block(kernel: Any, kind: str, threads: int, world: World, pe: int, *numbers: int) -> Any:
+def block(
+    kernel: Any, kind: str, threads: int, world: World, pe: int, *numbers: int, shared: int = 0
+) -> Any:
     """The block of a launch: `numbers` are places in the heap and how many elements."""
     words = [struct.pack("<i", number) for number in numbers]
     at = struct.pack("<Q", world.address(pe))
-    return ptx.Block(compiled(kernel, kind), threads, world.states[pe], at, *words)
+    made = compiled(kernel, kind)
+    return ptx.Block(made, threads, world.states[pe], at, *words, shared=shared)
 
 
 @pytest.fixture
@@ -250,3 +288,51 @@ def test_copies_take_the_largest_units_that_both_sides_can_be_aligned_to(
         # `unit` is of elements; units are of sixteen bytes at most.
         most = count // min(unit, 16 // size) + 32
         assert putting.stores <= most, (to, start, putting.stores, most)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+@pytest.mark.parametrize("kind", ["i1", "f4"])
+def test_large_copies_go_through_lent_memory(folder: Path, kind: str) -> None:
+    size = np.dtype(kind).itemsize
+    for to, start, count, bulks in (
+        (16, 16, 7003, True),
+        (20, 20, 7000, True),
+        (17, 18, 3001, False),
+        (16, 16, 2048 // size - 1, False),
+        (16, 16, 2048 // size, True),
+    ):
+        world = World(2)
+        values = (np.arange(start + count) % 97).astype(kind)
+        world.view(0, kind, start + count)[:] = values
+        places = [to, to + STEP, start + 2 * STEP]
+        rows = [
+            world.view(k < 2, kind, count + 2, (place - 1) * size) for k, place in enumerate(places)
+        ]
+        for row in rows:
+            row[:] = 99
+        lending = block(lent, kind, 64, world, 0, to, start, count, shared=LENT)
+        ptx.run([lending], limit=20_000_000)
+        assert (lending.bulks > 0) == bulks and not lending.barriers, (to, start, count)
+        for row in rows:
+            assert (row[1:-1] == values[start:]).all(), (to, start, count)
+            assert row[0] == row[-1] == 99, (to, start, count)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamic variable in block size")
+def test_copies_store_where_nothing_is_lent(folder: Path) -> None:
+    count, world = 3000, World(2)
+    values = np.arange(16 + count).astype("f4")
+    world.view(0, "f4", 16 + count)[:] = values
+    storing = block(not_lent, "f4", 32, world, 0, 16, 16, count, shared=LENT)
+    ptx.run([storing], limit=20_000_000)
+    assert storing.bulks == 0 and world.view(0, "f4", 1)[0] == 0
+    for row in range(3):
+        assert (world.view(1, "f4", count, (16 + row * STEP) * 4) == values[16:]).all(), row
+
+
+def test_only_kernels_that_lend_have_bulk_copies(folder: Path) -> None:
+    names = [step[1] for step in compiled(lent, "f4").steps]
+    assert any(name.startswith("cp.async.bulk.global") for name in names)
+    for kernel in (moved, moved_warp, moved_block):
+        names = [step[1] for step in compiled(kernel, "f4").steps]
+        assert not any(name.startswith("cp.") for name in names), kernel

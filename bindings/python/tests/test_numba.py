@@ -102,6 +102,12 @@ def test_the_simulator_runs_kernels_of_several_pes(n: int) -> None:
     assert out.count("numba ok: ") == n * 6, out
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_kernels_lend_shared_memory(n: int) -> None:
+    out = launched(n, program("numba_lent.py"))
+    assert out.count("numba lent ok: ") == n * 4, out
+
+
 def test_functions_by_the_names_of_the_c_library() -> None:
     out = launched(1, program("numba_bindings.py"))
     assert "numba ok: 2877 functions called" in out, out

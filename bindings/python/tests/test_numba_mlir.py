@@ -90,6 +90,28 @@ def test_kernels_pass_messages_in_order(folder: Path, launches: Dict[str, str]) 
     assert out.count("numba ok: order, PE ") == 2, out
 
 
+@pytest.fixture(scope="module")
+def lending(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kernels that lend shared memory, compiled."""
+    made = tmp_path_factory.mktemp("lending")
+    build = program("numba_mlir_build.py")
+    out = python(build, str(made), "--only", "crowd,one_of_a_warp,answers,dynamic")
+    assert out.count("compiled: ") == 4, out
+    return made
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_kernels_lend_shared_memory(n: int, lending: Path, launches: Dict[str, str]) -> None:
+    out = interpreted(launches, n, lending, "lent", "crowd", "one", "answers")
+    assert out.count("numba lent ok: ") == 3 * n, out
+
+
+def test_only_kernels_that_lend_have_bulk_copies(lending: Path, folder: Path) -> None:
+    (lends,), others = lending.glob("crowd*.ptx"), folder.glob("*.ptx")
+    assert "cp.async.bulk.global" in lends.read_text()
+    assert not [file for file in others if "cp.async.bulk" in file.read_text()]
+
+
 def test_wrong_code_is_noticed(folder: Path, launches: Dict[str, str], tmp_path: Path) -> None:
     """The kernel writes 7 for what it should write: so the elements that are compared come from it."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)

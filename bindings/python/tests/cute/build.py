@@ -71,6 +71,11 @@ def fakes():
     add("waits", k.waits, state, signal, eight)
     add("ping_pong", k.ping_pong, state, signal, number)
     add("put_ping_pong", k.put_ping_pong, state, one, one, signal, number)
+    given = tensor(cutlass.Int32, 1)
+    for kind in (cutlass.Int8, cutlass.Float64):
+        rows, numbers = tensor(kind, 1 << 20), [number] * 4
+        for lent in k.LENT:
+            add(f"lends_{lent} {kind.__name__}", k.lends, state, rows, rows, signals, given, *numbers, lent)
     large = tensor(cutlass.Float32, 1 << 24, 16)
     add("spread", k.spread, state, large, large, number)
     return made, cute

@@ -226,14 +226,60 @@ def queries(state: cutlass.Int64, team: cutlass.Uint64, x: cute.Tensor, found: c
     found[3] = nv.team_n_pes(team)
     found[4] = nv.team_n_pes(12345)
     found[5] = nv.ask_smem(nv.SmemAmount.SMEM_RECOMMENDED)
-    nv.give_smem(None)
-    nv.release_smem()
     found[6] = nv.aborted()
     right = (nv.my_pe() + 1) % nv.n_pes()
     peer = nv.get_peer_tensor(x, right)
     peer[1] = nv.my_pe() + 100
     nv.barrier_all()
     found[7] = x[1]
+
+
+# Bytes that kernels lend, by a word that CuTe takes as a constant.
+LENT = {"enough": 12288, "little": 8192}
+
+
+@cute.kernel
+def lends(
+    state: nv.State,
+    dst: cute.Tensor,
+    src: cute.Tensor,
+    signals: cute.Tensor,
+    given: cute.Tensor,
+    first: cutlass.Int32,
+    start: cutlass.Int32,
+    count: cutlass.Int32,
+    step: cutlass.Int32,
+    lent: cutlass.Constexpr,
+):
+    """Rows of `dst` by a thread and a warp that have lent memory, and by one of each warp at
+    once; the last two after the release.
+    """
+    nv.use(state)
+    right = (nv.my_pe() + 1) % nv.n_pes()
+    memory = cute.arch.get_dyn_smem(cutlass.Uint8, alignment=16)
+    bytes_lent = nv.give_smem(cute.make_tensor(memory, cute.make_layout(LENT[lent])))
+    cute.arch.sync_threads()
+    thread = cute.arch.thread_idx()[0]
+    if thread == 0:
+        given[0] = bytes_lent
+        nv.put(part(dst, first, count), part(src, start, count), right)
+        to = part(dst, step + first, count)
+        nv.put_signal(to, part(src, start, count), cell(signals, 0), 5, nv_signal_ops[0], right)
+        nv.get(part(dst, 2 * step + first, count), part(src, start, count), right)
+    cute.arch.sync_threads()
+    if thread < 32:
+        nv.put_warp(part(dst, 3 * step + first, count), part(src, start, count), right)
+        nv.get_nbi_warp(part(dst, 4 * step + first, count), part(src, start, count), right)
+    cute.arch.sync_threads()
+    if thread % 32 == 0:
+        nv.put_nbi(part(dst, (5 + thread // 32) * step + first, count), part(src, start, count), right)
+    nv.put_block(part(dst, 9 * step + first, count), part(src, start, count), right)
+    nv.release_smem()
+    if thread == 0:
+        nv.put(part(dst, 10 * step + first, count), part(src, start, count), right)
+        nv.get(part(dst, 11 * step + first, count), part(src, start, count), right)
+    nv.quiet()
+    nv.barrier_all_block()
 
 
 @cute.kernel

@@ -19,6 +19,10 @@ _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 atomic: ContextManager[Any] = contextlib.nullcontext()
 
 
+# Where the memory of a block begins in its own space.
+SHARED = 1024
+
+
 class Trap(Exception):
     """A kernel has ended itself."""
 
@@ -32,11 +36,14 @@ class Thread:
         self.local = ctypes.create_string_buffer(block.kernel.local + 16)
         self.waits: Optional[Tuple[int, str, int]] = None
         self.ended = False
+        # Groups of bulk stores, each (to, shared, bytes), that have not read what they store.
+        self.group: List[Tuple[int, int, int]] = []
+        self.groups: List[List[Tuple[int, int, int]]] = []
 
 
 class Block:
-    """The threads of a block, which is a launch of its own, the arguments by their names, and the
-    addresses of the module's memory.
+    """The threads of a block, which is a launch of its own, the arguments by their names, the
+    addresses of the module's memory, and `shared` bytes of memory of the block's.
     """
 
     def __init__(
@@ -45,11 +52,28 @@ class Block:
         size: int,
         *arguments: bytes,
         memory: Optional[Dict[str, int]] = None,
+        shared: int = 0,
     ) -> None:
         self.kernel, self.size, self.memory = kernel, size, memory or {}
         self.arguments = dict(zip(kernel.parameters, arguments))
         self.threads = [Thread(self, number) for number in range(size)]
-        self.stores = 0
+        self.stores = self.bulks = 0
+        self.shared = ctypes.create_string_buffer(shared)
+        self.barriers: Dict[int, Barrier] = {}
+
+    def inside(self, place: int, nbytes: int) -> int:
+        """The address of bytes at a place in shared memory."""
+        start = place - SHARED
+        assert 0 <= start <= len(self.shared) - nbytes, (place, nbytes)
+        return ctypes.addressof(self.shared) + start
+
+
+class Barrier:
+    """Of bulk loads: the phase, and the loads of it as (shared, source, bytes)."""
+
+    def __init__(self) -> None:
+        self.phase = self.expected = 0
+        self.loads: List[Tuple[int, int, int]] = []
 
 
 def bits_of(kind: str) -> int:
@@ -115,6 +139,15 @@ class Kernel:
         assert found, text
         head, body = found.groups()
         self.parameters = re.findall(r"(\w+_param_\d+)", head)
+        # Variables in shared memory, one behind the other, by their names.
+        self.places: Dict[str, int] = {}
+        self.shared = 0
+        for alignment, name, nbytes in re.findall(
+            r"\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\];", text
+        ):
+            self.shared += -self.shared % int(alignment)
+            self.places[name] = SHARED + self.shared
+            self.shared += int(nbytes)
         depot = re.search(r"__local_depot\d+\[(\d+)\]", body)
         self.local = int(depot[1]) if depot else 0
         body = re.sub(r"//[^\n]*", "", body)
@@ -156,6 +189,12 @@ def value_of(thread: Thread, word: str) -> int:
         return 1
     if word == "%clock64":
         return time.monotonic_ns()
+    if word in thread.block.kernel.places:
+        return thread.block.kernel.places[word]
+    if word.startswith("__dynamic_shmem"):
+        return SHARED
+    if word == "%dynamic_smem_size":
+        return len(thread.block.shared)
     if word.startswith("__local"):
         return ctypes.addressof(thread.local)
     if word.startswith(("%SP", "printf")):
@@ -198,6 +237,8 @@ def _store(thread: Thread, kinds: List[str], parts: List[str]) -> None:
     thread.block.stores += "local" not in kinds
     size, words = bits_of(kinds[-1]) // 8, _parts(parts[1])
     at = _place(thread, parts[0])
+    if "shared" in kinds:
+        at = thread.block.inside(at, size * len(words))
     assert at % (size * len(words)) == 0, at
     for k, word in enumerate(words):
         held = value_of(thread, word) & ((1 << 8 * size) - 1)
@@ -207,6 +248,8 @@ def _store(thread: Thread, kinds: List[str], parts: List[str]) -> None:
 def _modify(thread: Thread, kinds: List[str], parts: List[str], gives: bool) -> None:
     kind, given = kinds[-1], parts[2:] if gives else parts[1:]
     at = _place(thread, parts[1] if gives else parts[0])
+    if "shared" in kinds:
+        at = thread.block.inside(at, bits_of(kind) // 8)
     word = _WORDS[bits_of(kind) // 8].from_address(at)
     values = [value_of(thread, part) & ((1 << bits_of(kind)) - 1) for part in given]
     with atomic:
@@ -285,6 +328,54 @@ def _computed(name: str, kinds: List[str], values: List[int]) -> int:
     return to_bits(kind, _TWO[name](*given))
 
 
+def _stored(thread: Thread, left: int) -> None:
+    """All bulk stores but the last `left` groups read what they store, as late as they may."""
+    while len(thread.groups) > left:
+        for to, shared, nbytes in thread.groups.pop(0):
+            ctypes.memmove(to, thread.block.inside(shared, nbytes), nbytes)
+
+
+def _bulk(thread: Thread, operation: str, parts: List[str]) -> None:
+    """A bulk copy: it is made when something waits for it."""
+    block = thread.block
+    if "wait_group" in operation:
+        _stored(thread, int(parts[0]))
+    elif "commit_group" in operation:
+        thread.groups.append(thread.group)
+        thread.group = []
+    else:
+        to, source = _place(thread, parts[0]), _place(thread, parts[1])
+        nbytes = value_of(thread, parts[2])
+        assert (to | source | nbytes) % 16 == 0 and nbytes, (to, source, nbytes)
+        block.bulks += 1
+        if len(parts) == 4:
+            block.barriers[_place(thread, parts[3])].loads.append((to, source, nbytes))
+        else:
+            thread.group.append((to, source, nbytes))
+
+
+def _barrier(thread: Thread, kinds: List[str], parts: List[str]) -> None:
+    """A barrier of bulk loads, which come when a thread has looked for them once in vain."""
+    block = thread.block
+    at = _place(thread, parts[0] if kinds[0] in ("init", "inval") else parts[1])
+    if kinds[0] == "init":
+        block.inside(at, 8)
+        assert at % 8 == 0 and at not in block.barriers, at
+        block.barriers[at] = Barrier()
+    elif kinds[0] == "inval":
+        assert not block.barriers.pop(at).loads
+    elif kinds[0] == "arrive":
+        block.barriers[at].expected += value_of(thread, parts[2])
+    else:
+        barrier, parity = block.barriers[at], value_of(thread, parts[2])
+        came = barrier.phase & 1 != parity
+        _set(thread, parts[0], int(came))
+        if not came and sum(nbytes for *_, nbytes in barrier.loads) == barrier.expected > 0:
+            for to, source, nbytes in barrier.loads:
+                ctypes.memmove(block.inside(to, nbytes), source, nbytes)
+            barrier.phase, barrier.expected, barrier.loads = barrier.phase + 1, 0, []
+
+
 _NOTHING = ("fence", "membar", "prefetch", "st.param", "call", "ret.uni", "nop")
 
 
@@ -325,8 +416,19 @@ def step(thread: Thread) -> None:
         _modify(thread, kinds, parts, name == "atom")
     elif name == "mov":
         _moved(thread, kinds[-1], parts)
+    elif name == "mbarrier":
+        _barrier(thread, kinds, parts)
+    elif name == "cp":
+        _bulk(thread, operation, parts)
+    elif name == "isspacep":
+        start = ctypes.addressof(thread.block.shared)
+        inside = 0 <= value_of(thread, parts[1]) - start < len(thread.block.shared)
+        _set(thread, parts[0], int(inside))
     elif name == "cvta":
-        _set(thread, parts[0], value_of(thread, parts[1]))
+        # A generic address of shared memory is the process's.
+        away = SHARED - ctypes.addressof(thread.block.shared) if "shared" in kinds else 0
+        value = value_of(thread, parts[1]) + (away if "to" in kinds else -away)
+        _set(thread, parts[0], value & (1 << 64) - 1)
     else:
         _set(thread, parts[0], _computed(name, kinds, [value_of(thread, p) for p in parts[1:]]))
 

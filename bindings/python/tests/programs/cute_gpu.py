@@ -3,7 +3,7 @@ loaded by cuda.core. What they write is compared with what NumPy computes, and w
 
     nvshmemrs-run -n 2 -- python cute_gpu.py FOLDER PART
 
-The parts: moves, atomics, ordered, collectives, queries, meets, checked, killed, times. Under
+The parts: moves, lends, atomics, ordered, collectives, queries, meets, checked, killed, times. Under
 ``checked``, NVSHMEMRS_DEVICE_CHECK is 1. Under ``killed`` the last PE kills itself.
 """
 
@@ -33,7 +33,7 @@ FOLDER, PART = Path(sys.argv[1]), sys.argv[2]
 LISTED = json.loads((FOLDER / "kernels.json").read_text())
 THREADS, N, STEP = 128, 37, 41
 PUT_ROWS, GET_ROWS, SIGNALS, CELLS, ROUNDS = 13, 7, 6, 17, 256
-C, PLACE, PES = 67, 8 * 67 + 13, 8
+C, PLACE, PES, LENT = 67, 8 * 67 + 13, 8, 12288
 SCOPES = ("", "_warp", "_block")
 NUMBERS, BITS = ("min", "max", "sum", "prod"), ("and", "or", "xor")
 
@@ -61,7 +61,7 @@ def checked(result):
     assert int(status) == 0, status
 
 
-def start(kernel, *arguments, grid=1, block=THREADS):
+def start(kernel, *arguments, grid=1, block=THREADS, shared=0):
     """Launches a kernel that takes the state by value, which cuda.core's launch has no form for."""
     held = [ctypes.create_string_buffer(bytes(state), 64)]
     for argument in arguments:
@@ -72,7 +72,7 @@ def start(kernel, *arguments, grid=1, block=THREADS):
     table = (ctypes.c_void_p * len(at))(*at)
     function = driver.CUfunction(int(kernel[1].handle))
     shape = (grid, 1, 1, block, 1, 1, 0)
-    checked(driver.cuLaunchKernel(function, *shape, 0, ctypes.addressof(table), 0))
+    checked(driver.cuLaunchKernel(function, *shape[:-1], shared, 0, ctypes.addressof(table), 0))
 
 
 def done():
@@ -134,6 +134,38 @@ def moves():
     done()
     assert np.array_equal(dst.get()[:size], of(left, size + 4, "f4")[:size])
     assert not dst.get()[size:].any()
+
+
+def lends():
+    """Puts and gets of kernels that lend shared memory: enough, and too little."""
+    for name in names("lends"):
+        lent, kind = "enough" in name, KINDS[name.split()[1]]
+        kernel, size = loaded(name), np.dtype(kind).itemsize
+        signals, given = nvshmem.array(SIGNALS, "u8"), nvshmem.array(1, "i4")
+        places = [(0, 0, 60001), (5, 5, 60001), (16 // size + 1, 1, 3001), (1, 2, 3001)]
+        places += [(1, 1, 2048 // size + more) for more in (-1, 0, 16)]
+        for first, begin, count in places:
+            step = first + count + 3
+            src, dst = nvshmem.array(begin + count, kind), nvshmem.array(12 * step, kind)
+            put(src, of(me, begin + count, kind))
+            put(dst, np.full(12 * step, 99, kind))
+            nvshmem.barrier_all()
+            numbers = [np.int32(x) for x in (first, begin, count, step)]
+            start(kernel, dst, src, signals, given, *numbers, shared=LENT)
+            done()
+            wanted = np.full((12, step), 99, kind)
+            for row in range(12):
+                pe = right if row in (2, 4, 11) else left
+                wanted[row, first : first + count] = of(pe, begin + count, kind)[begin:]
+            wrong = np.flatnonzero(dst.get() != wanted.ravel())
+            assert not len(wrong), (name, first, begin, count, step, len(wrong), wrong[:5])
+            nvshmem.free_array(src)
+            nvshmem.free_array(dst)
+        engines = int(cupy.cuda.Device().compute_capability) >= 90
+        assert given.get()[0] == (LENT if engines and lent else 0), (name, given)
+        assert signals.get()[0] == 5, (name, signals)
+        nvshmem.free_array(signals)
+        nvshmem.free_array(given)
 
 
 def cupy_pair(size):
@@ -278,7 +310,7 @@ def queries():
     launch(stream, LaunchConfig(grid=1, block=1), kernel, *arguments)
     done()
     member = me == n - 1
-    wanted = [me, n, 0 if member else -1, 1 if member else -1, -1, 0, 0, left + 100]
+    wanted = [me, n, 0 if member else -1, 1 if member else -1, -1, 65536, 0, left + 100]
     assert found.get().tolist() == wanted, (found, wanted)
     assert x.get().tolist() == [0, left + 100, 0, 0, 0, 0, 0, 0], x
     del held

@@ -135,8 +135,8 @@ def others(arrays):
     yield "ptr", (dest, 0), dest.ctypes.data
     yield "ptr", (np.zeros(2), 0), 0
     yield "mc_ptr", (0, dest), 0
-    yield "ask_smem", (0,), 0
-    yield "give_smem", (dest, 4), None
+    yield "ask_smem", (0,), 65536
+    yield "give_smem", (np.zeros(8336, "uint8"), 8319), 0
     yield "signal_counted_reset", (sig,), None
     yield "signal_fetch", (sig,), 0
     name, numbers = np.zeros(256, "uint8"), np.full(3, -1, "int32")

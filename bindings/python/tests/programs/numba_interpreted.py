@@ -1,6 +1,7 @@
 """Runs `numba_kernels.py` with kernels that numba-cuda-mlir compiled, without a GPU: the stand-in for
 libcuda of fake_launches.c passes launches on, and their PTX is run in Python, with real signals between
 the PEs. `numba_interpreted.py FOLDER PART..`, where FOLDER is as `numba_mlir_build.py` leaves it.
+With `lent` for a PART it is `numba_lent.py` that runs.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def launched(name: bytes, shape: Any, arguments: Any, state: int) -> int:
             text = (FOLDER / entry["file"]).with_suffix(".ptx").read_text()
             made[entry["kernel"]] = ptx.Kernel(text)
         given = [ctypes.string_at(arguments[k], size) for k, size in enumerate(entry["sizes"])]
-        assert list(shape[:3]) == [1, 1, 1] and list(shape[4:7]) == [1, 1, 0], shape[:7]
+        assert list(shape[:3]) == [1, 1, 1] and list(shape[4:6]) == [1, 1], shape[:7]
         memory = {"nvshmemrs_device_state": state}
-        block = ptx.Block(made[entry["kernel"]], shape[3], *given, memory=memory)
+        shared = shape[6] or made[entry["kernel"]].shared
+        block = ptx.Block(made[entry["kernel"]], shape[3], *given, memory=memory, shared=shared)
         # The other PEs are processes, which this one may have to wait for.
         ptx.run([block], seed=shape[3], limit=sys.maxsize)
         return 0
@@ -71,4 +73,5 @@ driver = ctypes.CDLL("libcuda.so.1")
 ctypes.c_void_p.in_dll(driver, "fake_launched").value = ctypes.cast(launched, ctypes.c_void_p).value
 os.environ["NUMBA_KERNELS"] = str(FOLDER)
 sys.argv[1:] = ["few", "small", *sys.argv[2:]]
-runpy.run_path(str(HERE / "numba_kernels.py"), run_name="__main__")
+named = "numba_lent.py" if "lent" in sys.argv else "numba_kernels.py"
+runpy.run_path(str(HERE / named), run_name="__main__")

@@ -1,4 +1,4 @@
-"""Compiles the kernels of `numba_kernels.py` with numba-cuda-mlir to cubins, without a GPU, for few types
+"""Compiles the kernels of `numba_kernels.py` and `numba_lent.py` with numba-cuda-mlir to cubins, without a GPU, for few types
 of elements: `numba_mlir_build.py FOLDER [--arch 90] [--only NAMES] [--jobs N]`. `numba_cubins.py` launches them
 on machines that lack the compiler.
 
@@ -25,6 +25,7 @@ os.environ["NUMBA_KERNELS"] = "numba-cuda-mlir"
 sys.argv.insert(1, "few")
 
 import numba_kernels as k
+import numba_lent as lent
 import numba_mlir_alone as alone
 
 from nvshmemrs.core import device
@@ -58,6 +59,12 @@ def wanted() -> Iterator[Tuple[Any, List[str]]]:
     yield k.located, ["float64[]", "float64[]", scalar, numbers]
     yield k.pass_on, ["int32[]", words, numbers, scalar, scalar, scalar]
     yield k.store_buffering, ["int32[]", "int32[]", "int32[]", scalar, "bool"]
+    t, heap = "int8[]", "uint8[]"
+    yield lent.lent_moves, [t, t, words, numbers, *[scalar] * 5, "bool"]
+    yield lent.crowd, [t, t, *[scalar] * 6]
+    yield lent.one_of_a_warp, [t, t, *[scalar] * 6]
+    yield lent.answers, [numbers, heap]
+    yield lent.dynamic, [numbers]
 
 
 # How the names of a kernel's files end.
@@ -97,7 +104,7 @@ def sizes(ptx: str, kernel: str) -> List[int]:
 
 def make(name: str, entry: Path, arch: int) -> None:
     """Compiles a kernel, and writes its files."""
-    kernel = getattr(k, name.split()[0])
+    kernel = getattr(k, name.split()[0], None) or getattr(lent, name.split()[0])
     print(f"compiling: {name}", flush=True)
     start = time.process_time()
     cubin, ptx, symbol = alone.compiled(kernel, map(alone.named, name.split()[1:]), arch)

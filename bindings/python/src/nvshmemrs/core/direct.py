@@ -8,7 +8,8 @@ from typing import Union
 
 from .. import _ffi
 from ._arguments import queried_team
-from ._job import check, job, lib, unsupported
+from ._job import check, job, lib
+from .nvshmem_types import NvshmemInvalid
 
 __all__ = [
     "ComparisonType",
@@ -48,7 +49,7 @@ class ThreadSupport(enum.IntEnum):
 
 
 class SmemAmount(enum.IntEnum):
-    """What ``ask_smem`` is asked for, on a GPU."""
+    """How much shared memory ``ask_smem`` tells."""
 
     SMEM_RECOMMENDED = 0
     SMEM_MINIMUM = 1
@@ -83,9 +84,19 @@ def query_thread() -> ThreadSupport:
     return ThreadSupport(lib.nvshmemrs_thread_support())
 
 
+SMEM_RECOMMENDED, SMEM_LEAST, SMEM_BARRIERS = 65536, 8320, 128
+"""Bytes that ``ask_smem`` answers, as ``nvshmemrs_device.cuh`` has them."""
+
+
 def ask_smem(amount: SmemAmount = SmemAmount.SMEM_RECOMMENDED) -> int:
-    """NotSupportedError: shared memory of a kernel's blocks is a GPU's."""
-    raise unsupported("ask_smem")
+    """The bytes of shared memory of a block that ``give_smem`` of a kernel wants: 65536, 8320 for
+    SMEM_MINIMUM, and 128 for SMEM_BARRIERS_ONLY, with which no bulk copy is made. The kernel's
+    launch asks for that much. Local; works before ``init``. NvshmemInvalid for another amount.
+    """
+    if amount not in tuple(SmemAmount):
+        raise NvshmemInvalid(f"amount={amount!r}: it is a SmemAmount")
+    special = {SmemAmount.SMEM_MINIMUM: SMEM_LEAST, SmemAmount.SMEM_BARRIERS_ONLY: SMEM_BARRIERS}
+    return special.get(SmemAmount(amount), SMEM_RECOMMENDED)
 
 
 def my_pe() -> int:

@@ -9,6 +9,7 @@ it is made of as a `Frontend`, and gets the names of ``_backend`` that need no c
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, Callable, Dict, NamedTuple
 
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
@@ -31,6 +32,10 @@ class Frontend(NamedTuple):
     """The code of a function that does nothing."""
     constant: Callable[[int], Any]
     """The code of a function that gives a number."""
+    ir: Any
+    """The module of functions as they are before their types are known."""
+    rewrites: Any
+    """The module of what changes them."""
     strings: str = "never"
     """How functions with a string among their arguments are inlined."""
 
@@ -170,7 +175,10 @@ def primitives(of: Frontend, lower: Callable[[Primitive, Any], Any]) -> Dict[str
         def three(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
             return typed
 
-        function: Any = (none, one, two, three)[len(kinds)]
+        def four(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+            return typed
+
+        function: Any = (none, one, two, three, four)[len(kinds)]
         function.__name__ = function.__qualname__ = row.name
         return of.intrinsic(function)
 
@@ -217,6 +225,59 @@ def functions(of: Frontend) -> Dict[str, Any]:
         """One that returns an array, which compilers accept only of what is part of the kernel."""
         return public(function, "always")
 
+    givers, twins = [], {}
+
+    def giving(function: Any) -> Any:
+        """A public function that lends memory to the function that calls it."""
+        outside = inlined(function)
+        givers.append(outside)
+        return outside
+
+    def lendable(function: Any, lent: Any) -> Any:
+        """A public function. In functions that lend memory it is `lent`, as a part of them."""
+        outside = public(function)
+        twins[outside] = inlined(lent)
+        return outside
+
+    @of.rewrites.register_rewrite("before-inference")
+    class Lending(of.rewrites.Rewrite):
+        """Takes the twins of functions where memory is lent."""
+
+        gives = None
+
+        def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
+            def called(call: Any) -> Any:
+                try:
+                    found = func_ir.infer_constant(call.func)
+                except Exception:  # it is known to types only
+                    return None
+                return found if inspect.isfunction(found) else None
+
+            if self.gives is None:
+                calls = (one for b in func_ir.blocks.values() for one in b.find_exprs("call"))
+                self.gives = any(called(call) in givers for call in calls)
+            self.block, self.found = block, {}
+            if self.gives:
+                calls = {call: called(call) for call in block.find_exprs("call")}
+                self.found = {call: twins[f] for call, f in calls.items() if f in twins}
+                self.definitions = func_ir._definitions
+            return bool(self.found)
+
+        def apply(self) -> Any:
+            made = self.block.copy()
+            made.clear()
+            for statement in self.block.body:
+                call = getattr(statement, "value", None)
+                twin = self.found.get(call) if isinstance(call, of.ir.Expr) else None
+                if twin is not None:
+                    name = self.block.scope.redefine("$lendable", call.loc)
+                    value = of.ir.Global(twin.__name__, twin, call.loc)
+                    made.append(of.ir.Assign(value, name, call.loc))
+                    self.definitions[name.name].append(value)
+                    call.func = name
+                made.append(statement)
+            return made
+
     def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
         """A function of an array and a value, another one for each type of elements."""
         made = {name: of.jitable(function) for name, function in table.items()}
@@ -260,7 +321,14 @@ def functions(of: Frontend) -> Dict[str, Any]:
 
         return function
 
-    return {"public": public, "inlined": inlined, "by_kind": by_kind, "by_op": by_op}
+    return {
+        "public": public,
+        "inlined": inlined,
+        "giving": giving,
+        "lendable": lendable,
+        "by_kind": by_kind,
+        "by_op": by_op,
+    }
 
 
 def threads(of: Frontend, integer: Any) -> Dict[str, Any]:

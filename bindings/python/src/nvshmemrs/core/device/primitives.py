@@ -2,8 +2,8 @@
 functions of its language.
 
 `TABLE` has a row for each primitive: its name, what it takes and gives, and its PTX. Addresses are
-u64. All accesses are to global memory, and all that have an order are at system scope, so they
-order between GPUs and with the host. They are those of ``nvshmemrs_device.cuh``, so that kernels of
+u64. All accesses but those of lent shared memory are to global memory, and all that have an order
+are at system scope, so they order between GPUs and with the host. They are those of ``nvshmemrs_device.cuh``, so that kernels of
 all frontends can be in one job.
 
 =================  ===============================================================================
@@ -17,6 +17,7 @@ cas                compare and swap, which gives the old value: acquire and rele
 fence              ``fence_acq_rel``: a release towards every PE; ``fence_sc``: a full barrier
 copy               one element from one address to another, plain; ``_x4``: four at once
 prefetch           asks for a line of memory, and changes nothing
+shared, bulk       bulk copies through shared memory: see `_bulks`
 cvt, bits          conversions of half precision; the same bits as another type
 meet_128, any_128  the hardware's barrier of a number, for 128 threads; whether one of them votes yes
 clock              cycles of the multiprocessor
@@ -52,6 +53,8 @@ class Primitive(NamedTuple):
     arguments follow. A ``%`` is PTX's own."""
     memory: bool = True
     """Whether it accesses or orders memory, so that compilers must keep its place."""
+    least: Tuple[int, int] = (8, 0)
+    """The lowest compute capability that has the instructions."""
 
     @property
     def constraints(self) -> str:
@@ -129,6 +132,53 @@ def _copies() -> Iterator[Primitive]:
         yield Primitive(f"copy_u128_x{count}", None, ("u64", "u64", "u64"), ptx)
 
 
+BULK_STAGES = 8
+"""Buffers of a bulk copy, and barriers of eight bytes."""
+
+
+def _bulks() -> Iterator[Primitive]:
+    """What a bulk copy through lent shared memory is made of, as in ``nvshmemrs_device.cuh``.
+    Addresses in shared memory are those of its own space, u32.
+
+    ``shared_place`` is the address there of a generic address, and all bits 1 of one elsewhere.
+    ``shared_take`` gives 0 to the thread of the block that gets a word, until ``shared_free``.
+    """
+    begin = "".join(
+        f"add.u32 at, $0, {8 * k}; mbarrier.init.shared.b64 [at], 1; " for k in range(BULK_STAGES)
+    )
+    end = "".join(
+        f"add.u32 at, $0, {8 * k}; mbarrier.inval.shared.b64 [at]; " for k in range(BULK_STAGES)
+    )
+    engines = (9, 0)
+    ptx = "isspacep.shared p, $1; cvta.to.shared.u64 at, $1; selp.b64 $0, at, -1, p; "
+    ptx = "{ .reg .pred p; .reg .b64 at; " + ptx + "}"
+    yield Primitive("shared_place", "u64", ("u64",), ptx, memory=False)
+    ptx = "atom.acquire.cta.shared.cas.b32 $0, [$1], 0, 1;"
+    yield Primitive("shared_take", "u32", ("u32",), ptx)
+    ptx = "{ .reg .b32 none; mov.b32 none, 0; st.release.cta.shared.u32 [$0], none; }"
+    yield Primitive("shared_free", None, ("u32",), ptx)
+    # The engines see the barriers, what this thread has written, and what it has seen of others.
+    fences = "fence.mbarrier_init.release.cluster; fence.proxy.async; "
+    yield Primitive(
+        "bulk_begin", None, ("u32",), "{ .reg .b32 at; " + begin + fences + "}", least=engines
+    )
+    # (shared, source, bytes, barrier)
+    ptx = "mbarrier.arrive.expect_tx.shared.b64 _, [$3], $2; "
+    ptx += "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];"
+    yield Primitive("bulk_load", None, ("u32", "u64", "u32", "u32"), ptx, least=engines)
+    # (barrier, parity): whether the load has come; it may take a while to say no.
+    ptx = "mbarrier.try_wait.parity.shared.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; "
+    ptx = "{ .reg .pred p; " + ptx + "}"
+    yield Primitive("bulk_came", "u32", ("u32", "u32"), ptx, least=engines)
+    # (dest, shared, bytes)
+    ptx = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2; cp.async.bulk.commit_group;"
+    yield Primitive("bulk_store", None, ("u64", "u32", "u32"), ptx, least=engines)
+    # All stores but the latest have read what they store.
+    yield Primitive("bulk_await_reads", None, (), "cp.async.bulk.wait_group.read 1;", least=engines)
+    ptx = "{ .reg .b32 at; cp.async.bulk.wait_group 0; " + end + "}"
+    yield Primitive("bulk_end", None, ("u32",), ptx, least=engines)
+
+
 def _others() -> Iterator[Primitive]:
     yield Primitive("fence_acq_rel", None, (), "fence.acq_rel.sys;")
     yield Primitive("fence_sc", None, (), "fence.sc.sys;")
@@ -151,6 +201,6 @@ def _others() -> Iterator[Primitive]:
 
 
 TABLE: Dict[str, Primitive] = {
-    row.name: row for make in (_accesses, _atomics, _copies, _others) for row in make()
+    row.name: row for make in (_accesses, _atomics, _copies, _bulks, _others) for row in make()
 }
 """The rows by their names."""

@@ -9,7 +9,8 @@ Collectives take a `slot` as their last argument, 0 if it is left out. ``barrier
 128 threads that begin at a multiple of 128. ``double2_maxloc_reduce_block`` takes arrays of float64,
 which are pairs of a value and its place, aligned to 16 bytes. Regions begin and end, and change
 nothing, because puts are stores. Functions with ``qp_`` take a
-queue pair as their last argument, which changes nothing between GPUs of one host. ``ptr`` gives an
+queue pair as their last argument, which changes nothing between GPUs of one host, and use no lent
+memory. ``ptr`` gives an
 address as a number, 0 if the memory is not symmetric; ``mc_ptr`` gives 0.
 """
 
@@ -20,28 +21,32 @@ from __future__ import annotations
 
 import re
 
-from .... import __version__
 from .._dtypes import WAITED
 from . import _state as _s
+from ._about import info_get_name, info_get_version, vendor_get_version_info
 from ._backend import (
     address,
     check_pair,
     check_signal,
     encode,
+    giving,
     integer,
     itemsize,
     jitable,
     ld_weak_u64,
+    lend,
+    lendable,
+    lent,
     named,
     public,
     st_relaxed_u64,
-    st_weak_u8,
     st_weak_u32,
     st_weak_u64,
     tell_compiler,
     unsigned,
 )
 from ._backend import sync_block as _meet_block
+from ._lent import lent_bytes, lent_word
 from .amo import *  # noqa: F403
 from .collective import (
     barrier,
@@ -80,7 +85,18 @@ from .direct import (
     team_n_pes,
     team_translate_pe,
 )
-from .rma import align_of, g, get_bytes, p, put_bytes, put_signal_bytes, strided_bytes
+from .rma import (
+    align_of,
+    g,
+    get_bytes,
+    get_lent,
+    p,
+    put_bytes,
+    put_lent,
+    put_signal_bytes,
+    put_signal_lent,
+    strided_bytes,
+)
 from .waits import (
     check_status,
     expect_values,
@@ -162,47 +178,15 @@ def mc_ptr(team, dest):
     return 0
 
 
-@public
+@giving
 def give_smem(smem, nbytes):
-    """Takes shared memory for functions that want some; none does."""
+    """Lends shared memory as ``give_smem`` of the package does, `nbytes` bytes of it."""
+    word = lent_word(address(smem), integer(nbytes))
+    lend(word)
+    return lent_bytes(word)
 
 
 _double = named("float64")
-_NAME = tuple(f"nvshmemrs {__version__}".encode()) + (0,)
-_VERSION = tuple(int(part) for part in re.findall(r"\d+", __version__)[:3])
-
-
-@jitable
-def _store_int(to, value):
-    """Stores a number in an array of int32, unless that is None."""
-    at = address(to)
-    if at != 0:
-        st_weak_u32(at, value)
-
-
-@public
-def info_get_name(name):
-    """Writes what this module is, such as ``nvshmemrs 0.1.0``, and a byte 0. `name` has room for 256
-    bytes.
-    """
-    at = address(name)
-    for i in range(len(_NAME)):
-        st_weak_u8(at + i, _NAME[i])
-
-
-@public
-def info_get_version(major, minor):
-    """The version of OpenSHMEM that is followed, as int32; each may be None."""
-    _store_int(major, 1)
-    _store_int(minor, 5)
-
-
-@public
-def vendor_get_version_info(major, minor, patch):
-    """The version of this module, as int32; each may be None."""
-    _store_int(major, _VERSION[0])
-    _store_int(minor, _VERSION[1])
-    _store_int(patch, _VERSION[2])
 
 
 @public
@@ -313,7 +297,7 @@ def _size(unit):
 def _moves(kind, what, unit, nbi, scope):
     check, fixed = _checks(kind), _size(unit)
     operation = getattr(_s, what.upper() + ("_NBI" if nbi else ""))
-    move = put_bytes if what == "put" else get_bytes
+    move, move_lent = (put_bytes, put_lent) if what == "put" else (get_bytes, get_lent)
 
     def function(dest, source, nelems, pe):
         check(dest)
@@ -323,6 +307,16 @@ def _moves(kind, what, unit, nbi, scope):
         nbytes, align = integer(nelems) * size, align_of(size)
         move(operation, address(dest), address(source), nbytes, align, integer(pe), scope)
 
+    def with_lent(dest, source, nelems, pe):
+        check(dest)
+        if fixed == 0:
+            check_pair(dest, source)
+        size = fixed if fixed != 0 else itemsize(dest)
+        nbytes, align, to = integer(nelems) * size, align_of(size), integer(pe)
+        move_lent(operation, address(dest), address(source), nbytes, align, to, scope, lent())
+
+    if scope != _s.BLOCK:
+        function.with_lent = with_lent
     return function
 
 
@@ -349,6 +343,28 @@ def _signals(kind, unit, nbi, scope):
             scope,
         )
 
+    def with_lent(dest, source, nelems, sig_addr, signal, sig_op, pe):
+        check(dest)
+        if fixed == 0:
+            check_pair(dest, source)
+        check_signal(sig_addr)
+        size = fixed if fixed != 0 else itemsize(dest)
+        put_signal_lent(
+            operation,
+            address(dest),
+            address(source),
+            integer(nelems) * size,
+            align_of(size),
+            address(sig_addr),
+            integer(signal),
+            integer(sig_op),
+            integer(pe),
+            scope,
+            lent(),
+        )
+
+    if scope != _s.BLOCK:
+        function.with_lent = with_lent
     return function
 
 
@@ -558,8 +574,10 @@ def __getattr__(name):
     function = None if name.startswith("_") else _make(name)
     if function is None:
         raise AttributeError(f"nvshmemrs has no device function {name}")
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    made = globals()[name] = public(function)
+    twin = getattr(function, "with_lent", None)
+    for one in (function, twin or function):
+        one.__name__ = one.__qualname__ = name
+        one.__module__ = __name__
+    made = globals()[name] = public(function) if twin is None else lendable(function, twin)
     tell_compiler()
     return made

@@ -1,11 +1,11 @@
-"""Who a PE is, signals, order, and the shared memory that NVSHMEM's functions ask for."""
+"""Who a PE is, signals, order, and shared memory that kernels lend."""
 
 # mypy: ignore-errors
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
-from ...direct import SmemAmount
+from ...direct import SMEM_BARRIERS, SMEM_LEAST, SMEM_RECOMMENDED, SmemAmount
 from ._backend import (
     CMP_EQ,
     CMP_GE,
@@ -15,13 +15,17 @@ from ._backend import (
     check_signal,
     fence_acq_rel,
     fence_sc,
+    giving,
     idle,
     integer,
     jitable,
     ld_acquire_u64,
+    lend,
     public,
+    shared_bytes,
     unsigned,
 )
+from ._lent import lent_bytes, lent_word
 from ._state import (
     BLOCK,
     POLLS,
@@ -44,6 +48,8 @@ from ._state import (
 )
 from .collective import barrier_all, sync_all
 from .rma import update_signal
+
+_MINIMUM, _BARRIERS_ONLY = int(SmemAmount.SMEM_MINIMUM), int(SmemAmount.SMEM_BARRIERS_ONLY)
 
 __all__ = [
     "SmemAmount",
@@ -192,15 +198,29 @@ def signal_wait(signal_var, signal_op, signal_val):
 
 @public
 def ask_smem(flag):
-    """How much shared memory functions ask for at `flag`: none, 0 bytes."""
-    return 0
+    """The bytes of shared memory that ``give_smem`` wants: 65536, or fewer for SMEM_MINIMUM."""
+    amount = integer(flag)
+    if amount == _MINIMUM:
+        return SMEM_LEAST
+    return SMEM_BARRIERS if amount == _BARRIERS_ONLY else SMEM_RECOMMENDED
 
 
-@public
+@giving
 def give_smem(smem):
-    """Takes shared memory for functions that want some; none does."""
+    """Lends an array in shared memory to the function that calls it, for the calling thread: large
+    puts and gets of a thread or a warp then go through it by bulk copies, up to ``release_smem``.
+    Returns the bytes that they use: 0 if there are fewer than SMEM_MINIMUM, the array is elsewhere,
+    or the GPU is older than sm_90.
+
+    Threads may lend the same array if they meet before the next put or get. One call uses it at a
+    time, and others store as without. It may be used again when the calls have returned.
+    """
+    word = lent_word(address(smem), shared_bytes(smem))
+    lend(word)
+    return lent_bytes(word)
 
 
-@public
+@giving
 def release_smem():
-    """Ends what ``give_smem`` began."""
+    """Ends what ``give_smem`` began, for the calling thread."""
+    lend(0)

@@ -26,6 +26,8 @@ from ._backend import (
     integer,
     itemsize,
     jitable,
+    lendable,
+    lent,
     public,
     red_relaxed_add_u64,
     smallest,
@@ -33,7 +35,9 @@ from ._backend import (
 )
 from ._copy import copy, copy_strided
 from ._elements import load_relaxed, store_relaxed
+from ._lent import copy_lent
 from ._state import (
+    BLOCK,
     GET,
     GET_NBI,
     IGET,
@@ -99,6 +103,26 @@ def get_bytes(operation, dest, source, nbytes, align, pe, scope):
 
 
 @jitable
+def put_lent(operation, dest, source, nbytes, align, pe, scope, word):
+    """As ``put_bytes``, with what is lent."""
+    to = on(operation, pe, dest, nbytes, align)
+    meet_group(scope)
+    copy_lent(to, source, nbytes, scope, word)
+    if operation == PUT:
+        meet_group(scope)
+
+
+@jitable
+def get_lent(operation, dest, source, nbytes, align, pe, scope, word):
+    """As ``get_bytes``, with what is lent."""
+    start = on(operation, pe, source, nbytes, align)
+    meet_group(scope)
+    copy_lent(dest, start, nbytes, scope, word)
+    if operation == GET:
+        meet_group(scope)
+
+
+@jitable
 def update_signal(at, value, op):
     if op == SIGNAL_ADD:
         red_relaxed_add_u64(at, value)
@@ -121,6 +145,21 @@ def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, 
 
 
 @jitable
+def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, pe, scope, given):
+    """As ``put_signal_bytes``, with what is lent."""
+    to = on(operation, pe, dest, nbytes, align)
+    word = on(operation, pe, signal, 8, 8)
+    check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
+    meet_group(scope)
+    copy_lent(to, source, nbytes, scope, given)
+    # One thread's fence covers what the others wrote before they met.
+    meet_group(scope)
+    if rank(scope) == 0:
+        fence_acq_rel()
+        update_signal(word, value, op)
+
+
+@jitable
 def least_bytes(dst, src):
     return smallest(count(dst), count(src)) * itemsize(dst)
 
@@ -133,7 +172,13 @@ def _put(operation, scope):
         at = address(dst)
         put_bytes(operation, at, address(src), nbytes, align_of(size), integer(pe), scope)
 
-    return put
+    def put_with(dst, src, pe):
+        check_pair(dst, src)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        at, to = address(dst), integer(pe)
+        put_lent(operation, at, address(src), nbytes, align_of(size), to, scope, lent())
+
+    return put, put_with
 
 
 def _get(operation, scope):
@@ -144,7 +189,13 @@ def _get(operation, scope):
         at = address(src)
         get_bytes(operation, address(dst), at, nbytes, align_of(size), integer(pe), scope)
 
-    return get
+    def get_with(dst, src, pe):
+        check_pair(dst, src)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        at, of = address(src), integer(pe)
+        get_lent(operation, address(dst), at, nbytes, align_of(size), of, scope, lent())
+
+    return get, get_with
 
 
 def _put_signal(operation, scope):
@@ -169,7 +220,25 @@ def _put_signal(operation, scope):
             scope,
         )
 
-    return put_signal
+    def put_signal_with(dst, src, signal_var, signal_val, signal_op, pe):
+        check_pair(dst, src)
+        check_signal(signal_var)
+        size, nbytes = itemsize(dst), least_bytes(dst, src)
+        put_signal_lent(
+            operation,
+            address(dst),
+            address(src),
+            nbytes,
+            align_of(size),
+            address(signal_var),
+            integer(signal_val),
+            integer(signal_op),
+            integer(pe),
+            scope,
+            lent(),
+        )
+
+    return put_signal, put_signal_with
 
 
 @jitable
@@ -215,19 +284,25 @@ def _iget(scope):
     return iget
 
 
-def _make(name, function):
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    globals()[name] = public(function)
+def _make(name, function, lent=None):
+    for one in (function, lent or function):
+        one.__name__ = one.__qualname__ = name
+        one.__module__ = __name__
+    globals()[name] = public(function) if lent is None else lendable(function, lent)
     __all__.append(name)
 
 
+def _make_pair(name, pair, scope):
+    """With lent memory, if it helps the scope."""
+    _make(name, *(pair if scope != BLOCK else pair[:1]))
+
+
 for _scope, _suffix in SCOPES:
-    _make("put" + _suffix, _put(PUT, _scope))
-    _make("put_nbi" + _suffix, _put(PUT_NBI, _scope))
-    _make("get" + _suffix, _get(GET, _scope))
-    _make("get_nbi" + _suffix, _get(GET_NBI, _scope))
-    _make("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope))
-    _make("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope))
+    _make_pair("put" + _suffix, _put(PUT, _scope), _scope)
+    _make_pair("put_nbi" + _suffix, _put(PUT_NBI, _scope), _scope)
+    _make_pair("get" + _suffix, _get(GET, _scope), _scope)
+    _make_pair("get_nbi" + _suffix, _get(GET_NBI, _scope), _scope)
+    _make_pair("put_signal" + _suffix, _put_signal(PUT_SIGNAL, _scope), _scope)
+    _make_pair("put_signal_nbi" + _suffix, _put_signal(PUT_SIGNAL_NBI, _scope), _scope)
     _make("iput" + _suffix, _iput(_scope))
     _make("iget" + _suffix, _iget(_scope))

@@ -73,6 +73,9 @@ try:
     import cutlass._mlir.dialects.llvm as _llvm  # type: ignore[import-not-found, unused-ignore]
     import cutlass.cute as _cute  # type: ignore[import-not-found, unused-ignore]
     from cutlass._mlir import ir as _ir  # type: ignore[import-not-found, unused-ignore]
+    from cutlass.base_dsl import (  # type: ignore[import-not-found, unused-ignore]
+        BaseDSL as _BaseDSL,
+    )
     from cutlass.cutlass_dsl import (  # type: ignore[import-not-found, unused-ignore]
         dsl_user_op as _dsl_user_op,
     )
@@ -81,6 +84,11 @@ except (ImportError, RuntimeError) as error:  # CuTe raises the latter for an ol
         f"nvshmemrs.core.device.cute: {PACKAGE} {installed()} is installed and cannot be imported "
         f"({error}): pip install --force-reinstall {PACKAGE}[cu13]"
     ) from error
+
+def base_dsl() -> Any:
+    """What knows the architecture that is compiled for."""
+    return _BaseDSL
+
 
 # Modules without types of their own.
 cutlass: Any = _cutlass

@@ -159,6 +159,7 @@ class Job(NamedTuple):
 class _Current(threading.local):
     kernel: Any = None
     job: Any = None
+    lent: Any = None
 
 
 _current = _Current()
@@ -181,6 +182,11 @@ def _kernel(caller: str) -> Any:
     return found.operation
 
 
+def _is_always_reached(kernel: Any) -> bool:
+    """Whether what is traced now is outside of `if` and loops."""
+    return bool(ir.InsertionPoint.current.block.owner.operation == kernel)
+
+
 def use(state: Any) -> None:
     """Says which job the functions of this module belong to, in the kernel that calls it. Call it
     once, at the beginning of the kernel and outside of ``if`` and loops.
@@ -192,7 +198,7 @@ def use(state: Any) -> None:
     Local.
     """
     kernel = _kernel("use")
-    if ir.InsertionPoint.current.block.owner.operation != kernel:
+    if not _is_always_reached(kernel):
         raise NvshmemInvalid(
             "use: call it at the beginning of the kernel, outside of `if` and loops"
         )
@@ -224,7 +230,7 @@ def use(state: Any) -> None:
     own = values[2] + Uint64(Int64(values[0])) * values[3]
     job = Job._make([*values, own])
     _expect(magic, version, values[6])
-    _current.kernel, _current.job = kernel, job
+    _current.kernel, _current.job, _current.lent = kernel, job, None
 
 
 def current(caller: str) -> Job:
@@ -237,6 +243,21 @@ def current(caller: str) -> Job:
         )
     job: Job = _current.job
     return job
+
+
+def keep_lent(caller: str, word: Any) -> None:
+    """Says what is lent to the calls that follow in this kernel: a word, or None."""
+    if not _is_always_reached(_kernel(caller)):
+        raise NvshmemInvalid(
+            f"{caller}: call it outside of `if` and loops, because calls that follow are compiled "
+            "with what is lent. All threads may call it; those that put and get use the memory"
+        )
+    _current.lent = word
+
+
+def lent_of() -> Any:
+    """What is lent here: a word, or None. ``current`` was called before."""
+    return _current.lent
 
 
 @dsl.jit

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...direct import ComparisonType, SmemAmount
+from ...direct import ask_smem as host_ask_smem
 from ._access import access, address_of
 from ._arguments import COMPARISONS, SIGNAL_OPS, chosen, signal, target, team_handle
 from ._frontend import cutlass, dsl
-from ._state import OPERATIONS, Job, check_argument, check_memory, current, on
+from ._lent import lend
+from ._state import OPERATIONS, Job, check_argument, check_memory, current, keep_lent, on
 from ._teams import find
 from .collective import barrier_all, sync_all
 from .rma import update_signal
@@ -81,21 +83,30 @@ def quiet() -> None:
 
 
 def ask_smem(flag: Any) -> Any:
-    """The bytes of shared memory that a block should lend: 0, because these functions use none.
-    Local.
+    """The bytes of shared memory that ``give_smem`` wants: 65536, 8320 for SMEM_MINIMUM, and 128 for
+    SMEM_BARRIERS_ONLY, with which no bulk copy is made. Local.
     """
     current("ask_smem")
-    return Int32(0)
+    return Int32(host_ask_smem(chosen(flag, tuple(SmemAmount), "flag", "ask_smem")))
 
 
-def give_smem(smem: Any) -> None:
-    """Lends shared memory, which these functions leave as it is. Local."""
+def give_smem(smem: Any) -> Any:
+    """Lends a tensor in shared memory to the calls that follow: large puts and gets of a thread or
+    a warp go through it by bulk copies, up to ``release_smem``. Gives the bytes that they use: 0
+    if there are fewer than SMEM_MINIMUM, or the GPU is older than sm_90.
+
+    Call it outside of ``if`` and loops; all threads call. They meet before the next put or get.
+    One call uses the memory at a time, and others store as without. It may be used again when the
+    calls have returned. Local.
+    """
     current("give_smem")
+    return lend(smem)
 
 
 def release_smem() -> None:
-    """Takes lent memory back. Local."""
+    """Ends what ``give_smem`` began, outside of ``if`` and loops. Local."""
     current("release_smem")
+    keep_lent("release_smem", None)
 
 
 def signal_op(signal_var: Any, signal_val: Any, signal_op: Any, pe: Any) -> None:

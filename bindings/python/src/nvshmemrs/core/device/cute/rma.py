@@ -16,7 +16,8 @@ from ._arguments import (
     tensor,
 )
 from ._frontend import cutlass, dsl
-from ._groups import Block, Functions, Thread, Warp, copy, named
+from ._groups import Block, Functions, Thread, Warp, named
+from ._lent import copy_by
 from ._state import OPERATIONS, Job, check_argument, current, on
 
 __all__ = [
@@ -84,7 +85,7 @@ def _move(group: Any, operation: str, dst: Any, src: Any, pe: Any) -> None:
     else:
         start = on(job, operation, pe, start, nbytes, size)
     group.sync()
-    copy(group, to, start, count, size, _aligned(dst, src))
+    copy_by(group, to, start, count, size, _aligned(dst, src))
     if not operation.endswith("nbi"):
         group.sync()
 
@@ -109,7 +110,7 @@ def _announce(
     to = on(job, operation, pe, address_of(dst), count * Uint64(size), size)
     word = on(job, operation, pe, address_of(signal(signal_var, caller)), Uint64(8), 8)
     group.sync()
-    copy(group, to, address_of(src), count, size, _aligned(dst, src))
+    copy_by(group, to, address_of(src), count, size, _aligned(dst, src))
     # One thread's fence covers what the others wrote before they met.
     group.sync()
     _after(group, job, OPERATIONS[operation], word, Uint64(signal_val), op)

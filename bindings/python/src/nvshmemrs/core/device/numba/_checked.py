@@ -151,6 +151,11 @@ _simulated.__dict__.update(_parts)
 globals().update((name, _emit(row)) for name, row in TABLE.items())
 
 
+def bulk_engines() -> int:
+    """Puts and gets are those of the library, so nothing is lent."""
+    return 0
+
+
 # --- functions that are the library's own ---------------------------------------------------------
 
 
@@ -269,6 +274,7 @@ def _functions() -> Dict[str, Dict[str, Any]]:
     teams = {"find_team": find_team, "team_me": team_me, "team_size": team_size, "pe_of": pe_of}
     return {
         "rma": {"copy": copy, "update_signal": update_signal},
+        "_lent": {"copy": copy},
         "direct": {"update_signal": update_signal, "wait_for_signal": wait_for_signal, **teams},
         "waits": {"_holds": holds},
         "collective": {

@@ -10,13 +10,16 @@ from typing import Any, cast
 from llvmlite import ir
 from numba import cuda
 from numba.cuda import types
+from numba.cuda.core import ir as numba_ir
+from numba.cuda.core import rewrites
 from numba.cuda.core.errors import TypingError
+from numba.cuda.core.targetconfig import ConfigStack
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
 from .._symbol import SYMBOL
 from .._typed import Elements, Frontend, checks, functions, primitives, threads
-from ..primitives import Primitive
+from ..primitives import TABLE, Primitive
 
 _I64 = ir.IntType(64)
 _REGISTERS = {
@@ -39,7 +42,16 @@ def _nothing(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 jitable = register_jitable
 _frontend = Frontend(
-    cuda, types, TypingError, intrinsic, overload, register_jitable, _nothing, _constant
+    cuda,
+    types,
+    TypingError,
+    intrinsic,
+    overload,
+    register_jitable,
+    _nothing,
+    _constant,
+    numba_ir,
+    rewrites,
 )
 _at = Elements(types, TypingError)
 globals().update(checks(_frontend))
@@ -47,6 +59,11 @@ globals().update(functions(_frontend))
 
 
 # --- the table ------------------------------------------------------------------------------------
+
+
+def _capability() -> Any:
+    """The compute capability that is compiled for."""
+    return ConfigStack().top().compute_capability
 
 
 def _lower(row: Primitive, kinds: Any) -> Any:
@@ -60,7 +77,9 @@ def _lower(row: Primitive, kinds: Any) -> Any:
             for value, operand in zip(args, operands)
         ]
         kind = ir.FunctionType(result, operands)
-        asm = ir.InlineAsm(kind, row.ptx, row.constraints, side_effect=row.memory)
+        # Kernels for lower architectures have the call, which no thread comes to.
+        ptx = row.ptx if _capability() >= row.least else "trap;"
+        asm = ir.InlineAsm(kind, ptx, row.constraints, side_effect=row.memory)
         found = builder.call(asm, values)
         if row.result is None:
             return context.get_dummy_value()
@@ -198,6 +217,54 @@ def decode(typingctx: Any, like: Any, bits: Any) -> Any:
 def tell_compiler() -> None:
     """Makes functions that were made while a kernel is compiled known to its compiler."""
     cuda_target.typing_context.refresh()
+
+
+# --- lent shared memory ---------------------------------------------------------------------------
+
+
+shared_bytes = contiguous_bytes
+
+
+@intrinsic
+def bulk_engines(typingctx: Any) -> Any:
+    """Whether the GPU has engines for bulk copies: 1 or 0."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(_I64, int(_capability() >= TABLE["bulk_load"].least))
+
+    return types.int64(), lower
+
+
+def _lent(builder: Any) -> Any:
+    """What a thread has lent: a variable of the function that is compiled, so that no other function
+    knows it; 0 at first.
+    """
+    if not hasattr(builder.function, "nvshmemrs_lent"):
+        with builder.goto_entry_block():
+            word = builder.function.nvshmemrs_lent = builder.alloca(_I64)
+            builder.store(ir.Constant(_I64, 0), word)
+    return builder.function.nvshmemrs_lent
+
+
+@intrinsic
+def lend(typingctx: Any, word: Any) -> Any:
+    """Keeps what is lent to the function that this call is part of."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[0], _lent(builder))
+        return context.get_dummy_value()
+
+    return types.void(types.int64), lower
+
+
+@intrinsic
+def lent(typingctx: Any) -> Any:
+    """What `lend` has kept; 0 if nothing."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_lent(builder))
+
+    return types.int64(), lower
 
 
 # --- numbers, threads, state ----------------------------------------------------------------------

@@ -65,7 +65,11 @@ def public(function: Any) -> Any:
     return inside
 
 
-inlined = public
+inlined = giving = public
+
+
+def lendable(function: Any, lent: Any) -> Any:
+    return public(lent)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -171,7 +175,33 @@ def _emit(row: Primitive) -> Callable[..., Any]:
     return _OTHERS[row.name]
 
 
+_taking = threading.Lock()
+
+
+def _take(at: int) -> int:
+    """Takes a word of shared memory if no other thread has it: 0 then."""
+    word = ctypes.c_uint32.from_address(at)
+    with _taking:
+        old, word.value = word.value, 1
+    return old
+
+
+def _shared_place(at: int) -> int:
+    """The address itself; -1 on the heap, which is not a block's memory."""
+    heap = state(2) + job.my_pe * state(3)
+    return -1 if heap <= at < heap + state(3) else at
+
+
 _OTHERS: Dict[str, Callable[..., Any]] = {
+    "shared_place": _shared_place,
+    "shared_take": _take,
+    "shared_free": lambda at: ctypes.memset(at, 0, 4),
+    "bulk_begin": lambda barriers: None,
+    "bulk_load": lambda to, start, nbytes, barrier: ctypes.memmove(to, start, nbytes),
+    "bulk_came": lambda barrier, parity: 1,
+    "bulk_store": ctypes.memmove,
+    "bulk_await_reads": lambda: None,
+    "bulk_end": lambda barriers: None,
     "fence_acq_rel": lambda: check(lib.nvshmemrs_fence(job.runtime)),
     "fence_sc": lambda: check(lib.nvshmemrs_quiet(job.runtime)),
     "prefetch": lambda at: None,
@@ -351,6 +381,35 @@ def by_op(name: str, doc: str, table: Dict[str, Callable[[], Any]]) -> Any:
 
 def tell_compiler() -> None:
     """There is none."""
+
+
+# --- lent memory ----------------------------------------------------------------------------------
+
+
+shared_bytes = contiguous_bytes
+
+
+def bulk_engines() -> int:
+    """Copies of the host's memory stand for the engines."""
+    return 1
+
+
+def _caller() -> Any:
+    """The frame of the program's function that calls."""
+    frame: Any = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").startswith("nvshmemrs."):
+        frame = frame.f_back
+    return frame
+
+
+def lend(word: int) -> None:
+    """Keeps what is lent to the calling function, for the thread."""
+    _thread().nvshmemrs_lent = {**getattr(_thread(), "nvshmemrs_lent", {}), _caller(): word}
+
+
+def lent() -> int:
+    found: Dict[Any, int] = getattr(_thread(), "nvshmemrs_lent", {})
+    return found.get(_caller(), 0)
 
 
 # --- numbers, threads, state ----------------------------------------------------------------------

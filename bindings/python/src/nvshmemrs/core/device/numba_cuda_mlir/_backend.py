@@ -18,12 +18,14 @@ from numba_cuda_mlir.descriptor import mlir_target
 from numba_cuda_mlir.extending import intrinsic, overload, typing_registry
 from numba_cuda_mlir.lowering_utilities import memref_data_pointer, memref_descriptor_type
 from numba_cuda_mlir.numba_cuda import types
+from numba_cuda_mlir.numba_cuda.core import ir as numba_ir
+from numba_cuda_mlir.numba_cuda.core import rewrites
 from numba_cuda_mlir.numba_cuda.core.errors import TypingError
 
 from .._constants import *  # noqa: F403
 from .._symbol import SYMBOL
 from .._typed import Elements, Frontend, checks, functions, primitives, threads
-from ..primitives import Primitive
+from ..primitives import TABLE, Primitive
 
 _REGISTERS = {
     "u8": lambda: T.i32(),
@@ -67,7 +69,17 @@ jitable = cuda.jit(device=True)
 _overload = functools.partial(overload, typing_registry=typing_registry)
 # Strings cannot be passed to functions that are not inlined.
 _frontend = Frontend(
-    cuda, types, TypingError, intrinsic, _overload, jitable, _nothing, _constant, strings="always"
+    cuda,
+    types,
+    TypingError,
+    intrinsic,
+    _overload,
+    jitable,
+    _nothing,
+    _constant,
+    numba_ir,
+    rewrites,
+    strings="always",
 )
 _at = Elements(types, TypingError)
 globals().update(checks(_frontend))
@@ -75,6 +87,11 @@ globals().update(functions(_frontend))
 
 
 # --- the table ------------------------------------------------------------------------------------
+
+
+def _capability(builder: Any) -> Any:
+    """The compute capability that is compiled for."""
+    return builder.metadata["gpu_target"]["cc"]
 
 
 def _lower(row: Primitive, kinds: Any) -> Any:
@@ -86,9 +103,9 @@ def _lower(row: Primitive, kinds: Any) -> Any:
             value, register = _given(builder, var, kind), _REGISTERS[name]()
             values.append(_resized(value, register) if kind == types.int64 else value)
         result = None if row.result is None else _REGISTERS[row.result]()
-        found = llvm.inline_asm(
-            result, values, row.ptx, row.constraints, has_side_effects=row.memory
-        )
+        # Kernels for lower architectures have the call, which no thread comes to.
+        ptx = row.ptx if _capability(builder) >= row.least else "trap;"
+        found = llvm.inline_asm(result, values, ptx, row.constraints, has_side_effects=row.memory)
         if isinstance(result, ir.IntegerType):
             found = _resized(found, T.i64())
         builder.store_var(target, None if result is None else found)
@@ -107,7 +124,10 @@ def _pointer(builder: Any, var: Any) -> Any:
     value = builder.load_var(var)
     if isinstance(builder.get_numba_type(var), types.CPointer):
         return value
-    return memref_data_pointer(value)
+    found = memref_data_pointer(value)
+    # Shared memory has a space of its own.
+    generic = llvm.PointerType.get()
+    return found if found.type == generic else llvm.addrspacecast(generic, found)
 
 
 def _size(builder: Any, var: Any) -> Any:
@@ -250,6 +270,71 @@ def decode(typingctx: Any, like: Any, bits: Any) -> Any:
 def tell_compiler() -> None:
     """Makes functions that were made while a kernel is compiled known to its compiler."""
     mlir_target.typing_context.refresh()
+
+
+# --- lent shared memory ---------------------------------------------------------------------------
+
+
+@intrinsic
+def shared_bytes(typingctx: Any, like: Any) -> Any:
+    """The bytes of an array. An empty one is all that the launch asked for: the compiler does not
+    know how much that is.
+    """
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        size = _size(builder, args[0])
+        nbytes = arith.muli(size, arith.constant(T.i64(), _at.width(like.dtype)))
+        ptx = "mov.u32 $0, %dynamic_smem_size;"
+        whole = _resized(llvm.inline_asm(T.i32(), [], ptx, "=r", has_side_effects=False), T.i64())
+        empty = arith.cmpi(arith.CmpIPredicate.eq, size, arith.constant(T.i64(), 0))
+        builder.store_var(target, arith.select(empty, whole, nbytes))
+
+    if not isinstance(like, types.Array):
+        raise TypingError(f"an array is needed, not {like}")
+    return types.int64(like), lower
+
+
+@intrinsic
+def bulk_engines(typingctx: Any) -> Any:
+    """Whether the GPU has engines for bulk copies: 1 or 0."""
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        there = _capability(builder) >= TABLE["bulk_load"].least
+        builder.store_var(target, arith.constant(T.i64(), int(there)))
+
+    return types.int64(), lower
+
+
+def _lent(builder: Any) -> Any:
+    """What a thread has lent: a variable of the function that is compiled, so that no other function
+    knows it; 0 at first.
+    """
+    if not hasattr(builder, "nvshmemrs_lent"):
+        word = builder.nvshmemrs_lent = builder.alloca(T.i64())
+        with builder.alloca_insertion_point():
+            llvm.store(arith.constant(T.i64(), 0), word)
+    return builder.nvshmemrs_lent
+
+
+@intrinsic
+def lend(typingctx: Any, word: Any) -> Any:
+    """Keeps what is lent to the function that this call is part of."""
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        llvm.store(_given(builder, args[0], types.int64), _lent(builder))
+        builder.store_var(target, None)
+
+    return types.void(types.int64), lower
+
+
+@intrinsic
+def lent(typingctx: Any) -> Any:
+    """What `lend` has kept; 0 if nothing."""
+
+    def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
+        builder.store_var(target, llvm.load(T.i64(), _lent(builder)))
+
+    return types.int64(), lower
 
 
 # --- numbers, state -------------------------------------------------------------------------------
