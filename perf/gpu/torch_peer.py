@@ -194,4 +194,5 @@ elif kind.startswith("nccl"):
 else:
     symmetric(kind == "symm-two-shot")
 dist.barrier()
+pools.clear()  # while the communicator is there
 dist.destroy_process_group()
