@@ -258,7 +258,8 @@ static const nvshmemrs_team_config_t *pick_config(void)
     static nvshmemrs_team_config_t config;
     if (percent(30))
         return NULL;
-    nvshmemrs_team_config_default(&config);
+    if (nvshmemrs_team_config_default(&config))
+        abort();
     config.num_contexts = percent(90) ? (int32_t)below(9) : percent(50) ? -1 : INT32_MIN;
     if (percent(8))
         config.version = (uint32_t)next();

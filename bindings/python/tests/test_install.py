@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, List
 
@@ -82,9 +83,10 @@ class Installation:
 
 
 def run(command: List[str], fails: bool = False, **more: str) -> str:
-    """What a command says, without variables of ours."""
+    """What a command says, without variables of ours. CMake may be that of the virtual environment."""
     clean = {name: value for name, value in os.environ.items() if "NVSHMEM" not in name}
     clean.pop("PYTHONPATH", None)
+    clean["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]])
     done = subprocess.run(
         command,
         env={**clean, **more},

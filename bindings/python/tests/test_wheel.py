@@ -169,7 +169,8 @@ def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
         pytest.skip("the package's source is in the repository only")
     release = tmp_path / "target/release"
     release.mkdir(parents=True)
-    libraries = ("libnvshmemrs.so", "libnvshmemrs_shmem.so", "libnvshmemrs_inspect.so")
+    ends = ("", "_shmem", "_nvshmem", "_inspect")
+    libraries = [f"libnvshmemrs{end}.so" for end in ends]
     for name in (*libraries, "nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"):
         (release / name).write_text("as cargo would leave it")
     cargo = tmp_path / "cargo"

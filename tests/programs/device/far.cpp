@@ -79,8 +79,7 @@ static void reach_out(const std::string &what) {
     u64 *word = pe.array<u64>(1);
     if (pe.me != 0) {
         // Until PE 0 is gone.
-        (void)nvshmemrs_barrier(pe.runtime, NVSHMEMRS_TEAM_WORLD);
-        _exit(0);
+        _exit(nvshmemrs_barrier(pe.runtime, NVSHMEMRS_TEAM_WORLD) == 0);
     }
     nvshmemrs::host::launch(dim3(2), dim3(4), [&] {
         const State &s = pe.state;

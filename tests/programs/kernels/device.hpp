@@ -240,10 +240,6 @@ T bits(const void *from) {
 #define DEVICE static inline
 #define DEVICE_METHOD inline
 
-// So small that messages drawn by lot are sent in chunks (reduce.cu).
-#define LEAST_CHUNKED 128
-#define LEAST_CHUNK 32
-
 #define threadIdx (::device::here->thread)
 #define blockIdx (::device::here->block->index)
 #define blockDim (::device::here->block->dim)

@@ -212,7 +212,7 @@ struct Units {
     u64 count;
 };
 
-// The tests on the host have smaller ones, in device.hpp.
+// The tests on the host have smaller ones, in main.cpp.
 #ifndef LEAST_CHUNKED
 #define LEAST_CHUNKED (8 << 20)
 #define LEAST_CHUNK (32 << 10)

@@ -269,7 +269,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
             for statement in self.block.body:
                 call = getattr(statement, "value", None)
                 twin = self.found.get(call) if isinstance(call, of.ir.Expr) else None
-                if twin is not None:
+                if call is not None and twin is not None:
                     name = self.block.scope.redefine("$lendable", call.loc)
                     value = of.ir.Global(twin.__name__, twin, call.loc)
                     made.append(of.ir.Assign(value, name, call.loc))

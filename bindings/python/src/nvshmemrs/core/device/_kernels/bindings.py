@@ -316,7 +316,7 @@ def _moves(kind, what, unit, nbi, scope):
         move_lent(operation, address(dest), address(source), nbytes, align, to, scope, lent())
 
     if scope != _s.BLOCK:
-        function.with_lent = with_lent
+        function.with_lent = with_lent  # pyright: ignore[reportFunctionMemberAccess]
     return function
 
 
@@ -364,7 +364,7 @@ def _signals(kind, unit, nbi, scope):
         )
 
     if scope != _s.BLOCK:
-        function.with_lent = with_lent
+        function.with_lent = with_lent  # pyright: ignore[reportFunctionMemberAccess]
     return function
 
 
