@@ -261,6 +261,8 @@ static void report(void) {
 }
 
 int cuInit(unsigned flags) {
+    int failure = (int)setting("FAKE_CUDA_INIT_ERROR", 0);
+    if (failure) return failure;
     pthread_mutex_lock(&lock);
     if (!initialized && getenv("FAKE_CUDA_LEAKS")) atexit(report);
     if (!initialized && getenv("FAKE_CUDA_QUEUES")) {

@@ -23,7 +23,7 @@ static void pe(int number) {
 static int other_fill(const void *, int, const char **) { return 0; }
 
 static int refusing(const void *, int, const char **why) {
-    *why = "the runtime has a cold";
+    *why = "the GPU was lost";
     return 999;
 }
 
@@ -50,9 +50,16 @@ static int module_on_a_gpu() {
     if (load(&module, "fake image") || global(&state, &bytes, module, "nvshmemi_device_state_d")) return 11;
     if (bytes != sizeof(nvshmemrs_device_state_t)) return nvshmemx_cumodule_init(module) == NVSHMEMX_ERROR_INVALID_VALUE ? 0 : 12;
     nvshmemrs_device_state_t expected, none = {};
-    if (nvshmemrs_device_state(nvshmemrs_nvshmem_runtime(), &expected)) return 13;
-    if (nvshmemx_cumodule_init(module) || memcmp(state, &expected, sizeof expected)) return 14;
+    if (nvshmemx_cumodule_init(module)) return 14;
+    if (nvshmemrs_device_state(nvshmemrs_nvshmem_runtime(), &expected) || memcmp(state, &expected, sizeof expected)) return 13;
     if (nvshmemx_cumodule_finalize(module) || memcmp(state, &none, sizeof none)) return 15;
+    return 0;
+}
+
+// In place of CUDA's runtime: a kernel starts when init is complete.
+static int init_status = -1;
+extern "C" int cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t) {
+    init_status = nvshmemx_init_status();
     return 0;
 }
 
@@ -77,6 +84,15 @@ int main(int count, char **args) {
     if (what == "refused") nvshmemrs_nvshmem_register(refusing, NVSHMEMRS_UNIT_CPU, nvshmemrs::device::STATE_VERSION);
     if (what == "gpu") choose_gpu();
     nvshmem_init();
+    // What follows needs the second stage of init, and is the first call that does.
+    if (what == "module first" || what == "launch first") {
+        if (nvshmemx_init_status() != NVSHMEM_STATUS_IS_BOOTSTRAPPED) return 20;
+        choose_gpu();
+        if (what == "module first" && module_on_a_gpu()) return 21;
+        if (what == "launch first" && nvshmemx_collective_launch(&id, dim3(1), dim3(1), nullptr, 0, nullptr)) return 22;
+        if (what == "launch first" && init_status < NVSHMEM_STATUS_IS_INITIALIZED) return 23;
+        if (nvshmemrs_nvshmem_ready()) return 24;
+    }
     nvshmem_free(nvshmem_malloc(8));
     int wrong = what == "gpu" ? module_on_a_gpu() : 0;
     if (wrong) return wrong;
@@ -104,4 +120,5 @@ int main(int count, char **args) {
         if (nvshmemx_collective_launch(nullptr, {}, {}, nullptr, 0, nullptr) == NVSHMEMX_SUCCESS) return 4;
     }
     nvshmem_finalize();
+    if (nvshmemrs_nvshmem_ready() != NVSHMEMRS_ERROR_NOT_INITIALIZED) return 25;
 }
