@@ -378,6 +378,11 @@ int cuCtxPushCurrent_v2(context_t *context) {
     return SUCCESS;
 }
 
+int cuCtxSetCurrent(context_t *context) {
+    if (depth) depth--;
+    return context ? cuCtxPushCurrent_v2(context) : SUCCESS;
+}
+
 int cuCtxPopCurrent_v2(context_t **context) {
     if (!depth) return INVALID_CONTEXT;
     *context = stack[--depth];

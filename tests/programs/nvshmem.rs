@@ -161,11 +161,11 @@ fn a_second_stage_that_fails_names_the_line_of_the_program() {
     assert_ne!(output.code(), 0, "{}", output.describe());
 }
 
-/// A PE ends the job although another of its threads is in the second stage, and waits for the other PEs.
+/// A PE ends the job although another of its threads is in a stage of init, and waits for the other PEs.
 #[test]
 fn the_job_ends_while_a_thread_completes_init() {
     let program = compiled("stage_errors.c", "stage-errors", &[]);
-    for (how, code) in [("exit", 7), ("report", 1)] {
+    for (how, code) in [("exit", 7), ("report", 1), ("init", 7)] {
         let mut command = with_gpus(launcher(2, &[]), "2");
         let output = run(command.arg(&program).arg(how), HANG);
         output.assert_code(code);
@@ -196,7 +196,7 @@ fn a_driver_that_fails_is_an_error_of_init() {
         run(command.env(name, value), HANG)
     };
     let fails = job("FAKE_CUDA_INIT_ERROR", "804");
-    fails.assert_code(1).assert_stderr("nvshmem_init at ");
+    fails.assert_code(1).assert_stderr("nvshmem_init_thread at ");
     fails.assert_stderr("the CUDA driver answers with error 804");
     same(&job("FAKE_CUDA_INIT_ERROR", "100"), 1);
     same(&job("FAKE_CUDA_INIT_ERROR", "0"), 1);

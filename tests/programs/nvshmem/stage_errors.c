@@ -1,9 +1,7 @@
 /* What can go wrong around the second stage of init, where there are GPUs. The argument says what:
  * `exit`, `report`: PE 0 ends the job while another of its threads waits in the second stage for the other PEs; by a status, by a mistake.
+ * `init`: the other thread waits in the first stage.
  * `returns`: the second stage fails, and NVSHMEMRS_ON_ERROR=return is set. */
-
-#include "../driver.h"
-#undef CHECK
 
 #include "common.h"
 
@@ -17,13 +15,20 @@ static void *allocates(void *unused)
     return NULL;
 }
 
-static void ends_meanwhile(const char *how)
+static void *joins(void *unused)
+{
+    (void)unused;
+    nvshmem_init();
+    return NULL;
+}
+
+static void ends_meanwhile(const char *how, void *(*waits)(void *))
 {
     pthread_t thread;
-    if (me != 0)
+    if (strcmp(getenv("NVSHMEMRS_PE"), "0") != 0)
         for (;;)
             pause();
-    pthread_create(&thread, NULL, allocates, NULL);
+    pthread_create(&thread, NULL, waits, NULL);
     usleep(300000);
     if (strcmp(how, "report") == 0)
         nvshmem_info_get_name(NULL);
@@ -53,10 +58,12 @@ static void fails(void)
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "exit";
+    if (strcmp(how, "init") == 0)
+        ends_meanwhile(how, joins);
     begin();
     if (strcmp(how, "returns") == 0)
         fails();
     else
-        ends_meanwhile(how);
+        ends_meanwhile(how, allocates);
     return 0;
 }
