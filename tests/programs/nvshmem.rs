@@ -278,6 +278,11 @@ fn the_headers_are_for_c11_and_cxx11_with_and_without_cudas() {
             vec![],
             cuda(folder.path(), false),
             cuda(folder.path(), true),
+            [
+                cuda(folder.path(), true),
+                vec!["-DNVSHMEMRS_NO_CUDA_HEADERS".into()],
+            ]
+            .concat(),
         ] {
             for compiler in ["gcc", "clang"] {
                 for standard in ["c11", "c17"] {

@@ -64,11 +64,23 @@ extern "C" int cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, si
 }
 
 // As a program that has chosen its GPU.
+static void *context;
 static void choose_gpu() {
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
     ((int (*)(unsigned))dlsym(cuda, "cuInit"))(0);
     ((int (*)(void **, int))dlsym(cuda, "cuDevicePrimaryCtxRetain"))(&context, 0);
     ((int (*)(void *))dlsym(cuda, "cuCtxPushCurrent_v2"))(context);
+}
+
+// A unit may make another context current; the program's is so again afterwards.
+static int changes_context(const void *, int, const char **) {
+    asked++;
+    return ((int (*)(void *))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxSetCurrent"))(nullptr);
+}
+static bool is_current() {
+    void *current = nullptr;
+    ((int (*)(void **))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxGetCurrent"))(&current);
+    return current == context;
 }
 
 int main(int count, char **args) {
@@ -83,6 +95,7 @@ int main(int count, char **args) {
     if (what == "version") nvshmemrs_nvshmem_register(other_fill, NVSHMEMRS_UNIT_CPU, 77);
     if (what == "refused") nvshmemrs_nvshmem_register(refusing, NVSHMEMRS_UNIT_CPU, nvshmemrs::device::STATE_VERSION);
     if (what == "gpu") choose_gpu();
+    if (what == "gpu") nvshmemrs_nvshmem_register(changes_context, NVSHMEMRS_UNIT_GPU, nvshmemrs::device::STATE_VERSION);
     nvshmem_init();
     // What follows needs the second stage of init, and is the first call that does.
     if (what == "module first" || what == "launch first") {
@@ -94,6 +107,7 @@ int main(int count, char **args) {
         if (nvshmemrs_nvshmem_ready()) return 24;
     }
     nvshmem_free(nvshmem_malloc(8));
+    if (what == "gpu" && (asked != 1 || !is_current())) return 26;
     int wrong = what == "gpu" ? module_on_a_gpu() : 0;
     if (wrong) return wrong;
     if (what == "late") {
