@@ -196,7 +196,9 @@ fn a_driver_that_fails_is_an_error_of_init() {
         run(command.env(name, value), HANG)
     };
     let fails = job("FAKE_CUDA_INIT_ERROR", "804");
-    fails.assert_code(1).assert_stderr("nvshmem_init_thread at ");
+    fails
+        .assert_code(1)
+        .assert_stderr("nvshmem_init_thread at ");
     fails.assert_stderr("the CUDA driver answers with error 804");
     same(&job("FAKE_CUDA_INIT_ERROR", "100"), 1);
     same(&job("FAKE_CUDA_INIT_ERROR", "0"), 1);
