@@ -4,7 +4,9 @@
  * need no library. See docs/nvshmem.md.
  *
  * A function without a result that fails says so once and ends the job, unless NVSHMEMRS_ON_ERROR=return is set; then
- * `nvshmemrs_last_error()` has the reason. Functions that answer `int` return a number other than 0 or, for questions about teams, -1. */
+ * `nvshmemrs_last_error()` has the reason. Functions that answer `int` return a number other than 0 or, for questions about teams, -1. Three
+ * failures end the job in these functions, too, unless the setting is there: that of `nvshmem_init_thread`, that of the second stage of init,
+ * and kernels that cannot get the job's state. */
 
 #ifndef NVSHMEMRS_NVSHMEM_H
 #define NVSHMEMRS_NVSHMEM_H
@@ -26,9 +28,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- Types of CUDA: its own where its headers are found ---- */
+/* ---- Types of CUDA: its own where its headers are found, unless NVSHMEMRS_NO_CUDA_HEADERS is defined ---- */
 
-#ifdef __has_include
+#if defined(__has_include) && !defined(NVSHMEMRS_NO_CUDA_HEADERS)
 #if __has_include(<cuda.h>) && __has_include(<cuda_runtime_api.h>)
 #define NVSHMEMRS_NVSHMEM_CUDA
 #include <cuda.h>

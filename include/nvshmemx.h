@@ -906,13 +906,13 @@ int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 blockDims, 
 /* Lets the kernels of a module call NVSHMEM's functions. */
 int nvshmemx_cumodule_init(CUmodule module);
 
-/* Ends that. */
+/* Undoes `nvshmemx_cumodule_init`. */
 int nvshmemx_cumodule_finalize(CUmodule module);
 
 /* As `nvshmemx_cumodule_init`. */
 int nvshmemx_culibrary_init(CUlibrary library);
 
-/* Ends that. */
+/* Undoes `nvshmemx_culibrary_init`. */
 int nvshmemx_culibrary_finalize(CUlibrary library);
 
 /* ---- nvshmemrs's own: handles for functions of `nvshmemrs.h` ---- */
@@ -923,6 +923,9 @@ uint64_t nvshmemrs_nvshmem_runtime(void);
 uint64_t nvshmemrs_nvshmem_team(nvshmem_team_t team);
 /* The handle of a stream that the library keeps: NULL, cudaStreamLegacy or cudaStreamPerThread; 0 for another one. */
 uint64_t nvshmemrs_nvshmem_stream(cudaStream_t stream);
+/* The second stage of init, if it is not over: for programs that start a kernel before they allocate. Collective over all PEs then. Returns a
+ * status. */
+int nvshmemrs_nvshmem_ready(void);
 
 /* ---- Setup, exit and query: functions that kernels call, too ---- */
 
@@ -982,8 +985,11 @@ NVSHMEMRS_NVSHMEM_BOTH int (nvshmemx_ask_smem)(int amount);
 static __inline__ __attribute__((__unused__)) int nvshmemrs_i_launch(
     const void *func, dim3 gridDims, dim3 blockDims, void **args, size_t sharedMem, cudaStream_t stream)
 {
-    int status = func ? nvshmemrs_collective_launch(func, gridDims, blockDims, args, sharedMem, stream) : (int)cudaErrorInvalidValue;
-    return !func ? NVSHMEMX_ERROR_INVALID_VALUE : status ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED : NVSHMEMX_SUCCESS;
+    int status = func ? nvshmemrs_nvshmem_ready() : NVSHMEMX_ERROR_INVALID_VALUE;
+    if (status != NVSHMEMX_SUCCESS)
+        return status;
+    status = nvshmemrs_collective_launch(func, gridDims, blockDims, args, sharedMem, stream);
+    return status ? NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED : NVSHMEMX_SUCCESS;
 }
 static __inline__ __attribute__((__unused__)) int nvshmemrs_i_launch_query_gridsize(
     const void *func, dim3 blockDims, void **args, size_t sharedMem, int *gridsize)
@@ -994,7 +1000,8 @@ static __inline__ __attribute__((__unused__)) int nvshmemrs_i_launch_query_grids
 #define nvshmemx_collective_launch nvshmemrs_i_launch
 #define nvshmemx_collective_launch_query_gridsize nvshmemrs_i_launch_query_gridsize
 
-/* With attributes of the launch: at most 16. */
+/* With attributes of the launch: at most 16. CUDA has them since 11.8. */
+#if CUDART_VERSION >= 11080
 typedef struct {
     cudaLaunchConfig_t cuda_config;
 } nvshmemx_collective_launch_attr_t;
@@ -1004,8 +1011,12 @@ static __inline__ __attribute__((__unused__)) int nvshmemx_collective_launch_att
     cudaLaunchAttribute attributes[17];
     cudaLaunchConfig_t config;
     unsigned int i;
+    int status;
     if (!attr || !func || attr->cuda_config.numAttrs > 16)
         return NVSHMEMX_ERROR_INVALID_VALUE;
+    status = nvshmemrs_nvshmem_ready();
+    if (status != NVSHMEMX_SUCCESS)
+        return status;
     config = attr->cuda_config;
     for (i = 0; i < config.numAttrs; i++)
         attributes[i] = config.attrs[i];
@@ -1015,7 +1026,7 @@ static __inline__ __attribute__((__unused__)) int nvshmemx_collective_launch_att
     config.numAttrs = i + 1;
     if ((unsigned long long)config.gridDim.x * config.gridDim.y * config.gridDim.z == 0) {
         int most = 0;
-        int status = nvshmemx_collective_launch_query_gridsize(func, config.blockDim, args, config.dynamicSmemBytes, &most);
+        status = nvshmemx_collective_launch_query_gridsize(func, config.blockDim, args, config.dynamicSmemBytes, &most);
         if (status != NVSHMEMX_SUCCESS)
             return status;
         config.gridDim.x = (unsigned int)most;
@@ -1023,6 +1034,7 @@ static __inline__ __attribute__((__unused__)) int nvshmemx_collective_launch_att
     }
     return cudaLaunchKernelExC(&config, func, args) == cudaSuccess ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
 }
+#endif
 #endif
 
 #endif /* __CUDACC_RTC__ */

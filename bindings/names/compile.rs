@@ -12,8 +12,8 @@ const SHARED: [&str; 3] = ["memory.c", "report.c", "teams.c"];
 /// As `capi/build.rs` calls it.
 const CORE_SONAME: &str = "libnvshmemrs.so.0";
 
-/// Compiles the library `name` from files of `src`, with these headers of `include`.
-pub(crate) fn library(name: &str, sources: &[&str], headers: &[&str]) {
+/// Compiles the library `name` from files of `src`, with these headers of `include` and options of its own.
+pub(crate) fn library(name: &str, sources: &[&str], headers: &[&str], options: &[&str]) {
     for path in ["src", "build.rs", "../names"] {
         println!("cargo:rerun-if-changed={path}");
     }
@@ -44,6 +44,7 @@ pub(crate) fn library(name: &str, sources: &[&str], headers: &[&str]) {
         "-Isrc",
     ]);
     compiler.args(["-fasynchronous-unwind-tables", "-fno-omit-frame-pointer"]);
+    compiler.args(options);
     // The linker of zig does not know it. It saves a jump between functions of this library.
     if target_compiler().is_none() {
         compiler.arg("-Wl,-Bsymbolic-functions");

@@ -43,8 +43,9 @@ void *OWN(allocated)(const char *name, int32_t status, void *const *memory, cons
 
 static void *reserve(const char *name, size_t size, const void *place)
 {
+    const nvshmemrs_runtime_t rt = OWN(complete)(name);
     void *memory = NULL;
-    return OWN(allocated)(name, nvshmemrs_malloc(OWN(complete)(), OWN(whole)(size), &memory), &memory, place);
+    return OWN(allocated)(name, WITH(rt, nvshmemrs_malloc(rt, OWN(whole)(size), &memory)), &memory, place);
 }
 
 FUNCTION(void *, STANDARD(malloc), (size_t size))
@@ -54,21 +55,23 @@ FUNCTION(void *, STANDARD(malloc), (size_t size))
 
 FUNCTION(void *, STANDARD(calloc), (size_t count, size_t size))
 {
+    ENTER_COLLECTIVE(STANDARD_TEXT "calloc");
     void *memory = NULL;
     size_t bytes;
     /* One element, so that it may be larger than what was asked for. */
     if (!__builtin_mul_overflow(count, size, &bytes) && OWN(whole)(bytes) != bytes)
         count = 1, size = OWN(whole)(bytes);
-    return OWN(allocated)(STANDARD_TEXT "calloc", nvshmemrs_calloc(OWN(complete)(), count, size, &memory), &memory, PLACE);
+    return OWN(allocated)(nvshmemrs_name, WITH(rt, nvshmemrs_calloc(rt, count, size, &memory)), &memory, PLACE);
 }
 
 FUNCTION(void *, STANDARD(align), (size_t alignment, size_t size))
 {
+    ENTER_COLLECTIVE(STANDARD_TEXT "align");
     void *memory = NULL;
     /* Every address has a smaller power of two as well. */
     if (alignment != 0 && alignment < sizeof(void *) && (alignment & (alignment - 1)) == 0)
         alignment = sizeof(void *);
-    return OWN(allocated)(STANDARD_TEXT "align", nvshmemrs_align(OWN(complete)(), alignment, OWN(whole)(size), &memory), &memory, PLACE);
+    return OWN(allocated)(nvshmemrs_name, WITH(rt, nvshmemrs_align(rt, alignment, OWN(whole)(size), &memory)), &memory, PLACE);
 }
 
 FUNCTION(void, STANDARD(free), (void *ptr))

@@ -47,7 +47,8 @@ static void end(const char *name, const void *place, const char *text)
     if (ending)
         _exit(1);
     ending = true;
-    nvshmemrs_runtime_t rt = OWN(now)();
+    bool joining;
+    nvshmemrs_runtime_t rt = OWN(known)(&joining);
     int32_t pe = -1;
     if (rt != 0)
         nvshmemrs_my_pe(rt, &pe);
@@ -67,7 +68,9 @@ static void end(const char *name, const void *place, const char *text)
         fwrite(line, 1, length, stderr);
     }
     nvshmemrs_global_exit(rt, 1);
-    /* There is no job. */
+    /* There is no job; or a thread joins one, and the functions of `atexit` would wait for it. */
+    if (joining)
+        _exit(1);
     exit(1);
 }
 
@@ -78,7 +81,8 @@ void OWN(failed)(const char *name, int32_t status, const void *place)
     if (place == NULL)
         place = __builtin_return_address(0);
     const char *text = nvshmemrs_last_error();
-    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(now)() == 0)
+    bool joining;
+    if (status == NVSHMEMRS_ERROR_NOT_INITIALIZED && OWN(known)(&joining) == 0)
         text = OWN(finalized) ? "it was called after `" STANDARD_TEXT "finalize`" : "it was called before `" STANDARD_TEXT "init`";
     char *kept = strdup(text);
     end(name, place, kept != NULL ? kept : text);

@@ -51,8 +51,9 @@ FUNCTION(int, STANDARD(team_split_strided),
     /* The number says nothing of a team of one member. */
     if (stride == 0 && size == 1)
         stride = 1;
-    const int32_t status = nvshmemrs_team_split_strided(OWN(complete)(), OWN(native)(parent_team), start, stride, size,
-        OWN(config_of)(config, &native), config_mask, &made);
+    const nvshmemrs_runtime_t rt = OWN(complete)(STANDARD_TEXT "team_split_strided");
+    const int32_t status = WITH(rt, nvshmemrs_team_split_strided(rt, OWN(native)(parent_team), start, stride, size,
+        OWN(config_of)(config, &native), config_mask, &made));
     if (status == NVSHMEMRS_SUCCESS)
         *new_team = OWN(from_native)(made);
     return status;
@@ -67,8 +68,9 @@ FUNCTION(int, STANDARD(team_split_2d),
     if (xaxis_team == NULL || yaxis_team == NULL)
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     *xaxis_team = *yaxis_team = CAPITALS(TEAM_INVALID);
-    const int32_t status = nvshmemrs_team_split_2d(OWN(complete)(), OWN(native)(parent_team), xrange,
-        OWN(config_of)(xaxis_config, &x), xaxis_mask, OWN(config_of)(yaxis_config, &y), yaxis_mask, &x_made, &y_made);
+    const nvshmemrs_runtime_t rt = OWN(complete)(STANDARD_TEXT "team_split_2d");
+    const int32_t status = WITH(rt, nvshmemrs_team_split_2d(rt, OWN(native)(parent_team), xrange,
+        OWN(config_of)(xaxis_config, &x), xaxis_mask, OWN(config_of)(yaxis_config, &y), yaxis_mask, &x_made, &y_made));
     if (status == NVSHMEMRS_SUCCESS) {
         *xaxis_team = OWN(from_native)(x_made);
         *yaxis_team = OWN(from_native)(y_made);

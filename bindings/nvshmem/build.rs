@@ -13,7 +13,13 @@ const SOURCES: &[&str] = &[
     "names.c",
 ];
 const HEADERS: &[&str] = &["nvshmemrs.h", "nvshmem.h", "nvshmemx.h"];
+const OPTIONS: &[&str] = &[
+    // The same functions, whatever the machine has that builds it.
+    "-DNVSHMEMRS_NO_CUDA_HEADERS",
+    // A thread of it may run when the program closes a library that brought it.
+    "-Wl,-z,nodelete",
+];
 
 fn main() {
-    compile::library("libnvshmemrs_nvshmem.so", SOURCES, HEADERS);
+    compile::library("libnvshmemrs_nvshmem.so", SOURCES, HEADERS, OPTIONS);
 }

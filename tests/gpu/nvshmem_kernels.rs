@@ -9,8 +9,9 @@ use nvshmemrs_tests::kernels::{
 use nvshmemrs_tests::names::expand;
 use nvshmemrs_tests::{HANG, Output, bin, bin_dir, launcher, program, run, workspace};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Kernels get the state by a constant, so they have arguments that they do not use.
@@ -67,19 +68,30 @@ fn ok(output: &Output, what: &str, n: u32) {
     }
 }
 
+/// A job with the heap in host memory, which kernels on the CPU need, also where there is a GPU.
+fn job(n: u32, file: &Path, arguments: &[&OsStr]) -> Output {
+    let mut command = launcher(n, &[]);
+    command.arg(file).args(arguments);
+    command.env("NVSHMEMRS_MEMORY", "host");
+    command.env("NVSHMEM_DEBUG", "WARN");
+    run(&mut command, HANG)
+}
+
 /// Two units get the state in init; the library, in which the same functions are called, when it is opened; and again.
 #[test]
 fn units_of_a_program_and_of_a_library_get_the_state() {
     let [file, library] = units();
     for n in 1..=3 {
-        let output = run(launcher(n, &[]).arg(&file).arg("run").arg(&library), HANG);
+        let output = job(n, &file, &["run".as_ref(), library.as_ref()]);
         ok(&output, "run", n);
     }
-    let exit = run(launcher(3, &[]).arg(&file).arg("exit"), HANG);
+    let exit = job(3, &file, &["exit".as_ref()]);
     assert_eq!(exit.code(), 7, "{}", exit.describe());
-    let before = run(launcher(1, &[]).arg(&file).arg("before"), HANG);
-    assert_ne!(before.code(), 0);
-    before.assert_stdout("something that is no nvshmemrs_device_state_t");
+    for when in ["before", "after"] {
+        let output = job(1, &file, &[when.as_ref()]);
+        assert_ne!(output.code(), 0, "{}", output.describe());
+        output.assert_stdout("something that is no nvshmemrs_device_state_t");
+    }
 }
 
 /// What programs with the header see of a mistake in how PEs, units and headers go together.
@@ -90,6 +102,7 @@ fn units_that_cannot_get_the_state_are_refused() {
         "-O0",
         "-fno-strict-aliasing",
         "-pthread",
+        "-rdynamic",
         "-Wl,--no-as-needed",
         &library,
     ];
@@ -98,37 +111,34 @@ fn units_that_cannot_get_the_state_are_refused() {
         "nvshmem-unit-errors",
         &options,
     );
-    let threads = run(launcher(1, &[]).arg(&file).arg("threads"), HANG);
+    let on_cpu = |what: &str| job(1, &file, &[what.as_ref()]);
+    let threads = on_cpu("threads");
     assert_ne!(threads.code(), 0);
     threads.assert_stderr("are threads of one process");
-    let version = run(launcher(1, &[]).arg(&file).arg("version"), HANG);
+    let version = on_cpu("version");
     assert_ne!(version.code(), 0);
     version.assert_stderr("whose state has version 77, and this library's state has version");
-    let refused = run(launcher(1, &[]).arg(&file).arg("refused"), HANG);
+    let refused = on_cpu("refused");
     assert_ne!(refused.code(), 0);
-    refused.assert_stderr("the runtime has a cold");
-    run(launcher(1, &[]).arg(&file).arg("late"), HANG).assert_success();
-    let module = run(
-        launcher(1, &[])
-            .arg(&file)
-            .arg("module")
-            .env("NVSHMEM_DEBUG", "WARN"),
-        HANG,
-    );
+    refused.assert_stderr("the GPU was lost");
+    on_cpu("late").assert_success();
+    let module = on_cpu("module");
     module.assert_success();
     module.assert_stderr("nvshmemx_cumodule_init: the handle is NULL");
-    let on_gpu = || {
+    let on_gpu = |what: &str| {
         let mut command = launcher(1, &[]);
         command
             .arg(&file)
-            .arg("gpu")
+            .arg(what)
             .env("NVSHMEMRS_MEMORY", "device");
         command.env("LD_LIBRARY_PATH", fakes());
         command.env("XDG_CACHE_HOME", fakes().join("cache"));
         command
     };
-    run(&mut on_gpu(), HANG).assert_success();
-    let mut other = on_gpu();
+    for what in ["gpu", "module first", "launch first"] {
+        run(&mut on_gpu(what), HANG).assert_success();
+    }
+    let mut other = on_gpu("gpu");
     other
         .env("FAKE_CUDA_OTHER_STATE", "1")
         .env("NVSHMEM_DEBUG", "WARN");

@@ -261,6 +261,8 @@ static void report(void) {
 }
 
 int cuInit(unsigned flags) {
+    int failure = (int)setting("FAKE_CUDA_INIT_ERROR", 0);
+    if (failure) return failure;
     pthread_mutex_lock(&lock);
     if (!initialized && getenv("FAKE_CUDA_LEAKS")) atexit(report);
     if (!initialized && getenv("FAKE_CUDA_QUEUES")) {
@@ -374,6 +376,11 @@ int cuCtxPushCurrent_v2(context_t *context) {
     if (depth == 32 || !retained[context->device]) return INVALID_CONTEXT;
     stack[depth++] = context;
     return SUCCESS;
+}
+
+int cuCtxSetCurrent(context_t *context) {
+    if (depth) depth--;
+    return context ? cuCtxPushCurrent_v2(context) : SUCCESS;
 }
 
 int cuCtxPopCurrent_v2(context_t **context) {

@@ -154,11 +154,62 @@ fn a_second_stage_that_fails_names_the_line_of_the_program() {
         .args([program.as_os_str(), "later".as_ref()])
         .env("NVSHMEM_SYMMETRIC_SIZE", "900t");
     let output = run(&mut command, HANG * 2);
-    output.assert_stderr("nvshmem_init at ");
+    output.assert_stderr("nvshmem_malloc at ");
     output
         .assert_stderr("stages.c:")
         .assert_stderr("heap_bytes");
     assert_ne!(output.code(), 0, "{}", output.describe());
+}
+
+/// A PE ends the job although another of its threads is in a stage of init, and waits for the other PEs.
+#[test]
+fn the_job_ends_while_a_thread_completes_init() {
+    let program = compiled("stage_errors.c", "stage-errors", &[]);
+    for (how, code) in [("exit", 7), ("report", 1), ("init", 7)] {
+        let mut command = with_gpus(launcher(2, &[]), "2");
+        let output = run(command.arg(&program).arg(how), HANG);
+        output.assert_code(code);
+        if how == "report" {
+            output.assert_stderr("nvshmem_info_get_name at ");
+        }
+    }
+}
+
+/// The status and the reason of a second stage that has failed are those of all later calls.
+#[test]
+fn a_second_stage_that_fails_is_remembered() {
+    let program = compiled("stage_errors.c", "stage-errors-return", &[]);
+    let mut command = with_gpus(launcher(2, &[]), "2");
+    command
+        .args([program.as_os_str(), "returns".as_ref()])
+        .env("NVSHMEM_SYMMETRIC_SIZE", "900t")
+        .env("NVSHMEMRS_ON_ERROR", "return");
+    same(&run(&mut command, HANG * 2), 2);
+}
+
+/// A driver that is there and fails is an error. One without a GPU is none: the heap is in host memory.
+#[test]
+fn a_driver_that_fails_is_an_error_of_init() {
+    let program = compiled("teams.c", "teams-driver", &[]);
+    let job = |name: &str, value: &str| {
+        let mut command = with_gpus(Command::new(&program), "0");
+        run(command.env(name, value), HANG)
+    };
+    let fails = job("FAKE_CUDA_INIT_ERROR", "804");
+    fails
+        .assert_code(1)
+        .assert_stderr("nvshmem_init_thread at ");
+    fails.assert_stderr("the CUDA driver answers with error 804");
+    same(&job("FAKE_CUDA_INIT_ERROR", "100"), 1);
+    same(&job("FAKE_CUDA_INIT_ERROR", "0"), 1);
+}
+
+/// A thread of the library may run when the program closes it.
+#[test]
+fn the_library_stays_loaded() {
+    let mut command = Command::new("readelf");
+    command.arg("-d").arg(bin("libnvshmemrs_nvshmem.so"));
+    run(&mut command, HANG).assert_stdout("NODELETE");
 }
 
 /// What stands in for a header that the packages lack, and that a whole toolkit has: code of the host.
@@ -229,6 +280,11 @@ fn the_headers_are_for_c11_and_cxx11_with_and_without_cudas() {
             vec![],
             cuda(folder.path(), false),
             cuda(folder.path(), true),
+            [
+                cuda(folder.path(), true),
+                vec!["-DNVSHMEMRS_NO_CUDA_HEADERS".into()],
+            ]
+            .concat(),
         ] {
             for compiler in ["gcc", "clang"] {
                 for standard in ["c11", "c17"] {

@@ -23,8 +23,12 @@ enum { LATER = -1 };
 enum { ON_GPU = 0, ON_CPU = 1 };
 #define STATE_NAME "nvshmemi_device_state_d"
 
-/* How often the thread tries units that are late, and how many times at most. */
-enum { LATE_EVERY_NS = 200000, LATE_TRIES = 50000 };
+enum { SECOND_NS = 1000000000 };
+/* The thread tries units that are late after these pauses: the first, each twice the one before, and at most the longest; for so long. */
+enum { FIRST_PAUSE_NS = 200000, LONGEST_PAUSE_NS = 50000000 };
+#define LATE_NS (10LL * SECOND_NS)
+/* How long a registration waits for other threads: one may need the dynamic linker's lock, which this thread holds. */
+enum { REGISTRATION_NS = 100000000 };
 
 struct unit {
     struct unit *next;
@@ -70,6 +74,44 @@ static int refused(int status, const char *format, ...)
     return status;
 }
 
+/* ---- The driver ---- */
+
+static struct {
+    int (*module_global)(void **at, size_t *bytes, void *module, const char *name);
+    int (*library_global)(void **at, size_t *bytes, void *library, const char *name);
+    int (*exchange_capture_mode)(int *mode);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*copy)(uint64_t dest, uint64_t source, size_t bytes, void *stream);
+    int (*synchronize)(void *stream);
+    int (*stream_destroy)(void *stream);
+    int (*current)(void **context);
+    int (*make_current)(void *context);
+} driver;
+/* What the process lacks of them, or NULL. */
+static const char *missing;
+
+static void find_driver(void)
+{
+    static const char *const names[] = {"cuModuleGetGlobal_v2", "cuLibraryGetGlobal", "cuThreadExchangeStreamCaptureMode", "cuStreamCreate",
+        "cuMemcpyAsync", "cuStreamSynchronize", "cuStreamDestroy_v2", "cuCtxGetCurrent", "cuCtxSetCurrent"};
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    missing = library == NULL ? "libcuda.so.1" : NULL;
+    void **functions = (void **)&driver;
+    for (size_t i = 0; missing == NULL && i < sizeof names / sizeof *names; i++) {
+        functions[i] = dlsym(library, names[i]);
+        /* Drivers before CUDA 12 have no libraries. */
+        if (functions[i] == NULL && i != 1)
+            missing = names[i];
+    }
+}
+
+/* Called before threads of this file need the driver: the dynamic linker's lock is not to be waited for with ours. */
+static void know_driver(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_driver);
+}
+
 /* ---- Units ---- */
 
 /* Whether a unit's kernels reach the heap of a PE. */
@@ -87,6 +129,18 @@ static const struct pe *sharing(const struct pe *pe)
     return other;
 }
 
+/* Calls the function of a unit. It makes the PE's GPU current, so the context that was current is so again afterwards. Where none was, none
+ * is restored: that would create one on GPU 0. */
+static int call(const struct unit *unit, const nvshmemrs_device_state_t *state, int device, const char **why)
+{
+    void *before = NULL;
+    const bool kept = unit->kind == ON_GPU && missing == NULL && driver.current(&before) == 0 && before != NULL;
+    int status = unit->fill(state, device, why);
+    if (kept)
+        driver.make_current(before);
+    return status;
+}
+
 /* Fills the constant of a unit for a PE; `state` NULL clears it. Called with the lock, which it gives up meanwhile. */
 static int fill(struct unit *unit, const struct pe *pe, const nvshmemrs_device_state_t *state, const char **why)
 {
@@ -94,7 +148,7 @@ static int fill(struct unit *unit, const struct pe *pe, const nvshmemrs_device_s
     int device = pe->device;
     unit->busy++;
     pthread_mutex_unlock(&lock);
-    int status = unit->fill(state != NULL ? &copy : NULL, device, why);
+    int status = call(unit, state != NULL ? &copy : NULL, device, why);
     pthread_mutex_lock(&lock);
     unit->busy--;
     if (status == LATER && state != NULL)
@@ -166,11 +220,13 @@ static void *keep_trying(void *unused)
     (void)unused;
     pthread_mutex_lock(&lock);
     bool left = true;
-    for (int tries = 0; left && tries < LATE_TRIES; tries++) {
+    long pause = FIRST_PAUSE_NS;
+    for (long long waited = 0; left && waited < LATE_NS; waited += pause) {
         pthread_mutex_unlock(&lock);
-        nanosleep(&(struct timespec){.tv_nsec = LATE_EVERY_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
         pthread_mutex_lock(&lock);
         left = try_late();
+        pause = 2 * pause < LONGEST_PAUSE_NS ? 2 * pause : LONGEST_PAUSE_NS;
     }
     trying = false;
     pthread_mutex_unlock(&lock);
@@ -187,8 +243,35 @@ static void start_trying(void)
     if (trying || pthread_attr_init(&attr) != 0)
         return;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    trying = pthread_create(&thread, &attr, keep_trying, NULL) == 0;
+    int code = pthread_create(&thread, &attr, keep_trying, NULL);
+    trying = code == 0;
     pthread_attr_destroy(&attr);
+    if (code != 0)
+        refused(0, "no thread for the kernels of a unit that CUDA's runtime does not know yet, so the unit cannot call nvshmemrs: %s",
+            strerror(code));
+}
+
+/* Whether a thread is in the function of a unit. With the lock. */
+static bool is_busy(void)
+{
+    const struct unit *unit = units;
+    while (unit != NULL && unit->busy == 0)
+        unit = unit->next;
+    return unit != NULL;
+}
+
+/* Waits until no thread is in the function of a unit, but not for ever. With the lock, which it gives up meanwhile. */
+static void wait_briefly(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += REGISTRATION_NS;
+    if (until.tv_nsec >= SECOND_NS) {
+        until.tv_sec++;
+        until.tv_nsec -= SECOND_NS;
+    }
+    while (is_busy() && pthread_cond_timedwait(&idle, &lock, &until) == 0) {
+    }
 }
 
 void nvshmemrs_nvshmem_register(fill_t function, int kind, unsigned version)
@@ -202,6 +285,8 @@ void nvshmemrs_nvshmem_register(fill_t function, int kind, unsigned version)
     units = unit;
     /* A constructor must not end the program: a kernel that calls then says that it has no state. */
     unit->late = pes != NULL;
+    /* A unit that another thread tries may be late again, and this registration may be the one that it needs. */
+    wait_briefly();
     if (try_late())
         start_trying();
     pthread_mutex_unlock(&lock);
@@ -238,6 +323,7 @@ const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime)
         return NULL;
     if (status != NVSHMEMRS_SUCCESS)
         return nvshmemrs_last_error();
+    know_driver();
     pthread_mutex_lock(&lock);
     struct pe *pe = pes;
     while (pe != NULL && pe->runtime != 0)
@@ -246,7 +332,7 @@ const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime)
         pe = calloc(1, sizeof *pe);
         if (pe == NULL) {
             pthread_mutex_unlock(&lock);
-            return "there is no memory";
+            return "the host is out of memory";
         }
         pe->next = pes;
         pes = pe;
@@ -269,47 +355,25 @@ void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime)
     struct pe *pe = pes;
     while (pe != NULL && pe->runtime != runtime)
         pe = pe->next;
-    for (struct unit *unit = units; pe != NULL && unit != NULL; unit = unit->next) {
-        const char *why;
-        /* Errors do not matter: kernels are over, or the process is about to be. */
-        if (!unit->gone && reaches(unit, pe) && sharing(pe) == NULL)
-            fill(unit, pe, NULL, &why);
-    }
-    if (pe != NULL)
+    if (pe != NULL) {
+        /* No unit gets the state of this PE any more, and those that are about to get it have it before they are cleared. */
+        const struct pe leaving = *pe;
         pe->runtime = 0;
+        while (is_busy())
+            pthread_cond_wait(&idle, &lock);
+        for (struct unit *unit = units; unit != NULL; unit = unit->next) {
+            const char *why;
+            /* Errors do not matter: kernels are over, or the process is about to be. */
+            if (!unit->gone && reaches(unit, &leaving) && sharing(&leaving) == NULL)
+                fill(unit, &leaving, NULL, &why);
+        }
+    }
     pthread_mutex_unlock(&lock);
 }
 
 /* ---- Modules ---- */
 
-/* Functions of the driver. */
-static struct {
-    int (*module_global)(void **at, size_t *bytes, void *module, const char *name);
-    int (*library_global)(void **at, size_t *bytes, void *library, const char *name);
-    int (*exchange_capture_mode)(int *mode);
-    int (*stream_create)(void **stream, unsigned flags);
-    int (*copy)(uint64_t dest, uint64_t source, size_t bytes, void *stream);
-    int (*synchronize)(void *stream);
-    int (*stream_destroy)(void *stream);
-} driver;
-static const char *missing;
-
-static void find_driver(void)
-{
-    static const char *const names[] = {"cuModuleGetGlobal_v2", "cuLibraryGetGlobal", "cuThreadExchangeStreamCaptureMode", "cuStreamCreate",
-        "cuMemcpyAsync", "cuStreamSynchronize", "cuStreamDestroy_v2"};
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    missing = library == NULL ? "libcuda.so.1" : NULL;
-    void **functions = (void **)&driver;
-    for (size_t i = 0; missing == NULL && i < sizeof names / sizeof *names; i++) {
-        functions[i] = dlsym(library, names[i]);
-        /* Drivers before CUDA 12 have no libraries. */
-        if (functions[i] == NULL && i != 1)
-            missing = names[i];
-    }
-}
-
-/* On a stream of its own, and so that a capture that is under way does not mind. */
+/* On a stream of its own, so that it is allowed during a stream capture. */
 static int write_global(void *at, const nvshmemrs_device_state_t *state)
 {
     enum { RELAXED = 2, NON_BLOCKING = 1 };
@@ -332,23 +396,25 @@ static int write_global(void *at, const nvshmemrs_device_state_t *state)
 /* Fills, or clears, the state of what the driver has loaded: a module or a library. */
 static int set_state(const char *name, void *handle, bool library, bool clear)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     nvshmemrs_device_state_t state;
     memset(&state, 0, sizeof state);
     if (handle == NULL)
         return refused(NVSHMEMX_ERROR_INVALID_VALUE, "%s: the handle is NULL", name);
-    pthread_once(&once, find_driver);
+    know_driver();
     if (missing != NULL)
         return refused(NVSHMEMX_ERROR_NOT_SUPPORTED, "%s: the driver has no %s", name, missing);
     if (library && driver.library_global == NULL)
         return refused(NVSHMEMX_ERROR_NOT_SUPPORTED, "%s: libraries need a driver of CUDA 12", name);
     if (!clear) {
         int32_t device = -1;
-        nvshmemrs_runtime_t runtime = nvshmemrs_nvshmem_runtime();
-        if (nvshmemrs_device_state(runtime, &state) != NVSHMEMRS_SUCCESS || nvshmemrs_device(runtime, &device) != NVSHMEMRS_SUCCESS)
+        /* The second stage of init, if need be, on the GPU that the module is on. */
+        nvshmemrs_runtime_t runtime = nvshmemrs_nvshmem_complete(name);
+        if (WITH(runtime, nvshmemrs_device(runtime, &device)) != NVSHMEMRS_SUCCESS)
             return refused(NVSHMEMX_ERROR_INTERNAL, "%s: %s", name, nvshmemrs_last_error());
         if (device < 0)
             return refused(NVSHMEMX_ERROR_NOT_SUPPORTED, "%s: the heap is in host memory, which kernels do not reach", name);
+        if (nvshmemrs_device_state(runtime, &state) != NVSHMEMRS_SUCCESS)
+            return refused(NVSHMEMX_ERROR_INTERNAL, "%s: %s", name, nvshmemrs_last_error());
     }
     void *at = NULL;
     size_t bytes = 0;
@@ -389,14 +455,20 @@ int nvshmemx_culibrary_finalize(CUlibrary library)
  *
  * nvshmemx.h has them inline where CUDA's headers are, for the program's own runtime. These are for callers without the headers. */
 
-#ifdef NVSHMEMRS_NVSHMEM_CUDA
-#undef nvshmemx_collective_launch
-#undef nvshmemx_collective_launch_query_gridsize
-#else
 struct dim3 {
     unsigned x, y, z;
 };
-#endif
+
+/* Completes init, which gives the program's units their state, for a launch by the function `name`. */
+static int ready(const char *name)
+{
+    return nvshmemrs_nvshmem_complete(name) != 0 ? NVSHMEMX_SUCCESS : nvshmemrs_nvshmem_absent();
+}
+
+int nvshmemrs_nvshmem_ready(void)
+{
+    return ready("nvshmemrs_nvshmem_ready");
+}
 
 static void *of_runtime(const char *name)
 {
@@ -432,9 +504,12 @@ int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 block, void **a
         return NVSHMEMX_ERROR_INVALID_VALUE;
     if (launch == NULL)
         return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    int status = ready("nvshmemx_collective_launch");
+    if (status != NVSHMEMX_SUCCESS)
+        return status;
     if ((uint64_t)grid.x * grid.y * grid.z == 0) {
         int most = 0;
-        int status = nvshmemx_collective_launch_query_gridsize(func, block, args, shared, &most);
+        status = nvshmemx_collective_launch_query_gridsize(func, block, args, shared, &most);
         if (status != NVSHMEMX_SUCCESS || most == 0)
             return status != NVSHMEMX_SUCCESS ? status : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
         grid = (dim3){(unsigned)most, 1, 1};
@@ -442,7 +517,6 @@ int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 block, void **a
     return launch(func, grid, block, args, shared, stream) == 0 ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
 }
 
-#ifndef NVSHMEMRS_NVSHMEM_CUDA
 /* As CUDA's headers have them: a launch, and one of its attributes. */
 struct launch {
     dim3 grid, block;
@@ -467,6 +541,9 @@ int nvshmemx_collective_launch_attr(const struct launch *attr, const void *func,
         return NVSHMEMX_ERROR_INVALID_VALUE;
     if (start == NULL)
         return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    int status = ready("nvshmemx_collective_launch_attr");
+    if (status != NVSHMEMX_SUCCESS)
+        return status;
     struct attribute attributes[MOST + 1];
     struct launch whole = *attr;
     for (unsigned i = 0; i < attr->count; i++)
@@ -476,14 +553,13 @@ int nvshmemx_collective_launch_attr(const struct launch *attr, const void *func,
     whole.count = attr->count + 1;
     if ((uint64_t)whole.grid.x * whole.grid.y * whole.grid.z == 0) {
         int most = 0;
-        int status = nvshmemx_collective_launch_query_gridsize(func, whole.block, args, whole.shared, &most);
+        status = nvshmemx_collective_launch_query_gridsize(func, whole.block, args, whole.shared, &most);
         if (status != NVSHMEMX_SUCCESS)
             return status;
         whole.grid = (dim3){(unsigned)most, 1, 1};
     }
     return start(&whole, func, args) == 0 ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
 }
-#endif
 
 /* What a state in constant memory can say: nothing is lent. */
 int nvshmemx_ask_smem(int amount)

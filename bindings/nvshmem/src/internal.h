@@ -18,13 +18,17 @@
 
 struct nvshmemrs_nvshmem_member {
     nvshmemrs_runtime_t rt;
-    /* How often init was called and not finalized. */
+    /* How often init was called and not finalized; whether the last finalize has begun. */
     unsigned inits;
+    bool leaving;
     /* Whether another interface has joined, whose runtime it is. */
     bool adopted;
     /* Whether the second stage of init is over; and what the thread holds that is in it. */
     bool complete;
     pthread_mutex_t completing;
+    /* The status and the reason of an init that has failed; 0 and NULL. */
+    int32_t failed;
+    char *reason;
     /* How it joined: the flags, and what they say is given. */
     unsigned flags;
     nvshmemrs_unique_id_t id;
@@ -51,13 +55,19 @@ static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_now(void)
     return __builtin_expect(runtime != 0, 1) ? runtime : nvshmemrs_nvshmem_find();
 }
 
-/* The same after the second stage of init, which this does if need be. */
-HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_complete_now(void);
-static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_complete(void)
+/* The same after the second stage of init, which this does if need be for the function `name`. */
+HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_complete_now(const char *name) __attribute__((__cold__));
+static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_complete(const char *name)
 {
     const nvshmemrs_runtime_t runtime = __atomic_load_n(&nvshmemrs_nvshmem_only, __ATOMIC_RELAXED);
-    return __builtin_expect(runtime != 0, 1) ? runtime : nvshmemrs_nvshmem_complete_now();
+    return __builtin_expect(runtime != 0, 1) ? runtime : nvshmemrs_nvshmem_complete_now(name);
 }
+
+/* The runtime for the end of the job, without waiting for threads that join: `joining` says that there is such a thread. */
+HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_known(bool *joining);
+
+/* The status of a call without a runtime. */
+HIDDEN int32_t nvshmemrs_nvshmem_absent(void) __attribute__((__cold__));
 
 /* Gives the kernels of this process their state, when init is complete; the reason if that fails, else NULL. */
 HIDDEN const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime);
@@ -119,7 +129,7 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
 
 #define NVSHMEMRS_NVSHMEM_ENTER_TEAM(NAME) \
     const char *const nvshmemrs_name __attribute__((__unused__)) = (NAME); \
-    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(); \
+    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(nvshmemrs_name); \
     const nvshmemrs_team_t native = nvshmemrs_nvshmem_native(team)
 
 #define NVSHMEMRS_NVSHMEM_ENTER_STREAM(NAME) \
@@ -132,9 +142,12 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
     NVSHMEMRS_NVSHMEM_ENTER_STREAM(NAME); \
     const nvshmemrs_team_t native = nvshmemrs_nvshmem_native(team)
 
+/* The status of a call with the runtime, the queue or the like `RT`. Without one the core is not asked: its error would hide the reason. */
+#define WITH(RT, CALL) (__builtin_expect((RT) != 0, 1) ? (CALL) : nvshmemrs_nvshmem_absent())
+
 #define NVSHMEMRS_NVSHMEM_DO(CALL) \
     do { \
-        const int32_t nvshmemrs_status = (CALL); \
+        const int32_t nvshmemrs_status = WITH(rt, CALL); \
         if (__builtin_expect(nvshmemrs_status != 0, 0)) \
             nvshmemrs_nvshmem_failed(nvshmemrs_name, nvshmemrs_status, NVSHMEMRS_NVSHMEM_PLACE); \
     } while (0)
@@ -142,14 +155,14 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
 /* A collective of all PEs, which completes init. */
 #define NVSHMEMRS_NVSHMEM_ALL(CALL) \
     do { \
-        const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(); \
+        const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(nvshmemrs_name); \
         NVSHMEMRS_NVSHMEM_DO(CALL); \
     } while (0)
 
 /* A collective answers with a status. An address that is not symmetric ends the job: hardly any program looks at the status. */
 #define NVSHMEMRS_NVSHMEM_COLLECTIVE(CALL) \
     do { \
-        const int32_t nvshmemrs_status = (CALL); \
+        const int32_t nvshmemrs_status = WITH(rt, CALL); \
         if (nvshmemrs_status == NVSHMEMRS_ERROR_NOT_SYMMETRIC) \
             nvshmemrs_nvshmem_failed(nvshmemrs_name, nvshmemrs_status, NVSHMEMRS_NVSHMEM_PLACE); \
         return nvshmemrs_status; \
@@ -219,7 +232,7 @@ HIDDEN int32_t nvshmemrs_nvshmem_half(
 /* For collective functions, and for questions about a team. */
 #define ENTER_COLLECTIVE(NAME) \
     const char *const nvshmemrs_name __attribute__((__unused__)) = (NAME); \
-    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete()
+    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(nvshmemrs_name)
 #define ENTER_TEAM_QUERY(NAME) \
     NVSHMEMRS_NVSHMEM_ENTER(NAME); \
     const nvshmemrs_team_t native = nvshmemrs_nvshmem_native(team)

@@ -108,8 +108,9 @@ int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long
     if (team == NULL)
         return NVSHMEMX_ERROR_INVALID_VALUE;
     *team = NVSHMEM_TEAM_INVALID;
-    const int32_t status = nvshmemrs_team_init(
-        nvshmemrs_nvshmem_complete(), nvshmemrs_nvshmem_config_of(config, &native), config_mask, npes, pe_idx_in_team, &made);
+    ENTER_COLLECTIVE("nvshmemx_team_init");
+    const int32_t status =
+        WITH(rt, nvshmemrs_team_init(rt, nvshmemrs_nvshmem_config_of(config, &native), config_mask, npes, pe_idx_in_team, &made));
     if (status == NVSHMEMRS_SUCCESS)
         *team = nvshmemrs_nvshmem_from_native(made);
     return status;

@@ -101,7 +101,8 @@ static void *symmetric(const char *name, void *buffer, size_t size, void *prefer
         nvshmemrs_nvshmem_misused(name, place, "argument `flags` is %d; it must be 0", flags);
         return NULL;
     }
-    const int32_t status = nvshmemrs_buffer_register(nvshmemrs_nvshmem_complete(), buffer, size, preferred, &made);
+    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(name);
+    const int32_t status = WITH(rt, nvshmemrs_buffer_register(rt, buffer, size, preferred, &made));
     return nvshmemrs_nvshmem_allocated(name, status, &made, place);
 }
 
@@ -117,8 +118,9 @@ void *nvshmemx_buffer_register_symmetric_at_preferred_address(void *buf_ptr, siz
 
 int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)
 {
+    ENTER_COLLECTIVE("nvshmemx_buffer_unregister_symmetric");
     (void)size;
-    return nvshmemrs_buffer_unregister(nvshmemrs_nvshmem_complete(), mmap_ptr);
+    return WITH(rt, nvshmemrs_buffer_unregister(rt, mmap_ptr));
 }
 
 void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr)

@@ -9,33 +9,42 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 nvshmemrs_runtime_t nvshmemrs_nvshmem_only;
 
 /* Guards what follows. */
 static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
+/* A member has left the list. */
+static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
 static struct nvshmemrs_nvshmem_member *members;
 /* The PE that this thread has joined as. Other threads are the process's only PE, if there is one. */
 static _Thread_local struct nvshmemrs_nvshmem_member *own;
 
 /* ---- Which PE calls ---- */
 
+/* Whether a member is in the list and will stay there. What another thread has finalized is gone. */
 static bool is_there(const struct nvshmemrs_nvshmem_member *member)
 {
     const struct nvshmemrs_nvshmem_member *at = members;
     while (at != NULL && at != member)
         at = at->next;
-    return at != NULL;
+    return at != NULL && !at->leaving;
+}
+
+/* The only PE of the process; NULL if there are several, or none. */
+static struct nvshmemrs_nvshmem_member *only_member(void)
+{
+    return members != NULL && members->next == NULL && !members->leaving ? members : NULL;
 }
 
 /* Under the lock. */
 static struct nvshmemrs_nvshmem_member *find_member(void)
 {
-    /* What another thread has finalized is gone. */
-    if (own != NULL && is_there(own))
-        return own;
-    return members != NULL && members->next == NULL ? members : NULL;
+    return own != NULL && is_there(own) ? own : only_member();
 }
 
 struct nvshmemrs_nvshmem_member *nvshmemrs_nvshmem_member(void)
@@ -72,6 +81,43 @@ nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void)
     return runtime;
 }
 
+/* Takes a lock that other threads hold for a moment, or as long as PEs take to join. */
+static bool lock_soon(pthread_mutex_t *mutex)
+{
+    enum { PATIENCE_NS = 100000000, SECOND_NS = 1000000000 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PATIENCE_NS;
+    if (until.tv_nsec >= SECOND_NS) {
+        until.tv_sec++;
+        until.tv_nsec -= SECOND_NS;
+    }
+    return pthread_mutex_timedlock(mutex, &until) == 0;
+}
+
+nvshmemrs_runtime_t nvshmemrs_nvshmem_known(bool *joining)
+{
+    nvshmemrs_runtime_t runtime = __atomic_load_n(&nvshmemrs_nvshmem_only, __ATOMIC_RELAXED);
+    *joining = false;
+    if (runtime != 0)
+        return runtime;
+    if (!lock_soon(&changes)) {
+        *joining = true;
+        return 0;
+    }
+    struct nvshmemrs_nvshmem_member *member = find_member();
+    if (member != NULL && lock_soon(&member->completing)) {
+        runtime = member->rt;
+        pthread_mutex_unlock(&member->completing);
+    } else if (member != NULL) {
+        /* The runtime of the first stage, which the thread in the second stage may have ended. */
+        *joining = true;
+        runtime = __atomic_load_n(&member->rt, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&changes);
+    return member != NULL ? runtime : current();
+}
+
 uint64_t nvshmemrs_nvshmem_runtime(void)
 {
     return nvshmemrs_nvshmem_now();
@@ -85,8 +131,8 @@ uint64_t nvshmemrs_nvshmem_team(nvshmem_team_t team)
 /* Tells all threads the runtime of a process that is one PE. Under the lock. */
 static void publish(void)
 {
-    const bool only = members != NULL && members->next == NULL && members->complete;
-    __atomic_store_n(&nvshmemrs_nvshmem_only, only ? members->rt : 0, __ATOMIC_RELEASE);
+    const struct nvshmemrs_nvshmem_member *only = only_member();
+    __atomic_store_n(&nvshmemrs_nvshmem_only, only != NULL && only->complete ? only->rt : 0, __ATOMIC_RELEASE);
 }
 
 /* ---- CUDA, which may not be there ---- */
@@ -98,12 +144,18 @@ static void *driver(const char *name)
     return library != NULL ? dlsym(library, name) : NULL;
 }
 
-static bool has_gpu(void)
+/* Whether there is a GPU. Returns 0, or the error of a driver that is there and fails. */
+static int find_gpu(bool *found)
 {
+    enum { NO_DEVICE = 100 };
     int (*start)(unsigned) = (int (*)(unsigned))driver("cuInit");
     int (*count)(int *) = (int (*)(int *))driver("cuDeviceGetCount");
     int gpus = 0;
-    return start != NULL && count != NULL && start(0) == 0 && count(&gpus) == 0 && gpus > 0;
+    int code = start == NULL || count == NULL ? NO_DEVICE : start(0);
+    if (code == 0)
+        code = count(&gpus);
+    *found = code == 0 && gpus > 0;
+    return code != NO_DEVICE ? code : 0;
 }
 
 static bool has_current_device(void)
@@ -113,35 +165,7 @@ static bool has_current_device(void)
     return find != NULL && find(&context) == 0 && context != NULL;
 }
 
-/* Whether the heap is in device memory: as the setting says, or else if there is a GPU. */
-static bool on_device(void)
-{
-    const char *setting = getenv("NVSHMEMRS_MEMORY");
-    return setting != NULL && *setting != '\0' ? strcasecmp(setting, "device") == 0 : has_gpu();
-}
-
 /* ---- Init ---- */
-
-static int32_t join(const struct nvshmemrs_nvshmem_member *member, const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime)
-{
-    if ((member->flags & NVSHMEMX_INIT_WITH_UNIQUEID) != 0)
-        return nvshmemrs_init_unique_id(&member->id, member->rank, member->n_ranks, attr, runtime);
-    if ((member->flags & NVSHMEMX_INIT_WITH_MPI_COMM) != 0)
-        return nvshmemrs_init_mpi_comm(&member->comm, attr, runtime);
-    return nvshmemrs_init(attr, runtime);
-}
-
-/* The first stage; the only one if the heap is in host memory. */
-static int32_t bootstrap(struct nvshmemrs_nvshmem_member *member)
-{
-    nvshmemrs_init_attr_t attr;
-    nvshmemrs_init_attr_default(&attr);
-    member->complete = !on_device();
-    attr.memory_kind = member->complete ? NVSHMEMRS_MEMORY_DEFAULT : NVSHMEMRS_MEMORY_HOST;
-    /* The heap of the first stage is not used: the smallest there is. */
-    attr.heap_bytes = member->complete ? 0 : 1;
-    return join(member, &attr, &member->rt);
-}
 
 /* Where the program has called the library. */
 static const void *caller(void)
@@ -155,48 +179,127 @@ static const void *caller(void)
     return PLACE;
 }
 
-/* What follows the last stage. */
-static int32_t fill(const struct nvshmemrs_nvshmem_member *member)
+/* Whether the heap is in device memory: as the setting says, or else if there is a GPU. */
+static int32_t on_device(const char *name, bool *device)
 {
-    const char *why = nvshmemrs_nvshmem_fill_all(member->rt);
-    if (why == NULL)
+    const char *setting = getenv("NVSHMEMRS_MEMORY");
+    if (setting != NULL && *setting != '\0') {
+        *device = strcasecmp(setting, "device") == 0;
         return NVSHMEMRS_SUCCESS;
-    nvshmemrs_nvshmem_misused("nvshmem_init", caller(), "%s", why);
-    return NVSHMEMRS_ERROR_NOT_SUPPORTED;
+    }
+    const int code = find_gpu(device);
+    if (code == 0)
+        return NVSHMEMRS_SUCCESS;
+    /* Host memory would hide that the GPUs are not usable. */
+    nvshmemrs_nvshmem_misused(name, caller(),
+        "the CUDA driver answers with error %d; set `NVSHMEMRS_MEMORY=host` for a heap in host memory", code);
+    return NVSHMEMRS_ERROR_CUDA;
 }
 
-/* The second stage. */
+static int32_t join(const struct nvshmemrs_nvshmem_member *member, const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime)
+{
+    if ((member->flags & NVSHMEMX_INIT_WITH_UNIQUEID) != 0)
+        return nvshmemrs_init_unique_id(&member->id, member->rank, member->n_ranks, attr, runtime);
+    if ((member->flags & NVSHMEMX_INIT_WITH_MPI_COMM) != 0)
+        return nvshmemrs_init_mpi_comm(&member->comm, attr, runtime);
+    return nvshmemrs_init(attr, runtime);
+}
+
+/* The first stage; the only one if the heap is in host memory. */
+static int32_t bootstrap(const char *name, struct nvshmemrs_nvshmem_member *member)
+{
+    nvshmemrs_init_attr_t attr;
+    bool device;
+    nvshmemrs_init_attr_default(&attr);
+    const int32_t status = on_device(name, &device);
+    if (status != NVSHMEMRS_SUCCESS)
+        return status;
+    member->complete = !device;
+    attr.memory_kind = member->complete ? NVSHMEMRS_MEMORY_DEFAULT : NVSHMEMRS_MEMORY_HOST;
+    /* The heap of the first stage is not used: the smallest there is. */
+    attr.heap_bytes = member->complete ? 0 : 1;
+    return join(member, &attr, &member->rt);
+}
+
+/* Remembers why a PE cannot be used, and returns the status. */
+static int32_t fail(struct nvshmemrs_nvshmem_member *member, int32_t status, const char *reason)
+{
+    member->reason = strdup(reason);
+    member->failed = status;
+    return status;
+}
+
+/* What follows the last stage. */
+static int32_t fill(struct nvshmemrs_nvshmem_member *member)
+{
+    const char *why = nvshmemrs_nvshmem_fill_all(member->rt);
+    return why != NULL ? fail(member, NVSHMEMRS_ERROR_NOT_SUPPORTED, why) : NVSHMEMRS_SUCCESS;
+}
+
+/* Reports what was remembered, and ends the job, unless NVSHMEMRS_ON_ERROR=return is set. Returns the status. */
+static int32_t report(const char *name, const struct nvshmemrs_nvshmem_member *member)
+{
+    if (member->failed != NVSHMEMRS_SUCCESS)
+        nvshmemrs_nvshmem_misused(name, caller(), "%s", member->reason != NULL ? member->reason : "init has failed");
+    return member->failed;
+}
+
+/* The second stage; once, whether it succeeds or fails. With `completing`. */
 static int32_t complete(struct nvshmemrs_nvshmem_member *member)
 {
     nvshmemrs_init_attr_t attr;
+    nvshmemrs_runtime_t runtime = 0;
+    if (is_complete(member) || member->failed != NVSHMEMRS_SUCCESS)
+        return member->failed;
     nvshmemrs_init_attr_default(&attr);
     attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
     attr.device = member->device;
     int32_t status = nvshmemrs_finalize(member->rt);
     if (status == NVSHMEMRS_SUCCESS)
-        status = join(member, &attr, &member->rt);
-    if (status == NVSHMEMRS_SUCCESS) {
-        pthread_mutex_lock(&changes);
-        __atomic_store_n(&member->complete, true, __ATOMIC_RELEASE);
-        publish();
-        pthread_mutex_unlock(&changes);
-        status = fill(member);
-    }
+        status = join(member, &attr, &runtime);
+    __atomic_store_n(&member->rt, runtime, __ATOMIC_RELAXED);
+    if (status != NVSHMEMRS_SUCCESS)
+        return fail(member, status, nvshmemrs_last_error());
+    status = fill(member);
+    if (status != NVSHMEMRS_SUCCESS)
+        return status;
+    pthread_mutex_lock(&changes);
+    __atomic_store_n(&member->complete, true, __ATOMIC_RELEASE);
+    publish();
+    pthread_mutex_unlock(&changes);
+    return NVSHMEMRS_SUCCESS;
+}
+
+/* Of the threads of a PE one does it. */
+static int32_t complete_once(struct nvshmemrs_nvshmem_member *member)
+{
+    pthread_mutex_lock(&member->completing);
+    const int32_t status = complete(member);
+    pthread_mutex_unlock(&member->completing);
     return status;
 }
 
-nvshmemrs_runtime_t nvshmemrs_nvshmem_complete_now(void)
+nvshmemrs_runtime_t nvshmemrs_nvshmem_complete_now(const char *name)
 {
     struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
-    if (member == NULL || is_complete(member))
-        return member != NULL ? member->rt : current();
-    /* Of the threads of a PE one does it. */
-    pthread_mutex_lock(&member->completing);
-    const int32_t status = is_complete(member) ? NVSHMEMRS_SUCCESS : complete(member);
-    pthread_mutex_unlock(&member->completing);
-    if (status != NVSHMEMRS_SUCCESS)
-        nvshmemrs_nvshmem_failed("nvshmem_init", status, caller());
-    return status == NVSHMEMRS_SUCCESS ? member->rt : 0;
+    if (member == NULL)
+        return current();
+    if (!is_complete(member) && complete_once(member) != NVSHMEMRS_SUCCESS) {
+        report(name, member);
+        return 0;
+    }
+    return member->rt;
+}
+
+int32_t nvshmemrs_nvshmem_absent(void)
+{
+    const struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
+    nvshmemrs_runtime_t none;
+    /* The reason of a stage that has failed stays the thread's last error. */
+    if (member != NULL && member->failed != NVSHMEMRS_SUCCESS)
+        return member->failed;
+    (void)nvshmemrs_current(&none);
+    return NVSHMEMRS_ERROR_NOT_INITIALIZED;
 }
 
 /* Whether an init asks for the job that a PE is in. One that names no job means any. */
@@ -213,22 +316,36 @@ static int32_t again(const struct nvshmemrs_nvshmem_member *asked, struct nvshme
 {
     if (!is_same(asked, joined))
         return NVSHMEMRS_ERROR_INVALID_VALUE;
+    if (joined->failed != NVSHMEMRS_SUCCESS)
+        return joined->failed;
     joined->inits++;
     own = joined;
     return NVSHMEMRS_SUCCESS;
 }
 
-static int32_t init(const struct nvshmemrs_nvshmem_member *asked)
+/* Whether this process leaves its job, so that no runtime may be adopted. */
+static bool is_left(void)
+{
+    const struct nvshmemrs_nvshmem_member *at = members;
+    while (at != NULL && !at->leaving)
+        at = at->next;
+    return at != NULL;
+}
+
+static int32_t init(const char *name, const struct nvshmemrs_nvshmem_member *asked)
 {
     /* The PEs that are threads join at the same time. */
     const bool threads = (asked->flags & NVSHMEMX_INIT_WITH_UNIQUEID) != 0;
     pthread_mutex_lock(&changes);
+    while (!threads && is_left())
+        pthread_cond_wait(&left, &changes);
     struct nvshmemrs_nvshmem_member *joined = threads ? (own != NULL && is_there(own) ? own : NULL) : find_member();
-    if (threads && joined == NULL && members != NULL && members->next == NULL && is_same(asked, members))
+    if (threads && joined == NULL && only_member() != NULL && is_same(asked, members))
         joined = members;
     if (joined != NULL) {
         const int32_t status = again(asked, joined);
         pthread_mutex_unlock(&changes);
+        report(name, joined);
         return status;
     }
     struct nvshmemrs_nvshmem_member *member = malloc(sizeof *member);
@@ -242,7 +359,7 @@ static int32_t init(const struct nvshmemrs_nvshmem_member *asked)
         if (threads)
             pthread_mutex_unlock(&changes);
         if (!member->adopted)
-            status = bootstrap(member);
+            status = bootstrap(name, member);
         if (threads)
             pthread_mutex_lock(&changes);
     }
@@ -256,27 +373,27 @@ static int32_t init(const struct nvshmemrs_nvshmem_member *asked)
         free(member);
         return status;
     }
-    if (member->complete) {
+    if (member->complete)
         status = fill(member);
-    } else if (member->device >= 0 || has_current_device()) {
-        pthread_mutex_lock(&member->completing);
-        status = complete(member);
-        pthread_mutex_unlock(&member->completing);
-    }
+    else if (member->device >= 0 || has_current_device())
+        status = complete_once(member);
+    report(name, member);
     return status;
 }
 
 /* An init without attributes. */
-static int32_t plain(void)
+static int32_t plain(const char *name)
 {
     const struct nvshmemrs_nvshmem_member asked = {.device = -1};
-    return init(&asked);
+    return init(name, &asked);
 }
 
 void nvshmem_init(void)
 {
     const char *const nvshmemrs_name = "nvshmem_init";
-    DO(plain());
+    const int32_t status = plain(nvshmemrs_name);
+    if (status != NVSHMEMRS_SUCCESS)
+        nvshmemrs_nvshmem_failed(nvshmemrs_name, status, PLACE);
 }
 
 int nvshmem_init_thread(int requested, int *provided)
@@ -284,10 +401,12 @@ int nvshmem_init_thread(int requested, int *provided)
     if (requested < NVSHMEM_THREAD_SINGLE || requested > NVSHMEM_THREAD_MULTIPLE)
         return NVSHMEMX_ERROR_INVALID_VALUE;
     const char *const nvshmemrs_name = "nvshmem_init_thread";
-    DO(plain());
-    if (provided != NULL)
+    const int32_t status = plain(nvshmemrs_name);
+    if (status != NVSHMEMRS_SUCCESS)
+        nvshmemrs_nvshmem_failed(nvshmemrs_name, status, PLACE);
+    else if (provided != NULL)
         *provided = nvshmemrs_thread_support();
-    return nvshmemrs_nvshmem_now() == 0;
+    return status;
 }
 
 /* What attributes ask for; false if they are not sound. */
@@ -326,7 +445,7 @@ static bool read_attributes(unsigned flags, const nvshmemx_init_attr_t *attribut
 int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
 {
     struct nvshmemrs_nvshmem_member asked;
-    return read_attributes(flags, attributes, &asked) ? init(&asked) : NVSHMEMX_ERROR_INVALID_VALUE;
+    return read_attributes(flags, attributes, &asked) ? init("nvshmemx_init_attr", &asked) : NVSHMEMX_ERROR_INVALID_VALUE;
 }
 
 int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
@@ -341,18 +460,23 @@ static void finalize(const char *nvshmemrs_name, const void *place)
     pthread_mutex_lock(&changes);
     struct nvshmemrs_nvshmem_member *member = find_member();
     const bool last = member != NULL && --member->inits == 0;
+    if (last) {
+        member->leaving = true;
+        publish();
+    }
     pthread_mutex_unlock(&changes);
     if (member == NULL)
         nvshmemrs_nvshmem_misused(nvshmemrs_name, place,
             nvshmemrs_nvshmem_finalized ? "it was called once more than `nvshmem_init`" : "it was called before `nvshmem_init`");
     if (!last)
         return;
-    if (member->complete)
+    if (member->rt != 0)
         nvshmemrs_nvshmem_clear_all(member->rt);
     int32_t status = nvshmemrs_nvshmem_end_streams(member);
     if (status != NVSHMEMRS_SUCCESS)
         nvshmemrs_nvshmem_failed(nvshmemrs_name, status, place);
-    if (!member->adopted) {
+    /* A second stage that has failed may have left no runtime. */
+    if (!member->adopted && member->rt != 0) {
         status = nvshmemrs_finalize(member->rt);
         if (status != NVSHMEMRS_SUCCESS)
             nvshmemrs_nvshmem_failed(nvshmemrs_name, status, place);
@@ -368,8 +492,10 @@ static void finalize(const char *nvshmemrs_name, const void *place)
         nvshmemrs_nvshmem_forget();
     if (own == member)
         own = NULL;
+    pthread_cond_broadcast(&left);
     pthread_mutex_unlock(&changes);
     pthread_mutex_destroy(&member->completing);
+    free(member->reason);
     free(member);
 }
 
@@ -385,7 +511,12 @@ void nvshmemx_hostlib_finalize(void)
 
 void nvshmem_global_exit(int status)
 {
-    nvshmemrs_global_exit(nvshmemrs_nvshmem_now(), status);
-    /* There is no job. */
+    bool joining;
+    nvshmemrs_global_exit(nvshmemrs_nvshmem_known(&joining), status);
+    /* There is no job; or a thread joins one, and the functions of `atexit` would wait for it. */
+    if (joining) {
+        fflush(stdout);
+        _exit(status);
+    }
     exit(status);
 }

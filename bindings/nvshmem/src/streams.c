@@ -30,7 +30,7 @@ static int32_t kept(struct nvshmemrs_nvshmem_member *member, uintptr_t number, n
 struct nvshmemrs_nvshmem_queue nvshmemrs_nvshmem_queue(const char *name, cudaStream_t stream, const void *place)
 {
     struct nvshmemrs_nvshmem_queue queue = {0, false};
-    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete();
+    const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(name);
     struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
     const uintptr_t number = (uintptr_t)stream;
     int32_t status = NVSHMEMRS_SUCCESS, done = 0;
@@ -62,7 +62,7 @@ uint64_t nvshmemrs_nvshmem_stream(cudaStream_t stream)
     struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
     const uintptr_t number = (uintptr_t)stream;
     nvshmemrs_stream_t handle = 0;
-    if (nvshmemrs_nvshmem_complete() == 0 || member == NULL || number >= sizeof member->streams / sizeof *member->streams)
+    if (nvshmemrs_nvshmem_complete("nvshmemrs_nvshmem_stream") == 0 || member == NULL || number >= sizeof member->streams / sizeof *member->streams)
         return 0;
     return kept(member, number, &handle) == NVSHMEMRS_SUCCESS ? handle : 0;
 }

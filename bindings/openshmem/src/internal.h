@@ -108,11 +108,22 @@ HIDDEN int32_t nvshmemrs_shmem_set_broadcast(
 #define ENTER_COLLECTIVE NVSHMEMRS_SHMEM_ENTER
 #define ENTER_TEAM_QUERY NVSHMEMRS_SHMEM_ENTER_TEAM
 
-/* The runtime for collective functions. */
-static inline nvshmemrs_runtime_t nvshmemrs_shmem_complete(void)
+/* The runtime for the collective function `name`. */
+static inline nvshmemrs_runtime_t nvshmemrs_shmem_complete(const char *name)
 {
+    (void)name;
     return nvshmemrs_shmem_now();
 }
+
+/* The runtime for the end of the job; init has one stage, which nobody waits for. */
+static inline nvshmemrs_runtime_t nvshmemrs_shmem_known(bool *joining)
+{
+    *joining = false;
+    return nvshmemrs_shmem_now();
+}
+
+/* The status of a call with a runtime. The core says that there is none. */
+#define WITH(RT, CALL) (CALL)
 
 /* The bytes that an allocation of so many has. */
 static inline size_t nvshmemrs_shmem_whole(size_t bytes)

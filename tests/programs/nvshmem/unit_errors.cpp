@@ -23,7 +23,7 @@ static void pe(int number) {
 static int other_fill(const void *, int, const char **) { return 0; }
 
 static int refusing(const void *, int, const char **why) {
-    *why = "the runtime has a cold";
+    *why = "the GPU was lost";
     return 999;
 }
 
@@ -50,18 +50,37 @@ static int module_on_a_gpu() {
     if (load(&module, "fake image") || global(&state, &bytes, module, "nvshmemi_device_state_d")) return 11;
     if (bytes != sizeof(nvshmemrs_device_state_t)) return nvshmemx_cumodule_init(module) == NVSHMEMX_ERROR_INVALID_VALUE ? 0 : 12;
     nvshmemrs_device_state_t expected, none = {};
-    if (nvshmemrs_device_state(nvshmemrs_nvshmem_runtime(), &expected)) return 13;
-    if (nvshmemx_cumodule_init(module) || memcmp(state, &expected, sizeof expected)) return 14;
+    if (nvshmemx_cumodule_init(module)) return 14;
+    if (nvshmemrs_device_state(nvshmemrs_nvshmem_runtime(), &expected) || memcmp(state, &expected, sizeof expected)) return 13;
     if (nvshmemx_cumodule_finalize(module) || memcmp(state, &none, sizeof none)) return 15;
     return 0;
 }
 
+// In place of CUDA's runtime: a kernel starts when init is complete.
+static int init_status = -1;
+extern "C" int cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t) {
+    init_status = nvshmemx_init_status();
+    return 0;
+}
+
 // As a program that has chosen its GPU.
+static void *context;
 static void choose_gpu() {
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context;
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
     ((int (*)(unsigned))dlsym(cuda, "cuInit"))(0);
     ((int (*)(void **, int))dlsym(cuda, "cuDevicePrimaryCtxRetain"))(&context, 0);
     ((int (*)(void *))dlsym(cuda, "cuCtxPushCurrent_v2"))(context);
+}
+
+// A unit may make another context current; the program's is so again afterwards.
+static int changes_context(const void *, int, const char **) {
+    asked++;
+    return ((int (*)(void *))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxSetCurrent"))(nullptr);
+}
+static bool is_current() {
+    void *current = nullptr;
+    ((int (*)(void **))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxGetCurrent"))(&current);
+    return current == context;
 }
 
 int main(int count, char **args) {
@@ -76,8 +95,19 @@ int main(int count, char **args) {
     if (what == "version") nvshmemrs_nvshmem_register(other_fill, NVSHMEMRS_UNIT_CPU, 77);
     if (what == "refused") nvshmemrs_nvshmem_register(refusing, NVSHMEMRS_UNIT_CPU, nvshmemrs::device::STATE_VERSION);
     if (what == "gpu") choose_gpu();
+    if (what == "gpu") nvshmemrs_nvshmem_register(changes_context, NVSHMEMRS_UNIT_GPU, nvshmemrs::device::STATE_VERSION);
     nvshmem_init();
+    // What follows needs the second stage of init, and is the first call that does.
+    if (what == "module first" || what == "launch first") {
+        if (nvshmemx_init_status() != NVSHMEM_STATUS_IS_BOOTSTRAPPED) return 20;
+        choose_gpu();
+        if (what == "module first" && module_on_a_gpu()) return 21;
+        if (what == "launch first" && nvshmemx_collective_launch(&id, dim3(1), dim3(1), nullptr, 0, nullptr)) return 22;
+        if (what == "launch first" && init_status < NVSHMEM_STATUS_IS_INITIALIZED) return 23;
+        if (nvshmemrs_nvshmem_ready()) return 24;
+    }
     nvshmem_free(nvshmem_malloc(8));
+    if (what == "gpu" && (asked != 1 || !is_current())) return 26;
     int wrong = what == "gpu" ? module_on_a_gpu() : 0;
     if (wrong) return wrong;
     if (what == "late") {
@@ -104,4 +134,5 @@ int main(int count, char **args) {
         if (nvshmemx_collective_launch(nullptr, {}, {}, nullptr, 0, nullptr) == NVSHMEMX_SUCCESS) return 4;
     }
     nvshmem_finalize();
+    if (nvshmemrs_nvshmem_ready() != NVSHMEMRS_ERROR_NOT_INITIALIZED) return 25;
 }

@@ -6,6 +6,7 @@
 //   units module CUBIN      kernels that the driver loads: as a module, and as a library
 //   units exit              a kernel of the last PE ends the job with 7
 //   units before            a kernel calls before init
+//   units after             a kernel calls after finalize, with a team of the program's
 //
 // UNIT: 0 has `main`, 1 is the other one, 2 the library, 3 the module.
 #ifndef UNIT
@@ -39,20 +40,23 @@ extern "C" __global__ void from_module(Symmetric *s) {
 static __global__ void exchange(Symmetric *s) {
     int me = nvshmem_my_pe(), right = (me + 1) % nvshmem_n_pes();
     if (threadIdx.x == 0) {
-        nvshmem_int_p(&s->numbers[UNIT], me * 10 + UNIT, right);
-        nvshmem_fence();
+        // Names with and without their scope.
+        ::nvshmem_int_p(&s->numbers[UNIT], me * 10 + UNIT, right);
+        ::nvshmem_fence();
+        ::nvshmem_quiet();
         nvshmemx_signal_op(&s->signals[UNIT], 1, NVSHMEM_SIGNAL_ADD, right);
         nvshmem_signal_wait_until(&s->signals[UNIT], NVSHMEM_CMP_EQ, 1);
         s->parts[UNIT] = s->numbers[UNIT];
         s->signals[UNIT] = 0;
     }
-    nvshmemx_barrier_all_block();
+    ::nvshmemx_barrier_all_block();
     nvshmemx_int_sum_reduce_block(NVSHMEM_TEAM_WORLD, &s->sums[UNIT], &s->parts[UNIT], 1);
 }
 
 // Host code of the same unit calls the functions of the host by the same names.
 static int expected(Symmetric *s, const Symmetric *seen) {
-    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), sum = 0;
+    int me = ::nvshmem_my_pe(), n = 0 + ::nvshmem_n_pes(), sum = 0;
+    ::nvshmem_quiet();
     for (int p = 0; p < n; p++) sum += p * 10 + UNIT;
     int left = (me + n - 1) % n * 10 + UNIT;
     if (seen->numbers[UNIT] == left && seen->sums[UNIT] == sum && nvshmem_ptr(s, me) == s) return 0;
@@ -116,6 +120,7 @@ static int run(Symmetric *s, const char *path) {
 static __global__ void end_job(Symmetric *) {
     if (threadIdx.x == 0 && nvshmem_my_pe() == nvshmem_n_pes() - 1) nvshmem_global_exit(7);
 }
+static __global__ void meet(nvshmem_team_t team) { nvshmemx_barrier_block(team); }
 static __global__ void wait_for_ever(Symmetric *s) { nvshmem_signal_wait_until(&s->signals[UNIT], NVSHMEM_CMP_EQ, 99); }
 
 #ifdef __CUDACC__
@@ -140,6 +145,19 @@ static __global__ void together(Symmetric *s, int blocks) {
     if (threadIdx.x != 0) return;
     nvshmem_uint64_atomic_inc(&s->signals[3], 0);
     while (nvshmem_uint64_atomic_fetch(&s->signals[3], 0) < (uint64_t)blocks * nvshmem_n_pes()) {}
+}
+// A launch runs the second stage of init, before anything is allocated.
+static __global__ void tell(int *n_pes) { *n_pes = nvshmem_n_pes(); }
+static int launch_first() {
+    int *told = nullptr, seen = 0;
+    void *args[] = {&told};
+    int wrong = nvshmemx_init_status() != NVSHMEM_STATUS_IS_BOOTSTRAPPED;
+    wrong += said("cudaMalloc", cudaMalloc(&told, sizeof *told));
+    wrong += nvshmemx_collective_launch((const void *)tell, dim3(1), dim3(1), args, 0, 0);
+    wrong += said("tell", cudaMemcpy(&seen, told, sizeof seen, cudaMemcpyDeviceToHost));
+    cudaFree(told);
+    if (wrong || seen != nvshmem_n_pes()) printf("first launch: %d PEs, %d\n", seen, wrong);
+    return wrong || seen != nvshmem_n_pes();
 }
 static int launch(Symmetric *s) {
     int blocks = 0;
@@ -177,6 +195,17 @@ static int run_module(Symmetric *s, CUfunction function) {
     nvshmem_barrier_all();
     return wrong || seen.numbers[3] != left;
 }
+// So does a module.
+static int module_first(const char *path) {
+    CUmodule module;
+    int wrong = nvshmemx_init_status() != NVSHMEM_STATUS_IS_BOOTSTRAPPED;
+    wrong += said("cudaFree", cudaFree(nullptr));
+    wrong += said("cuModuleLoad", cuModuleLoad(&module, path) != CUDA_SUCCESS);
+    wrong += nvshmemx_cumodule_init(module) + nvshmemx_cumodule_finalize(module);
+    wrong += cuModuleUnload(module) != CUDA_SUCCESS || nvshmemx_init_status() < NVSHMEM_STATUS_IS_INITIALIZED;
+    if (wrong) printf("first module: %d\n", wrong);
+    return wrong;
+}
 static int module_(Symmetric *s, const char *path) {
     CUmodule module;
     CUlibrary library;
@@ -209,9 +238,17 @@ int main(int count, char **args) {
     int gpus = 1;
     cudaGetDeviceCount(&gpus);
     cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) % gpus);
+    if (!strcmp(what, "launch") && launch_first()) return 1;
+    if (!strcmp(what, "module") && module_first(path)) return 1;
 #else
     nvshmem_init();
 #endif
+    if (!strcmp(what, "after")) {
+        nvshmem_team_t team;
+        nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, nvshmem_n_pes(), nullptr, 0, &team);
+        nvshmem_finalize();
+        return RUN(meet, team);
+    }
     Symmetric *s = (Symmetric *)nvshmem_calloc(1, sizeof *s);
     int wrong = 1, me = nvshmem_my_pe(), n = nvshmem_n_pes();
     if (!strcmp(what, "run")) wrong = run(s, path);

@@ -68,15 +68,16 @@ fn macros(family: &Name) -> impl Iterator<Item = (bool, String)> {
     let (parameters, given, passed) = arguments(family);
     names(family).into_iter().map(move |(name, function)| {
         let call = format!("nvshmemrs_{function}(NVSHMEMRS_I_STATE{given})");
-        let call = match family.result {
-            "void" => format!("(void){call}"),
-            _ => call,
-        };
         // Only a thread's form has the host's name.
         let both =
             family.place == Place::Both && !name.ends_with("_warp") && !name.ends_with("_block");
+        let here = match family.result {
+            "void" => "NVSHMEMRS_I_DO_HERE",
+            _ => "NVSHMEMRS_I_HERE",
+        };
+        // Nothing stands before the name of a function: a program may call `::nvshmem_quiet()`.
         let text = match both {
-            true => format!("NVSHMEMRS_I_HERE({call}, ({name})({passed}))"),
+            true => format!("{here}({call}, ({name})({passed}))"),
             false => call,
         };
         (both, format!("#define {name}({parameters}) {text}\n"))

@@ -35,6 +35,7 @@ cudaError_t cudaGetDevice(int *);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t);
-template <class T> cudaError_t cudaMemcpyToSymbolAsync(const T &, const void *, unsigned long, unsigned long, int, cudaStream_t);
+template <class T> cudaError_t cudaGetSymbolAddress(void **, const T &);
+cudaError_t cudaMemcpyAsync(void *, const void *, unsigned long, int, cudaStream_t);
 extern "C" cudaError_t cudaConfigureCall(dim3, dim3, unsigned long = 0, cudaStream_t = 0);
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, unsigned long = 0, cudaStream_t = 0);

@@ -89,7 +89,7 @@ pub(super) fn ordering() -> Vec<Name> {
         host("region_start", "int", "nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs", "A hint that operations follow.").extension(),
         host("region_stop", "int", "nvshmemx_region_handle_t handle", "The end of the hint.").extension(),
         both("region_is_active", "int", "uint32_t hints, int *active", "Whether a region with one of these hints has begun and not ended.").extension(),
-        device("region_start_block", Over::Once, "int", "nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs", "A hint of a block.").extension(),
+        device("region_start_block", Over::Once, "int", "nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs", "Begins a region, by a block.").extension(),
         device("region_stop_block", Over::Once, "int", "nvshmemx_region_handle_t handle", "The end of the hint.").extension(),
     ]
 }
@@ -103,11 +103,11 @@ pub(super) fn kernels() -> Vec<Name> {
         host("collective_launch_query_gridsize", "int", "const void *func, dim3 blockDims, void **args, size_t sharedMem, int *gridsize",
             "How many blocks `nvshmemx_collective_launch` can start.").extension(),
         host("cumodule_init", "int", "CUmodule module", "Lets the kernels of a module call NVSHMEM's functions.").extension(),
-        host("cumodule_finalize", "int", "CUmodule module", "Ends that.").extension(),
+        host("cumodule_finalize", "int", "CUmodule module", "Undoes `nvshmemx_cumodule_init`.").extension(),
         host("culibrary_init", "int", "CUlibrary library", "As `nvshmemx_cumodule_init`.").extension(),
-        host("culibrary_finalize", "int", "CUlibrary library", "Ends that.").extension(),
+        host("culibrary_finalize", "int", "CUlibrary library", "Undoes `nvshmemx_culibrary_init`.").extension(),
         device("ask_smem", Over::Once, "int", "int amount", "Bytes of shared memory for the library.").extension().at(Place::Both),
         device("give_smem", Over::Once, "void", "void *smem, size_t bytes", "Lends shared memory of a block.").extension(),
-        device("release_smem", Over::Once, "void", "void", "Takes it back.").extension(),
+        device("release_smem", Over::Once, "void", "void", "Takes back the lent memory.").extension(),
     ]
 }
