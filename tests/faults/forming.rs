@@ -312,13 +312,10 @@ fn a_process_that_has_pe_0s_name_is_named_early_and_late() {
         let output = pe.wait(HANG);
         let words = ["NVSHMEMRS_INIT_TIMEOUT", &told];
         assert_refused(&output, BOOTSTRAP, &words);
-        // Once is enough.
-        assert_eq!(
-            output.stderr.matches(&told).count(),
-            1,
-            "{}",
-            output.describe()
-        );
+        // Once is enough, beside the line for the call that fails.
+        let lines = output.stderr.lines().filter(|line| line.contains(&told));
+        let warnings = lines.filter(|line| !line.contains("told once"));
+        assert_eq!(warnings.count(), 1, "{}", output.describe());
         drop(held);
     }
 }
