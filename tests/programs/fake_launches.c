@@ -41,8 +41,6 @@ typedef int (*launched_t)(const char *name, const unsigned *shape, void **args, 
 launched_t fake_launched;
 
 extern int cuStreamSynchronize(void *stream);
-extern int cuCtxPushCurrent_v2(void *context);
-extern int cuCtxPopCurrent_v2(void **context);
 extern int fake_cuLaunchKernel(const void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                unsigned shared, void *stream, void **args, void **extra);
 extern int fake_cuLaunchKernelEx(const config_t *as, const void *kernel, void **args, void **extra);
@@ -136,12 +134,6 @@ int cuLaunchKernelEx(const config_t *as, const void *kernel, void **args, void *
     if (!is_mine(kernel)) return fake_cuLaunchKernelEx(as, kernel, args, extra);
     if (as->count) return INVALID_VALUE;
     return cuLaunchKernel(kernel, as->gx, as->gy, as->gz, as->bx, as->by, as->bz, as->shared, as->stream, args, extra);
-}
-
-int cuCtxSetCurrent(void *context) {
-    void *before;
-    cuCtxPopCurrent_v2(&before);
-    return context ? cuCtxPushCurrent_v2(context) : SUCCESS;
 }
 
 int cuCtxSynchronize(void) { return cuStreamSynchronize(NULL); }

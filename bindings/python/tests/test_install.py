@@ -85,7 +85,8 @@ class Installation:
 def run(command: List[str], fails: bool = False, **more: str) -> str:
     """What a command says, without variables of ours. CMake may be that of the virtual environment."""
     clean = {name: value for name, value in os.environ.items() if "NVSHMEM" not in name}
-    clean.pop("PYTHONPATH", None)
+    for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):  # the second is cargo's
+        clean.pop(name, None)
     clean["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), clean["PATH"]])
     done = subprocess.run(
         command,
