@@ -1,4 +1,4 @@
-/* What the files of this folder are to the library of a standard that they are compiled for. Its `internal.h` includes this. */
+/* The functions of this folder, as the library of a standard that they are compiled for sees them. Its `internal.h` includes this. */
 
 #ifndef NVSHMEMRS_NAMES_SHARED_H
 #define NVSHMEMRS_NAMES_SHARED_H
@@ -13,7 +13,7 @@ HIDDEN void OWN(misused)(const char *name, const void *place, const char *format
 /* Whether a runtime of this process has been finalized. */
 extern HIDDEN bool OWN(finalized);
 
-/* What an allocation gives: NULL where the arguments or the heap are to blame. */
+/* The result of an allocation: NULL where the arguments or the heap are to blame. */
 HIDDEN void *OWN(allocated)(const char *name, int32_t status, void *const *memory, const void *place);
 
 /* The native configuration of a team; NULL for NULL. */

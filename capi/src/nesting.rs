@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// How a PE has joined its job.
 #[derive(PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum InitMethod {
     Environment,
     UniqueId { id: UniqueId, pe: i32, n_pes: i32 },
     Communicator(Communicator),
@@ -20,7 +20,7 @@ pub(crate) enum Way {
 
 struct Membership {
     handle: u64,
-    way: Way,
+    method: InitMethod,
     attr: InitAttr,
     /// How often init was called again, and finalize was not.
     again: u32,
@@ -28,26 +28,28 @@ struct Membership {
 
 impl Membership {
     /// Whether an init in a thread whose runtime is `own` is of this PE; `only`: the process has no other membership.
-    fn is_of(&self, way: &Way, own: u64, only: bool) -> bool {
-        match (way, &self.way) {
-            (Way::Environment, Way::Environment | Way::Communicator(_)) => true,
-            (Way::Environment, Way::UniqueId { .. }) => self.handle == own || only,
-            (Way::Environment, Way::LocalJob) => self.handle == own,
+    fn is_of(&self, method: &InitMethod, own: u64, only: bool) -> bool {
+        match (method, &self.method) {
+            (InitMethod::Environment, InitMethod::Environment | InitMethod::Communicator(_)) => {
+                true
+            }
+            (InitMethod::Environment, InitMethod::UniqueId { .. }) => self.handle == own || only,
+            (InitMethod::Environment, InitMethod::LocalJob) => self.handle == own,
             (
-                Way::UniqueId { id, pe, .. },
-                Way::UniqueId {
+                InitMethod::UniqueId { id, pe, .. },
+                InitMethod::UniqueId {
                     id: known,
                     pe: same,
                     ..
                 },
             ) => (id, pe) == (known, same),
-            _ => *way == self.way,
+            _ => *method == self.method,
         }
     }
 
-    /// An error if the arguments ask for something else than the PE has. What they leave to the library asks for nothing, and a limit
-    /// for init concerns one call only.
-    fn check(&self, way: &Way, attr: &InitAttr, runtime: &Runtime) -> Result<()> {
+    /// An error if the arguments ask for something else than the PE has. Attributes that are left to the library are not
+    /// compared, nor is the limit for init, which concerns one call only.
+    fn check(&self, method: &InitMethod, attr: &InitAttr, runtime: &Runtime) -> Result<()> {
         let differs = |argument, value: String, first: String| {
             let expected = format!(
                 "{first}, as this PE has joined its job already: init may be called again with the same arguments, and has another job \
@@ -59,7 +61,8 @@ impl Membership {
                 expected,
             })
         };
-        if let (Way::UniqueId { n_pes, .. }, Way::UniqueId { n_pes: first, .. }) = (way, &self.way)
+        if let (InitMethod::UniqueId { n_pes, .. }, InitMethod::UniqueId { n_pes: first, .. }) =
+            (method, &self.method)
             && n_pes != first
         {
             return differs("n_pes", n_pes.to_string(), first.to_string());
@@ -110,29 +113,31 @@ fn memberships() -> MutexGuard<'static, Vec<Membership>> {
 }
 
 /// Takes note that init or a local job has given a runtime.
-pub(crate) fn joined(handle: u64, way: Way, attr: InitAttr) {
+pub(crate) fn joined(handle: u64, method: InitMethod, attr: InitAttr) {
     let mut all = memberships();
     all.retain(|known| handle::is_joined(known.handle));
     all.push(Membership {
         handle,
-        way,
+        method,
         attr,
         again: 0,
     });
 }
 
 /// Counts an init of a PE that has joined its job already, and gives its runtime; none if the PE is to join now.
-pub(crate) fn again(way: &Way, attr: &InitAttr) -> Result<Option<u64>> {
+pub(crate) fn again(method: &InitMethod, attr: &InitAttr) -> Result<Option<u64>> {
     let own = handle::own();
     let mut all = memberships();
     all.retain(|known| handle::is_joined(known.handle));
     let only = all.len() == 1;
-    let known = all.iter_mut().filter(|known| known.is_of(way, own, only));
+    let known = all
+        .iter_mut()
+        .filter(|known| known.is_of(method, own, only));
     // A thread that is a PE of several jobs has joined the last one.
     let Some(known) = known.min_by_key(|known| known.handle != own) else {
         return Ok(None);
     };
-    handle::with_runtime(known.handle, |runtime| known.check(way, attr, runtime))?;
+    handle::with_runtime(known.handle, |runtime| known.check(method, attr, runtime))?;
     known.again += 1;
     Ok(Some(known.handle))
 }

@@ -2,7 +2,7 @@
 
 use crate::guard;
 use crate::handle::{self, Object};
-use crate::nesting::{self, Way};
+use crate::nesting::{self, InitMethod};
 use crate::sites;
 use crate::types::*;
 use nvshmem_core::{Error, InitAttr, Result, Runtime, UniqueId, local};
@@ -11,28 +11,28 @@ use std::sync::Arc;
 
 /// Joins a job with `join`, unless the caller is a PE of it already, and gives the runtime its handle.
 fn init(
-    way: Way,
+    method: InitMethod,
     attr: InitAttr,
     runtime: *mut nvshmemrs_runtime_t,
     join: impl FnOnce(&InitAttr) -> Result<Runtime>,
 ) -> Result<()> {
-    if let Some(known) = nesting::again(&way, &attr)? {
+    if let Some(known) = nesting::again(&method, &attr)? {
         return handle::write("runtime", runtime, known);
     }
     handle::forget_left();
-    hand_out(join(&attr)?, way, attr, runtime)
+    hand_out(join(&attr)?, method, attr, runtime)
 }
 
 /// Gives a runtime that was joined its handle.
 fn hand_out(
     joined: Runtime,
-    way: Way,
+    method: InitMethod,
     attr: InitAttr,
     runtime: *mut nvshmemrs_runtime_t,
 ) -> Result<()> {
     let accesses = joined.accesses();
     let handle = handle::insert(Object::Runtime(joined))?;
-    nesting::joined(handle, way, attr);
+    nesting::joined(handle, method, attr);
     sites::joined(handle, accesses);
     handle::set_current(handle);
     handle::write("runtime", runtime, handle)
@@ -51,9 +51,9 @@ pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) 
 /// any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
 /// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at once, and
-/// must call `nvshmemrs_finalize` once more. `attr` must not ask for anything else than the PE has; what it leaves
-/// to the library asks for nothing. Threads that are PEs count each for itself; the threads of a process that is
-/// a PE count together.
+/// must call `nvshmemrs_finalize` once more. Each attribute that is set must be as the PE has it; attributes that are
+/// left to the library are not compared. Threads that are PEs count each for itself; the threads of a process that
+/// is a PE count together.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. Local if it is called again. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
@@ -66,9 +66,12 @@ pub extern "C" fn nvshmemrs_init(
 ) -> i32 {
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
-        init(Way::Environment, handle::attr(attr)?, runtime, |attr| {
-            Runtime::init_with(attr)
-        })
+        init(
+            InitMethod::Environment,
+            handle::attr(attr)?,
+            runtime,
+            |attr| Runtime::init_with(attr),
+        )
     })
 }
 
@@ -101,12 +104,12 @@ pub extern "C" fn nvshmemrs_init_unique_id(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let id = handle::unique_id(id)?;
-        let way = Way::UniqueId {
+        let method = InitMethod::UniqueId {
             id: id.clone(),
             pe,
             n_pes,
         };
-        init(way, handle::attr(attr)?, runtime, |attr| {
+        init(method, handle::attr(attr)?, runtime, |attr| {
             Runtime::init_unique_id(&id, pe, n_pes, attr)
         })
     })
@@ -131,8 +134,8 @@ pub extern "C" fn nvshmemrs_init_mpi_comm(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let communicator = handle::communicator(mpi_comm)?;
-        let way = Way::Communicator(communicator);
-        init(way, handle::attr(attr)?, runtime, |attr| {
+        let method = InitMethod::Communicator(communicator);
+        init(method, handle::attr(attr)?, runtime, |attr| {
             Runtime::init_mpi(communicator, attr)
         })
     })
@@ -152,8 +155,8 @@ pub extern "C" fn nvshmemrs_init_mpi_fortran(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let communicator = handle::communicator_of_fortran(mpi_comm);
-        let way = Way::Communicator(communicator);
-        init(way, handle::attr(attr)?, runtime, |attr| {
+        let method = InitMethod::Communicator(communicator);
+        init(method, handle::attr(attr)?, runtime, |attr| {
             Runtime::init_mpi(communicator, attr)
         })
     })
@@ -191,7 +194,7 @@ pub extern "C" fn nvshmemrs_local_job_join(
     guard::status(|| {
         handle::check_out("runtime", runtime)?;
         let joined = handle::job(job)?.join(pe)?;
-        hand_out(joined, Way::LocalJob, InitAttr::default(), runtime)
+        hand_out(joined, InitMethod::LocalJob, InitAttr::default(), runtime)
     })
 }
 

@@ -87,7 +87,7 @@ static struct {
     int (*current)(void **context);
     int (*make_current)(void *context);
 } driver;
-/* What the process lacks of them, or NULL. */
+/* The first of them that the process lacks, or NULL. */
 static const char *missing;
 
 static void find_driver(void)

@@ -1,4 +1,4 @@
-/* What the files of libnvshmemrs_nvshmem.so share. */
+/* Declarations that the files of libnvshmemrs_nvshmem.so share. */
 
 #ifndef NVSHMEMRS_NVSHMEM_INTERNAL_H
 #define NVSHMEMRS_NVSHMEM_INTERNAL_H

@@ -1,5 +1,5 @@
 //! Handles, and everything that touches a caller's pointer. The only module of this crate with `unsafe`: here are the handles, in
-//! `pointers` what a caller's pointers lead to, in `values` structs, numbers and hooks.
+//! `pointers` what a caller's pointers lead to, in `values` structs, numbers and hooks, in `removal` the end of objects.
 //!
 //! # Rules of this module
 //!
@@ -12,9 +12,11 @@
 //!    inside a call with it.
 
 mod pointers;
+mod removal;
 mod values;
 
 pub(crate) use pointers::*;
+pub(crate) use removal::*;
 pub(crate) use values::*;
 
 use crate::generated::exports::exports;
@@ -402,155 +404,6 @@ pub(crate) fn job(handle: u64) -> Result<Arc<local::Job>> {
         Some(Object::Job(job)) => Ok(Arc::clone(job)),
         _ => Err(missing()),
     }
-}
-
-fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Object>> {
-    if handle == 0 {
-        return Ok(None);
-    }
-    let _changes = changes();
-    let slot = removable(argument, handle, kind)?;
-    slot.handle.store(FREE, Release);
-    Ok(Some(exchange(slot, std::ptr::null_mut())))
-}
-
-/// The slot of an object that may be taken out. Under the lock.
-fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static Slot> {
-    let slot = find(handle)
-        .filter(|slot| handle >> KIND_SHIFT == kind && !slot.ending.load(Relaxed))
-        .ok_or_else(|| not_found(argument, handle, kind))?;
-    if let Some(runtime) = find_runtime(handle) {
-        // A forked child may not take away what its parent still uses.
-        runtime.check_live()?;
-        if nvshmem_core::in_interrupt_hook() {
-            return Err(Error::InHook("`finalize` or `leave`"));
-        }
-        if nvshmem_core::on_stream() {
-            return Err(Error::OnStream("`finalize` or `leave`"));
-        }
-    }
-    Ok(slot)
-}
-
-/// Ends a runtime by `end`, then takes it out of the table; `None` for handle 0. Until then a signal handler can interrupt it by its
-/// handle.
-pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Result<Option<T>> {
-    if handle == 0 {
-        return Ok(None);
-    }
-    let slot = {
-        let _changes = changes();
-        let slot = removable("runtime", handle, RUNTIME)?;
-        slot.ending.store(true, Relaxed);
-        slot
-    };
-    let result = with_runtime(handle, |runtime| Ok(end(runtime)));
-    let taken = {
-        let _changes = changes();
-        slot.ending.store(false, Relaxed);
-        take_runtime(slot)
-    };
-    // Another thread may have been in a wait, and may still be on its way out of the call.
-    match &*taken {
-        Object::Runtime(runtime) if runtime.is_interrupted() => lock(&LEFT).push(taken),
-        _ => drop(taken),
-    }
-    result.map(Some)
-}
-
-/// Frees the slot of a live runtime. Threads that are inside calls hold references to what is in the box.
-fn take_runtime(slot: &Slot) -> Box<Object> {
-    slot.handle.store(FREE, Release);
-    slot.runtime.store(std::ptr::null_mut(), Relaxed);
-    // SAFETY: rule 3: the slot of a live runtime holds a box, and it was just taken out, under the lock.
-    unsafe { Box::from_raw(slot.object.swap(std::ptr::null_mut(), AcqRel)) }
-}
-
-/// Runtimes that were left, or finalized while other threads waited. Another thread may still be on its way out of a call, so they go when the next one is made.
-#[expect(
-    clippy::vec_box,
-    reason = "such a thread holds a reference to what is in the box"
-)]
-static LEFT: Mutex<Vec<Box<Object>>> = Mutex::new(Vec::new());
-
-/// Leaves the job of a runtime and makes its handle stale; the object stays for threads that are inside calls with it.
-pub(crate) fn leave(handle: u64) -> Result<()> {
-    if handle == 0 {
-        return Ok(());
-    }
-    let taken = {
-        let _changes = changes();
-        take_runtime(removable("runtime", handle, RUNTIME)?)
-    };
-    if let Object::Runtime(runtime) = &*taken {
-        runtime.leave();
-    }
-    lock(&LEFT).push(taken);
-    Ok(())
-}
-
-/// Lets go of the runtimes that were left: their threads have returned by now, as the header demands.
-pub(crate) fn forget_left() {
-    let gone = std::mem::take(&mut *lock(&LEFT));
-    // Outside of the lock.
-    drop(gone);
-}
-
-/// The handles of a runtime's streams and events.
-pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
-    let _changes = changes();
-    let owned = |slot: &Slot| {
-        // SAFETY: rule 3, under the lock; a free slot holds NULL.
-        match unsafe { slot.object.load(Acquire).as_ref() } {
-            Some(Object::Stream(stream)) => stream.belongs_to(runtime),
-            Some(Object::Event(event)) => event.belongs_to(runtime),
-            _ => false,
-        }
-    };
-    let slots = TABLE.iter().filter(|slot| owned(slot));
-    slots.map(|slot| slot.handle.load(Relaxed)).collect()
-}
-
-/// Lets go of streams and events whose runtime has ended, and with them of its memory; with `wait`, once the streams' threads have
-/// ended. Their handles can still be freed.
-pub(crate) fn end_streams(handles: Vec<u64>, wait: bool) {
-    let ended: Vec<Object> = {
-        let _changes = changes();
-        let slots = handles.into_iter().filter_map(find);
-        slots.map(|slot| exchange(slot, ended())).collect()
-    };
-    // Outside of the lock: this waits.
-    for object in ended {
-        if let (Object::Stream(stream), true) = (object, wait)
-            && let Ok(stream) = Arc::try_unwrap(stream)
-        {
-            // Finalize has run what was queued; its error was told there.
-            let _ = stream.close();
-        }
-    }
-}
-
-/// Takes a local job out of the table; handle 0 does nothing.
-pub(crate) fn remove_job(handle: u64) -> Result<()> {
-    remove("job", handle, JOB).map(drop)
-}
-
-/// Takes a mapping out of the table; handle 0 does nothing.
-pub(crate) fn remove_mapping(handle: u64) -> Result<()> {
-    remove("mapping", handle, MAPPING).map(drop)
-}
-
-/// Takes a stream out of the table; `None` for handle 0.
-pub(crate) fn remove_stream(handle: u64) -> Result<Option<Arc<Stream>>> {
-    match remove("stream", handle, STREAM)? {
-        Some(Object::Stream(stream)) => Ok(Some(stream)),
-        _ => Ok(None),
-    }
-}
-
-/// Takes an event out of the table; handle 0 does nothing.
-pub(crate) fn remove_event(handle: u64) -> Result<()> {
-    remove("event", handle, EVENT).map(drop)
 }
 
 /// An operation on its way: its arguments are read while the caller is inside the call, before it is run or queued.

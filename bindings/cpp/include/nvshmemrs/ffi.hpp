@@ -2110,9 +2110,9 @@ enum class Access : int32_t {
 /// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
 /// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
-/// once, and must call `nvshmemrs_finalize` once more. `attr` must not ask for anything else than the PE
-/// has; what it leaves to the library asks for nothing. Threads that are PEs count each for itself; the
-/// threads of a process that is a PE count together.
+/// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must be as the PE has it;
+/// attributes that are left to the library are not compared. Threads that are PEs count each for itself;
+/// the threads of a process that is a PE count together.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. Local if it is called again.

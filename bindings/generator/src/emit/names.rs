@@ -149,7 +149,7 @@ fn all(sections: Vec<(&'static str, Vec<Name>)>) -> Vec<Name> {
     sections.into_iter().flat_map(|(_, names)| names).collect()
 }
 
-/// What the macros of a standard's C files begin with.
+/// The prefix of the macros of a standard's C files.
 fn macros(name: &Name) -> &'static str {
     match name.library() {
         Library::Openshmem => "NVSHMEMRS_SHMEM_",

@@ -43,7 +43,7 @@ fn names(family: &Name) -> Vec<(String, String)> {
     scoped.collect()
 }
 
-/// The parameters of a macro, what it gives our function behind the state, and what it gives the host's.
+/// The parameters of a macro, the arguments that it passes to our function behind the state, and those for the host's function.
 fn arguments(family: &Name) -> (&'static str, &'static str, &'static str) {
     let teams = family.args.matches("nvshmem_team_t").count();
     match (teams, family.arguments().len()) {

@@ -1,4 +1,4 @@
-//! What the tables of the standards' names are made of.
+//! The rows of the tables of the standards' names.
 //!
 //! A [`Name`] is a family of functions of one signature, one for each type or size, and the C statements that run each of them on
 //! `nvshmemrs.h`.
@@ -107,7 +107,7 @@ pub enum Place {
 /// A family of functions.
 #[derive(Clone, Debug)]
 pub struct Name {
-    /// What the names begin with: `shmem_`, `nvshmem_` or `nvshmemx_`.
+    /// The prefix of the names: `shmem_`, `nvshmem_` or `nvshmemx_`.
     pub prefix: &'static str,
     /// Name without the prefix, with `TYPE` or `BITS`.
     pub name: String,

@@ -59,6 +59,7 @@ kernels! {
     Wait = "wait";
     Fence = "fence";
     Quiet = "quiet";
+    // From here on collectives: see `waits_for_previous`.
     Barrier = "barrier";
     BroadcastFlags = "broadcast_flags";
     Broadcast = "broadcast";
@@ -83,7 +84,8 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Whether it begins by waiting for the kernel before it, as collectives do (Turn in team.cuh).
+    /// Whether it begins by waiting for the kernel before it, as collectives do (Turn in team.cuh). In a graph such a kernel is launched
+    /// early, so a kernel that does not wait belongs before them in the list.
     pub(super) fn waits_for_previous(self) -> bool {
         self.index() >= Kernel::Barrier.index()
     }

@@ -84,7 +84,7 @@ static_assert(sizeof(Collective) == 224, "as Collective in mod.rs");
 
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
 static constexpr u32 FLAG_THREADS = 32;
-// The most threads of a block, the flag threads among them.
+// The kernels with flags: the most threads of a block, the flag threads among them.
 #define FLAGS __launch_bounds__(544, 1)
 // The kernels without flags: a block has a multiprocessor to itself, and each thread has many loads under way.
 #define DIRECT __launch_bounds__(512, 1)
@@ -135,7 +135,7 @@ class Turn {
     // blocks but the first are counted here, when all their threads have read the epoch, which the first one may change then. The
     // comparison with 0, which it never is, makes the threads' meeting wait for what they read.
     __device__ bool live() const {
-        if (__builtin_expect(!__syncthreads_or(generation != c.team.generation || epoch == 0), 1)) {
+        if (!__syncthreads_or(generation != c.team.generation || epoch == 0)) {
             if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
             return true;
         }
@@ -151,7 +151,6 @@ class Turn {
     }
 
     __device__ u64 own() const { return c.state.base + (u64)c.state.my_pe * c.state.stride; }
-
 
     __device__ u64 call_of(i32 to, i32 member) const {
         return part(to) + c.team.sync + (parity * c.team.n + member) * 8;
@@ -184,9 +183,9 @@ class Turn {
         announce(thread, threads);
     }
 
-    // Whether waiting has become useless, looked at now and then: the abort word is set, by whoever found that a member came with another call,
-    // too.
-    __device__ bool given_up(u32 polls) const { return __builtin_expect(polls % POLLS == 0, 0) && aborted(c.state); }
+    // Whether waiting has become useless, looked at every POLLS polls: the abort word is set. The thread that waits for a member's call sets it, too,
+    // when the member comes with another call.
+    __device__ bool given_up(u32 polls) const { return polls % POLLS == 0 && aborted(c.state); }
 
     // Waits until a word holds the flag; false: leave.
     __device__ bool wait(u64 word) const {

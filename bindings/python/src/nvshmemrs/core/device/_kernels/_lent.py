@@ -1,12 +1,12 @@
 """Bulk copies through shared memory that a function has lent. Local to this package.
 
-The compiler keeps what is lent in a variable of the function that calls ``give_smem``, for each
-thread, and makes puts and gets part of that function. So no thread uses what it has not given, and
-a function without ``give_smem`` has no code for bulk copies.
+The function that calls ``give_smem`` has a variable for the lent memory, in each thread, and its
+puts and gets are inlined. So no thread uses memory that it has not given, and a function without
+``give_smem`` has no code for bulk copies.
 
-A word says what is lent, as ``State::lent`` of ``nvshmemrs_device.cuh`` does: where it begins and
-its size, in units of sixteen bytes. First in it are the barriers, then a word that is 1 while a
-call uses it, and from byte 128 on the buffers.
+The variable is a word like ``State::lent`` of ``nvshmemrs_device.cuh``: the memory's start and size
+in units of sixteen bytes. The memory begins with the barriers. A word that is 1 while a call uses
+the memory follows, and from byte 128 on the buffers.
 """
 
 # mypy: ignore-errors

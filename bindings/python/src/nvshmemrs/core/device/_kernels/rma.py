@@ -137,7 +137,7 @@ def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, 
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
     meet_group(scope)
     copy(to, source, nbytes, scope)
-    # One thread's fence covers what the others wrote before they met.
+    # The fence of one thread covers the stores of the others before they met.
     meet_group(scope)
     if rank(scope) == 0:
         fence_acq_rel()
@@ -152,7 +152,7 @@ def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, p
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
     meet_group(scope)
     copy_lent(to, source, nbytes, scope, given)
-    # One thread's fence covers what the others wrote before they met.
+    # The fence of one thread covers the stores of the others before they met.
     meet_group(scope)
     if rank(scope) == 0:
         fence_acq_rel()

@@ -1,7 +1,7 @@
 """Bulk copies through shared memory that a kernel has lent, as ``_kernels/_lent.py`` makes them.
 
-A word says what is lent: where it begins and its size, in units of sixteen bytes. First in it are
-the barriers, then a word that is 1 while a call uses it, and from byte 128 on the buffers.
+A word has the memory's start and size, in units of sixteen bytes. The memory begins with the
+barriers. A word that is 1 while a call uses it follows, and from byte 128 on the buffers.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _announce(
     word = on(job, operation, pe, address_of(signal(signal_var, caller)), Uint64(8), 8)
     group.sync()
     copy_by(group, to, address_of(src), count, size, _aligned(dst, src))
-    # One thread's fence covers what the others wrote before they met.
+    # The fence of one thread covers the stores of the others before they met.
     group.sync()
     _after(group, job, OPERATIONS[operation], word, Uint64(signal_val), op)
 
