@@ -70,7 +70,7 @@ pub extern "C" fn nvshmemrs_init(
             InitMethod::Environment,
             handle::attr(attr)?,
             runtime,
-            |attr| Runtime::init_with(attr),
+            Runtime::init_with,
         )
     })
 }

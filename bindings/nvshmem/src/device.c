@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* As nvshmem_device.cuh has them. */
 typedef int (*fill_t)(const void *state, int device, const char **why);
@@ -263,13 +262,7 @@ static bool is_busy(void)
 /* Waits until no thread is in the function of a unit, but not for ever. With the lock, which it gives up meanwhile. */
 static void wait_briefly(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += REGISTRATION_NS;
-    if (until.tv_nsec >= SECOND_NS) {
-        until.tv_sec++;
-        until.tv_nsec -= SECOND_NS;
-    }
+    const struct timespec until = nvshmemrs_nvshmem_time_in(REGISTRATION_NS);
     while (is_busy() && pthread_cond_timedwait(&idle, &lock, &until) == 0) {
     }
 }

@@ -11,8 +11,21 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #define HIDDEN __attribute__((__visibility__("hidden")))
+
+/* The time in so many nanoseconds, less than a second, for waits with a limit. */
+static inline struct timespec nvshmemrs_nvshmem_time_in(long ns)
+{
+    enum { ONE_SECOND_NS = 1000000000 };
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    time.tv_nsec += ns;
+    time.tv_sec += time.tv_nsec / ONE_SECOND_NS;
+    time.tv_nsec %= ONE_SECOND_NS;
+    return time;
+}
 
 /* ---- A PE of this process that has joined by these names, or is known to them ---- */
 

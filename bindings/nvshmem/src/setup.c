@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 nvshmemrs_runtime_t nvshmemrs_nvshmem_only;
@@ -84,14 +83,8 @@ nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void)
 /* Takes a lock that other threads hold for a moment, or as long as PEs take to join. */
 static bool lock_soon(pthread_mutex_t *mutex)
 {
-    enum { PATIENCE_NS = 100000000, SECOND_NS = 1000000000 };
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PATIENCE_NS;
-    if (until.tv_nsec >= SECOND_NS) {
-        until.tv_sec++;
-        until.tv_nsec -= SECOND_NS;
-    }
+    enum { PATIENCE_NS = 100000000 };
+    const struct timespec until = nvshmemrs_nvshmem_time_in(PATIENCE_NS);
     return pthread_mutex_timedlock(mutex, &until) == 0;
 }
 
