@@ -26,7 +26,13 @@
 #if defined(NVSHMEMRS_DEVICE_HOST)
 static nvshmemrs_device_state_t nvshmemi_device_state_d;
 #elif !defined(__CUDACC_RTC__)
+#ifdef __CUDACC_RDC__
+// One constant of the linked program or library, which each of its units fills: nvcc 13.0 writes a wrong registration for a static constant of
+// relocatable device code. Hidden, because the dynamic linker would give a program and its libraries the address of one of them.
+__attribute__((visibility("hidden"))) inline __constant__ nvshmemrs_device_state_t nvshmemi_device_state_d;
+#else
 static __constant__ nvshmemrs_device_state_t nvshmemi_device_state_d;
+#endif
 #else
 extern "C" {
 #ifdef __CUDACC_RDC__
