@@ -8,6 +8,9 @@ use nvshmemrs::tuning::{Algorithm, Choice, Table, Tuning, file::Row};
 /// A variant takes the default's place if it takes less than this share of its time: less is the noise of a median.
 const WORTH: f64 = 0.97;
 
+/// What is best for a buffer of so many bytes is best for larger ones.
+const LARGE: u64 = 64 << 20;
+
 /// The best variant of a case, beside the default.
 pub(super) struct Chosen {
     default: Measured,
@@ -92,9 +95,10 @@ fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
         });
         add(&mut choices, case.best.choice(up_to.max(part)));
     }
+    let large = cases.last().is_some_and(|case| case.best.bytes >= LARGE);
     let end = choices.last().map_or(0, |last| last.up_to);
     match choices.last_mut() {
-        Some(last) if last.algorithm == Algorithm::Direct => last.up_to = u64::MAX,
+        Some(last) if large && last.algorithm == Algorithm::Direct => last.up_to = u64::MAX,
         _ => {
             let later = later.iter().filter(|row| row.up_to > end);
             later.for_each(|&row| add(&mut choices, row));
@@ -190,9 +194,9 @@ mod tests {
             line(8, false, Flags, 32, 1.99),
             line(1024, true, Flags, 64, 3.0),
             line(1024, false, Direct, 64, 4.0),
-            line(1 << 20, true, Flags, 64, 30.0),
-            line(1 << 20, false, Direct, 16, 20.0),
-            line(1 << 20, false, Direct, 32, 25.0),
+            line(64 << 20, true, Flags, 64, 30.0),
+            line(64 << 20, false, Direct, 16, 20.0),
+            line(64 << 20, false, Direct, 32, 25.0),
         ];
         let chosen = choose(&lines);
         let best: Vec<_> = chosen
@@ -208,9 +212,9 @@ mod tests {
         };
         let made = table(&machinery, &chosen, "now".into());
         let rows: Vec<_> = made.rows.iter().map(|row| row.choice).collect();
-        // Half-way between 1 KiB and 1 MiB, and the last one for all that is larger.
+        // Half-way between 1 KiB and 64 MiB, and the last one for all that is larger.
         assert_eq!(rows.len(), 2);
-        assert_eq!((rows[0].up_to, rows[0].algorithm), (32 * 1024 + 8, Flags));
+        assert_eq!((rows[0].up_to, rows[0].algorithm), (256 * 1024 + 8, Flags));
         assert_eq!((rows[1].up_to, rows[1].blocks), (u64::MAX, 16));
         // The file is one that the library reads.
         let file = nvshmemrs::tuning::TuningFile { tables: vec![made] };

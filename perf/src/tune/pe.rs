@@ -215,11 +215,13 @@ impl Tuner {
             count,
             whole,
         } = case;
-        // The longer side has the whole buffer.
-        let (dest, source) = (
-            self.dest.slice(..whole)?.range(),
-            self.source.slice(..whole)?.range(),
-        );
+        let (to, from) = match collective {
+            Operation::Reducescatter => (count, whole),
+            Operation::Fcollect => (whole, count),
+            _ => (whole, whole),
+        };
+        let dest = self.dest.slice(..to)?.range();
+        let source = self.source.slice(..from)?.range();
         let (team, bytes) = (Team::WORLD, count * 4);
         let (float, sum) = (Dtype::Float as i32, Op::Sum as i32);
         self.stream.submit(move |rt| match collective {
