@@ -327,19 +327,13 @@ mod tests {
     #[test]
     fn small_ones_travel_with_flags_and_large_ones_do_not() {
         let large = team(4, 4 << 20);
+        let tuning = Tuning::new([]);
+        let by = (&tuning, 132);
         let of = |operation, bytes| {
             let reduction = matches!(operation, Reduce | Reducescatter | Inscan | Exscan);
-            plan(
-                operation,
-                reduction.then_some(FLOAT_SUM),
-                bytes,
-                &large,
-                132,
-            )
-            .unwrap()
+            plan(operation, reduction.then_some(FLOAT_SUM), bytes, &large, by).unwrap()
         };
-        for row in TABLE.iter().filter(|row| row.flags[0] > 0) {
-            let operation = row.operation;
+        for operation in COLLECTIVES.into_iter().filter(|one| *one != Alltoalls) {
             let (small, big) = (of(operation, 8), of(operation, 64 << 20));
             assert_ne!(small.kernel, big.kernel, "{operation:?}");
             assert!(small.block <= 64 && small.grid == 1, "{small:?}");
@@ -352,11 +346,11 @@ mod tests {
         assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::Reduce(Dtype::Float));
         assert_eq!(of(Reduce, 0).kernel, Kernel::Barrier);
         assert_eq!(of(Barrier, 0).block, 32);
-        assert!(plan(Malloc, None, 8, &large, 132).is_none());
-        assert!(plan(Reduce, None, 8, &large, 132).is_none());
+        assert!(plan(Malloc, None, 8, &large, by).is_none());
+        assert!(plan(Reduce, None, 8, &large, by).is_none());
         // A small sync block has no room for it.
         let small = team(4, 128 << 10);
-        let of_small = plan(Reduce, Some(FLOAT_SUM), 64 << 10, &small, 132).unwrap();
+        let of_small = plan(Reduce, Some(FLOAT_SUM), 64 << 10, &small, by).unwrap();
         assert_eq!(of_small.kernel, Kernel::Reduce(Dtype::Float));
     }
 
@@ -364,45 +358,56 @@ mod tests {
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        for Row {
-            operation, kernels, ..
-        } in TABLE
-        {
+        let both = [Algorithm::Flags, Algorithm::Direct];
+        let few_and_many = both.into_iter().flat_map(|algorithm| {
+            [(1, 32), (7, 96), (128, 512)].map(|(blocks, threads)| Choice {
+                up_to: u64::MAX,
+                algorithm,
+                blocks,
+                threads,
+                chunk: 0,
+            })
+        });
+        let choices: Vec<Choice> = few_and_many.collect();
+        let tuning = Tuning::new([]);
+        for (index, Row { kernels, .. }) in TABLE.iter().enumerate() {
+            let reduces = matches!(kernels, KernelSet::Reduces);
+            let reduction = reduces.then_some(Reduction {
+                dtype: Dtype::Complexd,
+                op: Op::Sum,
+            });
             for n in [1, 2, 3, 4, 5, 8, 9, 16, 64, 500, 1300] {
-                for block_bytes in [128 << 10, 4 << 20, 16 << 20] {
-                    for shift in 0..34 {
-                        for bytes in [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1] {
-                            let team = team(n, block_bytes);
-                            for blocks in [1, 20, 132] {
-                                let reduces = matches!(kernels, KernelSet::Reduces);
-                                let reduction = reduces.then_some(Reduction {
-                                    dtype: Dtype::Complexd,
-                                    op: Op::Sum,
-                                });
-                                let plan =
-                                    plan(operation, reduction, bytes, &team, blocks).unwrap();
-                                let name = plan.kernel.name();
-                                // DIRECT and FLAGS in team.cuh.
-                                let flags = name.ends_with("_flags");
-                                assert!(plan.block <= if flags { 544 } else { 512 });
-                                if flags {
-                                    assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
-                                    assert!((bytes.div_ceil(8) * n as u64) < 1 << 31);
-                                    assert!(plan.block >= 64);
-                                }
-                                assert!(
-                                    plan.grid >= 1
-                                        && plan.grid <= blocks
-                                        && plan.grid <= team.blocks
-                                );
-                                assert!(plan.block.is_multiple_of(32));
-                                assert!(plan.shared <= 48 << 10);
-                            }
+                for team in [128 << 10, 4 << 20, 16 << 20].map(|bytes| team(n, bytes)) {
+                    for bytes in (0..34)
+                        .flat_map(|shift| [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1])
+                    {
+                        for blocks in [1, 20, 132] {
+                            let by = (&tuning, blocks);
+                            let looked_up = plan(COLLECTIVES[index], reduction, bytes, &team, by);
+                            let of = |choice: &Choice| {
+                                chosen(index, reduction, bytes.max(1), &team, (*choice, blocks))
+                            };
+                            let plans = choices.iter().map(of).chain([looked_up]);
+                            plans.for_each(|plan| fits(&plan.unwrap(), bytes, &team, blocks));
                         }
                     }
                 }
             }
         }
+    }
+
+    fn fits(plan: &Plan, bytes: u64, team: &TeamArgs, blocks: u32) {
+        // DIRECT and FLAGS in team.cuh.
+        let flags = plan.kernel.name().ends_with("_flags");
+        assert!(plan.block <= if flags { 544 } else { 512 });
+        if flags {
+            assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
+            assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);
+            assert!(plan.block >= 64);
+        }
+        assert!(plan.grid >= 1 && plan.grid <= blocks && plan.grid <= team.blocks);
+        assert!(plan.block.is_multiple_of(32));
+        assert!(plan.shared <= 48 << 10);
     }
 
     #[test]

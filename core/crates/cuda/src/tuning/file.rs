@@ -410,3 +410,183 @@ fn read(path: &Path) -> std::io::Result<String> {
     }
     fs::read_to_string(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_rows(rows: &[&str]) -> String {
+        let table = r#"{"gpu": "G", "link": "nvlink", "n_pes": 2, "rows": ["#;
+        format!(
+            "{{\n\"version\": 1,\n\"tables\": [\n{table}\n{}\n]}}\n]}}\n",
+            rows.join(",\n")
+        )
+    }
+
+    const LAST: &str = r#"{"collective": "reduce", "algorithm": "direct", "blocks": 64, "threads": 512, "chunk": 32768}"#;
+
+    fn row(collective: &str, up_to: u64, algorithm: &str, rest: &str) -> String {
+        format!(
+            r#"{{"collective": "{collective}", "up_to": {up_to}, "algorithm": "{algorithm}", {rest}}}"#
+        )
+    }
+
+    #[test]
+    fn a_file_goes_there_and_back() {
+        let flags = row("reduce", 512, "flags", r#""blocks": 1, "threads": 32"#);
+        let file = TuningFile::parse(&of_rows(&[&flags, LAST])).unwrap();
+        let rows = &file.tables[0].rows;
+        assert_eq!((rows[0].choice.up_to, rows[0].choice.chunk), (512, 0));
+        assert_eq!(
+            (rows[1].choice.up_to, rows[1].choice.chunk),
+            (u64::MAX, 32768)
+        );
+        assert_eq!(TuningFile::parse(&file.text()), Ok(file.clone()));
+        let mut more = file.clone();
+        let mut other = file.tables[0].clone();
+        other.n_pes = 4;
+        other.written = Some("now, by \"somebody\"".into());
+        more.put(other);
+        more.put(file.tables[0].clone());
+        assert_eq!(more.tables.len(), 2);
+        assert_eq!(TuningFile::parse(&more.text()), Ok(more));
+        assert_eq!(
+            TuningFile::parse(&TuningFile::default().text()),
+            Ok(TuningFile::default())
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let good = r#""blocks": 64, "threads": 256"#;
+        let first = |text: &str| of_rows(&[text, LAST]);
+        let of = |rest: &str| first(&row("reduce", 512, "flags", rest));
+        let (blocks, threads) = (r#""blocks": 64"#, r#""threads": 256"#);
+        for (text, words) in [
+            (
+                first(&row("reduse", 512, "flags", good)),
+                "line 5: `collective` is \"reduse\", not one of broadcast, ",
+            ),
+            (
+                first(&row("barrier", 512, "flags", good)),
+                "line 5: `collective` is \"barrier\"",
+            ),
+            (
+                first(&row("reduce", 512, "ring", good)),
+                "line 5: unknown variant `ring`",
+            ),
+            (
+                first(&row("alltoalls", 512, "flags", good)),
+                "line 5: alltoalls has no algorithm",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": 0")),
+                "line 5: `blocks` is 0",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": 129")),
+                "line 5: `blocks` is 129",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": -1")),
+                "line 5: invalid value",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": 1e3")),
+                "line 5: invalid type",
+            ),
+            (of(threads), "line 5: missing field `blocks`"),
+            (
+                of(&format!("{blocks}, \"threads\": 33")),
+                "line 5: `threads` is 33, not a multiple of 32",
+            ),
+            (
+                of(&format!("{blocks}, \"threads\": 1024")),
+                "line 5: `threads` is 1024",
+            ),
+            (
+                of(&format!("{good}, \"chunk\": 2048")),
+                "line 5: `chunk` is 2048, but only",
+            ),
+            (
+                of(&format!("{good}, \"chunks\": 2048")),
+                "line 5: unknown field `chunks`",
+            ),
+            (
+                first(&row(
+                    "reduce",
+                    512,
+                    "direct",
+                    &format!("{good}, \"chunk\": 1000"),
+                )),
+                "line 5: `chunk` is 1000",
+            ),
+            (
+                first(&row(
+                    "fcollect",
+                    512,
+                    "direct",
+                    &format!("{good}, \"chunk\": 1024"),
+                )),
+                "line 5: `chunk` is 1024, but only",
+            ),
+            (first(LAST), "line 6: a row of reduce follows"),
+            (
+                of_rows(&[
+                    &row("reduce", 8, "flags", good),
+                    &row("reduce", 8, "flags", good),
+                    LAST,
+                ]),
+                "line 6: `up_to` is 8, not more than 8",
+            ),
+            (
+                of_rows(&[&row("reduce", 8, "direct", good)]),
+                "line 6: the last row of reduce",
+            ),
+            (
+                of_rows(&[LAST])
+                    .replace("direct", "flags")
+                    .replace(", \"chunk\": 32768", ""),
+                "line 6: the last row of reduce",
+            ),
+            (
+                of_rows(&[LAST]).replace("\"n_pes\": 2", "\"n_pes\": 1"),
+                "line 4: `n_pes` is 1",
+            ),
+            (
+                of_rows(&[LAST]).replace("nvlink", "wire"),
+                "line 4: unknown variant `wire`",
+            ),
+            (
+                of_rows(&[LAST]).replace("\"version\": 1", "\"version\": 3"),
+                "line 2: its format has version 3",
+            ),
+            (
+                of_rows(&[LAST]).replace("\"version\": 1,", ""),
+                "line 7: missing field `version`",
+            ),
+            ("[]".into(), "line 1: "),
+            (String::new(), "line 1: EOF"),
+            (of_rows(&[LAST]).replacen("]}", "", 2), "line 8: EOF"),
+        ] {
+            let why = TuningFile::parse(&text).unwrap_err();
+            assert!(why.starts_with(words), "{why}, not {words}: {text}");
+        }
+        let mut twice = TuningFile::parse(&of_rows(&[LAST])).unwrap();
+        twice.tables.push(twice.tables[0].clone());
+        let why = TuningFile::parse(&twice.text()).unwrap_err();
+        assert!(why.contains("two tables are for G"), "{why}");
+    }
+
+    #[test]
+    fn the_tables_that_come_with_the_library_are_read() {
+        let text = include_str!("defaults.json");
+        assert_eq!(TuningFile::parse(text), Ok(shipped()));
+        assert!(
+            shipped()
+                .tables_for("no GPU", Link::Nvlink)
+                .next()
+                .is_none()
+        );
+    }
+}
