@@ -23,7 +23,8 @@ use crate::config;
 use crate::job::debug::Level;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -65,8 +66,7 @@ pub struct Table {
 }
 
 /// A choice for a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RowText")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The collective.
     pub collective: Operation,
@@ -166,7 +166,7 @@ fn n_pes<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Erro
     }
 }
 
-/// Reads rows, and looks at their order while the place in the file is known.
+/// Reads rows. What is wrong with one is found while the parser is at it, so that its line is known.
 fn rows<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Row>, D::Error> {
     struct Rows;
 
@@ -182,34 +182,16 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Row>, D::
             mut list: A,
         ) -> std::result::Result<Vec<Row>, A::Error> {
             let mut rows: Vec<Row> = Vec::new();
-            let last_of = |rows: &[Row], collective| {
-                let mut back = rows.iter().rev();
-                back.find(|row| row.collective == collective).copied()
-            };
-            while let Some(row) = list.next_element::<Row>()? {
-                let name = row.collective.name();
-                let wrong = match last_of(&rows, row.collective) {
-                    Some(before) if before.choice.up_to == u64::MAX => Some(format!(
-                        "a row of {name} follows the one without `up_to`, which is the last"
-                    )),
-                    Some(before) if before.choice.up_to >= row.choice.up_to => Some(format!(
-                        "`up_to` is {}, not more than {} of the row of {name} before it",
-                        row.choice.up_to, before.choice.up_to
-                    )),
-                    _ => None,
-                };
-                if let Some(wrong) = wrong {
-                    return Err(A::Error::custom(wrong));
-                }
+            while let Some(row) = list.next_element_seed(RowAfter(&rows))? {
                 rows.push(row);
             }
             for collective in COLLECTIVES {
-                let Some(last) = last_of(&rows, collective) else {
-                    continue;
+                let ends = |last: &Row| {
+                    last.choice.up_to == u64::MAX && last.choice.algorithm == Algorithm::Direct
                 };
-                if last.choice.up_to != u64::MAX || last.choice.algorithm == Algorithm::Flags {
+                if last_of(&rows, collective).is_some_and(|last| !ends(&last)) {
                     return Err(A::Error::custom(format!(
-                        "the last row of {} has no `up_to` and the algorithm \"direct\", which holds for any size",
+                        "the last row of {} must have no `up_to` and the algorithm \"direct\", which holds for any size",
                         collective.name()
                     )));
                 }
@@ -219,6 +201,48 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Row>, D::
     }
 
     from.deserialize_seq(Rows)
+}
+
+fn last_of(rows: &[Row], collective: Operation) -> Option<Row> {
+    let mut back = rows.iter().rev();
+    back.find(|row| row.collective == collective).copied()
+}
+
+/// Reads the row that follows others.
+struct RowAfter<'a>(&'a [Row]);
+
+impl<'de> DeserializeSeed<'de> for RowAfter<'_> {
+    type Value = Row;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Row, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RowAfter<'_> {
+    type Value = Row;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> std::result::Result<Row, A::Error> {
+        let text = RowText::deserialize(MapAccessDeserializer::new(fields))?;
+        let row = Row::try_from(text).map_err(A::Error::custom)?;
+        let name = row.collective.name();
+        match last_of(self.0, row.collective) {
+            Some(before) if before.choice.up_to == u64::MAX => Err(A::Error::custom(format!(
+                "a row of {name} follows the one without `up_to`, which is the last"
+            ))),
+            Some(before) if before.choice.up_to >= row.choice.up_to => {
+                Err(A::Error::custom(format!(
+                    "`up_to` is {}, not more than {} of the row of {name} before it",
+                    row.choice.up_to, before.choice.up_to
+                )))
+            }
+            _ => Ok(row),
+        }
+    }
 }
 
 /// What every version of the format begins with.
