@@ -22,6 +22,7 @@ from ._torch_ops import check_tensor, refuse_grad
 from ._torch_reserve import (
     TABLE_BYTES,
     Reserve,
+    capturing,
     current_stream,
     handle_in_place,
     is_symmetric,
@@ -90,7 +91,7 @@ def _arranged(call: Exchange, counts: np.ndarray) -> np.ndarray:
     return np.asarray(begins + np.cumsum(counts, 0) - counts)
 
 
-def _on_host(call: Exchange, stream: Optional[int]) -> None:
+def _on_host(call: Exchange, stream: Any) -> None:
     """The exchange, with the numbers on the host."""
     group, n = call.group, call.group.size
     known = room_of(call, stream)
@@ -180,7 +181,7 @@ def row_bytes(call: Exchange) -> int:
     return size
 
 
-def room_of(call: Exchange, stream: Optional[int]) -> Reserve:
+def room_of(call: Exchange, stream: Any) -> Reserve:
     """The group's reserve, which must hold the numbers of all members."""
     known = reserve_of(call.group, "splits", stream)
     take_turn(known, stream)
@@ -195,8 +196,12 @@ def room_of(call: Exchange, stream: Optional[int]) -> Reserve:
 
 
 def symmetric_input(call: Exchange, known: Reserve) -> Any:
-    """The input, or a copy of it in the reserve."""
-    if is_symmetric(call.input):
+    """The input, or a copy of it in the reserve. Other members copy from it in words of up to 16
+    bytes, so its rows begin at a multiple of them.
+    """
+    width = row_bytes(call)
+    aligned = call.input.data_ptr() % min(width & -width or 16, 16) == 0
+    if aligned and is_symmetric(call.input):
         return call.input
     nbytes = call.input.numel() * call.input.element_size()
     if nbytes > known.half:
@@ -242,13 +247,25 @@ def _run(call: Exchange) -> None:
             _on_gpu(call, stream)
 
 
-def _on_gpu(call: Exchange, stream: Optional[int]) -> None:
+def _on_gpu(call: Exchange, stream: Any) -> None:
     try:
-        from . import _torch_alltoallv_triton as kernels
+        from ..device import triton as nvt
+        from . import _torch_alltoallv_kernels as kernels
     except ImportError as error:
         raise NotSupportedError(f"all_to_all_v on a GPU needs Triton: {error}") from None
     known = room_of(call, stream)
-    kernels.launch(call, known, symmetric_input(call, known))
+    source = symmetric_input(call, known)
+    if known.state is None:
+        known.state = nvt.state()
+    is_captured = capturing(stream)
+    with torch.cuda.device(job.device):
+        place, width = source.data_ptr(), row_bytes(call)
+        done = kernels.launch(known.state, call, known.table, place, width, is_captured)
+    if not done:
+        raise NvshmemInvalid(
+            "all_to_all_v: the stream is captured into a graph, and the kernel is not loaded: call "
+            "the operation once with such tensors before the capture"
+        )
 
 
 # --- operations -----------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def elements_of(tensor: Any) -> Elements:
         raise NvshmemInvalid(
             f"input has dtype {tensor.dtype}: reductions are of bool, {', '.join(NAMES.values())}"
         )
-    found = Elements(code, is_bool, tensor.dtype.is_floating_point)
+    found = Elements(code, is_bool, tensor.dtype.is_floating_point and tensor.element_size() > 1)
     _elements[tensor.dtype] = found
     return found
 

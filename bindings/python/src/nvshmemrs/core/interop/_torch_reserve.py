@@ -28,7 +28,7 @@ _ALIGNMENT = 512
 class Reserve:
     """The symmetric memory of a group: a table, and a half for sources and one for destinations."""
 
-    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "workspace")
+    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state")
 
     def __init__(self, buffer: Buffer, half: int) -> None:
         self.buffer = buffer
@@ -37,8 +37,8 @@ class Reserve:
         self.table = -(-buffer.handle // _ALIGNMENT) * _ALIGNMENT
         self.sources = self.table + TABLE_BYTES
         self.dests = self.sources + half
-        self.last: Optional[int] = None  # the stream of the group's latest operation
-        self.workspace: Any = None  # of the Triton kernels, where they are used
+        self.last: Any = None  # the stream of the group's latest operation
+        self.state: Any = None  # what Triton's kernels take of the job, once one has run
 
     def at(self, address: int, shape: Tuple[int, ...], dtype: Any, itemsize: int) -> Any:
         """A contiguous tensor in it."""
@@ -91,8 +91,6 @@ def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
     known = _reserves.pop((job.runtime, found.team), None)
     if known is None:
         raise NvshmemInvalid(f"group={found.name!r} has no reserve")
-    if known.workspace is not None:
-        known.workspace.free()
     free(known.buffer)
 
 
@@ -132,37 +130,32 @@ def _cuda() -> Any:
     return torch.cuda
 
 
-def current_stream() -> Optional[int]:
-    """The number of torch's current stream on the heap's GPU; None on host memory."""
-    if job.device < 0:
-        return None
-    return int(_cuda().current_stream(job.device).cuda_stream)
+def current_stream() -> Any:
+    """torch's current stream on the heap's GPU; None on host memory."""
+    return None if job.device < 0 else _cuda().current_stream(job.device)
 
 
-def handle_in_place(stream: Optional[int]) -> ctypes.c_uint64:
+def handle_in_place(stream: Any) -> ctypes.c_uint64:
     """What stands in place of the runtime's handle for an operation on a stream."""
     return job.handle if stream is None else handle_of(stream)
 
 
-def capturing(stream: Optional[int]) -> bool:
-    """Whether the current stream is captured into a graph."""
+def capturing(stream: Any) -> bool:
+    """Whether the current stream, `stream`, is captured into a graph."""
     return stream is not None and bool(_cuda().is_current_stream_capturing())
 
 
-def take_turn(known: Reserve, stream: Optional[int]) -> None:
+def take_turn(known: Reserve, stream: Any) -> None:
     """Lets what is put on the current stream come after the group's operations on another stream.
 
     While the current stream is captured, those outside of the capture are the program's to order.
     """
     last, known.last = known.last, stream
-    if stream is None or last is None or last == stream:
+    if stream is None or last is None or last.cuda_stream == stream.cuda_stream:
         return
     cuda = _cuda()
-    before = cuda.ExternalStream(last, device=job.device)
     if capturing(stream):
-        with cuda.stream(before):
+        with cuda.stream(last):
             if not capturing(last):
                 return
-    event = cuda.Event()
-    event.record(before)
-    cuda.current_stream(job.device).wait_event(event)
+    stream.wait_stream(last)
