@@ -540,11 +540,15 @@ def groups():
     """Teams, ProcessGroups and DeviceMeshes."""
     import torch.distributed as dist
 
-    half = nvshmem.team_split_strided(0, ME % 2, 2, (N + 1 - ME % 2) // 2, new_team_name="HALF") if N > 1 else 0
-    if N > 1:
-        # The other half splits, too.
-        nvshmem.team_split_strided(0, 1 - ME % 2, 2, (N + ME % 2) // 2, new_team_name="OTHER") if False else None
-    del half
+    row, _ = nvshmem.team_split_2d(0, max(N // 2, 1), new_team_name="GRID")
+    assert nt.group_name(row) == "GRID_X"
+    size = nvshmem.team_n_pes(row)
+    nt.reserve(1 << 16, row)
+    first = ME - nvshmem.team_my_pe(row)
+    same(nt.all_gather(torch.tensor([ME], device=HERE), row), torch.arange(first, first + size))
+    raises("members 0 to", nt.broadcast, torch.ones(1, device=HERE), size, row)
+    raises("TEAM_SHARED has no reserve", nt.all_reduce, torch.ones(1, device=HERE), "sum", "TEAM_SHARED")
+    said("groups", "a team of the program's")
     dist.init_process_group("gloo", init_method=os.environ["TORCH_INIT"], rank=ME, world_size=N)
     name = nt.register_group(dist.group.WORLD)
     assert nt.register_group(dist.group.WORLD) == name == nt.group_name(dist.group.WORLD)
