@@ -2,8 +2,10 @@
 gradients, and with wrong arguments. On GPUs and on host memory; the arguments name the parts to run.
 """
 
+import gc
 import os
 import sys
+import tempfile
 import threading
 
 import torch
@@ -270,7 +272,7 @@ def wrong_splits():
         splits[0] = 5
         out, received = nt.all_to_all_v(mine, splits, 9 * N)
         assert received.tolist() == [[-1] * N] * 2
-        raises("splits", nvshmem.barrier_all) if False else done()
+        done()
         said("wrong_splits", "told by the kernel")
         raises("argument `splits` is", nvshmem.finalize)
         return
@@ -378,7 +380,7 @@ def compiled():
     box, signal = nvshmem.tensor((4, 4), torch.float32), nvshmem.tensor(1, torch.int64)
     splits = torch.ones(N, dtype=torch.int64, device=HERE)
     expected = layer(x, weight, box, signal, splits)
-    for round_ in range(3):
+    for _ in range(3):
         signal.zero_()
         done()
         nt.barrier()
@@ -536,6 +538,54 @@ def streams():
     said("streams", "another thread")
 
 
+def pools():
+    """Memory of torch's pools: symmetric where it is made, also in a capture, and without another PE."""
+    pool = nt.mem_pool(64 << 20)
+    with torch.cuda.use_mem_pool(pool):
+        x = torch.zeros(1000, device=HERE)
+        out = torch.zeros(1000, device=HERE)
+    nt.release_reserve()  # so what is not symmetric is an error
+    x.fill_(ME + 1.0)
+    nt.all_reduce(x, out=out)
+    same(out, torch.full((1000,), N * (N + 1) / 2))
+    with nt.use_mem_pool(pool):
+        total = nt.all_reduce(x)
+    same(total, torch.full((1000,), N * (N + 1) / 2))
+    nt.put(out, x, RIGHT)
+    nt.barrier()
+    same(out, torch.full((1000,), LEFT + 1.0))
+    nt.barrier()
+    done()
+    said("pools", "tensors of a pool are symmetric")
+
+    def much(pool):
+        with nt.use_mem_pool(pool):
+            torch.zeros(1 << 26, device=HERE)
+
+    raises("Call mem_pool(nbytes)", much, pool, kind=nvshmem.HeapExhaustedError)
+    stream = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        nt.all_reduce(x, out=out)
+    for round_ in range(3):
+        x.fill_(ME + round_)
+        graph.replay()
+        same(out, torch.full((1000,), float(sum(range(N)) + N * round_)))
+        nt.barrier()
+        done()
+    said("pools", "room, and graphs")
+    held = [x, out, total]
+    del x, out, total
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    del pool, graph
+    gc.collect()
+    torch.cuda.empty_cache()
+    said("pools", "given back by another thread")
+    nt.reserve(1 << 19)
+
+
 def groups():
     """Teams, ProcessGroups and DeviceMeshes."""
     import torch.distributed as dist
@@ -549,7 +599,9 @@ def groups():
     raises("members 0 to", nt.broadcast, torch.ones(1, device=HERE), size, row)
     raises("TEAM_SHARED has no reserve", nt.all_reduce, torch.ones(1, device=HERE), "sum", "TEAM_SHARED")
     said("groups", "a team of the program's")
-    dist.init_process_group("gloo", init_method=os.environ["TORCH_INIT"], rank=ME, world_size=N)
+    number = int(nt.broadcast(torch.tensor(os.getpid(), device=HERE)))
+    there = f"file://{tempfile.gettempdir()}/nvshmemrs-torch-{number}"
+    dist.init_process_group("gloo", init_method=there, rank=ME, world_size=N)
     name = nt.register_group(dist.group.WORLD)
     assert nt.register_group(dist.group.WORLD) == name == nt.group_name(dist.group.WORLD)
     nt.reserve(1 << 16, dist.group.WORLD)
@@ -591,14 +643,13 @@ def groups():
 
 PARTS = {
     function.__name__: function
-    for function in (eager, onesided, alltoallv, refused, compiled, gradients, graphs, streams, groups, wrong_splits)
+    for function in (eager, onesided, alltoallv, refused, compiled, gradients, graphs, streams, pools, groups, wrong_splits)
 }
 
 if __name__ == "__main__":
     nt.reserve(1 << 19)
     for part in sys.argv[1:]:
         PARTS[part]()
-        nvshmem.barrier_all() if nvshmem.init_status() == 2 else None
     if nvshmem.init_status() == nvshmem.InitStatus.STATUS_IS_INITIALIZED:
         nvshmem.finalize()
     print("ok\n", end="", flush=True)

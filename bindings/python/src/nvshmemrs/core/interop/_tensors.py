@@ -106,7 +106,7 @@ def tensor_get_buffer(tensor: Any) -> Tuple[Buffer, int, str]:
     """
     _has_torch("tensor_get_buffer")
     found = _common.owner_or_pool(tensor, "tensor_get_buffer")
-    return found, tensor.nbytes, str(tensor.dtype).rpartition(".")[2]
+    return found, tensor.numel() * tensor.element_size(), str(tensor.dtype).rpartition(".")[2]
 
 
 def get_peer_tensor(tensor: Any, peer_pe: Optional[int] = None) -> Any:

@@ -255,12 +255,14 @@ def _on_gpu(call: Exchange, stream: Any) -> None:
         raise NotSupportedError(f"all_to_all_v on a GPU needs Triton: {error}") from None
     known = room_of(call, stream)
     source = symmetric_input(call, known)
-    if known.state is None:
-        known.state = nvt.state()
     is_captured = capturing(stream)
-    with torch.cuda.device(job.device):
-        place, width = source.data_ptr(), row_bytes(call)
-        done = kernels.launch(known.state, call, known.table, place, width, is_captured)
+    if known.state is None and not is_captured:
+        known.state = nvt.state()
+    done = False
+    if known.state is not None:
+        with torch.cuda.device(job.device):
+            place, width = source.data_ptr(), row_bytes(call)
+            done = kernels.launch(known.state, call, known.table, place, width, is_captured)
     if not done:
         raise NvshmemInvalid(
             "all_to_all_v: the stream is captured into a graph, and the kernel is not loaded: call "

@@ -11,7 +11,7 @@ from typing import Any, Tuple
 
 from ..nvshmem_types import NotSupportedError
 from . import _tensors
-from ._pool import mem_pool
+from ._pool import mem_pool, use_mem_pool
 from ._tensors import (
     bytetensor,
     empty,
@@ -55,6 +55,7 @@ __all__ = [
     "tensor_get_buffer",
     "unregister_external_tensor",
     "unregister_group",
+    "use_mem_pool",
 ]
 
 _WORLD = "TEAM_WORLD"
