@@ -244,6 +244,22 @@ def pools(n: int, python: str) -> Check:
     return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=paths)
 
 
+TORCH_PARTS = "eager onesided alltoallv refused compiled gradients graphs streams pools groups wrong_splits"
+
+
+def torch_ops(numbers: list[int], python: str) -> list[Check]:
+    """torch.ops.nvshmemrs: eager, compiled, in graphs, on streams, with gradients, in pools, with wrong arguments."""
+    file = str(PYTEST.parent / "programs/torch_ops.py")
+    env = {**python_env(), "NVSHMEM_SYMMETRIC_SIZE": "512m"}
+    checks = []
+    # Two share a GPU where there is only one.
+    for n in sorted({*numbers, 2}):
+        for part in TORCH_PARTS.split():
+            name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
+            checks.append(Check(name, processes(n, python, file, part), "^ok$", n, gpus=n, env=env, limit=300))
+    return checks
+
+
 TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
 TRITON_EXAMPLES = "gemm_all_reduce moe attention"
 
@@ -712,7 +728,7 @@ def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
     if no_torch:
         print(f"not run: the memory pools of torch: {python}: {no_torch}")
     else:
-        checks += [pools(n, python) for n in numbers]
+        checks += [pools(n, python) for n in numbers] + torch_ops(numbers, python)
         no_triton = lacks(python, "triton", "ml_dtypes")
         if no_triton:
             print(f"not run: kernels in Triton: {python}: {no_triton}")

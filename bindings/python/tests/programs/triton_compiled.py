@@ -22,6 +22,7 @@ from triton_kernels import (
 )
 
 from nvshmemrs.core.device import triton as nvt
+from nvshmemrs.core.interop._torch_alltoallv_kernels import exchange
 
 
 @triton.jit
@@ -106,13 +107,18 @@ def cases() -> "List[Case]":
         add(sms, f"one {dtype}", one_kernel, dtype, "dest source", OP=op)
     for dtype in ("int32", "float32", "float16", "bfloat16"):
         add(every if dtype == "bfloat16" else "90", f"fast {dtype}", fast_kernel, dtype, "dest source", OP=1, BLOCK=512)
+    for wide in (False, True):
+        for back in (False, True):
+            constants = dict(MEMBERS=2, EXPERTS=4, HAS_OFFSETS=back, BY_EXPERT_IN=back, BY_EXPERT_OUT=not back, WIDE=wide)
+            name = f"alltoallv {'wide' if wide else 'narrow'}{' back' if back else ''}"
+            add(every, name, exchange, "int64" if wide else "int16", "out", **constants)
     add("90", "fast", fast_kernel, "float32", "dest source", OP=1, BLOCK=512)
     return found
 
 
 OTHERS = {
     "state": "*i64", "signal": "*u64", "trace": "*i64", "found": "*i32", "status": "*i32", "workspace": "*i64",
-    "team": "i64",
+    "team": "i64", "table": "*i64", "counts": "*i64", "offsets": "*i64", "received": "*i64", "delta": "i64",
 }  # fmt: skip
 
 

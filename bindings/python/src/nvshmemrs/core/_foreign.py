@@ -289,9 +289,13 @@ _storages: Dict[int, "weakref.ref[np.ndarray]"] = {}
 
 
 def torch_tensor(array: np.ndarray, device: int, dtype: Any) -> Any:
-    """A torch tensor with the elements of `array`, which are integers of dtype's size."""
+    """A torch tensor with the elements of `array`, which are integers of dtype's size. `device` is
+    -1 for the host.
+    """
     import torch  # type: ignore[import-not-found, unused-ignore]
 
+    if device < 0:
+        return torch.from_numpy(array).view(dtype)
     tensor = torch.from_dlpack(dlpack(array, device)).view(dtype)
     key = tensor.untyped_storage()._cdata
     _storages[key] = weakref.ref(array, lambda dead: _forget(key, dead))
