@@ -73,6 +73,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         tree.release().join("nvshmemrs-info"),
         tree.release().join("nvshmemrs-perf"),
         tree.release().join("libnvshmemrs_shmem.so"),
+        tree.release().join("libnvshmemrs_jax.so"),
         tree.root.join("Cargo.toml"),
         tree.root.join("packaging/files.json"),
         package.join("pyproject.toml"),

@@ -1,7 +1,7 @@
-"""Array libraries on the symmetric heap: NumPy on host memory, CuPy and torch on GPUs; the others
-say so.
+"""Array libraries on the symmetric heap: NumPy on host memory, CuPy and torch on GPUs, JAX on both;
+the others say so.
 """
 
-from . import cupy, numpy, torch
+from . import cupy, jax, numpy, torch
 
-__all__ = ["cupy", "numpy", "torch"]
+__all__ = ["cupy", "jax", "numpy", "torch"]
