@@ -81,6 +81,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     for (header, _) in Layout::read(tree)?.headers(tree)? {
         files.push(header);
     }
+    let bitcode = tree.images().join(crate::bitcode::FILE);
+    files.extend(Some(bitcode).filter(|file| file.exists()));
     for extra in ["hatch_build.py", "README.md"] {
         files.extend(Some(package.join(extra)).filter(|file| file.exists()));
     }
