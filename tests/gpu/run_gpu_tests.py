@@ -297,6 +297,11 @@ def jax(numbers: list[int], python: str) -> list[Check]:
     if max(numbers) > 1:
         command = processes(2, python, program, "shards", "distributed=47653")
         checks.append(Check("jax: shards of jax.distributed, 2 PEs", command, r"^jax ok: shards, PE \d+$", 2, gpus=2, env=env, limit=240))
+    for n in numbers:  # each on a GPU of its own, as Mosaic needs it
+        command = processes(n, python, str(PYTEST.parent / "programs/jax_pallas.py"))
+        words = r"^pallas ok: (ring|in_place), PE \d+$"
+        debug = {**env, "NVSHMEM_DEBUG": "WARN"}
+        checks.append(Check(f"jax: Pallas, {n} PE{'s' if n > 1 else ''}", command, words, 2 * n, gpus=n, env=debug, limit=240))
     return checks
 
 

@@ -20,7 +20,7 @@
 
 /* As `_OPERATIONS` of `nvshmemrs.core.interop.jax._calls` has them. */
 enum operation {
-    REDUCE, REDUCESCATTER, FCOLLECT, ALLTOALL, BROADCAST, BARRIER, QUIET, PUT, GET, PUT_SIGNAL, SIGNAL_WAIT,
+    REDUCE, REDUCESCATTER, FCOLLECT, ALLTOALL, BROADCAST, BARRIER, QUIET, PUT, GET, PUT_SIGNAL, SIGNAL_WAIT, KERNEL,
 };
 
 /* The results of collectives are aligned as XLA's own buffers. */
@@ -137,8 +137,30 @@ static int32_t collective(const struct xla_call *call, uint64_t where, enum oper
     return nvshmemrs_get(where, to->data, dest, result, job.me);
 }
 
-/* Runs a call: `where` is the runtime, or a stream. The first operand and the first result that are not the token follow it. */
-static struct xla_error *run(const struct xla_call *call, uint64_t where)
+/* Launches a kernel of Mosaic's on a stream of CUDA's. Its buffers are operands of the call, or symmetric memory. */
+static struct xla_error *launch(const struct xla_call *call, void *cuda)
+{
+    enum { MOST = 64 };
+    void (*start)(void *function, void *stream, void **buffers) = (void (*)(void *, void *, void **))attribute(call, "launch");
+    const int64_t count = attribute(call, "count");
+    void *buffers[MOST];
+    if (cuda == NULL || start == NULL || count < 0 || count > MOST)
+        return fail(call, XLA_INVALID_ARGUMENT, "nvshmemrs: a kernel with %d buffers, of at most %d, which runs on GPUs only", (int)count, MOST);
+    for (int64_t i = 0; i < count; i++) {
+        char operand[24], offset[24];
+        snprintf(operand, sizeof operand, "operand_%d", (int)i);
+        snprintf(offset, sizeof offset, "offset_%d", (int)i);
+        const int64_t given = attribute(call, operand);
+        if (given < 0 || given >= call->operands.count)
+            return fail(call, XLA_INVALID_ARGUMENT, "nvshmemrs: buffer %d of a kernel is operand %d, which there is not", (int)i, (int)given);
+        buffers[i] = given > 0 ? call->operands.buffers[given]->data : place(call, offset);
+    }
+    start((void *)attribute(call, "function"), cuda, buffers);
+    return NULL;
+}
+
+/* Runs a call: `where` is the runtime, or a stream, which is CUDA's `cuda`. The first operand and the first result that are not the token follow it. */
+static struct xla_error *run(const struct xla_call *call, uint64_t where, void *cuda)
 {
     const enum operation operation = (enum operation)attribute(call, "operation");
     const struct xla_buffer *from = call->operands.count > 1 ? call->operands.buffers[1] : NULL;
@@ -151,6 +173,8 @@ static struct xla_error *run(const struct xla_call *call, uint64_t where)
         return failed(call, nvshmemrs_barrier(where, (nvshmemrs_team_t)attribute(call, "team")));
     case QUIET:
         return failed(call, nvshmemrs_quiet(where));
+    case KERNEL:
+        return launch(call, cuda);
     case SIGNAL_WAIT:
         return failed(call, nvshmemrs_wait_until(where, place(call, "signal"), (int32_t)attribute(call, "cmp"), &value, NVSHMEMRS_DTYPE_UINT64));
     case PUT:
@@ -242,7 +266,7 @@ EXPORTED struct xla_error *nvshmemrs_jax_host(const struct xla_call *call)
     error = take(call);
     if (error != NULL)
         return error;
-    error = run(call, job.runtime);
+    error = run(call, job.runtime, NULL);
     give(call);
     return error;
 }
@@ -287,7 +311,7 @@ EXPORTED struct xla_error *nvshmemrs_jax_cuda(const struct xla_call *call)
         return failed(call, status);
     if (stream == 0)
         return fail(call, XLA_INTERNAL, "nvshmemrs: no memory for a stream's handle");
-    return run(call, stream);
+    return run(call, stream, asked.stream);
 }
 
 /* ---- For Python ---- */

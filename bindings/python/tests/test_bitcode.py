@@ -74,7 +74,11 @@ def test_triton_links_it_for_every_architecture(bitcode: Path, tmp_path: Path) -
         text = (tmp_path / f"{arch}.ptx").read_text()
         # Filled by `module_init`, so the driver must find it.
         assert ".visible .const .align 8 .b8 nvshmemi_device_state_d[64]" in text, arch
-        for words in ("st.relaxed.sys.global|st.release.sys.global", r"ld.acquire.sys", r"bar.sync\s+0"):
+        for words in (
+            "st.relaxed.sys.global|st.release.sys.global",
+            r"ld.acquire.sys",
+            r"bar.sync\s+0",
+        ):
             assert re.search(words, text), f"{arch}: no {words}"
         done = subprocess.run(
             [ptxas, f"-arch={arch}", str(tmp_path / f"{arch}.ptx"), "-o", "/dev/null"],
@@ -103,6 +107,10 @@ def test_where_it_was_looked_for_is_told(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "libnvshmemrs.so", tmp_path / "libnvshmemrs.so.0")
     code = "import nvshmemrs.core as n; n.find_device_bitcode_library()"
     printed = run(
-        sys.executable, "-c", code, expected=1, NVSHMEMRS_LIBRARY=str(tmp_path / "libnvshmemrs.so.0")
+        sys.executable,
+        "-c",
+        code,
+        expected=1,
+        NVSHMEMRS_LIBRARY=str(tmp_path / "libnvshmemrs.so.0"),
     )
     assert "NotSupportedError" in printed and f"{tmp_path}/nvshmemrs-images" in printed, printed

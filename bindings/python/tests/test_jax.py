@@ -13,7 +13,8 @@ import pytest
 from conftest import program, run, run_job
 
 import nvshmemrs.core as nvshmem
-from nvshmemrs.core.interop.jax import _setup
+import nvshmemrs.core.interop.jax as nj
+from nvshmemrs.core.interop.jax import _mosaic, _setup
 
 jax = pytest.importorskip("jax")
 
@@ -100,6 +101,31 @@ def test_threads_that_are_pes_cannot_start() -> None:
     with nvshmem.local(2) as job:
         with pytest.raises(nvshmem.LocalJobError, match="PE is a thread of a local job"):
             job.run(_setup.start)
+
+
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
+    pytest.importorskip("absl")
+    try:
+        nvshmem.find_device_bitcode_library()
+    except nvshmem.NotSupportedError as error:
+        pytest.skip(str(error))
+    printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), **HOST)
+    assert printed.count("pallas ok: ") == 2, printed
+
+
+def test_where_mosaic_looks_is_said_before_jax_is_imported(
+    job: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(nvshmem.NvshmemInvalid, match="JAX is imported already"):
+        nj.mosaic_environment()
+    monkeypatch.setenv("MOSAIC_GPU_NVSHMEM_SO_PATH", "/another/libnvshmem_host.so.3")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="mosaic_environment.* before JAX .*/another/"):
+        _mosaic._check_environment()
+    nj.start(staging=4096)
+    with pytest.raises(nvshmem.NotSupportedError, match="the heap is host memory"):
+        nj.kernel(lambda x: x, jax.ShapeDtypeStruct((8,), "float32"))
+    nj.stop()
 
 
 class Handlers:

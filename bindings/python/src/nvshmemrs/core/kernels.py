@@ -119,7 +119,9 @@ def find_device_bitcode_library(
     NotSupportedError for another `language`, and where the file was not built.
     """
     if language is not DeviceLibLanguage.LLVM_BITCODE:
-        raise NotSupportedError(f"find_device_bitcode_library: there is no {language} of the header")
+        raise NotSupportedError(
+            f"find_device_bitcode_library: there is no {language} of the header"
+        )
     folder = Path(_ffi.library_path()).resolve().parent
     places = [folder / "nvshmemrs-images", folder.parent / "share/nvshmemrs/images"]
     for place in places:

@@ -34,9 +34,11 @@ from ._calls import (
     store,
     token,
 )
+from ._mosaic import Kernel, kernel, mosaic_environment
 from ._setup import start, stop
 
 __all__ = [
+    "Kernel",
     "SymmetricArray",
     "all_gather",
     "all_reduce",
@@ -46,7 +48,9 @@ __all__ = [
     "broadcast",
     "free_array",
     "get",
+    "kernel",
     "load",
+    "mosaic_environment",
     "put",
     "put_signal",
     "quiet",

@@ -25,7 +25,7 @@ _OPERATIONS = {
     name: number
     for number, name in enumerate(
         "reduce reducescatter fcollect alltoall broadcast barrier quiet put get put_signal "
-        "signal_wait".split()
+        "signal_wait kernel".split()
     )
 }
 _ALIGNMENT = 256
@@ -104,12 +104,12 @@ def barrier(token: Any, team: Team = "TEAM_WORLD") -> Any:
 
     Collective over `team`. OpenSHMEM 1.5 section 9.9.1.
     """
-    return _call("barrier", token, team=team_of(team))[0]
+    return call("barrier", token, team=team_of(team))[0]
 
 
 def quiet(token: Any) -> Any:
     """Completes what this PE has put: the next token. One-sided. OpenSHMEM 1.5 section 9.11.2."""
-    return _call("quiet", token)[0]
+    return call("quiet", token)[0]
 
 
 def put(dst: SymmetricArray, x: Any, pe: int, token: Any) -> Any:
@@ -117,7 +117,7 @@ def put(dst: SymmetricArray, x: Any, pe: int, token: Any) -> Any:
 
     One-sided. OpenSHMEM 1.5 section 9.5.1.
     """
-    return _call("put", token, x, dest=_dest(dst, x), pe=_pe(pe))[0]
+    return call("put", token, x, dest=_dest(dst, x), pe=_pe(pe))[0]
 
 
 def get(src: SymmetricArray, pe: int, token: Any) -> Tuple[Any, Any]:
@@ -126,7 +126,7 @@ def get(src: SymmetricArray, pe: int, token: Any) -> Tuple[Any, Any]:
     One-sided. OpenSHMEM 1.5 section 9.5.6.
     """
     result = _result_of(src)
-    return _call("get", token, result=result, source=_offset(src), pe=_pe(pe))[::-1]
+    return call("get", token, result=result, source=offset(src), pe=_pe(pe))[::-1]
 
 
 def load(src: SymmetricArray, token: Any) -> Tuple[Any, Any]:
@@ -157,7 +157,7 @@ def put_signal(
         raise NvshmemInvalid(f"signal_op is {a_kind(signal_op)}: it must be a SignalOp")
     numbers = {"dest": _dest(dst, x), "signal": _signal(signal), "pe": _pe(pe)}
     number = signal_value(value).value
-    return _call("put_signal", token, x, **numbers, value=number, signal_op=int(signal_op))[0]
+    return call("put_signal", token, x, **numbers, value=number, signal_op=int(signal_op))[0]
 
 
 def signal_wait(
@@ -174,13 +174,13 @@ def signal_wait(
     if type(cmp) is not ComparisonType:
         raise NvshmemInvalid(f"cmp is {a_kind(cmp)}: it must be a ComparisonType")
     number = signal_value(value).value
-    return _call("signal_wait", token, signal=_signal(signal), value=number, cmp=int(cmp))[0]
+    return call("signal_wait", token, signal=_signal(signal), value=number, cmp=int(cmp))[0]
 
 
 # --- What a call takes ----------------------------------------------------------------------------
 
 
-def _call(
+def call(
     operation: str, token: Any, *operands: Any, result: Any = None, **numbers: int
 ) -> Tuple[Any, ...]:
     """The next token, and the result if there is one."""
@@ -214,7 +214,7 @@ def _collective(
             f"x has {sizes[0]} bytes and its result {sizes[1]}: the call needs {need} bytes of the "
             f"staging area, which has {room}: call start(staging={need}) on all PEs, or more"
         )
-    return _call(operation, token, x, result=result, team=team_of(team), **numbers)[::-1]
+    return call(operation, token, x, result=result, team=team_of(team), **numbers)[::-1]
 
 
 def _like(x: Any, shape: Tuple[int, ...]) -> Tuple[Tuple[int, ...], "np.dtype[Any]"]:
@@ -272,7 +272,7 @@ def _parts(x: Any, team: Team) -> int:
     return int(x.shape[0]) // members
 
 
-def _offset(array: SymmetricArray) -> int:
+def offset(array: SymmetricArray) -> int:
     """Bytes from the staging area, the same on all PEs."""
     return array.address - _setup.started().staging.live_address()
 
@@ -284,7 +284,7 @@ def _dest(dst: Any, x: Any) -> int:
             f"dst is {found.dtype}{list(found.shape)}, and x {np.dtype(x.dtype)}{list(x.shape)}: "
             "both must have one shape and dtype"
         )
-    return _offset(found)
+    return offset(found)
 
 
 def _signal(value: Any) -> int:
@@ -293,7 +293,7 @@ def _signal(value: Any) -> int:
         raise NvshmemInvalid(
             f"signal is {found.dtype}{list(found.shape)}: a signal is one uint64, such as signals[0]"
         )
-    return _offset(found)
+    return offset(found)
 
 
 def _pe(pe: Optional[int]) -> int:
