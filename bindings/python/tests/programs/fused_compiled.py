@@ -32,6 +32,13 @@ def cases() -> "List[Case]":
     for kind, scaled in (("bf16", False), ("fp32", False), ("fp8e4nv", True)):
         more = {**types, "y": f"*{kind}", "weights": "*fp32", "out": "*bf16"}
         found.append((f"combine {kind}", kernels.combine_kernel, more, dict(TOP=2, BLOCK=2048, SCALED=scaled), 4))
+    for kind, depth in (("bf16", 64), ("fp32", 32)):
+        types = {**WORDS, **dict.fromkeys(("a", "b", "c", "inbox"), f"*{kind}"), "half": "i64", "flags_half": "i64"}
+        tile = dict(BM=128, BN=128, BK=depth, GROUP=8, EVEN_N=True, EVEN_K=True, b_column=1)
+        found.append((f"reduce_product {kind}", kernels.reduce_product_kernel, types, dict(tile, EVERYWHERE=True), 4))
+        found.append((f"gather_product {kind}", kernels.gather_product_kernel, types, dict(tile, SENDERS=16), 4))
+    for name in ("meet", "signal", "wait"):
+        found.append((name, getattr(kernels, f"{name}_kernel"), WORDS, {}, 1))
     return found
 
 

@@ -59,7 +59,7 @@ def fill(array: Any, values: Any) -> None:
 
 def poison(*arrays: Any) -> None:
     for array in arrays:
-        fill(array, np.full(array.shape, 99))
+        fill(array, np.full(array.shape, 99, np.float32))
 
 
 def read(array: Any) -> np.ndarray:
@@ -97,9 +97,14 @@ def alike(array: Any, ws: fused.Workspace, what: str) -> None:
     meet()
 
 
-def replayed(call: Callable[[], Any], change: Callable[[int], None], check: Callable[[int], None]) -> None:
-    """Calls with new data each time: as they are, and on GPUs in a graph that is replayed."""
-    for turn in range(TURNS):
+def replayed(
+    call: Callable[[], Any], change: Callable[[int], None], check: Callable[[int], None], elements: int
+) -> None:
+    """Calls with new data each time, fewer of many elements: as they are, and on GPUs in a graph that
+    is replayed.
+    """
+    turns = TURNS if elements <= 1 << 18 else min(TURNS, 6)
+    for turn in range(turns):
         change(turn)
         call()
         check(turn)
@@ -111,7 +116,7 @@ def replayed(call: Callable[[], Any], change: Callable[[int], None], check: Call
     with torch.cuda.graph(graph, stream=stream):
         call()
         call()
-    for turn in range(TURNS, 2 * TURNS):
+    for turn in range(turns, 2 * turns):
         change(turn)
         torch.cuda.synchronize()
         graph.replay()
@@ -161,7 +166,7 @@ def norm_case(
         kept.append(read(out).tobytes())
 
     meet()
-    replayed(call, change, check)
+    replayed(call, change, check, rows * hidden)
     # The same data once more give the same bits.
     again = read(out).tobytes()
     poison(out)
@@ -170,7 +175,7 @@ def norm_case(
     alike(out, ws, "norm")
 
 
-def norm(team: Any = WORLD, name: str = "world") -> None:
+def norm(team: Any = WORLD, name: str = "norm") -> None:
     global team_now
     team_now = team
     sizes = [(1, 16), (3, 48), (5, 128)]
@@ -183,7 +188,7 @@ def norm(team: Any = WORLD, name: str = "world") -> None:
                     for algorithm in ("one_shot", "two_shot", None)[: 2 if GPU or rows > 3 else 1]:
                         norm_case(ws, rows, hidden, dtype, with_residual, algorithm)
     team_now = WORLD
-    ok(f"norm {name}")
+    ok(name)
 
 
 def experts_case(ws: fused.Workspace, tokens: List[int], hidden: int, each: int, top: int, dtype: str, scaled: bool) -> None:
@@ -251,7 +256,7 @@ def experts_case(ws: fused.Workspace, tokens: List[int], hidden: int, each: int,
         near(read(out), expected, "float32" if dtype == "float32" else "float16", "combine")
 
     meet()
-    replayed(call, change, check)
+    replayed(call, change, check, sum(tokens) * hidden)
     again = read(out).tobytes()
     poison(inbox, out)
     meet()
@@ -278,17 +283,74 @@ def experts() -> None:
     ok("experts")
 
 
+def product_case(ws: fused.Workspace, M: int, N: int, K: int, dtype: str, turned: bool) -> None:
+    """All three products. M is a multiple of the team's size."""
+    n, me = ws.n, ws.me
+    section = M // n
+    a, shard = local(np.zeros((M, K)), dtype), local(np.zeros((section, K)), dtype)
+    b = local(np.zeros((N, K)), dtype).T if turned else local(np.zeros((K, N)), dtype)
+    out, rows, gathered = symmetric((M, N), dtype), local(np.zeros((section, N)), dtype), local(np.zeros((M, N)), dtype)
+    lefts: List[Any] = []
+    rights: List[Any] = []
+
+    def change(turn: int) -> None:
+        random = np.random.default_rng([turn, M, N, K])
+        lefts[:] = [rounded(random.standard_normal((M, K)), dtype) for _ in range(n)]
+        rights[:] = [rounded(random.standard_normal((K, N)), dtype) for _ in range(n)]
+        fill(a, lefts[me])
+        fill(shard, lefts[me][:section])
+        fill(b, rights[me])
+        poison(out, rows, gathered)
+        meet()
+
+    def call() -> None:
+        fused.matmul_all_reduce(out, a, b, ws)
+        fused.matmul_reduce_scatter(rows, a, b, ws)
+        fused.all_gather_matmul(gathered, shard, b, ws)
+
+    def check(turn: int) -> None:
+        total = sum(rounded(left @ right, dtype) for left, right in zip(lefts, rights))
+        near(read(out), total, dtype, "product and all-reduce")
+        assert (read(rows) == read(out)[me * section :][:section]).all(), "reduce-scatter: other bits than all-reduce"
+        whole = np.concatenate([left[:section] for left in lefts])
+        near(read(gathered), whole @ rights[me], dtype, "all-gather and product")
+
+    meet()
+    replayed(call, change, check, M * N)
+    again = [read(array).tobytes() for array in (out, rows, gathered)]
+    poison(out, rows, gathered)
+    meet()
+    call()
+    assert [read(array).tobytes() for array in (out, rows, gathered)] == again, "the bits differ from run to run"
+    alike(out, ws, "product and all-reduce")
+    release(out)
+
+
+def product() -> None:
+    n = nvshmem.n_pes()
+    sizes = [(16 * n, 32, 32, "float32", False), (5 * n, 24, 40, "float16", True), (24 * n, 40, 48, "float32", True)]
+    if GPU:
+        sizes = [
+            (256 * n, 512, 512, "bfloat16", False), (256 * n, 384, 768, "float16", True), (40 * n, 200, 264, "bfloat16", True),
+            (128 * n, 256, 256, "float32", False), (640 * n, 1024, 4096, "bfloat16", True),
+        ]  # fmt: skip
+    with fused.Workspace(product_bytes=1 << 26 if GPU else 1 << 18) as ws:
+        for case in sizes:
+            product_case(ws, *case)
+    ok("product")
+
+
 def teams() -> None:
     """A team that is not all PEs, in another order of numbers; the others only make the workspace."""
     n = nvshmem.n_pes()
     if n < 3:
         return ok("teams")
     team = nvshmem.team_split_strided(WORLD, n - 1, -2, (n + 1) // 2)
-    norm(team, "team")
+    norm(team, "norm of a team")
     ok("teams")
 
 
-PARTS = {"norm": norm, "experts": experts, "teams": teams}
+PARTS = {"norm": norm, "experts": experts, "product": product, "teams": teams}
 
 
 def main() -> None:

@@ -116,7 +116,7 @@ OTHERS = {
     "team": "i64",
 }  # fmt: skip
 # Numbers that are multiples of 16, as arguments of this kind mostly are.
-ALIGNED = ("hidden", "words", "capacity", "M", "N", "K")
+ALIGNED = ("hidden", "words", "capacity", "M", "N", "K", "b_row", "section", "half")
 
 
 def compile_case(number: int) -> str:

@@ -12,9 +12,21 @@ the same results.
 """
 
 from ._workspace import Workspace
+from .all_gather_matmul import all_gather_matmul
 from .all_reduce_rms_norm import all_reduce_rms_norm
 from .combine import combine
 from .dispatch import dispatch
+from .matmul_all_reduce import matmul_all_reduce
+from .matmul_reduce_scatter import matmul_reduce_scatter
 from .route import Route
 
-__all__ = ["Route", "Workspace", "all_reduce_rms_norm", "combine", "dispatch"]
+__all__ = [
+    "Route",
+    "Workspace",
+    "all_gather_matmul",
+    "all_reduce_rms_norm",
+    "combine",
+    "dispatch",
+    "matmul_all_reduce",
+    "matmul_reduce_scatter",
+]

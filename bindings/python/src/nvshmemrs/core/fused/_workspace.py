@@ -71,6 +71,8 @@ class Workspace(Handle):
         # Byte offsets of the parts.
         self._at: Dict[str, int] = {}
         self._end = 0
+        # Flags of a half.
+        self.flags = self.product_bytes // _TILE + world
         self._part("head", 128)
         self._part("calls", PROGRAMS * 8)
         self._part("turns", PROGRAMS * 8)
@@ -84,7 +86,7 @@ class Workspace(Handle):
             self._part("base", BINS * 4)
             self._part("starts", BINS * 4)
         if self.product_bytes:
-            self._part("flags", 2 * (self.product_bytes // _TILE + world) * 8)
+            self._part("flags", 2 * self.flags * 8)
         zeroed = self._end
         self.rotation = _aligned(self.reduce_bytes * max(world, 2))
         self._part("reduce", 3 * self.rotation)
