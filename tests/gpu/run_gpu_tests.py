@@ -339,6 +339,19 @@ def bitcode(numbers: list[int], python: str) -> list[Check]:
     ]
 
 
+def fused(numbers: list[int], python: str) -> list[Check]:
+    """Fused operations beside the plain formulas, in graphs, too."""
+    env = {**python_env(), "TRITON_INTERPRET": "0", "NVSHMEM_SYMMETRIC_SIZE": "1g"}
+    checks = []
+    # Two share a GPU where there is only one.
+    for n in sorted({*numbers, 2}):
+        for part in ("norm", "experts", "product", "teams")[: 4 if n > 2 else 3]:
+            command = processes(n, python, str(PYTEST.parent / "programs/fused_operations.py"), part)
+            says = rf"^fused ok: {part}, PE \d+$"
+            checks.append(Check(f"fused: {part}, {n} PE{'s' if n > 1 else ''}", command, says, n, gpus=n, env=env, limit=300))
+    return checks
+
+
 def lacks(python: str, *modules: str) -> str:
     """Why modules cannot be imported; nothing if they can."""
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
@@ -777,7 +790,7 @@ def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
         if no_triton:
             print(f"not run: kernels in Triton: {python}: {no_triton}")
         else:
-            checks += triton(numbers, python) + bitcode(numbers, python)
+            checks += triton(numbers, python) + bitcode(numbers, python) + fused(numbers, python)
     no_jax = lacks(python, "jax", "jax_plugins.xla_cuda13")
     if no_jax:
         print(f"not run: operations inside of JAX programs: {python}: {no_jax}")

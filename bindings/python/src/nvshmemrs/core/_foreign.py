@@ -80,7 +80,7 @@ def _of_host(value: Any, name: str) -> Optional[Described]:
         return None
     try:
         view = memoryview(value)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of NumPy's arrays with elements of ml_dtypes
         view = None
     try:
         if view is not None:
