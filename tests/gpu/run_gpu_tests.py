@@ -556,6 +556,8 @@ def cute(n: int, python: str) -> list[Check]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
             checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
+        command = processes(pes, python, str(PYTEST.parent / "programs/cute_names.py"), str(CUTE))
+        checks.append(Check(f"cute: names, {pes} processes", command, "^cute ok: names, PE ", pes, gpus=n, env=python_env(), limit=100))
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
