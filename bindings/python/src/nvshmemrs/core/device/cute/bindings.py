@@ -7,7 +7,7 @@ job's state to the compiled code before its first launch. A name exists if the b
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...kernels import find_device_bitcode_library
 from ._frontend import cute, cutlass
@@ -166,7 +166,7 @@ _FUNCTIONS = dict(_all())
 
 __path__: List[str] = []  # as of a package, for ``_cuteast``: compat says that it is this module
 
-__all__: Sequence[str] = sorted(_FUNCTIONS)
+__all__ = sorted(_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __dir__() -> List[str]:
