@@ -16,8 +16,7 @@ pub mod file;
 use crate::device;
 use crate::kernels;
 use crate::operation::Operation;
-use crate::streams::CudaStreamRef;
-use crate::{Pe, Result};
+use crate::{Error, Pe, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,6 +56,27 @@ pub struct Choice {
     pub threads: u32,
     /// Bytes of a chunk, if the algorithm sends in chunks; 0: it does not.
     pub chunk: u32,
+}
+
+impl Choice {
+    /// The name of a value that is out of range, the value, and the range.
+    fn out_of_range(&self) -> Option<(&'static str, u32, String)> {
+        let ranges = [
+            ("blocks", self.blocks, 1, MOST_BLOCKS, 1),
+            ("threads", self.threads, LEAST_THREADS, MOST_THREADS, 32),
+            ("chunk", self.chunk, LEAST_CHUNK, MOST_CHUNK, LINE),
+        ];
+        let wrong = ranges
+            .into_iter()
+            .find(|&(name, value, least, most, step)| {
+                let none = name == "chunk" && value == 0;
+                !none && !((least..=most).contains(&value) && value.is_multiple_of(step))
+            });
+        wrong.map(|(name, value, least, most, step)| {
+            let range = format!("a multiple of {step} from {least} to {most}");
+            (name, value, range)
+        })
+    }
 }
 
 /// What no table says: the most blocks and threads that there are.
@@ -226,19 +246,26 @@ static FORCED: AtomicU64 = AtomicU64::new(0);
 const IS_FORCED: u64 = 1 << 63;
 const WITH_FLAGS: u64 = 1 << 62;
 
-/// Has this process use a choice for all collectives that begin from now on, or none: for the tuner. All PEs of the job must have the
-/// same one when they begin a collective. One that [`geometry`] does not know is done directly.
+/// Has this process use a choice for all collectives that begin from now on, or none, whatever its `up_to`: for the tuner. All PEs of
+/// the job must have the same one when they begin a collective. What does not fit in a team's staging is done directly.
 #[doc(hidden)]
-pub fn force(choice: Option<Choice>) {
-    let word = choice.map_or(0, |choice| {
-        let flags = match choice.algorithm {
-            Algorithm::Flags => WITH_FLAGS,
-            Algorithm::Direct => 0,
-        };
-        let sizes = u64::from(choice.blocks) << 48 | u64::from(choice.threads) << 32;
-        IS_FORCED | flags | sizes | u64::from(choice.chunk)
-    });
+pub fn force(choice: Option<Choice>) -> Result<()> {
+    let word = match choice {
+        None => 0,
+        Some(choice) => {
+            if let Some((name, value, range)) = choice.out_of_range() {
+                return Err(Error::invalid(name, value, range));
+            }
+            let flags = match choice.algorithm {
+                Algorithm::Flags => WITH_FLAGS,
+                Algorithm::Direct => 0,
+            };
+            let sizes = u64::from(choice.blocks) << 48 | u64::from(choice.threads) << 32;
+            IS_FORCED | flags | sizes | u64::from(choice.chunk)
+        }
+    };
     FORCED.store(word, Relaxed);
+    Ok(())
 }
 
 #[inline]
@@ -261,13 +288,6 @@ pub(crate) fn forced() -> Option<Choice> {
 pub fn most_blocks(multiprocessors: i32) -> Result<u32> {
     let most = device::most_blocks(multiprocessors)?;
     Ok((most as u32).min(MOST_BLOCKS))
-}
-
-/// A stream that another part of the program has made with cudarc, and keeps for good.
-#[doc(hidden)]
-pub fn stream_of(stream: &'static cudarc::driver::CudaStream) -> CudaStreamRef {
-    // SAFETY: it is not dropped, so it exists as long as any `Stream`.
-    unsafe { CudaStreamRef::from_raw(stream.cu_stream() as u64) }
 }
 
 /// What a choice comes to: blocks, threads of a block and bytes of a chunk. Choices that come to the same are the same.
@@ -374,10 +394,17 @@ mod tests {
             chunk: MOST_CHUNK,
         };
         for choice in [choice, DIRECT] {
-            force(Some(choice));
+            force(Some(choice)).unwrap();
             assert_eq!(forced(), Some(choice));
         }
-        force(None);
+        let wrong = Choice {
+            threads: 33,
+            ..DIRECT
+        };
+        let why = force(Some(wrong)).unwrap_err().to_string();
+        assert!(why.contains("`threads`") && why.contains("33"), "{why}");
+        assert_eq!(forced(), Some(DIRECT));
+        force(None).unwrap();
         assert_eq!(forced(), None);
     }
 }
