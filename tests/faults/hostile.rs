@@ -84,6 +84,7 @@ const NEVER: &[&str] = &[
     "stream_from_cuda",
     "stream_cuda",
     "device_algorithm",
+    "pool_reserve",
     "pool_free",
     "global_exit",
 ];

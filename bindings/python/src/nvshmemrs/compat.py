@@ -45,7 +45,7 @@ _ELSEWHERE = {
 }
 # Names of its module _internal_tracking that NVSHMEM4Py has in these, too.
 _TRACKING = ("InternalInitStatus", "_is_initialized", "_mr_references")
-_TRACKERS = ("collective", "init_fini", "interop.cupy", "interop.torch", "memory", "rma")
+_TRACKERS = ("collective", "init_fini", "interop.cupy", "interop._tensors", "memory", "rma")
 
 
 def install() -> None:

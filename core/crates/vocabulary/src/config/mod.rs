@@ -109,6 +109,12 @@ pub const SETTINGS: &[Setting] = &[
                job does not count; 0: wait for ever",
     },
     Setting {
+        name: "NVSHMEMRS_STALL_AFTER",
+        default: "0",
+        help: "seconds after which PE 0 writes to standard error which PE waits for which, if nothing has moved in the job; once, until \
+               something moves; nvshmemrs-run's own report is off then; 0: never",
+    },
+    Setting {
         name: "NVSHMEMRS_BOOTSTRAP",
         default: "auto",
         help: "how PEs find each other: auto, nvshmemrs, torchrun, openmpi, slurm, pmi, single",
@@ -315,6 +321,13 @@ pub fn timeout() -> Result<Option<Duration>> {
 #[doc(hidden)]
 pub fn stop_timeout() -> Result<Option<Duration>> {
     let name = "NVSHMEMRS_STOP_TIMEOUT";
+    parse_seconds(name, &lookup(name).value)
+}
+
+/// How long a job may stand still until PE 0 reports it; `None` for ever.
+#[doc(hidden)]
+pub fn stall_after() -> Result<Option<Duration>> {
+    let name = "NVSHMEMRS_STALL_AFTER";
     parse_seconds(name, &lookup(name).value)
 }
 
