@@ -176,7 +176,7 @@ fn program(sources: &Sources) -> Result<PathBuf> {
     side.check()?;
     let program = sources.folder().join("gpu-tune");
     let mut command = side.compiler();
-    command.args(["tune.c", "-o"]);
+    command.args(["-I.", "tune.c", "-o"]);
     command.arg(&program).args(side.libraries()).arg("-ldl");
     sources.compile(&mut command, "the program that measures GPUs")?;
     Ok(program)
