@@ -79,6 +79,32 @@ impl Choice {
     }
 }
 
+impl Choice {
+    /// All but `up_to`, in a word that is not 0.
+    fn word(&self) -> u64 {
+        let flags = match self.algorithm {
+            Algorithm::Flags => WITH_FLAGS,
+            Algorithm::Direct => 0,
+        };
+        let sizes = u64::from(self.blocks) << 48 | u64::from(self.threads) << 32;
+        IS_FORCED | flags | sizes | u64::from(self.chunk)
+    }
+
+    /// The other way.
+    fn of_word(word: u64) -> Choice {
+        Choice {
+            up_to: u64::MAX,
+            algorithm: match word & WITH_FLAGS {
+                0 => Algorithm::Direct,
+                _ => Algorithm::Flags,
+            },
+            blocks: (word >> 48) as u32 & 0x3fff,
+            threads: (word >> 32) as u32 & 0xffff,
+            chunk: word as u32,
+        }
+    }
+}
+
 /// What no table says: the most blocks and threads that there are.
 const DIRECT: Choice = Choice {
     up_to: u64::MAX,
@@ -250,37 +276,17 @@ const WITH_FLAGS: u64 = 1 << 62;
 /// the job must have the same one when they begin a collective. What does not fit in a team's staging is done directly.
 #[doc(hidden)]
 pub fn force(choice: Option<Choice>) -> Result<()> {
-    let word = match choice {
-        None => 0,
-        Some(choice) => {
-            if let Some((name, value, range)) = choice.out_of_range() {
-                return Err(Error::invalid(name, value, range));
-            }
-            let flags = match choice.algorithm {
-                Algorithm::Flags => WITH_FLAGS,
-                Algorithm::Direct => 0,
-            };
-            let sizes = u64::from(choice.blocks) << 48 | u64::from(choice.threads) << 32;
-            IS_FORCED | flags | sizes | u64::from(choice.chunk)
-        }
-    };
-    FORCED.store(word, Relaxed);
+    if let Some((name, value, range)) = choice.as_ref().and_then(Choice::out_of_range) {
+        return Err(Error::invalid(name, value, range));
+    }
+    FORCED.store(choice.map_or(0, |choice| choice.word()), Relaxed);
     Ok(())
 }
 
 #[inline]
 pub(crate) fn forced() -> Option<Choice> {
     let word = FORCED.load(Relaxed);
-    (word != 0).then(|| Choice {
-        up_to: u64::MAX,
-        algorithm: match word & WITH_FLAGS {
-            0 => Algorithm::Direct,
-            _ => Algorithm::Flags,
-        },
-        blocks: (word >> 48) as u32 & 0x3fff,
-        threads: (word >> 32) as u32 & 0xffff,
-        chunk: word as u32,
-    })
+    (word != 0).then(|| Choice::of_word(word))
 }
 
 /// The most blocks of a collective on a GPU with so many multiprocessors, as the settings of this process say.
@@ -385,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_choice_goes_there_and_back() {
+    fn a_choice_is_a_word_and_one_out_of_range_is_refused() {
         let choice = Choice {
             up_to: u64::MAX,
             algorithm: Algorithm::Flags,
@@ -394,17 +400,41 @@ mod tests {
             chunk: MOST_CHUNK,
         };
         for choice in [choice, DIRECT] {
-            force(Some(choice)).unwrap();
-            assert_eq!(forced(), Some(choice));
+            assert_eq!(Choice::of_word(choice.word()), choice);
+            assert_eq!(choice.out_of_range(), None);
         }
-        let wrong = Choice {
-            threads: 33,
-            ..DIRECT
-        };
-        let why = force(Some(wrong)).unwrap_err().to_string();
-        assert!(why.contains("`threads`") && why.contains("33"), "{why}");
-        assert_eq!(forced(), Some(DIRECT));
-        force(None).unwrap();
-        assert_eq!(forced(), None);
+        for (name, wrong) in [
+            (
+                "blocks",
+                Choice {
+                    blocks: 0,
+                    ..choice
+                },
+            ),
+            (
+                "blocks",
+                Choice {
+                    blocks: u32::MAX,
+                    ..choice
+                },
+            ),
+            (
+                "threads",
+                Choice {
+                    threads: 33,
+                    ..choice
+                },
+            ),
+            (
+                "chunk",
+                Choice {
+                    chunk: 100,
+                    ..choice
+                },
+            ),
+        ] {
+            let why = force(Some(wrong)).unwrap_err().to_string();
+            assert!(why.contains(name), "{why}");
+        }
     }
 }
