@@ -12,7 +12,7 @@ use std::path::Path;
 const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conformance"])];
 
 /// Programs in C, by what they are made from.
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
@@ -34,6 +34,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
         "bin/gpu-bench",
         &["perf/gpu/bench.c", "perf/gpu/ours.c", "perf/gpu/nvshmem.c"],
     ),
+    ("bin/gpu-tune", &["perf/gpu/tune.c"]),
 ];
 
 /// Files and folders that are taken as they are.
