@@ -102,10 +102,8 @@ impl Tree {
 
     /// A Python with a torch that has `torch.compile`; `NVSHMEMRS_TORCH` names another one.
     pub(crate) fn torch(&self) -> PathBuf {
-        env::var_os("NVSHMEMRS_TORCH").map_or_else(
-            || self.root.join(".torch/bin/python-torch"),
-            PathBuf::from,
-        )
+        env::var_os("NVSHMEMRS_TORCH")
+            .map_or_else(|| self.root.join(".torch/bin/python-torch"), PathBuf::from)
     }
 
     /// A command that runs at the root, with the built programs first in `PATH`.

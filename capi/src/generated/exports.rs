@@ -123,6 +123,7 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::generated::point_to_point::nvshmemrs_test_all_vector as *const () as u64,
         crate::generated::point_to_point::nvshmemrs_test_any_vector as *const () as u64,
         crate::generated::point_to_point::nvshmemrs_test_some_vector as *const () as u64,
+        crate::pool::nvshmemrs_pool_reserve as *const () as u64,
         crate::pool::nvshmemrs_pool_alloc as *const () as u64,
         crate::pool::nvshmemrs_pool_free as *const () as u64,
         crate::generated::rma::nvshmemrs_put as *const () as u64,

@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x420f85bd0aaffd70;
+inline constexpr std::uint64_t expected_api_hash = 0xa7ca2442628d26e8;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1928,27 +1928,41 @@ enum class Access : int32_t {
         static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
 }
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
-/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
-/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
-/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+/// Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It stays
+/// until finalize. A further call reserves more.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
-/// the same blocks in the same order. Returns when every PE has the memory.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for 0 bytes; NOT_SUPPORTED
+/// on host memory.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status pool_reserve(nvshmemrs_runtime_t runtime, size_t bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_pool_reserve(runtime, bytes));
+}
+
+/// Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. It
+/// is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the one whose heap is on that
+/// GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on
+/// that GPU, or what is reserved has no room for so many bytes.
+///
+/// Local; every PE must ask its pool for the same blocks in the same order, and give them back so, else
+/// they are not at the same symmetric address. It waits only for the stream on which memory was given back
+/// that comes again.
 ///
 /// @see OpenSHMEM does not have it.
 [[nodiscard]] inline void * pool_alloc(size_t bytes, int32_t device, void *cuda_stream) noexcept {
     return nvshmemrs_pool_alloc(bytes, device, cuda_stream);
 }
 
-/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
-/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
-/// memory goes with the last that is given back. NULL does nothing.
+/// Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now has run.
+/// `bytes` and `device` do not matter. After finalize the memory goes with the last that is given back.
+/// NULL does nothing.
 ///
-/// Local; waits for the stream.
+/// Local; never waits, so any thread may call it, and a garbage collector.
 ///
-/// @return `Status::Success`, or an error: BAD_FREE for an address that no pool has; those of
-/// `nvshmemrs_stream_synchronize`.
+/// @return `Status::Success`, or an error: BAD_FREE for an address that no pool has; CUDA.
 /// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status pool_free(void *ptr, size_t bytes, int32_t device,
     void *cuda_stream) noexcept {
