@@ -1,13 +1,13 @@
-"""Array libraries on the symmetric heap: NumPy on host memory, CuPy on GPUs, torch on both; what
-cannot be says so. ``interop.torch`` imports torch when it is first asked for.
+"""Array libraries on the symmetric heap: NumPy on host memory, CuPy on GPUs, torch and JAX on both;
+what cannot be says so. ``interop.torch`` imports torch when it is first asked for.
 """
 
 import importlib
 from typing import Any
 
-from . import cupy, numpy
+from . import cupy, jax, numpy
 
-__all__ = ["cupy", "numpy", "torch"]
+__all__ = ["cupy", "jax", "numpy", "torch"]
 
 
 def __getattr__(name: str) -> Any:
