@@ -37,7 +37,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 20] = [
+const TEXTS: [(&str, &str); 21] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -75,6 +75,10 @@ const TEXTS: [(&str, &str); 20] = [
     (
         "perf/gpu/fused_bench.py",
         "share/nvshmemrs/bench/fused_bench.py",
+    ),
+    (
+        "perf/gpu/torch_ops_bench.py",
+        "share/nvshmemrs/bench/torch_ops_bench.py",
     ),
     (
         "perf/gpu/numba_kernels.py",
