@@ -38,7 +38,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 20] = [
+const TEXTS: [(&str, &str); 21] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -76,6 +76,10 @@ const TEXTS: [(&str, &str); 20] = [
     (
         "perf/gpu/fused_bench.py",
         "share/nvshmemrs/bench/fused_bench.py",
+    ),
+    (
+        "perf/gpu/torch_ops_bench.py",
+        "share/nvshmemrs/bench/torch_ops_bench.py",
     ),
     (
         "perf/gpu/numba_kernels.py",
