@@ -170,7 +170,8 @@ def _of_module(module: Any) -> Buffers:
     operands, results = list(call.operands), list(call.results)
     arguments: List[Optional[int]] = [_argument(value) for value in operands]
     same = {}
-    for alias in call.attributes["output_operand_aliases"]:
+    aliases = "output_operand_aliases"
+    for alias in call.attributes[aliases] if aliases in call.attributes else ():
         which = _indices(str(alias))
         same[len(operands) + which[0]] = which[1]
     ends = [op for op in _walk(module) if op.name in ("sdy.return", "func.return")]
@@ -274,5 +275,5 @@ def _plugin() -> str:
             plugin = __import__(f"jax_plugins.{name}", fromlist=["_get_library_path"])
         except ImportError:
             continue
-        return os.fspath(plugin._get_library_path())
+        return str(plugin._get_library_path())
     raise NotSupportedError("kernel: JAX has no plugin for CUDA: install jax[cuda13]")
