@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -104,6 +105,14 @@ def test_memory_that_is_gone_is_told_also_to_compiled_programs() -> None:
     assert "call interop.jax.start() first" in found["stopped"], found
     assert "has called stop since" in found["stopped, compiled"], found
     assert "call interop.jax.start() first" in found["stop again"], found
+
+
+def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    words = [launcher, "--grace", "60", "-n", "2", "--", sys.executable]
+    printed = run(*words, program("jax_faults.py"), "killed", expected=3, **HOST)
+    assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
 
 
 def test_start_comes_first_and_wants_one_device() -> None:
