@@ -38,7 +38,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 21] = [
+const TEXTS: [(&str, &str); 9] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -88,6 +88,10 @@ const TEXTS: [(&str, &str); 21] = [
     (
         "perf/gpu/python_kernels.py",
         "share/nvshmemrs/bench/python_kernels.py",
+    ),
+    (
+        "perf/gpu/jax_bench.py",
+        "share/nvshmemrs/bench/jax_bench.py",
     ),
     ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
     (
