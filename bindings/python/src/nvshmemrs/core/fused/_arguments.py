@@ -6,11 +6,11 @@ import contextlib
 import ctypes
 import os
 import sys
-from typing import Any, ContextManager, Optional, Sequence, Tuple
+from typing import Any, ContextManager, Sequence, Tuple
 
 import numpy as np
 
-from .. import _foreign, _job
+from .. import _foreign
 from .._arguments import shown
 from .._dtypes import numpy_dtype
 from .._job import job, lib

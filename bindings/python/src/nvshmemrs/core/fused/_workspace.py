@@ -60,6 +60,7 @@ class Workspace(Handle):
             raise NotInitializedError("Workspace: this process is not a PE; call init first")
         self._buffer: Optional[Buffer] = None
         self._runtime = job.runtime
+        self._side: Any = None
         self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
         self.product_bytes = _size(product_bytes, "product_bytes")
         self.choices = _size(choices, "choices")
@@ -91,7 +92,9 @@ class Workspace(Handle):
         self.rotation = _aligned(self.reduce_bytes * max(world, 2))
         self._part("reduce", 3 * self.rotation)
         marked = self._end
+        # Two halves, and what products by torch use.
         self._part("product", 2 * self.product_bytes)
+        self._part("pieces", self.product_bytes)
         self._agree(world)
         self._buffer = buffer(self._end)
         head = np.zeros(marked, np.uint8)
@@ -156,6 +159,14 @@ class Workspace(Handle):
         begin = self._at[name]
         memory = np.asarray(memoryview(self.live()))[begin : begin + math.prod(shape) * kind.itemsize]
         return memory.view(kind).reshape(shape)
+
+    def side(self) -> Any:
+        """A stream of torch's beside the caller's."""
+        if self._side is None:
+            import torch  # type: ignore[import-not-found, unused-ignore]
+
+            self._side = torch.cuda.Stream(job.device)
+        return self._side
 
     def live(self) -> Buffer:
         """Its memory. NvshmemInvalid after `free`, and after the job's end."""

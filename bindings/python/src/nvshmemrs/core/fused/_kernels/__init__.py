@@ -4,7 +4,13 @@
 
 from .experts import combine_kernel, count_kernel, move_kernel, plan_kernel
 from .norm import one_shot_kernel, two_shot_kernel
-from .product import gather_product_kernel, meet_kernel, reduce_product_kernel, signal_kernel, wait_kernel
+from .product import (
+    gather_product_kernel,
+    meet_kernel,
+    reduce_product_kernel,
+    signal_kernel,
+    wait_kernel,
+)
 
 __all__ = [
     "combine_kernel",

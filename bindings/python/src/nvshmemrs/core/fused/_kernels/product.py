@@ -180,7 +180,10 @@ def meet_kernel(state, workspace, calls, entered):
     hear_all(ctx, t, entered, call, 1)
 
 
-@triton.jit
+_NUMBERS = ["member", "slot", "slots", "flags_half"]
+
+
+@triton.jit(do_not_specialize=_NUMBERS)
 def signal_kernel(state, workspace, calls, flags, member, slot, slots, flags_half):
     """One program: tells a member that what came before on the stream is there."""
     ctx = context(state)
@@ -191,7 +194,7 @@ def signal_kernel(state, workspace, calls, flags, member, slot, slots, flags_hal
     store_release(on(ctx, t, flag, member), call)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_NUMBERS)
 def wait_kernel(state, workspace, calls, flags, member, slot, slots, flags_half):
     """One program: waits until a member has told that."""
     ctx = context(state)
