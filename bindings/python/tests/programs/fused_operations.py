@@ -21,7 +21,7 @@ WORLD = nvshmem.Teams.TEAM_WORLD
 # How near to the plain formula, in units of the largest value.
 NEAR = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.07}
 # Calls with data of their own, and replays of a graph.
-TURNS = 50 if GPU else 4
+TURNS = 50 if GPU else 2
 # The team whose operations are tested now.
 team_now: Any = WORLD
 seen: Any = None
