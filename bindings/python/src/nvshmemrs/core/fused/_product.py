@@ -108,7 +108,7 @@ def tiles_of(value: Optional[Tuple[int, ...]], f: Factors) -> Tiles:
     sides = value[:3] if good else ()
     if not good or any(side < 16 or side & (side - 1) for side in sides) or value[5] > PROGRAMS:
         raise NvshmemInvalid(
-            f"tiles={shown(value)}: it must be (height, width, depth, warps, stages, programs), sides powers of 2 from 16, "
+            f"tiles={value!r}: it must be (height, width, depth, warps, stages, programs), sides powers of 2 from 16, "
             f"at most {PROGRAMS} programs"
         )
     return Tiles(*value)
