@@ -14,6 +14,7 @@ from ..collective import barrier, reduce
 from ..direct import team_my_pe, team_n_pes
 from ..memory import Buffer, buffer, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
+from ..rma import quiet
 from ..teams import team_translate_pe
 
 # The most programs of a launch.
@@ -111,6 +112,7 @@ class Workspace(Handle):
         if function is lib.nvshmemrs_get:
             sides = sides[::-1]
         check(function(job.handle, *sides, array.nbytes, job.my_pe))
+        quiet()
 
     def _part(self, name: str, nbytes: int) -> None:
         self._at[name] = self._end
@@ -123,6 +125,7 @@ class Workspace(Handle):
         found = np.zeros_like(told)
         with buffer(told.nbytes) as memory:
             memory.copy_from(told)
+            quiet()
             reduce(Teams.TEAM_WORLD, memory, memory, "max", dtype="int64")
             memory.copy_to(found)
         for name, most, least in zip(("reduce_bytes", "product_bytes", "choices"), found, -found[3:]):
