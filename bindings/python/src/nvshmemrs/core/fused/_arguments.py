@@ -44,7 +44,7 @@ class Array:
         """The elements, as an array of NumPy's; of host memory only."""
         if self.dtype is not None and self.dtype.names is not None:
             numpy_dtype(self.kind)  # says that ml_dtypes is missing
-        memory = (ctypes.c_char * self.nbytes).from_address(self.address)
+        memory: Any = (ctypes.c_char * self.nbytes).from_address(self.address)
         return np.ndarray(self.shape, self.dtype, memory)
 
 

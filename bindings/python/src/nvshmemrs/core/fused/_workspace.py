@@ -15,7 +15,7 @@ from ..direct import team_my_pe, team_n_pes
 from ..memory import Buffer, buffer, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..rma import quiet
-from ..teams import team_translate_pe
+from ..teams import members_of, team_words
 
 # The most programs of a launch.
 PROGRAMS = 1024
@@ -67,7 +67,7 @@ class Workspace(Handle):
         self.choices = _size(choices, "choices")
         world = int(team_n_pes(Teams.TEAM_WORLD))
         self.team: Optional[int] = None if team is None else team_of(team)
-        self.pes: List[int] = [] if self.team is None else _members(self.team, team)
+        self.pes: List[int] = [] if self.team is None else members_of(team)
         self.n = len(self.pes)
         self.me = -1 if self.team is None else int(team_my_pe(self.team))
         # Byte offsets of the parts.
@@ -138,11 +138,7 @@ class Workspace(Handle):
     def _describe(self, head: "np.ndarray[Any, Any]") -> None:
         """The team, as kernels read it."""
         words = head[: self._at["calls"]].view(np.int64)
-        words[0] = self.n | self.me << 32
-        # The first member and the step from one to the next; 0: they are listed.
-        steps = {right - left for left, right in zip(self.pes, self.pes[1:])} or {1}
-        step = steps.pop() if len(steps) == 1 else 0
-        words[1] = self.pes[0] + (step << 32)
+        words[0], words[1] = team_words(self.pes, self.me)
         words[2] = self.address("members")
         head[self._at["members"] :][: 4 * self.n].view(np.int32)[:] = self.pes
 
@@ -161,7 +157,8 @@ class Workspace(Handle):
         kind = np.dtype(dtype)
         begin = self._at[name]
         memory = np.asarray(memoryview(self.live()))[begin : begin + math.prod(shape) * kind.itemsize]
-        return memory.view(kind).reshape(shape)
+        array: np.ndarray[Any, Any] = memory.view(kind).reshape(shape)
+        return array
 
     def side(self) -> Any:
         """A stream of torch's beside the caller's."""
@@ -224,13 +221,6 @@ class Workspace(Handle):
         # After an error the other PEs may never come.
         if kind is None:
             self.free()
-
-
-def _members(handle: int, team: Any) -> List[int]:
-    size = int(team_n_pes(handle))
-    if size < 1:
-        raise NvshmemInvalid(f"team={team!r}: this PE is no member; it passes None")
-    return [int(team_translate_pe(handle, member, Teams.TEAM_WORLD)) for member in range(size)]
 
 
 def _size(value: Any, name: str) -> int:
