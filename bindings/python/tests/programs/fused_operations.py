@@ -46,7 +46,7 @@ def release(*arrays: Any) -> None:
 
 def local(values: Any, dtype: str) -> Any:
     if GPU:
-        return torch.as_tensor(np.ascontiguousarray(values)).cuda().to(getattr(torch, dtype))
+        return torch.as_tensor(np.ascontiguousarray(values, np.float32)).cuda().to(getattr(torch, dtype))
     return np.ascontiguousarray(values).astype(dtype)
 
 
@@ -365,7 +365,7 @@ def main() -> None:
         nvshmem.init(device=gpu)
     else:
         nvshmem.init(heap_bytes=1 << 26)
-    seen = symmetric(1 << 23, "uint8")
+    seen = symmetric(1 << 26 if GPU else 1 << 20, "uint8")
     for name in sys.argv[1:] or PARTS:
         PARTS[name]()
     meet()

@@ -2,8 +2,8 @@
 copied by the GPU's copy engines, so that no multiprocessor is taken from the product.
 
 Every call begins with a meeting of the members on the other stream. So what is written on a member
-was given up there: its `out`, and the workspace's memory of the call before. Flags have the number of
-the call, which kernels read from the workspace; so a graph can be replayed.
+was given up there: its `out`, and the workspace's memory of the call before. Flags are numbers of calls,
+which are counted in the workspace; so a graph can be replayed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..memory import peer_address
 from . import _arguments as args
 from ._arguments import Array
 from ._product import Factors
-from ._workspace import Workspace
+from ._workspace import MOST_PIECES, Workspace
 
 
 def _tensor(address: int, shape: Tuple[int, ...], kind: str, keeper: Any = None) -> Any:
@@ -57,25 +57,30 @@ class Pieces:
         with torch.cuda.stream(self.side):
             parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "entered")]
             kernels.meet_kernel[(1,)](args.state(), *parts, num_warps=1)
-        # Kernels that read the number of the call come after the one that counts it.
         self.met = self.side.record_event()
-
-    def _flag(self, kernel: Any, member: int, slot: int) -> None:
-        parts = [args.at(self.ws.address(name), "int64") for name in ("head", "calls", "flags")]
-        kernel[(1,)](args.state(), *parts, member, slot, 2 * self.count, self.ws.flags, num_warps=1)
+        self.call = _tensor(ws.address("calls"), (1,), "int64")
 
     def send(self, dest: Any, source: Any, member: int, slot: int) -> None:
-        """Copies to a member what the main stream has made, and tells it so."""
+        """Copies to a member what the main stream has made, and tells it so: the number of the call is
+        copied, too.
+        """
         self.kept += [dest, source]
         self.side.wait_stream(self.main)
+        flags = _tensor(peer_address(self._flag(self.ws.me, slot), self.ws.pes[member]), (1,), "int64")
         with self.torch.cuda.stream(self.side):
             dest.copy_(source, non_blocking=True)
-            self._flag(self.kernels.signal_kernel, member, slot)
+            flags.copy_(self.call, non_blocking=True)
 
     def wait(self, member: int, slot: int) -> None:
         """Makes the main stream wait for what a member sends."""
+        # The kernel reads the number of the call.
         self.main.wait_event(self.met)
-        self._flag(self.kernels.wait_kernel, member, slot)
+        calls, flag = self.ws.address("calls"), self._flag(member, slot)
+        kernel = self.kernels.wait_kernel[(1,)]
+        kernel(args.state(), args.at(calls, "int64"), args.at(flag, "int64"), num_warps=1)
+
+    def _flag(self, sender: int, slot: int) -> int:
+        return self.ws.address("arrived") + (sender * 2 * MOST_PIECES + slot) * 8
 
     def staging(self, pe: int, shape: Tuple[int, ...]) -> Any:
         """The workspace's memory on a PE."""
@@ -99,7 +104,7 @@ class Pieces:
 
 def all_reduce(p: Pieces, out: Array) -> None:
     """Of two members: the other one's rows go into its `out`, and this one's are added to what comes."""
-    torch, ws, section = p.torch, p.ws, p.f.rows // 2
+    ws, section = p.ws, p.f.rows // 2
     other = 1 - ws.me
     here = _of(out)
     there = _tensor(peer_address(out.address, ws.pes[other]), out.shape, out.kind)
@@ -109,7 +114,7 @@ def all_reduce(p: Pieces, out: Array) -> None:
         last = 0
         for piece, rows in p.rows(ws.me * section, section):
             p.wait(other, piece)
-            torch.addmm(here[rows], p.a[rows], p.b, out=here[rows])
+            here[rows].addmm_(p.a[rows], p.b)
             last = p.count + piece
             p.send(there[rows], here[rows], other, last)
         p.wait(other, last)

@@ -12,12 +12,12 @@ from .._job import job
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
 from ._arguments import Array
-from ._workspace import PROGRAMS, Workspace
+from ._workspace import MOST_PIECES, PROGRAMS, Workspace
 
 # Programs that send rows of the left factor, while the others compute.
 SENDERS = 16
-# Pieces at most, and those of a large product, from so many multiplications on.
-MOST_PIECES, PIECES, LARGE = 16, 2, 1 << 34
+# Pieces of a large product, from so many multiplications on.
+PIECES, LARGE = 2, 1 << 34
 
 
 class Tiles(NamedTuple):

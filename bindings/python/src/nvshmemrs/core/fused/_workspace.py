@@ -23,6 +23,8 @@ PROGRAMS = 1024
 BINS = 512
 # Choices that one program of a dispatch counts.
 CHUNK = 128
+# The most pieces of a product by torch.
+MOST_PIECES = 16
 # Bytes of the smallest tile of a product that has a flag of its own.
 _TILE = 512
 _LINE = 256
@@ -89,6 +91,7 @@ class Workspace(Handle):
             self._part("starts", BINS * 4)
         if self.product_bytes:
             self._part("flags", 2 * self.flags * 8)
+            self._part("arrived", world * 2 * MOST_PIECES * 8)
         zeroed = self._end
         self.rotation = _aligned(self.reduce_bytes * max(world, 2))
         self._part("reduce", 3 * self.rotation)
@@ -165,7 +168,7 @@ class Workspace(Handle):
         if self._side is None:
             import torch  # type: ignore[import-not-found, unused-ignore]
 
-            self._side = torch.cuda.Stream(job.device)
+            self._side = torch.cuda.Stream(job.device, priority=-1)
         return self._side
 
     def live(self) -> Buffer:

@@ -8,7 +8,6 @@ from .product import (
     gather_product_kernel,
     meet_kernel,
     reduce_product_kernel,
-    signal_kernel,
     wait_kernel,
 )
 
@@ -21,7 +20,6 @@ __all__ = [
     "one_shot_kernel",
     "plan_kernel",
     "reduce_product_kernel",
-    "signal_kernel",
     "two_shot_kernel",
     "wait_kernel",
 ]

@@ -180,23 +180,7 @@ def meet_kernel(state, workspace, calls, entered):
     hear_all(ctx, t, entered, call, 1)
 
 
-_NUMBERS = ["member", "slot", "slots", "flags_half"]
-
-
-@triton.jit(do_not_specialize=_NUMBERS)
-def signal_kernel(state, workspace, calls, flags, member, slot, slots, flags_half):
-    """One program: tells a member that what came before on the stream is there."""
-    ctx = context(state)
-    t = open_team(workspace)
-    call = tl.load(calls)
-    flag = flags + (call & 1) * flags_half + t.me * slots + slot
-    tl.debug_barrier()
-    store_release(on(ctx, t, flag, member), call)
-
-
-@triton.jit(do_not_specialize=_NUMBERS)
-def wait_kernel(state, workspace, calls, flags, member, slot, slots, flags_half):
-    """One program: waits until a member has told that."""
-    ctx = context(state)
-    call = tl.load(calls)
-    signal_wait_until(ctx, flags + (call & 1) * flags_half + member * slots + slot, CMP_EQ, call)
+@triton.jit
+def wait_kernel(state, calls, flag):
+    """One program: waits until a flag has the number of this call."""
+    signal_wait_until(context(state), flag, CMP_EQ, tl.load(calls))
