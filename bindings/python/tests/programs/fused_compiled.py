@@ -10,7 +10,7 @@ from triton_compiled import compiled
 
 from nvshmemrs.core.fused import _kernels as kernels
 
-WORDS = dict.fromkeys("workspace calls used flags table entered left status".split(), "*i64")
+WORDS = dict.fromkeys("workspace calls used flags table entered left status flag".split(), "*i64")
 Case = Tuple[str, Any, Dict[str, str], Dict[str, Any], int]
 
 
