@@ -101,6 +101,7 @@ def together():
     """Found on one member or by counts, told to all."""
     refused("reduce_bytes: the PEs passed", fused.Workspace, reduce_bytes=1024 * (1 + me))
     with fused.Workspace(choices=16) as ws:
+        refused("x has 1 rows, fewer than the 2 members", fused.all_reduce_rms_norm, made(1, 4), made(1, 4), made(4), ws, algorithm="two_shot")
         tokens, inbox = made(4, 8), nvshmem.array((2, 8), "float32")
         experts = made(4, 1, dtype="int32")
         refused("too few rows", fused.dispatch, inbox, tokens, experts, ws, n_experts=n)

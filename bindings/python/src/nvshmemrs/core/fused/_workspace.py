@@ -93,7 +93,8 @@ class Workspace(Handle):
             self._part("flags", 2 * self.flags * 8)
             self._part("arrived", world * 2 * MOST_PIECES * 8)
         zeroed = self._end
-        self.rotation = _aligned(self.reduce_bytes * max(world, 2))
+        # Rows of all members, or sums beside shares of rows.
+        self.rotation = _aligned(self.reduce_bytes * (world + 1))
         self._part("reduce", 3 * self.rotation)
         marked = self._end
         # Two halves, and what products by torch use.
