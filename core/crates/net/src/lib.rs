@@ -1,4 +1,5 @@
 //! The transport of a job on several hosts: local PEs are reached through shared memory, remote PEs by messages.
+//!
 //! | file | contents |
 //! |---|---|
 //! | [`wire`] | the network as a plugin provides it: its table behind safe functions |

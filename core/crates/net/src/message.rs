@@ -1,7 +1,8 @@
-//! Messages between PEs of different hosts, as words. A message is a sequence of records. The lowest byte of a record's first word is its
-//! kind. The rest of this word is the number of bytes of data or, if the kind has no data, the first word of the record. The words of the
-//! kind follow, then the data, padded to whole words. So frequent records are short. A received message may be malformed: reading returns
-//! a valid record or none.
+//! Messages between PEs of different hosts, as words. A message is a sequence of records.
+//!
+//! The lowest byte of a record's first word is its kind. The rest of this word is the number of bytes of data or, if the kind has no data,
+//! the first word of the record. The words of the kind follow, then the data, padded to whole words. So frequent records are short. A
+//! received message may be malformed: reading returns a valid record or none.
 
 use crate::buffer::LocalSource;
 use crate::op::SignalOp;

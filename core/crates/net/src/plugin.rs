@@ -1,6 +1,7 @@
 //! The plugin that reaches other hosts: a shared library, which is loaded only when a job has PEs on several hosts.
 //!
 //! # Rules of this module
+//!
 //! 1. A plugin is never unloaded, because threads of the network below it may run for ever.
 //! 2. A [`Communicator`] is valid until init has returned: the caller of its unsafe constructor guarantees that.
 

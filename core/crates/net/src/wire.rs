@@ -1,6 +1,7 @@
 //! The network between hosts: a plugin's table behind safe functions.
 //!
 //! # Rules of this module
+//!
 //! 1. A [`Table`] is made from a table that a plugin has opened, which obeys the contract of `nvshmemrs-wire` and has no other user. One
 //!    thread at a time uses it, because its methods take `&mut self`.
 //! 2. Memory of a transfer stays valid until its token has completed: the callers of the unsafe methods guarantee that.
@@ -134,8 +135,9 @@ impl Table {
         (table.rank, table.n_ranks)
     }
 
-    /// Returns the bytes of every PE, in order; none if not all have arrived within the limit. Collective over all PEs, with equal lengths,
-    /// before a transport takes the wire.
+    /// Returns the bytes of every PE, in order; none if not all have arrived within the limit.
+    ///
+    /// Collective over all PEs, with equal lengths, before a transport takes the wire.
     pub fn exchange(&mut self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
         let table = self.table();
         let mut all = vec![0; mine.len() * table.n_ranks as usize];

@@ -1,6 +1,7 @@
-//! The one copy primitive. An aligned copy of 1, 2, 4 or 8 bytes is one atomic access, so an element that two PEs use at
-//! once is never torn. A longer copy is libc's `memmove`; other PEs may see parts of it before the next synchronisation,
-//! in any order. The ranges may overlap.
+//! The one copy primitive.
+//!
+//! An aligned copy of 1, 2, 4 or 8 bytes is one atomic access, so an element that two PEs use at once is never torn. A longer copy is
+//! libc's `memmove`; other PEs may see parts of it before the next synchronisation, in any order. The ranges may overlap.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 

@@ -1,7 +1,8 @@
-//! This PE's own part of the heap, as the target of operations of other hosts: memory of the host, or of a GPU. Records that target memory
-//! of the host are performed at once. On a GPU they are enqueued on a stream ([`TargetStream`]), and later polls check for their completion;
-//! no function here waits. The records of one PE, large ones too, are enqueued in the order of their arrival. Control messages (heartbeats
-//! among them) and answers do not wait for the GPU.
+//! This PE's own part of the heap, as the target of operations of other hosts: memory of the host, or of a GPU.
+//!
+//! Records that target memory of the host are performed at once. On a GPU they are enqueued on a stream ([`TargetStream`]), and later polls
+//! check for their completion; no function here waits. The records of one PE, large ones too, are enqueued in the order of their arrival.
+//! Control messages (heartbeats among them) and answers do not wait for the GPU.
 
 use super::{BOUNCE_BYTES, Completion, Endpoint, LargeTransfer, ReceiveState};
 use crate::buffer::{LocalSource, SymRange};

@@ -8,9 +8,10 @@
 //! | [`report`] | the first error that a kernel has found |
 //!
 //! [`device_area`](crate::job::device_area) defines the offsets of the tables. `include/nvshmemrs_device.cuh` declares the same structs,
-//! and both compilers check sizes and offsets. A team's row changes while kernels run. For a new team, the first eight bytes are written
-//! last; for a destroyed team they are set to 0. So a kernel that sees `n`, and then the generation of its handle, sees the row of its
-//! team.
+//! and both compilers check sizes and offsets.
+//!
+//! A team's row changes while kernels run. For a new team, the first eight bytes are written last; for a destroyed team they are set to 0.
+//! So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
 pub(crate) mod reachable_pes;
 pub mod report;
@@ -195,7 +196,9 @@ pub trait DeviceTables {
     /// Local; before the same meeting.
     fn make_team(&self, team: u32, generation: u32, members: &[Pe], me: Pe);
 
-    /// Clears the row of a team. Local; does not wait.
+    /// Clears the row of a team.
+    ///
+    /// Local; does not wait.
     fn end_team(&self, team: u32);
 
     /// The first error of this PE's kernels: an invalid argument, if they are checked, a PE of another host, or an invalid state.

@@ -4,6 +4,7 @@
 //! pages are mapped. A thread that touches the memory in between waits ([`hold`](super::hold)).
 //!
 //! # Rules of this module
+//!
 //! 1. A range that is replaced was found to be mapped, private and anonymous ([`pieces`]); the caller of the public function guarantees that no
 //!    other mapping is made there meanwhile.
 //! 2. An address for a further mapping is taken only if nothing is mapped there; the kernel checks it again.

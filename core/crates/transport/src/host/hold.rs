@@ -52,8 +52,9 @@ impl ThreadHold {
     }
 
     /// Runs `body` with a hold on a range, of private anonymous memory or of a shared file's. `body` must take the pages out of the range
-    /// before it reads them elsewhere, must not touch the range, and must not depend on another thread: no lock, no allocation. The rule
-    /// about pages applies only if [`holds`](ThreadHold::holds).
+    /// before it reads them elsewhere, must not touch the range, and must not depend on another thread: no lock, no allocation.
+    ///
+    /// The rule about pages applies only if [`holds`](ThreadHold::holds).
     pub(super) fn hold<T>(
         self,
         start: u64,
