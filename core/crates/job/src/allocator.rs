@@ -1,8 +1,7 @@
 //! The allocator of the symmetric heap: best fit, lowest address first.
 //!
-//! Every PE runs the same allocator over the same sequence of collective calls, so all PEs come to the same
-//! offsets without talking. It must therefore depend on nothing but that sequence. It handles offsets only;
-//! no memory is touched here.
+//! Every PE runs the same allocator over the same sequence of collective calls, so all PEs compute the same offsets without
+//! communication. So it must depend on that sequence only. It handles offsets; it touches no memory.
 
 use crate::layout::{GRANULE, round_up};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A live allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where it starts.
+    /// Its first byte.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub bytes: u64,
-    /// Bytes taken, a multiple of 64.
+    /// Bytes used, a multiple of 64.
     pub taken: u64,
-    /// A small number that names it among the live allocations, the same on every PE.
+    /// A small number that identifies it among the live allocations, the same on every PE.
     pub id: u32,
 }
 
@@ -95,7 +94,7 @@ impl Allocator {
         Some(block)
     }
 
-    /// Gives back the allocation that starts at `offset`. `None` if there is none.
+    /// Frees the allocation that starts at `offset`. `None` if there is none.
     pub fn free(&mut self, offset: u64) -> Option<Block> {
         let block = self.live.remove(&offset)?;
         self.free_ids.insert(block.id);
@@ -116,7 +115,7 @@ impl Allocator {
         Some(block)
     }
 
-    /// Makes the allocation that starts at `offset` `bytes` bytes (at least 1) long where it is. `None` if it has not taken that many.
+    /// Sets the length of the allocation at `offset` to `bytes` (at least 1), in place. `None` if it uses fewer bytes.
     pub fn resize(&mut self, offset: u64, bytes: u64) -> Option<Block> {
         let block = self.live.get_mut(&offset)?;
         if bytes > block.taken {
@@ -147,7 +146,7 @@ impl Allocator {
         self.size
     }
 
-    /// Bytes taken by live allocations.
+    /// Bytes used by live allocations.
     pub fn used(&self) -> u64 {
         self.used
     }

@@ -280,13 +280,13 @@ pub const NVSHMEM: &[Documented] = &[
         &["REGION_MAX_SLOTS", "TMA_POLICY", "TMA_MAX_BLOCKS"],
         "regions and bulk copies in kernels of the program",
         Nothing,
-        "operations are called from the host",
+        "regions have no effect, and a kernel chooses bulk copies by nvshmemrs_give_smem",
     ),
     row(
         &["G_BUF_SIZE", "G_COALESCING_BUF_SIZE"],
         "buffers for g in kernels of the program",
         Nothing,
-        "operations are called from the host",
+        "g in a kernel is a load and needs no buffer",
     ),
     row(
         &["DISABLE_NCCL"],
