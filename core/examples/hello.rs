@@ -1,3 +1,5 @@
+//! Each PE stores its number on its right neighbour, and prints the number that it got.
+
 use nvshmemrs::{Result, Runtime, Team};
 
 fn main() -> Result<()> {
