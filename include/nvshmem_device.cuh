@@ -25,6 +25,11 @@
 
 #if defined(NVSHMEMRS_DEVICE_HOST)
 static nvshmemrs_device_state_t nvshmemi_device_state_d;
+#elif defined(NVSHMEMRS_DEVICE_BITCODE)
+// The bitcode of this header, which tools link to kernels that the driver loads: no tool may take the constant away, or hide it.
+extern "C" {
+__constant__ __attribute__((used)) nvshmemrs_device_state_t nvshmemi_device_state_d;
+}
 #elif !defined(__CUDACC_RTC__)
 #ifdef __CUDACC_RDC__
 // One constant of the linked program or library, which each of its units fills: nvcc 13.0 writes a wrong registration for a static constant of
@@ -44,7 +49,7 @@ __constant__ nvshmemrs_device_state_t nvshmemi_device_state_d;
 #endif
 #define NVSHMEMRS_I_STATE nvshmemi_device_state_d
 
-#ifndef __CUDACC_RTC__
+#if !defined(__CUDACC_RTC__) && !defined(NVSHMEMRS_DEVICE_BITCODE)
 // Fills the constant of a unit. `device`: the number of a GPU in CUDA's runtime, which becomes current; the library restores the context that was.
 // `state` NULL: zeros, which no call takes. Returns 0, or a status of the runtime with its text in `why`; NVSHMEMRS_UNIT_LATER: the unit's kernels are not registered yet.
 typedef int (*nvshmemrs_nvshmem_fill_t)(const void *state, int device, const char **why);

@@ -7,13 +7,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files of this folder, which all libraries of standards' names have.
-const SHARED: [&str; 3] = ["memory.c", "report.c", "teams.c"];
+/// Files of this folder, which the libraries of standards' names have.
+#[allow(dead_code, reason = "a library without names includes this file, too")]
+pub(crate) const SHARED: &[&str] = &["memory.c", "report.c", "teams.c"];
 /// As `capi/build.rs` calls it.
 const CORE_SONAME: &str = "libnvshmemrs.so.0";
 
-/// Compiles the library `name` from files of `src`, with these headers of `include` and options of its own.
-pub(crate) fn library(name: &str, sources: &[&str], headers: &[&str], options: &[&str]) {
+/// Compiles the library `name` from files of `src` and of this folder, with these headers of `include` and options of its own.
+pub(crate) fn library(
+    name: &str,
+    sources: &[&str],
+    shared: &[&str],
+    headers: &[&str],
+    options: &[&str],
+) {
     for path in ["src", "build.rs", "../names"] {
         println!("cargo:rerun-if-changed={path}");
     }
@@ -58,7 +65,11 @@ pub(crate) fn library(name: &str, sources: &[&str], headers: &[&str], options: &
     compiler
         .arg(&made)
         .args(sources.iter().map(|source| Path::new("src").join(source)))
-        .args(SHARED.map(|source| Path::new("../names").join(source)))
+        .args(
+            shared
+                .iter()
+                .map(|source| Path::new("../names").join(source)),
+        )
         .arg(stand_in);
     run(compiler);
     // Whoever has the file open keeps the old one.

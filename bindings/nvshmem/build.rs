@@ -21,5 +21,11 @@ const OPTIONS: &[&str] = &[
 ];
 
 fn main() {
-    compile::library("libnvshmemrs_nvshmem.so", SOURCES, HEADERS, OPTIONS);
+    compile::library(
+        "libnvshmemrs_nvshmem.so",
+        SOURCES,
+        compile::SHARED,
+        HEADERS,
+        OPTIONS,
+    );
 }

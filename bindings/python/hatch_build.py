@@ -25,6 +25,7 @@ PACKAGES = (
     "nvshmemrs-capi",
     "nvshmemrs-openshmem",
     "nvshmemrs-nvshmem",
+    "nvshmemrs-jax",
     "nvshmemrs-inspect",
     "nvshmemrs-cli",
     "nvshmemrs-perf",

@@ -1,11 +1,13 @@
 //! Failed calls, whose statuses a program may have ignored. Where `NVSHMEM_DEBUG` is WARN or more, or the job is checked, each is told once,
-//! by function and status.
+//! by function and status, with the line of the program.
 
+use crate::generated::exports::exports;
 use crate::guard::lock;
 use crate::handle;
-use nvshmem_core::{DebugLevel, write_stderr};
+use nvshmem_core::{DebugLevel, Place, write_stderr};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Not in a job: an answer of what finds or checks a runtime.
 const NOT_INITIALIZED: i32 = 10;
@@ -37,6 +39,27 @@ fn is_wanted() -> bool {
         || checked.is_some_and(|word| !word.is_empty() && word != "0")
 }
 
+/// Whether the language of the program names the places of calls, which the stack does not tell then.
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// A language has set, or removed, the function that names the places of calls.
+pub(crate) fn places_are_hooked(hooked: bool) {
+    HOOKED.store(hooked, Relaxed);
+}
+
+/// Which PE this is, and the line of the program that called; nothing for what is not known.
+fn caller() -> (Option<i32>, Option<String>) {
+    let joined = handle::with_runtime(handle::own(), |runtime| {
+        let place = runtime
+            .calling_place()
+            .map(|place| runtime.describe_place(place));
+        Ok((runtime.my_pe(), place))
+    });
+    let (pe, place) = joined.map_or((None, None), |(pe, place)| (Some(pe), place));
+    let native = || (!HOOKED.load(Relaxed)).then(|| Place::of_native_caller(exports).describe());
+    (pe, place.or_else(native))
+}
+
 /// Tells that a call has failed, whose body has a type of this name.
 #[cold]
 pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
@@ -51,12 +74,11 @@ pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
         return;
     }
     let pid = std::process::id();
-    let who = match handle::with_runtime(handle::own(), |runtime| Ok(runtime.my_pe())) {
-        Ok(pe) => format!("PE {pe}, pid {pid}"),
-        Err(_) => format!("pid {pid}"),
-    };
+    let (pe, place) = caller();
+    let who = pe.map_or_else(|| format!("pid {pid}"), |pe| format!("PE {pe}, pid {pid}"));
+    let at = place.map_or_else(String::new, |place| format!(" at {place}"));
     write_stderr(&format!(
-        "nvshmemrs [{who}] {function} failed with status {status}, which is told once: {text}\n"
+        "nvshmemrs [{who}] {function}{at} failed with status {status}, which is told once: {text}\n"
     ));
 }
 

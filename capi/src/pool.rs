@@ -1,9 +1,12 @@
 //! Memory of the heap for other libraries' pools of GPU memory.
+//!
+//! A collective call reserves memory once. What the pools ask for is cut from it without a word to other PEs, so that an allocation
+//! never waits for them. All PEs get the same symmetric addresses if their pools ask for the same in the same order.
 
 use crate::guard::{self, lock};
 use crate::handle;
 use crate::types::nvshmemrs_runtime_t;
-use nvshmem_core::{Error, Mapping, Request, Result};
+use nvshmem_core::{Error, Event, Mapping, Request, Result};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Mutex;
@@ -14,23 +17,133 @@ const ALIGNMENT: usize = 512;
 /// What an error gives.
 const NOTHING: *mut c_void = std::ptr::null_mut();
 
-/// What a pool has: of which runtime it is, and what keeps it mapped after finalize, so that no other memory gets its address before
-/// the pool has given it back.
+/// Memory that the PEs have agreed on, of one runtime.
+struct Reserve {
+    runtime: nvshmemrs_runtime_t,
+    begin: u64,
+    bytes: u64,
+    /// Where there is room: the length of each gap, by address. No two touch.
+    gaps: BTreeMap<u64, u64>,
+    /// What was given back while its stream may still use it: address, length, and the mark behind that work.
+    in_use: Vec<(u64, u64, Event)>,
+}
+
+impl Reserve {
+    fn holds(&self, address: u64) -> bool {
+        address >= self.begin && address - self.begin < self.bytes
+    }
+
+    /// The first gap with room. It does not depend on what streams have done, so that all PEs find the same.
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        let (&address, &length) = self.gaps.iter().find(|(_, length)| **length >= bytes)?;
+        self.gaps.remove(&address);
+        if length > bytes {
+            self.gaps.insert(address + bytes, length - bytes);
+        }
+        Some(address)
+    }
+
+    fn put_back(&mut self, mut address: u64, mut bytes: u64) {
+        if let Some((&before, &length)) = self.gaps.range(..address).next_back()
+            && before + length == address
+        {
+            self.gaps.remove(&before);
+            address = before;
+            bytes += length;
+        }
+        if let Some(length) = self.gaps.remove(&(address + bytes)) {
+            bytes += length;
+        }
+        self.gaps.insert(address, bytes);
+    }
+
+    /// The marks behind which this memory is nobody's.
+    fn marks(&mut self, address: u64, bytes: u64) -> Vec<Event> {
+        let overlap = |other: u64, length: u64| other < address + bytes && address < other + length;
+        let marks = self.in_use.iter();
+        marks
+            .filter(|(other, length, _)| overlap(*other, *length))
+            .map(|(_, _, mark)| mark.clone())
+            .collect()
+    }
+
+    /// Forgets marks that have been reached.
+    fn forget(&mut self) {
+        self.in_use
+            .retain(|(_, _, mark)| !mark.query().unwrap_or(false));
+    }
+}
+
+/// What a pool has: of which runtime it is, its length, and what keeps it mapped after finalize, so that no other memory gets its
+/// address before the pool has given it back.
 struct Lent {
     runtime: nvshmemrs_runtime_t,
+    bytes: u64,
     _kept: Mapping,
 }
 
-/// What pools have, by address.
-static LENT: Mutex<BTreeMap<u64, Lent>> = Mutex::new(BTreeMap::new());
+/// The reserves, and what pools have of them, by address.
+struct Pools {
+    reserves: Vec<Reserve>,
+    lent: BTreeMap<u64, Lent>,
+}
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
-/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
-/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
-/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+static POOLS: Mutex<Pools> = Mutex::new(Pools {
+    reserves: Vec::new(),
+    lent: BTreeMap::new(),
+});
+
+/// Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It stays until
+/// finalize. A further call reserves more.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
-/// the same blocks in the same order. Returns when every PE has the memory. OpenSHMEM does not have it.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the memory.
+/// OpenSHMEM does not have it.
+/// Errors: as `nvshmemrs_malloc`; INVALID_VALUE for 0 bytes; NOT_SUPPORTED on host memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_pool_reserve(runtime: nvshmemrs_runtime_t, bytes: usize) -> i32 {
+    guard::call(runtime, |rt| {
+        if rt.device().is_none() {
+            return Err(Error::NotSupported(
+                "pools have memory of GPUs, and the symmetric heap is in host memory: set NVSHMEMRS_MEMORY=device".into(),
+            ));
+        }
+        let made = rt.malloc(Request::aligned(ALIGNMENT, bytes))?;
+        let address = made.ok_or_else(|| Error::invalid("bytes", 0, "at least 1"))?;
+        let length = bytes as u64;
+        forget_ended();
+        lock(&POOLS).reserves.push(Reserve {
+            runtime,
+            begin: address,
+            bytes: length,
+            gaps: BTreeMap::from([(address, length)]),
+            in_use: Vec::new(),
+        });
+        Ok(())
+    })
+}
+
+/// Forgets the reserves of runtimes that have ended.
+fn forget_ended() {
+    let live = |reserve: &Reserve| handle::with_runtime(reserve.runtime, |_| Ok(())).is_ok();
+    let ended: Vec<Reserve> = {
+        let mut pools = lock(&POOLS);
+        let (kept, ended) = pools.reserves.drain(..).partition(live);
+        pools.reserves = kept;
+        ended
+    };
+    // Without the lock: the marks may be the last that keep a heap mapped.
+    drop(ended);
+}
+
+/// Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. It is
+/// cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the one whose heap is on that GPU.
+/// `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on that
+/// GPU, or what is reserved has no room for so many bytes.
+///
+/// Local; every PE must ask its pool for the same blocks in the same order, and give them back so, else they
+/// are not at the same symmetric address. It waits only for the stream on which memory was given back that
+/// comes again. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_pool_alloc(
     bytes: usize,
@@ -52,26 +165,65 @@ fn lend(bytes: usize, device: i32, _: *mut c_void) -> *mut c_void {
 
 fn allocate(bytes: usize, device: i32) -> Result<Option<u64>> {
     let runtime = handle::runtime_on(device)?;
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let length = (bytes as u64).next_multiple_of(ALIGNMENT as u64);
     handle::with_runtime(runtime, |rt| {
-        let made = rt.malloc(Request::aligned(ALIGNMENT, bytes))?;
-        if let Some(address) = made {
-            let kept = rt.mapping();
-            let lent = Lent {
-                runtime,
-                _kept: kept,
-            };
-            lock(&LENT).insert(address, lent);
+        let (address, marks) = cut(runtime, length)?;
+        for mark in marks {
+            if let Err(error) = mark.synchronize() {
+                give_room(runtime, address, length);
+                return Err(error);
+            }
         }
-        Ok(made)
+        let lent = Lent {
+            runtime,
+            bytes: length,
+            _kept: rt.mapping(),
+        };
+        lock(&POOLS).lent.insert(address, lent);
+        Ok(Some(address))
     })
 }
 
-/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
-/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
-/// memory goes with the last that is given back. NULL does nothing.
+/// Takes memory of the reserves, with what must be waited for before it is used.
+fn cut(runtime: nvshmemrs_runtime_t, bytes: u64) -> Result<(u64, Vec<Event>)> {
+    let mut pools = lock(&POOLS);
+    let mut reserved = 0;
+    for reserve in &mut pools.reserves {
+        if reserve.runtime == runtime {
+            reserved += reserve.bytes;
+            if let Some(address) = reserve.take(bytes) {
+                let marks = reserve.marks(address, bytes);
+                return Ok((address, marks));
+            }
+        }
+    }
+    Err(Error::invalid(
+        "bytes",
+        bytes,
+        format!(
+            "what is left of the {reserved} bytes reserved for pools: reserve more with `nvshmemrs_pool_reserve`, on all PEs"
+        ),
+    ))
+}
+
+fn give_room(runtime: nvshmemrs_runtime_t, address: u64, bytes: u64) {
+    let mut pools = lock(&POOLS);
+    let mut reserves = pools.reserves.iter_mut();
+    let inside = |reserve: &&mut Reserve| reserve.runtime == runtime && reserve.holds(address);
+    if let Some(reserve) = reserves.find(inside) {
+        reserve.put_back(address, bytes);
+    }
+}
+
+/// Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now has run. `bytes`
+/// and `device` do not matter. After finalize the memory goes with the last that is given back. NULL does
+/// nothing.
 ///
-/// Local; waits for the stream. OpenSHMEM does not have it.
-/// Errors: BAD_FREE for an address that no pool has; those of `nvshmemrs_stream_synchronize`.
+/// Local; never waits, so any thread may call it, and a garbage collector. OpenSHMEM does not have it.
+/// Errors: BAD_FREE for an address that no pool has; CUDA.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_pool_free(
     ptr: *mut c_void,
@@ -86,20 +238,33 @@ fn give_back(address: u64, _: (usize, i32), cuda_stream: *mut c_void) -> Result<
     if address == 0 {
         return Ok(());
     }
-    let lent = lock(&LENT).remove(&address);
+    let lent = lock(&POOLS).lent.remove(&address);
     let lent = lent.ok_or(Error::BadFree {
         argument: "ptr",
         address,
         why: "it is no memory that a pool has",
     })?;
-    let released = handle::with_runtime(lent.runtime, |rt| {
+    let marked = handle::with_runtime(lent.runtime, |rt| {
         let stream = rt.stream_from_cuda(handle::cuda_stream(cuda_stream))?;
-        stream.synchronize()?;
-        rt.release(address)
+        let mark = rt.event()?;
+        mark.record(&stream)?;
+        Ok(mark)
     });
-    match released {
-        // After finalize nothing needs to be waited for.
-        Err(Error::NotInitialized(_)) => Ok(()),
-        released => released,
+    let mark = match marked {
+        // After finalize there is no reserve that it could go back to.
+        Err(Error::NotInitialized(_)) => {
+            forget_ended();
+            return Ok(());
+        }
+        marked => marked?,
+    };
+    let mut pools = lock(&POOLS);
+    let mut reserves = pools.reserves.iter_mut();
+    let inside = |reserve: &&mut Reserve| reserve.runtime == lent.runtime && reserve.holds(address);
+    if let Some(reserve) = reserves.find(inside) {
+        reserve.forget();
+        reserve.in_use.push((address, lent.bytes, mark));
+        reserve.put_back(address, lent.bytes);
     }
+    Ok(())
 }

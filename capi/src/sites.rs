@@ -2,6 +2,7 @@
 //!
 //! Places of C, C++ and Fortran callers are found by themselves. Languages whose calls come from elsewhere name them.
 
+use crate::failures;
 use crate::guard;
 use crate::handle;
 use crate::text;
@@ -28,6 +29,7 @@ pub extern "C" fn nvshmemrs_site_hook(
     user: *mut c_void,
 ) -> i32 {
     guard::local_live(runtime, |rt| {
+        failures::places_are_hooked(hook.is_some());
         rt.set_site_hook(handle::site_hook(hook, user), None);
         Ok(())
     })
@@ -46,6 +48,7 @@ pub extern "C" fn nvshmemrs_site_hook_in(
 ) -> i32 {
     guard::local_live(runtime, |rt| {
         let words = words::operations(language)?;
+        failures::places_are_hooked(hook.is_some());
         rt.set_site_hook(handle::site_hook(hook, user), Some(words));
         Ok(())
     })

@@ -103,6 +103,14 @@ impl Runtime {
         Some(sites.calling())
     }
 
+    /// A place that [`calling_place`](Runtime::calling_place) gave, in words. Local.
+    pub fn describe_place(&self, place: Place) -> String {
+        match &self.inner.sites {
+            Some(sites) => sites.describe(place),
+            None => place.describe(),
+        }
+    }
+
     /// Sets, or removes, the function that is asked for the place of each call through the C ABI, and the one that gives operations the
     /// names of the program's language. Local.
     pub fn set_site_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {

@@ -111,6 +111,8 @@ pub use memory_management::SymArray;
 #[doc(hidden)]
 pub use nvshmemrs_cuda::images::{Made as KernelImage, make as make_kernel_images};
 pub use nvshmemrs_cuda::survey as gpus;
+#[doc(hidden)]
+pub use nvshmemrs_cuda::tuning;
 pub use nvshmemrs_diagnostics::board;
 pub use nvshmemrs_net::Communicator;
 #[doc(hidden)]

@@ -40,17 +40,25 @@ def write(target: Path, text: str) -> None:
 
 def lay_out(root: Path, pages: Path) -> Set[Path]:
     """Copies the pages, and the files that they link to. Returns what is there."""
-    copy(HERE / "index.md", pages / "index.md")
+    index = (HERE / "index.md").read_text()
     copied = {pages / "index.md"}
+    others = []
     for pattern in PAGES:
         for page in sorted(root.glob(pattern)):
-            copied.add(pages / page.relative_to(root))
-            copy(page, pages / page.relative_to(root))
+            name = page.relative_to(root)
+            copied.add(pages / name)
+            copy(page, pages / name)
+            if not re.search(rf"^(.*<)?{re.escape(str(name.with_suffix('')))}>?$", index, re.MULTILINE):
+                others.append(str(name.with_suffix("")))
             for link, _ in LINK.findall(page.read_text()):
                 file = (page.parent / link).resolve()
                 if "://" not in link and file.is_file():
                     copied.add(pages / file.relative_to(root))
                     copy(file, pages / file.relative_to(root))
+    if others:
+        # Pages that the index does not place yet are found all the same.
+        index += "\n".join(["\n```{toctree}", ":hidden:", ":caption: More", "", *others, "```", ""])
+    write(pages / "index.md", index)
     return copied
 
 

@@ -26,6 +26,7 @@ PROGRAMS = {
     "nvshmem-numba": ([f"{BENCH}/numba_kernels.py"], (*NUMBA, "nvshmem.core.device.numba", "nvshmem.bindings.device.numba")),
     "ours-numba": ([f"{BENCH}/numba_kernels.py"], NUMBA),
     "ours-triton": ([f"{BENCH}/triton_bench.py"], TRITON),
+    "ours-fused": ([f"{BENCH}/fused_bench.py"], TRITON),
     "ours-ring": ([f"{EXAMPLES}/numba_ring.py"], NUMBA),
     "ours-heat": ([f"{EXAMPLES}/numba_heat.py"], NUMBA),
     "ours-gemm": ([f"{EXAMPLES}/triton_gemm_all_reduce.py"], TRITON),

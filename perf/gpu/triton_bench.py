@@ -333,13 +333,12 @@ PARTS = {
 ALONE = ("put", "get")
 
 
-def main():
+def start():
+    """Joins the job and NCCL's; this PE's number and the number of PEs."""
     gpu = int(os.environ["NVSHMEMRS_PE"]) % torch.cuda.device_count()
     torch.cuda.set_device(gpu)
     nvshmem.init(device=gpu)
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
-    if n > 2:
-        raise SystemExit("triton_bench.py measures 1 or 2 PEs: start it with nvshmemrs-run -n 2")
     port = nvshmem.tensor(1, torch.int64)
     store = dist.TCPStore("127.0.0.1", 0, n, True, wait_for_workers=False) if me == 0 else None
     if store is not None:
@@ -352,6 +351,13 @@ def main():
     version = ".".join(map(str, torch.cuda.nccl.version()))
     if me == 0:
         print(f"{torch.cuda.get_device_name()} x {n}, Triton {triton.__version__}, torch {torch.__version__}, NCCL {version}", flush=True)
+    return me, n
+
+
+def main():
+    me, n = start()
+    if n > 2:
+        raise SystemExit("triton_bench.py measures 1 or 2 PEs: start it with nvshmemrs-run -n 2")
     for name in [part for part in sys.argv[1:] if not part.startswith("-")] or (PARTS if n > 1 else ALONE):
         PARTS[name](me, n)
     print(f"triton_bench ok PE {me} of {n}", flush=True)

@@ -7,6 +7,17 @@ use std::time::Duration;
 
 /// The largest size that may be asked for: MPI counts bytes in an int.
 const MAX_SIZE: u64 = 1 << 30;
+/// Bytes of the buffers of --tune --quick, up to 64 MiB as without it.
+const QUICK_TUNE_SIZES: [u64; 8] = [
+    8,
+    4 << 10,
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    4 << 20,
+    16 << 20,
+    64 << 20,
+];
 /// The most PEs that may be asked for.
 const MAX_PES: u32 = 1024;
 
@@ -67,6 +78,20 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["peer", "ops", "sizes", "n_pes", "growth", "targets", "startup", "dtype", "op", "json", "picture"])]
     pub(crate) hosts: bool,
 
+    /// Find the fastest algorithm and geometry of collectives on this machine's GPUs, for each number of PEs of -n, and write them to the
+    /// tuning file that the library reads
+    #[arg(long, conflicts_with_all = ["peer", "ops", "growth", "targets", "startup", "hosts", "dtype", "op", "json", "picture", "markdown"])]
+    pub(crate) tune: bool,
+
+    /// Where --tune writes; what the file has for other GPUs and numbers of PEs stays [default: NVSHMEMRS_TUNING_FILE, else
+    /// nvshmemrs/tuning.json in XDG_CONFIG_HOME or ~/.config]
+    #[arg(long, value_name = "FILE", requires = "tune")]
+    pub(crate) tune_file: Option<PathBuf>,
+
+    /// This process is a PE of the job that --tune starts
+    #[arg(long, requires = "tune", hide = true)]
+    pub(crate) tune_pe: bool,
+
     /// Also measure init, barrier and finalize of a job, and memory per PE
     #[arg(long)]
     pub(crate) startup: bool,
@@ -112,6 +137,7 @@ Examples:
   nvshmemrs-perf --peer oshmem --targets              which targets are met
   nvshmemrs-perf --growth --max-pes 16                barrier over the number of PEs
   nvshmemrs-perf --hosts                              PEs of other hosts, beside MPI
+  nvshmemrs-perf --tune -n 2,4                        tune collectives for 2 and for 4 GPUs
   nvshmemrs-perf --ops reduce --dtype int32 --op max --sizes 4..64K -n 4
 
 It needs a C compiler; --peer oshmem needs oshcc and oshrun, --peer mpi mpicc and mpirun (Debian: libopenmpi-dev and
@@ -209,6 +235,23 @@ impl Args {
     /// How often the sides take turns.
     pub(crate) fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
+    }
+
+    /// How often the variants of --tune take turns.
+    pub(crate) fn tune_rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 5 } else { 11 })
+    }
+
+    /// Bytes of the buffers of --tune, in order.
+    pub(crate) fn tune_sizes(&self) -> Vec<u64> {
+        let mut sizes = match &self.sizes {
+            Some(SizeList(sizes)) => sizes.clone(),
+            None if self.quick => QUICK_TUNE_SIZES.to_vec(),
+            None => (3..=26).map(|power| 1 << power).collect(),
+        };
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
     }
 
     /// How long a batch of calls should take, in microseconds.

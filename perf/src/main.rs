@@ -6,6 +6,7 @@
 //! * knows the operations ([`catalogue`]) and what is asked for ([`args`]),
 //! * compiles the worker for each [`side`] and reads what it prints ([`worker`], [`process`](mod@process)),
 //! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`hosts`], [`startup`], [`python`]) and takes medians ([`stats`]),
+//! * finds the fastest algorithms of collectives on GPUs ([`tune`](mod@tune)),
 //! * judges ([`targets`]) and shows ([`report`], [`tables`], [`picture`], [`machine`]).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -25,6 +26,7 @@ mod startup;
 mod stats;
 mod tables;
 mod targets;
+mod tune;
 mod worker;
 
 use anyhow::{Context, Result};
@@ -63,6 +65,13 @@ fn run(args: &Args) -> Result<()> {
         return print(&catalogue::list());
     }
     args.check()?;
+    if args.tune_pe {
+        return tune::pe::run(args);
+    }
+    if args.tune {
+        process::end_children_on_signals()?;
+        return print(&tune::tune(args)?);
+    }
     if args.hosts {
         process::end_children_on_signals()?;
         let page = hosts::page(args, &command())?;

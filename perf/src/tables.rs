@@ -5,16 +5,16 @@ use crate::report::{Absolute, Figure, Report, Row};
 use comfy_table::{CellAlignment, Table, presets};
 
 /// A table with a heading.
-struct Sheet {
+pub(crate) struct Sheet {
     title: String,
     header: Vec<String>,
-    rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
     /// Columns that hold words; the others hold numbers.
     words: usize,
 }
 
 impl Sheet {
-    fn new(title: &str, header: &[&str], words: usize) -> Self {
+    pub(crate) fn new(title: &str, header: &[&str], words: usize) -> Self {
         Self {
             title: title.to_owned(),
             header: header.iter().map(|text| (*text).to_owned()).collect(),
@@ -41,11 +41,18 @@ impl Sheet {
     }
 }
 
+impl Sheet {
+    /// For a terminal.
+    pub(crate) fn text(&self) -> String {
+        format!("{}\n{}\n", self.title, self.table(presets::NOTHING))
+    }
+}
+
 /// The report for a terminal.
 pub(crate) fn text(report: &Report) -> String {
     let mut text = format!("{}\n{}\n", report.machine.line(), report.command);
     for sheet in sheets(report) {
-        text += &format!("\n{}\n{}\n", sheet.title, sheet.table(presets::NOTHING));
+        text += &format!("\n{}", sheet.text());
     }
     if !report.notes.is_empty() {
         text.push('\n');

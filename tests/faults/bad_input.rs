@@ -50,7 +50,9 @@ const LEFT_OUT: &[(&str, &str)] = &[
     // Every length of memory is fine to ask about, and so is every address.
     ("is_symmetric", "bytes"),
     ("is_symmetric", "ptr"),
-    // What a pool's allocation refuses of them is malloc's to refuse; the others are there because torch passes them.
+    // What a pool's allocation refuses of them is malloc's to refuse, and on host memory there are no pools; the others are there because
+    // torch passes them.
+    ("pool_reserve", "bytes"),
     ("pool_alloc", "bytes"),
     ("pool_alloc", "cuda_stream"),
     ("pool_free", "bytes"),

@@ -152,6 +152,34 @@ fn signals_that_nobody_sends_are_told() {
     );
 }
 
+/// PE 0 reports the stall where NVSHMEMRS_STALL_AFTER says so: once, and the launcher not at all.
+#[test]
+fn pe_0_reports_a_stall() {
+    let mut command = hang(
+        3,
+        &["--stall-after", "0.2", "--grace", "0.2"],
+        &["computing"],
+    );
+    let mut job = spawn(command.env("NVSHMEMRS_STALL_AFTER", "0.5"));
+    job.until("report of PE 0", |job| {
+        job.stderr().contains("  PE 2 (pid ").then_some(())
+    });
+    // Time for other reports.
+    std::thread::sleep(Duration::from_secs(1));
+    let text = job.stderr();
+    job.signal(Signal::TERM);
+    job.wait(HANG);
+    contains(
+        &text,
+        &[
+            "nvshmemrs [PE 0, pid ",
+            "] nothing has moved for 0.5 s\nPEs 0 and 1 wait in barrier on WORLD for PE 2, which is not waiting in nvshmemrs",
+        ],
+    );
+    let reports = text.matches("nothing has moved").count();
+    assert_eq!(reports, 1, "{text}");
+}
+
 #[test]
 fn a_stream_that_waits_is_told() {
     contains(

@@ -275,7 +275,7 @@ fn a_put_costs_what_ours_costs() {
     }
 }
 
-/// clang looks at host code while it compiles for a GPU. It needs of CUDA's headers what `programs/nvshmem/clang` has.
+/// clang looks at host code while it compiles for a GPU. It needs of CUDA's headers what `bindings/bitcode/include` has.
 #[test]
 fn clang_compiles_both_sides() {
     let source = program("nvshmem/units.cpp");
@@ -302,7 +302,7 @@ fn clang_compiles_both_sides() {
             ]);
             command
                 .arg("-I")
-                .arg(workspace().join("tests/programs/nvshmem/clang"))
+                .arg(workspace().join("bindings/bitcode/include"))
                 .arg("-I")
                 .arg(workspace().join("include"));
             run(command.arg(&source), SLOW).assert_success();

@@ -244,6 +244,22 @@ def pools(n: int, python: str) -> Check:
     return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=paths)
 
 
+TORCH_PARTS = "eager onesided alltoallv refused compiled gradients graphs streams pools groups wrong_splits"
+
+
+def torch_ops(numbers: list[int], python: str) -> list[Check]:
+    """torch.ops.nvshmemrs: eager, compiled, in graphs, on streams, with gradients, in pools, with wrong arguments."""
+    file = str(PYTEST.parent / "programs/torch_ops.py")
+    env = {**python_env(), "NVSHMEM_SYMMETRIC_SIZE": "512m"}
+    checks = []
+    # Two share a GPU where there is only one.
+    for n in sorted({*numbers, 2}):
+        for part in TORCH_PARTS.split():
+            name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
+            checks.append(Check(name, processes(n, python, file, part), "^ok$", n, gpus=n, env=env, limit=300))
+    return checks
+
+
 TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
 TRITON_EXAMPLES = "gemm_all_reduce moe attention"
 
@@ -276,6 +292,63 @@ def triton(numbers: list[int], python: str) -> list[Check]:
         command = processes(1, python, faults, "wrong", *case.split())
         says = f"^triton ok: wrong, argument `{words}`"
         checks.append(Check(f"triton: wrong arguments, {words}", command, says, env=checking, limit=100))
+    return checks
+
+
+JAX_PARTS = "reductions moves teams one_sided signals control shards views large"
+
+
+def jax(numbers: list[int], python: str) -> list[Check]:
+    """Operations inside of JAX programs."""
+    paths = os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
+    env = {"PYTHONPATH": paths, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    program = str(PYTEST.parent / "programs/jax_calls.py")
+    checks = []
+    # Two share a GPU where there is only one.
+    for n in sorted({*numbers, 2}):
+        for part in JAX_PARTS.split():
+            command = processes(n, python, program, part)
+            words = rf"^jax ok: {part}, PE \d+$"
+            checks.append(Check(f"jax: {part}, {n} PE{'s' if n > 1 else ''}", command, words, n, gpus=n, env=env, limit=240))
+    if max(numbers) > 1:
+        command = processes(2, python, program, "shards", "distributed=47653")
+        checks.append(Check("jax: shards of jax.distributed, 2 PEs", command, r"^jax ok: shards, PE \d+$", 2, gpus=2, env=env, limit=240))
+    for n in numbers:  # each on a GPU of its own, as Mosaic needs it
+        command = processes(n, python, str(PYTEST.parent / "programs/jax_pallas.py"))
+        words = r"^pallas ok: (ring|in_place), PE \d+$"
+        debug = {**env, "NVSHMEM_DEBUG": "WARN"}
+        checks.append(Check(f"jax: Pallas, {n} PE{'s' if n > 1 else ''}", command, words, 2 * n, gpus=n, env=debug, limit=240))
+    return checks
+
+
+def bitcode(numbers: list[int], python: str) -> list[Check]:
+    """A kernel of Triton's that NVSHMEM's names are linked to from bitcode."""
+    paths = os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))
+    command = [python, str(PYTEST.parent / "programs/triton_bitcode.py")]
+    return [
+        Check(
+            f"bitcode: a ring in Triton, {n} PE{'s' if n > 1 else ''}",
+            processes(n, *command),
+            r"^bitcode ok: ring, PE \d+$",
+            n,
+            gpus=n,
+            env={"PYTHONPATH": paths},
+            limit=120,
+        )
+        for n in sorted({*numbers, 2})
+    ]
+
+
+def fused(numbers: list[int], python: str) -> list[Check]:
+    """Fused operations beside the plain formulas, in graphs, too."""
+    env = {**python_env(), "TRITON_INTERPRET": "0", "NVSHMEM_SYMMETRIC_SIZE": "1g"}
+    checks = []
+    # Two share a GPU where there is only one.
+    for n in sorted({*numbers, 2}):
+        for part in ("norm", "experts", "product", "teams")[: 4 if n > 2 else 3]:
+            command = processes(n, python, str(PYTEST.parent / "programs/fused_operations.py"), part)
+            says = rf"^fused ok: {part}, PE \d+$"
+            checks.append(Check(f"fused: {part}, {n} PE{'s' if n > 1 else ''}", command, says, n, gpus=n, env=env, limit=300))
     return checks
 
 
@@ -483,6 +556,8 @@ def cute(n: int, python: str) -> list[Check]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
             checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
+        command = processes(pes, python, str(PYTEST.parent / "programs/cute_names.py"), str(CUTE))
+        checks.append(Check(f"cute: names, {pes} processes", command, "^cute ok: names, PE ", pes, gpus=n, env=python_env(), limit=100))
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))
@@ -712,12 +787,17 @@ def python_part(numbers: list[int], land: Path, python: str) -> list[Check]:
     if no_torch:
         print(f"not run: the memory pools of torch: {python}: {no_torch}")
     else:
-        checks += [pools(n, python) for n in numbers]
+        checks += [pools(n, python) for n in numbers] + torch_ops(numbers, python)
         no_triton = lacks(python, "triton", "ml_dtypes")
         if no_triton:
             print(f"not run: kernels in Triton: {python}: {no_triton}")
         else:
-            checks += triton(numbers, python)
+            checks += triton(numbers, python) + bitcode(numbers, python) + fused(numbers, python)
+    no_jax = lacks(python, "jax", "jax_plugins.xla_cuda13")
+    if no_jax:
+        print(f"not run: operations inside of JAX programs: {python}: {no_jax}")
+    else:
+        checks += jax(numbers, python)
     no_pytest = no_cupy or lacks(python, "pytest", "torch", "cuda.core")
     if no_pytest:
         print(f"not run: the tests in Python: {python}: {no_pytest}")

@@ -20,7 +20,7 @@
  * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_OTHER_STATE: modules have the
  * state of NVIDIA's NVSHMEM. FAKE_CUDA_LEAKS: at exit the process
  * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
- * has called the driver. */
+ * has called the driver. FAKE_CUDA_LAUNCHES, any value: each kernel's name, blocks and threads are written to standard error. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -382,6 +382,8 @@ int cuCtxSetCurrent(context_t *context) {
     if (depth) depth--;
     return context ? cuCtxPushCurrent_v2(context) : SUCCESS;
 }
+
+int cuCtxSynchronize(void) { return current() ? SUCCESS : INVALID_CONTEXT; }
 
 int cuCtxPopCurrent_v2(context_t **context) {
     if (!depth) return INVALID_CONTEXT;
@@ -1270,6 +1272,7 @@ int cuModuleGetFunction(const kernel_t **function, void *module, const char *nam
 static int kernel_work(work_t *work, const kernel_t *kernel, unsigned grid, unsigned block, unsigned shared, void **args) {
     if (!grid || !block || block > 1024 || shared > 48 << 10) return INVALID_VALUE;
     *work = (work_t){.run = run_kernel, .kernel = kernel, .grid = grid, .block = block};
+    if (getenv("FAKE_CUDA_LAUNCHES")) dprintf(2, "fake CUDA: launch %s %u x %u\n", kernel->name, grid, block);
     /* The arguments are those of now. */
     size_t bytes = 16;
     for (int i = 0; i < kernel->count; i++) bytes += (kernel->sizes[i] + 15) / 16 * 16;

@@ -19,7 +19,8 @@ pub fn fakes() -> &'static Path {
 pub fn with_fakes(command: &mut Command) -> &mut Command {
     command
         .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"));
+        .env("XDG_CACHE_HOME", fakes().join("cache"))
+        .env("XDG_CONFIG_HOME", fakes().join("config"));
     for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"] {
         command.env_remove(name);
     }

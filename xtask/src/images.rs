@@ -1,8 +1,9 @@
-//! `cargo xtask images`: compiles the GPU kernels for every architecture that is shipped, with NVRTC from PyPI. No GPU is needed.
+//! `cargo xtask images`: compiles the GPU kernels for every architecture that is shipped, with NVRTC from PyPI, and the header for kernels to
+//! bitcode. No GPU is needed.
 
 use crate::setup::{Purpose, python};
 use crate::tree::Tree;
-use crate::{build_only, run};
+use crate::{bitcode, build_only, run};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ pub(crate) fn images(tree: &Tree) -> Result<()> {
     build_only(tree, &["--example=kernel_images"])?;
     let mut make = tree.command(tree.release().join("examples/kernel_images"));
     make.arg(nvrtc).arg(tree.images());
-    run::run(&mut make)
+    run::run(&mut make)?;
+    bitcode::bitcode(tree)
 }
 
 /// NVRTC's library in `.venv`, installed unless this version is there.

@@ -7,6 +7,7 @@
 //! Everything is built with `--release`: one profile, so that nothing is compiled twice.
 
 mod bench;
+mod bitcode;
 mod bundle;
 mod count;
 mod demo;

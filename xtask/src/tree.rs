@@ -105,6 +105,12 @@ impl Tree {
         )
     }
 
+    /// A Python with a torch that has `torch.compile`; `NVSHMEMRS_TORCH` names another one.
+    pub(crate) fn torch(&self) -> PathBuf {
+        env::var_os("NVSHMEMRS_TORCH")
+            .map_or_else(|| self.root.join(".torch/bin/python-torch"), PathBuf::from)
+    }
+
     /// A command that runs at the root, with the built programs first in `PATH`.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);

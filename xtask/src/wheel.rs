@@ -34,6 +34,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         "nvshmemrs-openshmem",
         "--package",
         "nvshmemrs-nvshmem",
+        "--package",
+        "nvshmemrs-jax",
     ]);
     cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
     run::run(&mut cargo)?;

@@ -139,7 +139,6 @@ def test_other_ways_to_the_names() -> None:
 
 NEEDS_A_GPU = [
     "bytetensor",
-    "find_device_bitcode_library",
     "free_tensor",
     "get_mc_buffer",
     "get_multicast_array",

@@ -12,7 +12,7 @@ import time
 from typing import Callable, List
 
 import pytest
-from conftest import program, ready, waits_in
+from conftest import program, ready, run, waits_in
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType as Cmp
@@ -196,6 +196,18 @@ def test_the_launcher_names_the_pe_that_raised(how: str, status: int) -> None:
     last = [line for line in lines if line.startswith("nvshmemrs-run: ")]
     assert lines[-len(last) :] == last, done.stderr
     assert re.match(r"nvshmemrs-run: PE 1 \(pid \d+, host .*\) exited with status ", last[0]), last
+
+
+@pytest.mark.parametrize("debug", ["", "INFO"])
+def test_tracebacks_have_the_frames_of_the_program(debug: str) -> None:
+    command = ["nvshmemrs-run", "-n", "3", "--", sys.executable, program("raises.py"), "inside"]
+    out = run(*command, expected=1, NVSHMEM_DEBUG=debug)
+    frames = re.findall(r'^  File "(.*)", line', out, re.MULTILINE)
+    inside = [frame for frame in frames if "/nvshmemrs/core/" in frame]
+    assert frames.count(program("raises.py")) >= 3, out
+    assert bool(inside) == bool(debug), out
+    # The exception that was handled then is still there.
+    assert "KeyError: 'key'" in out and "argument `remote_pe` is PE 77" in out, out
 
 
 @pytest.mark.parametrize("n", [2, 3])

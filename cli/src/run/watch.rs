@@ -4,7 +4,6 @@ use super::args::Args;
 use super::exit_notifier::ExitNotifier;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
-use super::monitor::{Monitor, Position};
 use super::output::{Outputs, Pump};
 use super::terminal::Terminal;
 use super::verdict::Evidence;
@@ -12,8 +11,8 @@ use super::{input, limits, shim, signals};
 use crate::console;
 use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
-use nvshmemrs::board::{self, Board, InitStatus, Picture, State};
-use nvshmemrs::config::unknown::unknown_line;
+use nvshmemrs::board::{self, Board, InitStatus, Monitor, Picture, Position, State};
+use nvshmemrs::config::{self, unknown::unknown_line};
 use nvshmemrs_inspect::find;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
@@ -75,6 +74,8 @@ struct Launcher<'a> {
     failure: Option<u8>,
     interrupted: bool,
     monitor: Monitor,
+    /// Whether PE 0 itself reports that nothing moves (NVSHMEMRS_STALL_AFTER).
+    stall_reported_by_pe: bool,
     next_look: Option<Instant>,
     board: Option<Board>,
     /// When to look for the board again, and the pause before that.
@@ -101,6 +102,7 @@ impl<'a> Launcher<'a> {
             interrupted: false,
             next_look: monitor.interval().map(|interval| now + interval),
             monitor,
+            stall_reported_by_pe: config::stall_after()?.is_some(),
             board: None,
             next_find: (now + FIRST_FIND, FIRST_FIND),
             evidence: Evidence::default(),
@@ -423,7 +425,9 @@ impl<'a> Launcher<'a> {
                 (true, board) => board.as_ref().map(Board::report),
                 (false, _) => self.forming().map(|picture| picture.to_string()),
             };
-            if let Some(report) = report {
+            // PE 0 reports a job that has come together.
+            let reported = inits.is_empty() && self.stall_reported_by_pe;
+            if let Some(report) = report.filter(|_| !reported) {
                 console::error(format_args!(
                     "nvshmemrs-run: nothing has moved for {seconds} s\n{}",
                     report.trim_end()

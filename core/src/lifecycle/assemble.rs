@@ -1,5 +1,6 @@
 //! Making the runtime of a PE that has taken its place in a job.
 
+use super::stall::StallReport;
 use super::status::status_writer;
 use crate::debug::Level;
 use crate::heap::Heap;
@@ -136,14 +137,19 @@ impl Runtime {
             let control = inner.control.clone();
             let (weak, asked) = (Arc::downgrade(inner), Arc::downgrade(inner));
             let mut of_transport = inner.transport.any().chore();
+            let mut stalls = attr.stall_after.filter(|_| me == 0).map(StallReport::new);
             let tasks = WatchdogTasks {
                 chore: Some(Box::new(move || {
                     if let Some(chore) = &mut of_transport {
                         chore();
                     }
-                    asked
-                        .upgrade()
-                        .inspect(|inner| inner.exit_if_a_kernel_asked());
+                    let Some(inner) = asked.upgrade() else {
+                        return;
+                    };
+                    inner.exit_if_a_kernel_asked();
+                    if let Some(stalls) = &mut stalls {
+                        stalls.look(&inner);
+                    }
                 })),
                 answer: status_writer(inner),
                 // A launcher may end this PE before the program learns of it.

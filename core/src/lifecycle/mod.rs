@@ -1,10 +1,11 @@
 //! The lifecycle of a runtime: [`assemble`] puts its parts together, [`finalize`] ends it, [`unfreed`] says then what is not freed.
-//! [`answer`] is what a PE tells of itself meanwhile.
+//! [`status`] is what a PE reports of itself meanwhile, [`stall`] the report of a job in which nothing moves.
 //!
 //! It stands above all operations, because finalize waits for what they have begun. Each transport is made by its
 //! [`MemoryProvider`](crate::transport::MemoryProvider); [`assemble`] puts the checker and the counter of traffic around it.
 
 mod assemble;
 mod finalize;
+mod stall;
 mod status;
 mod unfreed;

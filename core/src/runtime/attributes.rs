@@ -37,6 +37,7 @@ pub(crate) struct Resolved {
     pub(crate) timeout: Option<(Duration, Limit)>,
     pub(crate) init_timeout: (Duration, Limit),
     pub(crate) stop_timeout: Option<Duration>,
+    pub(crate) stall_after: Option<Duration>,
     pub(crate) track: bool,
     pub(crate) traffic: bool,
     /// The settings as they hold.
@@ -130,6 +131,7 @@ impl InitAttr {
             timeout,
             init_timeout: self.init_limit()?,
             stop_timeout: config::stop_timeout()?,
+            stall_after: config::stall_after()?,
             track: config::track()?,
             traffic: config::traffic()?,
             settings: self.settings(),

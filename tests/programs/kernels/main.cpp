@@ -5,10 +5,6 @@
 //   kernels errors                 calls that do not match, and the abort word
 #include "device.hpp"
 
-// So small that messages drawn by lot are sent in chunks (reduce.cu).
-#define LEAST_CHUNKED 128
-#define LEAST_CHUNK 32
-
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

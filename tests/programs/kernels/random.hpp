@@ -105,12 +105,12 @@ class Draw {
         bool flags = coin(), in_place = coin();
         u64 bytes = length(flags);
         i32 root = below(job.n);
-        u64 source = room(bytes, 1), dest = in_place ? source : room(bytes, 1);
+        u64 source = room(bytes, 1), dest = in_place ? source : room(bytes, 1), chunk = coin() ? 0 : 128;
         Bytes data = this->bytes(bytes);
         put(root, source, data);
         for (i32 m = 0; m < job.n; m++) expect(m, dest, data, "broadcast");
         step(flags ? nvshmemrs_broadcast_flags : nvshmemrs_broadcast, BROADCAST, flags, [&](i32, Collective &c) {
-            c.dest = dest, c.source = source, c.bytes = bytes, c.root = root;
+            c.dest = dest, c.source = source, c.bytes = bytes, c.root = root, c.chunk = chunk;
         });
     }
 
@@ -268,9 +268,10 @@ class Draw {
                 expect(m, place(m), result, "reduction " + std::to_string(operation));
             }
         }
+        u64 chunk = below(3) * 32;
         const ReduceKernels &kernels = REDUCTIONS[floating ? 11 : 7];
         step(flags ? kernels.flags : kernels.direct, operation, flags, [&](i32 m, Collective &c) {
-            c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM;
+            c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM, c.chunk = chunk;
         });
     }
 

@@ -37,7 +37,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 19] = [
+const TEXTS: [(&str, &str); 20] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -71,6 +71,10 @@ const TEXTS: [(&str, &str); 19] = [
     (
         "perf/gpu/triton_bench.py",
         "share/nvshmemrs/bench/triton_bench.py",
+    ),
+    (
+        "perf/gpu/fused_bench.py",
+        "share/nvshmemrs/bench/fused_bench.py",
     ),
     (
         "perf/gpu/numba_kernels.py",

@@ -1,23 +1,15 @@
 //! Julia 1.5.3 in `.julia`. Debian 12 has no Julia, so this takes Debian 11's packages: apt resolves and verifies
 //! them with a state of its own, they are unpacked in the checkout, and the system's packages stay as they are.
 
+use super::debian::{Packages, multiarch, script};
 use super::{done, is_done, say};
 use crate::run;
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 const VERSION: &str = "1.5.3";
-
-/// Where Debian 11 is found: the mirror network, and the archive once it has moved there.
-const MIRRORS: &[&str] = &[
-    "http://deb.debian.org/debian",
-    "http://archive.debian.org/debian",
-];
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Packages of the closure that must not shadow the machine's own: the C and C++ run time, and what only
 /// matters to an installed package.
@@ -46,23 +38,15 @@ pub(crate) fn install(tree: &Tree) -> Result<()> {
     if is_done(&stamp, RECIPE) {
         return Ok(());
     }
-    for tool in ["apt-get", "dpkg"] {
-        if !run::exists(tool) {
-            bail!(
-                "Julia {VERSION} is unpacked from Debian's packages, and this machine has no {tool}. Set \
-                 NVSHMEMRS_JULIA to the path of a Julia of your own"
-            );
-        }
-    }
-    if !Path::new(KEYRING).exists() {
-        bail!("{KEYRING} is missing: the package debian-archive-keyring brings it");
-    }
     say(&format!("unpacking Julia {VERSION} into .julia"));
-    if home.exists() {
-        fs::remove_dir_all(&home).with_context(|| format!("cannot remove {}", home.display()))?;
-    }
-    download(&home)?;
-    unpack(&home)?;
+    let packages = Packages {
+        suite: "bullseye",
+        wanted: "julia",
+        left_out: LEFT_OUT,
+    };
+    packages
+        .unpack(&home)
+        .context("set NVSHMEMRS_JULIA to the path of a Julia of your own to go on without")?;
     write_script(&home)?;
     let found = version(&tree.julia())?;
     if found != VERSION {
@@ -71,7 +55,6 @@ pub(crate) fn install(tree: &Tree) -> Result<()> {
             tree.julia().display()
         );
     }
-    fs::remove_dir_all(home.join("apt"))?;
     done(&stamp, RECIPE)
 }
 
@@ -101,101 +84,10 @@ fn version(program: &Path) -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// Downloads Julia's packages and all they depend on into `home/apt/debs`.
-fn download(home: &Path) -> Result<()> {
-    let mut failures = Vec::new();
-    for mirror in MIRRORS {
-        match download_from(mirror, home) {
-            Ok(()) => return Ok(()),
-            Err(error) => failures.push(format!("{mirror}: {error:#}")),
-        }
-    }
-    bail!(
-        "cannot download Julia {VERSION} from Debian 11\n{}",
-        failures.join("\n")
-    )
-}
-
-fn download_from(mirror: &str, home: &Path) -> Result<()> {
-    let apt = home.join("apt");
-    let debs = apt.join("debs");
-    for folder in ["lists/partial", "cache/archives/partial", "debs"] {
-        fs::create_dir_all(apt.join(folder))?;
-    }
-    // An empty list of installed packages makes the closure the same on every machine.
-    fs::write(apt.join("status"), "")?;
-    fs::write(
-        apt.join("sources.list"),
-        format!("deb [signed-by={KEYRING}] {mirror} bullseye main\n"),
-    )?;
-    run::output(apt_get(&apt).args(["-q", "update"]))?;
-    let plan = run::output(apt_get(&apt).args(["--simulate", "install", "julia"]))?;
-    let packages: Vec<&str> = plan
-        .lines()
-        .filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next())
-        .filter(|package| !LEFT_OUT.contains(package))
-        .collect();
-    if !packages.contains(&"julia") {
-        bail!("apt does not plan to install julia:\n{plan}");
-    }
-    run::output(
-        apt_get(&apt)
-            .args(["-q", "download"])
-            .args(&packages)
-            .current_dir(&debs),
-    )
-    .map(drop)
-}
-
-/// apt with its lists, its cache and its idea of what is installed below `apt`.
-fn apt_get(apt: &Path) -> Command {
-    let mut command = Command::new("apt-get");
-    let folder = |name: &str| apt.join(name).display().to_string();
-    for (option, value) in [
-        ("Dir::State::lists", folder("lists")),
-        ("Dir::State::status", folder("status")),
-        ("Dir::Cache", folder("cache")),
-        ("Dir::Etc::sourcelist", folder("sources.list")),
-        ("Dir::Etc::sourceparts", "-".to_owned()),
-        ("Dir::Etc::preferences", "-".to_owned()),
-        ("Dir::Etc::preferencesparts", "-".to_owned()),
-        // Debian 11 is no longer signed anew; the signature itself is checked.
-        ("Acquire::Check-Valid-Until", "false".to_owned()),
-        ("Acquire::Languages", "none".to_owned()),
-        ("Acquire::Retries", "3".to_owned()),
-        ("APT::Install-Recommends", "false".to_owned()),
-        // As the caller, root or not: the user _apt may have no access to the checkout.
-        ("APT::Sandbox::User", "root".to_owned()),
-    ] {
-        command.arg("-o").arg(format!("{option}={value}"));
-    }
-    // A plan is read by its words.
-    command.env("LC_ALL", "C");
-    command
-}
-
-fn unpack(home: &Path) -> Result<()> {
-    let root = home.join("root");
-    for entry in fs::read_dir(home.join("apt/debs"))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "deb") {
-            run::output(Command::new("dpkg").arg("--extract").args([&path, &root]))?;
-        }
-    }
-    // Only the documentation and the locales of the libraries: Julia reads neither.
-    for unread in ["usr/share/doc", "usr/share/locale", "usr/share/man"] {
-        let folder = root.join(unread);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-    }
-    Ok(())
-}
-
 /// Writes `home/bin/julia-nvshmemrs`.
 fn write_script(home: &Path) -> Result<()> {
-    let triplet = multiarch(&home.join("root/usr/lib"))?;
-    let script = format!(
+    let triplet = multiarch(home, "julia/sys.so")?;
+    let text = format!(
         r#"#!/bin/sh
 # Starts the Julia below ../root with its own libraries and its own depot.
 home=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -206,23 +98,5 @@ export LD_LIBRARY_PATH JULIA_DEPOT_PATH
 exec "$home/root/usr/bin/julia" "$@"
 "#
     );
-    let bin = home.join("bin");
-    fs::create_dir_all(&bin)?;
-    let path = bin.join("julia-nvshmemrs");
-    fs::write(&path, script)?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
-        .with_context(|| format!("cannot make {} executable", path.display()))
-}
-
-/// The folder of libraries below `lib` that holds Julia's, such as `x86_64-linux-gnu`.
-fn multiarch(lib: &Path) -> Result<String> {
-    for entry in fs::read_dir(lib)? {
-        let path = entry?.path();
-        if path.join("julia/sys.so").exists()
-            && let Some(name) = path.file_name()
-        {
-            return Ok(name.to_string_lossy().into_owned());
-        }
-    }
-    bail!("no folder of {} holds julia/sys.so", lib.display())
+    script(home, "julia-nvshmemrs", &text)
 }

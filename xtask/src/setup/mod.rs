@@ -1,9 +1,11 @@
 //! Brings what a command needs and no more. Whatever is there already is left alone, so a second run needs no
 //! network; outside the checkout only Debian packages are installed, and only by root.
 
+mod debian;
 pub(crate) mod julia;
 pub(crate) mod python;
 pub(crate) mod system;
+pub(crate) mod torch;
 
 use crate::plugins;
 use crate::tree::Tree;
@@ -39,6 +41,7 @@ pub(crate) fn all(tree: &Tree, purpose: Purpose) -> Result<()> {
     }
     if purpose == Purpose::Test {
         julia::install(tree)?;
+        torch::install(tree)?;
     }
     python::packages(tree, purpose)?;
     // The default members: library, launcher, and what the wheel is made from.

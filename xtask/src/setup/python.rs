@@ -75,6 +75,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         tree.release().join("nvshmemrs-info"),
         tree.release().join("nvshmemrs-perf"),
         tree.release().join("libnvshmemrs_shmem.so"),
+        tree.release().join("libnvshmemrs_jax.so"),
         tree.root.join("Cargo.toml"),
         tree.root.join("packaging/files.json"),
         package.join("pyproject.toml"),
@@ -82,6 +83,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     for (header, _) in Layout::read(tree)?.headers(tree)? {
         files.push(header);
     }
+    let bitcode = tree.images().join(crate::bitcode::FILE);
+    files.extend(Some(bitcode).filter(|file| file.exists()));
     for extra in ["hatch_build.py", "README.md"] {
         files.extend(Some(package.join(extra)).filter(|file| file.exists()));
     }

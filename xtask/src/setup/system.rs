@@ -28,6 +28,8 @@ const OSHCC: Need = Need::new("oshcc", &["gcc", "libopenmpi-dev"]);
 const MPICC: Need = Need::new("mpicc", &["gcc", "libopenmpi-dev"]);
 /// A second opinion on the headers. The test that wants it is left out where it is missing.
 const CLANG: Need = Need::new("clang", &["clang"]);
+/// Makes bitcode of what clang has written as text.
+const LLVM: Need = Need::new("llvm-as", &["llvm"]);
 /// bindgen reads MPI's header with it.
 const LIBCLANG: Need = Need::new("libclang", &["libclang-dev"]);
 
@@ -108,7 +110,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
 /// Programs that are used where they can be had.
 fn wishes(purpose: Purpose) -> &'static [Need] {
     match purpose {
-        Purpose::Test => &[CLANG],
+        Purpose::Test => &[CLANG, LLVM],
         Purpose::Demo | Purpose::Site | Purpose::Bench | Purpose::Wheel | Purpose::Plugins => &[],
     }
 }

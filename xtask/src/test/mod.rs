@@ -8,7 +8,7 @@ mod programs;
 
 use crate::bundle::empty;
 use crate::sanitize::{self, Sanitizer};
-use crate::setup::{Purpose, julia, python, system};
+use crate::setup::{Purpose, julia, python, system, torch};
 use crate::tree::Tree;
 use crate::{build_only, fuzz, images, install, plugins, run, show, site, soak, wheel};
 use again::Kind;
@@ -34,6 +34,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         |steps| {
             if !quick {
                 steps.step("setup: Julia", || julia::install(tree));
+                steps.step("setup: torch", || torch::install(tree));
             }
             steps.step("setup: Python packages", || {
                 python::packages(tree, Purpose::Test)
@@ -318,6 +319,7 @@ fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
         pytest.args(["-m", "pytest", "-ra", "-p", "no:cacheprovider"]);
         pytest.env("NVSHMEMRS_WHEEL", &wheel);
         pytest.env("NVSHMEMRS_PREFIX", &prefix);
+        pytest.env("NVSHMEMRS_TORCH", tree.torch());
         pytest
     };
     let kind = Kind {

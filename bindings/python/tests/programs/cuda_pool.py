@@ -5,7 +5,7 @@ what becomes of the memory when they are gone, also after finalize.
 import functools
 import gc
 import os
-import time
+import threading
 
 import torch
 
@@ -39,13 +39,16 @@ def used():
 
 
 before = used()
-pool = mem_pool()
-assert used() == before  # nothing was asked for yet
+raises(nvshmem.NvshmemInvalid, "pass nbytes", mem_pool)
+raises(nvshmem.NvshmemInvalid, "at least 1 byte", functools.partial(mem_pool, 0))
+pool = mem_pool(16 << 20)
+reserved = used()
+assert reserved >= before + (16 << 20)
 with torch.cuda.use_mem_pool(pool):
     send = torch.zeros(4, 256, dtype=torch.float32, device=local)
     box = torch.zeros(4, 256, dtype=torch.float32, device=local)
 private = torch.zeros(4, 256, dtype=torch.float32, device=local)
-assert used() >= before + (2 << 20) and box.data_ptr() % 512 == 0
+assert used() == reserved and box.data_ptr() % 512 == 0
 
 # Operations take them as they take tensors of nvshmem.tensor.
 send.fill_(me + 1)
@@ -73,27 +76,42 @@ assert (found.handle, nbytes, kind) == (box.data_ptr(), 4096, "float32")
 raises(nvshmem.NvshmemInvalid, "with the pool", functools.partial(nvshmem.free_tensor, box))
 
 
-# A block that is too large for the heap: torch's error on every PE, and all goes on.
-def large():
+# No allocation waits for another PE: one makes tensors that the others do not. Its own then lie elsewhere.
+if me == 0:
     with torch.cuda.use_mem_pool(pool):
+        alone = torch.zeros(1 << 20, dtype=torch.float32, device=local)
+    alone.fill_(1)
+    del alone
+
+
+# A block that there is no room for: an error here, and all goes on.
+def large(use):
+    with use(pool):
         torch.zeros(1 << 26, dtype=torch.float32, device=local)
 
 
-raises(torch.cuda.OutOfMemoryError, "", large)
+raises(torch.cuda.OutOfMemoryError, "", functools.partial(large, torch.cuda.use_mem_pool))
+words = "what is left of the 16777216 bytes reserved for pools: reserve more"
+raises(nvshmem.HeapExhaustedError, words, functools.partial(large, nvshmem.interop.torch.use_mem_pool))
 nvshmem.barrier_all()
 
-# Blocks go back with the pool, while what was put on their stream runs to its end.
+# Blocks go back with the pool, from whatever thread, and come again.
 send.fill_(3)
+place = send.data_ptr()
+thread = threading.Thread(target=lambda held: held.clear(), args=([send],))
 del send, box, there, found, pool
+thread.start()
+thread.join()
 gc.collect()
 getattr(torch.cuda, "empty_cache", gc.collect)()
-# A block is given back when the GPU has come to its end, which every PE sees in its own time.
-# used() is the same on every PE, so all of them look equally often.
-rounds = 0
-while used() != before and rounds < 500:
-    rounds += 1
-    time.sleep(0.01)
-assert rounds < 500
+assert used() == reserved
+second = mem_pool()
+with torch.cuda.use_mem_pool(second):
+    again = torch.zeros(4, 256, dtype=torch.float32, device=local)
+assert again.tolist() == [[0.0] * 256] * 4
+assert again.data_ptr() == place
+del again, second
+gc.collect()
 
 # A tensor that outlives finalize holds what it held, and a job after it has other memory.
 pool = mem_pool()

@@ -40,6 +40,11 @@ def end(how: str) -> None:
         nvshmem.signal_wait(flag, 1, nvshmem.ComparisonType.CMP_EQ, stream=stream)
         nvshmem.barrier_all(stream)
         raise ValueError("from PE 1, with a stream")
+    if how == "inside":  # the package, on behalf of a call with a wrong argument
+        try:
+            {}["key"]
+        except KeyError:
+            nvshmem.put(data, data, 77)
     if how == "thread_waits":
         threading.Thread(target=waits_for_ever).start()
         time.sleep(0.1)

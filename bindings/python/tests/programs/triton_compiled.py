@@ -4,6 +4,7 @@ time. Other arguments are names of kernels, if not all are to be compiled.
 """
 
 import multiprocessing
+import re
 import sys
 from typing import Any, Dict, List, Tuple
 
@@ -22,6 +23,7 @@ from triton_kernels import (
 )
 
 from nvshmemrs.core.device import triton as nvt
+from nvshmemrs.core.interop._torch_alltoallv_kernels import exchange
 
 
 @triton.jit
@@ -106,18 +108,32 @@ def cases() -> "List[Case]":
         add(sms, f"one {dtype}", one_kernel, dtype, "dest source", OP=op)
     for dtype in ("int32", "float32", "float16", "bfloat16"):
         add(every if dtype == "bfloat16" else "90", f"fast {dtype}", fast_kernel, dtype, "dest source", OP=1, BLOCK=512)
+    for wide in (False, True):
+        for back in (False, True):
+            constants = dict(MEMBERS=2, EXPERTS=4, HAS_OFFSETS=back, BY_EXPERT_IN=back, BY_EXPERT_OUT=not back, WIDE=wide)
+            name = f"alltoallv {'wide' if wide else 'narrow'}{' back' if back else ''}"
+            add(every, name, exchange, "int64" if wide else "int16", "out", **constants)
     add("90", "fast", fast_kernel, "float32", "dest source", OP=1, BLOCK=512)
     return found
 
 
 OTHERS = {
     "state": "*i64", "signal": "*u64", "trace": "*i64", "found": "*i32", "status": "*i32", "workspace": "*i64",
-    "team": "i64",
+    "team": "i64", "table": "*i64", "counts": "*i64", "offsets": "*i64", "received": "*i64", "delta": "i64",
 }  # fmt: skip
+# Numbers that are multiples of 16, as arguments of this kind mostly are.
+ALIGNED = ("hidden", "words", "capacity", "M", "N", "K", "b_row", "section", "half")
 
 
 def compile_case(number: int) -> str:
     sm, name, kernel, types, constants = cases()[number]
+    return compiled(sm, name, kernel, types, constants)
+
+
+def compiled(
+    sm: str, name: str, kernel: Any, types: "Dict[str, str]", constants: "Dict[str, Any]", **options: Any
+) -> str:
+    """What is in the PTX of a kernel; `types` are those of its arguments that are not in `OTHERS`."""
     names = kernel.arg_names
     signature = {
         word: types.get(word) or OTHERS.get(word, "i32") for word in names if word not in constants
@@ -125,16 +141,17 @@ def compile_case(number: int) -> str:
     aligned = {
         (names.index(word),): [["tt.divisibility", 16]]
         for word, kind in signature.items()
-        if kind.startswith("*")
+        if kind.startswith("*") or word in ALIGNED
     }
     values = {(names.index(word),): value for word, value in constants.items()}
     source = ASTSource(kernel, signature, constexprs=values, attrs=aligned)
-    made = triton.compile(source, target=GPUTarget("cuda", int(sm), 32))
+    made = triton.compile(source, target=GPUTarget("cuda", int(sm), 32), options=options or None)
     ptx = made.asm["ptx"]
     words = ("release", "acquire", "fence.acq_rel.sys", "fence.sc.sys", "globaltimer", "trap")
     orders = " ".join(word for word in words if word in ptx)
     wide = sum(ptx.count(f"st.global.{kind}") for kind in ("v4.b32", "v2.b64"))
-    return f"{name} sm_{sm}: cubin of {len(made.asm['cubin'])} bytes, wide stores {wide}, {orders}"
+    loads = sum(len(re.findall(rf"ld\.\S*global\S*\.{kind}", ptx)) for kind in ("v4.b32", "v2.b64"))
+    return f"{name} sm_{sm}: cubin of {len(made.asm['cubin'])} bytes, wide stores {wide}, wide loads {loads}, {orders}"
 
 
 if __name__ == "__main__":

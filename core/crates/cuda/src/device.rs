@@ -24,6 +24,12 @@ fn blocks(multiprocessors: i32, at_once: i32) -> i32 {
     ((multiprocessors - left(multiprocessors)) / at_once).max(1)
 }
 
+/// Blocks of a collective on a GPU with so many multiprocessors, as the settings say.
+pub(super) fn most_blocks(multiprocessors: i32) -> Result<i32> {
+    let blocks = blocks(multiprocessors, config::collectives_at_once()?);
+    Ok(config::collective_sms()?.map_or(blocks, |most| most.min(blocks)))
+}
+
 /// What tells a GPU of the host from the others, whatever number it has in a process.
 pub(super) type Uuid = [u8; 16];
 
@@ -286,7 +292,6 @@ impl Device {
         let code = unsafe { sys::cuDeviceGet(&mut device, ordinal) };
         check("cuDeviceGet", code)?;
         let properties = properties(ordinal, device)?;
-        let at_once = config::collectives_at_once()?;
         let mut context = std::ptr::null_mut();
         // The driver starts threads with a context.
         // SAFETY: rules 1 and 2; `drop` gives it back.
@@ -298,7 +303,7 @@ impl Device {
             device,
             context,
             stream: std::ptr::null_mut(),
-            blocks: blocks(properties.multiprocessors, at_once),
+            blocks: most_blocks(properties.multiprocessors)?,
             properties,
             generation: fork::generation(),
         };

@@ -1,6 +1,8 @@
 //! Properties of their GPUs that the PEs exchange at init, to check that each can reach the others.
 
 use super::device::{Device, Uuid};
+use super::tuning::Link;
+use super::tuning::file::Digest;
 use crate::{Error, Pe, Result};
 
 /// The properties of a PE's GPU.
@@ -10,17 +12,23 @@ pub(super) struct GpuInfo {
     granularity: u64,
     /// Blocks of a collective that it runs at the same time.
     pub(super) blocks: i32,
+    /// Of the tuning file.
+    tuning: Digest,
+    /// The name of the GPU model.
+    pub(super) model: String,
     /// The GPU, for people.
     name: String,
 }
 
 impl GpuInfo {
-    pub(super) fn of(device: &Device) -> GpuInfo {
+    pub(super) fn of(device: &Device, tuning: Digest) -> GpuInfo {
         let properties = device.properties();
         GpuInfo {
             uuid: properties.uuid,
             granularity: properties.granularity,
             blocks: device.blocks(),
+            tuning,
+            model: properties.name.clone(),
             name: device.to_string(),
         }
     }
@@ -30,6 +38,9 @@ impl GpuInfo {
             &self.uuid[..],
             &self.granularity.to_le_bytes(),
             &self.blocks.to_le_bytes(),
+            &self.tuning,
+            &(self.model.len() as u32).to_le_bytes(),
+            self.model.as_bytes(),
             self.name.as_bytes(),
         ]
         .concat()
@@ -39,15 +50,41 @@ impl GpuInfo {
         let parts = || {
             let (uuid, rest) = bytes.split_first_chunk()?;
             let (granularity, rest) = rest.split_first_chunk()?;
-            let (blocks, name) = rest.split_first_chunk()?;
+            let (blocks, rest) = rest.split_first_chunk()?;
+            let (tuning, rest) = rest.split_first_chunk()?;
+            let (length, rest) = rest.split_first_chunk()?;
+            let (model, name) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
             Some(GpuInfo {
                 uuid: *uuid,
                 granularity: u64::from_le_bytes(*granularity),
                 blocks: i32::from_le_bytes(*blocks),
+                tuning: *tuning,
+                model: String::from_utf8_lossy(model).into_owned(),
                 name: String::from_utf8_lossy(name).into_owned(),
             })
         };
         parts().ok_or_else(|| Error::Bootstrap(format!("PE {pe} did not say what GPU it uses")))
+    }
+
+    /// How the GPUs of PEs are linked.
+    pub(super) fn link(all: &[GpuInfo]) -> Link {
+        match all.windows(2).all(|two| two[0].uuid == two[1].uuid) {
+            true => Link::Shared,
+            false => Link::Nvlink,
+        }
+    }
+
+    /// An error unless PE `pe`, of which this is said, has the tuning file of PE `me`: they would choose different algorithms, and wait
+    /// for each other for ever.
+    pub(super) fn check_tuning(&self, me: Pe, tuning: Digest, pe: Pe) -> Result<()> {
+        match self.tuning == tuning {
+            true => Ok(()),
+            false => Err(Error::Bootstrap(format!(
+                "PE {me} and PE {pe} have different tuning files, and would choose different algorithms: let NVSHMEMRS_TUNING_FILE name \
+                 the same file for all PEs of a host, or none, and look whether only some of them find nvshmemrs/tuning.json in \
+                 XDG_CONFIG_HOME or ~/.config"
+            ))),
+        }
     }
 
     /// An error if PE `me`'s GPU cannot reach the one of PE `pe`, of which this is said, or has other pages.
@@ -78,11 +115,13 @@ mod tests {
             uuid: *b"0123456789abcdef",
             granularity: 2 << 20,
             blocks: 132,
+            tuning: [7; 32],
+            model: "a name".into(),
             name: "GPU 3 (a name)".into(),
         };
         let bytes = one.bytes();
         assert_eq!(GpuInfo::read(&bytes, 1).unwrap(), one);
-        for short in 0..28 {
+        for short in 0..70 {
             let why = GpuInfo::read(&bytes[..short], 7).unwrap_err();
             assert!(why.to_string().contains("PE 7"), "{why}");
         }

@@ -10,6 +10,7 @@
 //! | [`target_stream`] | the target side of operations of other hosts |
 //! | [`device_tables`] | what kernels of the program's get |
 //! | [`kernels`] | the device code, what it is given, and its launches |
+//! | [`tuning`] | which algorithm does a collective, by tables and a file |
 //! | [`images`] | where the compiled device code comes from |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
 //! | [`provider`] | which GPU a PE uses, and what it joins with |
@@ -39,6 +40,8 @@ mod provider;
 pub mod streams;
 pub mod survey;
 pub(crate) mod target_stream;
+#[doc(hidden)]
+pub mod tuning;
 
 pub(crate) use collectives::completion::Completion;
 pub(crate) use device::Device;
@@ -76,6 +79,8 @@ use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
 use streams::order::{BorrowedStream, LOOK, PER_THREAD, StreamOrder};
 use streams::program::ProgramStream;
+use tuning::file::Loaded;
+use tuning::{Link, Tuning};
 
 /// How long what the library itself has begun may take when the transport goes.
 const LEAVING: Duration = Duration::from_secs(2);
@@ -91,6 +96,8 @@ pub(crate) struct CudaTransport {
     exchange: Option<Exchange>,
     /// The least blocks of a collective that a PE's GPU runs at the same time; `None` if all PEs are threads of this process.
     least: Option<i32>,
+    /// Which algorithms do collectives, the same on every PE of the host.
+    tuning: Tuning,
     chunks: Mutex<Chunks>,
     /// Where registered buffers are in each PE's part.
     registered: Mutex<Vec<SymRange>>,
@@ -136,34 +143,45 @@ impl CudaTransport {
     fn join(
         control: &Control,
         me: Pe,
-        device: Result<Arc<Device>>,
+        device: Result<(Arc<Device>, Loaded)>,
         (peers, threads): (JobPeers, &Threads),
         until: Instant,
     ) -> Result<CudaTransport> {
         let (heap_bytes, n_pes) = (control.heap_bytes(), control.n_pes());
         let stride = stride(n_pes, heap_bytes);
         let alignment = layout::max_alignment(heap_bytes);
-        let ready = device.and_then(|device| {
+        let ready = device.and_then(|(device, tuning)| {
             check_size(me, heap_bytes, &device)?;
+            if me == 0 {
+                tuning.tell(me);
+            }
             let tools = (
                 Arc::new(Mailbox::new(&device)?),
                 Kernels::load(&device)?,
                 StreamOrder::new(&device)?,
             );
-            Ok((device, tools))
+            Ok((device, tools, tuning))
         });
         let mut least = None;
         let (parts, exchange) = match peers {
             JobPeers::Threads => {
-                let parts = ready.and_then(|(device, tools)| {
+                let parts = ready.and_then(|(device, tools, file)| {
                     let segment = threads.segment(&device, stride * n_pes as u64, alignment)?;
-                    Ok((device, tools, segment))
+                    let link = if n_pes > 1 {
+                        Link::Nvlink
+                    } else {
+                        Link::Shared
+                    };
+                    let tuning = file.tuning(threads.model(), link);
+                    Ok((device, tools, segment, tuning))
                 });
                 (parts, None)
             }
             JobPeers::Processes(near, links) => {
                 let exchange = Exchange::new(me, near, links);
-                let gpu_info = ready.as_ref().map(|(device, _)| GpuInfo::of(device));
+                let gpu_info = ready
+                    .as_ref()
+                    .map(|(device, _, file)| GpuInfo::of(device, file.digest));
                 let share = Share::of_bytes(encode_outcome(gpu_info.map(|one| one.bytes())));
                 let policy = WaitPolicy {
                     limit: Limit::Init(until),
@@ -173,21 +191,26 @@ impl CudaTransport {
                     decode_outcomes(&shares, exchange.pes(), Operation::Init.name())
                 });
                 // An error of its own is the better one.
-                let parts = ready.and_then(|(device, tools)| {
-                    for (gpu_info, &pe) in said?.iter().zip(exchange.pes()) {
-                        let gpu_info = GpuInfo::read(gpu_info, pe)?;
+                let parts = ready.and_then(|(device, tools, file)| {
+                    let said = said?;
+                    let read = said.iter().zip(exchange.pes());
+                    let read = read.map(|(bytes, &pe)| GpuInfo::read(bytes, pe));
+                    let infos: Vec<GpuInfo> = read.collect::<Result<_>>()?;
+                    for (gpu_info, &pe) in infos.iter().zip(exchange.pes()) {
                         gpu_info.check(me, &device, pe)?;
-                        let blocks = gpu_info.blocks;
-                        least = Some(least.map_or(blocks, |least: i32| least.min(blocks)));
+                        gpu_info.check_tuning(me, file.digest, pe)?;
                     }
+                    least = infos.iter().map(|gpu_info| gpu_info.blocks).min();
+                    let model = infos.first().map_or("", |first| &first.model);
+                    let tuning = file.tuning(model, GpuInfo::link(&infos));
                     let span = stride * n_pes as u64;
                     let segment = Arc::new(Segment::reserve(&device, span, alignment, 0)?);
-                    Ok((device, tools, segment))
+                    Ok((device, tools, segment, tuning))
                 });
                 (parts, Some(exchange))
             }
         };
-        let (device, (mailbox, kernels, stream_order), segment) = match parts {
+        let (device, (mailbox, kernels, stream_order), segment, tuning) = match parts {
             Ok(parts) => parts,
             Err(error) => {
                 if let Some(exchange) = exchange {
@@ -207,6 +230,7 @@ impl CudaTransport {
             segment,
             exchange,
             least,
+            tuning,
             chunks: Mutex::new(Chunks::new(granularity, heap_bytes)),
             registered: Mutex::default(),
             preferred: Mutex::default(),

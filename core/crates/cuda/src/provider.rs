@@ -1,6 +1,7 @@
 //! How a PE comes to its heap on a GPU: which GPU it uses, and what the PEs that are threads of a process share.
 
 use super::device::{self, Device};
+use super::tuning::file::Loaded;
 use super::{CudaTransport, Segment, default_heap_bytes};
 use crate::job::block::Control;
 use crate::job::layout::HEAP_UNIT;
@@ -18,6 +19,8 @@ pub struct CudaProvider {
     asked: Option<i32>,
     /// The one that was opened for the first PE, until that joins, or why there is none.
     first: Mutex<Option<Result<Arc<Device>>>>,
+    /// The tuning file, which is read once.
+    tuning: Result<Loaded>,
     threads: Threads,
 }
 
@@ -25,6 +28,8 @@ pub struct CudaProvider {
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     segment: Mutex<Weak<Segment>>,
+    /// The name of the GPU model of PE 0.
+    model: String,
 }
 
 fn open(asked: Option<i32>, pe: Pe) -> Result<Arc<Device>> {
@@ -37,6 +42,7 @@ impl CudaProvider {
         CudaProvider {
             asked,
             first: Mutex::new(Some(open(asked, pe))),
+            tuning: Loaded::load(),
             threads: Threads::default(),
         }
     }
@@ -55,10 +61,17 @@ impl CudaProvider {
                  share a GPU"
             )));
         }
+        let tuning = Ok(Loaded::load()?);
+        let first = open(asked, 0)?;
+        let threads = Threads {
+            model: first.properties().name.clone(),
+            ..Threads::default()
+        };
         Ok(CudaProvider {
             asked,
-            first: Mutex::new(Some(Ok(open(asked, 0)?))),
-            threads: Threads::default(),
+            first: Mutex::new(Some(Ok(first))),
+            tuning,
+            threads,
         })
     }
 
@@ -95,6 +108,7 @@ impl MemoryProvider for CudaProvider {
 
     fn join(&self, control: &Control, me: Pe, peers: JobPeers, until: Instant) -> Result<Joined> {
         let device = self.device(me, &peers);
+        let device = device.and_then(|device| Ok((device, self.tuning.clone()?)));
         let peers = (peers, &self.threads);
         let cuda = CudaTransport::join(control, me, device, peers, until)?;
         Ok(Joined {
@@ -106,6 +120,10 @@ impl MemoryProvider for CudaProvider {
 }
 
 impl Threads {
+    pub(super) fn model(&self) -> &str {
+        &self.model
+    }
+
     /// The range, for one more GPU.
     pub(super) fn segment(
         &self,

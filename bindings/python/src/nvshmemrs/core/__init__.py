@@ -43,8 +43,7 @@ from .device import DeviceState, include_dir
 from .direct import *  # noqa: F403
 from .init_fini import UniqueID, finalize, get_name, get_unique_id, get_version, init, leave
 from .init_fini import job_scope as job
-from .interop.numpy import SymmetricArray, aligned_empty
-from .interop.torch import (
+from .interop._tensors import (
     bytetensor,
     free_tensor,
     get_multicast_tensor,
@@ -54,6 +53,7 @@ from .interop.torch import (
     tensor_get_buffer,
     unregister_external_tensor,
 )
+from .interop.numpy import SymmetricArray, aligned_empty
 from .kernels import *  # noqa: F403
 from .memory import *  # noqa: F403
 from .nvshmem_types import *  # noqa: F403

@@ -16,7 +16,8 @@ from ._arguments import a_kind
 from ._dtypes import CODES, NARROW, SIZES
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
-_CPU = 1
+CPU = 1
+"""DLPack's number for memory of the host."""
 CUDA = 2
 """DLPack's number for memory of a GPU."""
 
@@ -79,14 +80,14 @@ def _of_host(value: Any, name: str) -> Optional[Described]:
         return None
     try:
         view = memoryview(value)
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of NumPy's arrays with elements of ml_dtypes
         view = None
     try:
         if view is not None:
             array = np.asarray(view)
         elif isinstance(getattr(value, "__array_interface__", None), dict):
             array = np.asarray(value)
-        elif hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == _CPU:
+        elif hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == CPU:
             array = _by_dlpack(value)
         else:
             return None
@@ -136,7 +137,7 @@ class _Shared:
         return self._capsule
 
     def __dlpack_device__(self) -> Tuple[int, int]:
-        return _CPU, 0
+        return CPU, 0
 
 
 def _by_dlpack(value: Any) -> np.ndarray:
@@ -274,13 +275,18 @@ class Span:
 # --- over memory of the heap ----------------------------------------------------------------------
 
 
-def dlpack(array: np.ndarray, device: int) -> Any:
-    """A DLPack capsule of an array whose elements are on a GPU. NumPy makes it, and keeps the array
-    as long as the capsule's consumer needs it; the device it cannot know.
+def dlpack(array: np.ndarray, device: int, narrow: str = "") -> Any:
+    """A DLPack capsule of an array whose elements are on a GPU, or on the host if `device` is -1.
+    NumPy makes it, and keeps the array as long as the capsule's consumer needs it; the device it
+    cannot know, nor `narrow`, the name of a type that it lacks.
     """
     capsule = array.__dlpack__()
     tensor = _Tensor.from_address(_pointer_in(capsule, b"dltensor"))
-    tensor.device_type, tensor.device_id = CUDA, device
+    if device >= 0:
+        tensor.device_type, tensor.device_id = CUDA, device
+    for (code, bits), name in _NARROW_CODES.items():
+        if name == narrow:
+            tensor.code, tensor.bits = code, bits
     return capsule
 
 
@@ -289,9 +295,13 @@ _storages: Dict[int, "weakref.ref[np.ndarray]"] = {}
 
 
 def torch_tensor(array: np.ndarray, device: int, dtype: Any) -> Any:
-    """A torch tensor with the elements of `array`, which are integers of dtype's size."""
+    """A torch tensor with the elements of `array`, which are integers of dtype's size. `device` is
+    -1 for the host.
+    """
     import torch  # type: ignore[import-not-found, unused-ignore]
 
+    if device < 0:
+        return torch.from_numpy(array).view(dtype)
     tensor = torch.from_dlpack(dlpack(array, device)).view(dtype)
     key = tensor.untyped_storage()._cdata
     _storages[key] = weakref.ref(array, lambda dead: _forget(key, dead))

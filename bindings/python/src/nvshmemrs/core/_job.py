@@ -33,6 +33,7 @@ from typing import (
 from .. import _ffi
 from .._handle import Handle
 from . import _sites
+from ._traceback import hidden_frames
 from .nvshmem_types import (
     NotSupportedError,
     NvshmemInvalid,
@@ -537,7 +538,8 @@ def _leave_after(
     which may be inside a collective.
     """
     try:
-        _excepthooks[0](kind, error, traceback)
+        with hidden_frames(error, traceback) as shown:
+            _excepthooks[0](kind, error, shown)
     finally:
         # At the interactive prompt an exception ends nothing.
         if not (hasattr(sys, "ps1") or sys.flags.interactive):

@@ -1,11 +1,21 @@
-"""Names for GPU kernels and their modules, which host memory has no use for: they say so."""
+"""Kernels that other tools compile, with NVSHMEM's names linked from bitcode: where the bitcode is, and
+the job's state for modules that the driver has loaded. On host memory modules have no use, and the
+functions say so.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import enum
+import operator
+import os
+from pathlib import Path
 from typing import Any, NoReturn
 
-from ._job import unsupported
+from .. import _ffi
+from ._arguments import a_kind
+from ._job import job, unsupported
+from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
 __all__ = [
     "DeviceLibLanguage",
@@ -27,15 +37,24 @@ class DeviceLibLanguage(enum.Enum):
 
 
 class NvshmemKernelObject:
-    """NotSupportedError: a compiled kernel's module or library runs on a GPU."""
+    """A module or a library of CUDA's driver, for ``module_init`` and ``library_init``."""
 
     def __init__(self) -> None:
         raise unsupported("NvshmemKernelObject")
 
-    @staticmethod
-    def from_handle(handle: int) -> NoReturn:
-        """NotSupportedError."""
-        raise unsupported("NvshmemKernelObject.from_handle")
+    @classmethod
+    def from_handle(cls, handle: Any) -> "NvshmemKernelObject":
+        """From the number of a CUmodule or a CUlibrary, or what converts to it. Local."""
+        if job.device < 0:
+            raise unsupported("NvshmemKernelObject.from_handle")
+        made = object.__new__(cls)
+        made.handle = _handle(handle, "handle")
+        return made
+
+    handle: int
+
+    def __int__(self) -> int:
+        return self.handle
 
     @staticmethod
     def from_obj(obj: Any) -> NoReturn:
@@ -47,39 +66,103 @@ class NvshmemKernelObject:
         """NotSupportedError."""
         raise unsupported("NvshmemKernelObject.from_obj_bytes")
 
-    @staticmethod
-    def from_triton(kernel: Any) -> NoReturn:
-        """NotSupportedError."""
-        raise unsupported("NvshmemKernelObject.from_triton")
+    @classmethod
+    def from_triton(cls, kernel: Any) -> "NvshmemKernelObject":
+        """From a kernel that Triton has compiled: what a launch, or ``warmup`` of one, returns.
+        Local.
+        """
+        if job.device < 0:
+            raise unsupported("NvshmemKernelObject.from_triton")
+        load = getattr(kernel, "_init_handles", None)
+        if load is not None:  # which does nothing if the driver has the module already
+            load()
+        return cls.from_handle(kernel.module)
 
-    @staticmethod
-    def from_cuda_bindings(handle: Any) -> NoReturn:
-        """NotSupportedError."""
-        raise unsupported("NvshmemKernelObject.from_cuda_bindings")
+    @classmethod
+    def from_cuda_bindings(cls, handle: Any) -> "NvshmemKernelObject":
+        """From a CUmodule or a CUlibrary of cuda.bindings. Local."""
+        if job.device < 0:
+            raise unsupported("NvshmemKernelObject.from_cuda_bindings")
+        return cls.from_handle(handle)
 
 
 def module_init(mod: Any) -> None:
-    """NotSupportedError: modules are loaded on GPUs."""
-    raise unsupported("module_init")
+    """Writes the job's state to a module that the driver has loaded: a NvshmemKernelObject, or the
+    number of a CUmodule. Before its first kernel runs.
+
+    Local. NVSHMEM `nvshmemx_cumodule_init`.
+    """
+    _state("module_init", "nvshmemx_cumodule_init", mod, "mod")
 
 
 def module_finalize(mod: Any) -> None:
-    """NotSupportedError: modules are loaded on GPUs."""
-    raise unsupported("module_finalize")
+    """Takes the state from a module, whose kernels then trap. Local."""
+    _state("module_finalize", "nvshmemx_cumodule_finalize", mod, "mod")
 
 
 def library_init(lib: Any) -> None:
-    """NotSupportedError: kernel libraries are loaded on GPUs."""
-    raise unsupported("library_init")
+    """As ``module_init`` for a CUlibrary. Local. NVSHMEM `nvshmemx_culibrary_init`."""
+    _state("library_init", "nvshmemx_culibrary_init", lib, "lib")
 
 
 def library_finalize(lib: Any) -> None:
-    """NotSupportedError: kernel libraries are loaded on GPUs."""
-    raise unsupported("library_finalize")
+    """Takes the state from a CUlibrary, whose kernels then trap. Local."""
+    _state("library_finalize", "nvshmemx_culibrary_finalize", lib, "lib")
 
 
 def find_device_bitcode_library(
     *, language: DeviceLibLanguage = DeviceLibLanguage.LLVM_BITCODE, arch: Any = None
 ) -> str:
-    """NotSupportedError: device code runs on GPUs."""
-    raise unsupported("find_device_bitcode_library")
+    """The file with NVSHMEM's names for kernels as LLVM bitcode, which tools link to a kernel; the
+    same file for every `arch`. Local; needs no GPU.
+
+    NotSupportedError for another `language`, and where the file was not built.
+    """
+    if language is not DeviceLibLanguage.LLVM_BITCODE:
+        raise NotSupportedError(
+            f"find_device_bitcode_library: there is no {language} of the header"
+        )
+    folder = Path(_ffi.library_path()).resolve().parent
+    places = [folder / "nvshmemrs-images", folder.parent / "share/nvshmemrs/images"]
+    for place in places:
+        if (place / _BITCODE).is_file():
+            return os.fspath(place / _BITCODE)
+    raise NotSupportedError(
+        f"find_device_bitcode_library: there is no {_BITCODE} in {' or '.join(map(str, places))}: "
+        "`cargo xtask images` makes it, and wheels have it"
+    )
+
+
+_BITCODE = "libnvshmemrs_device.bc"
+
+
+def names_library() -> str:
+    """The file with NVSHMEM's names for the host."""
+    folder = Path(_ffi.library_path()).resolve().parent
+    for name in ("libnvshmemrs_nvshmem.so.0", "libnvshmemrs_nvshmem.so"):
+        if (folder / name).is_file():
+            return os.fspath(folder / name)
+    raise NotSupportedError(f"there is no libnvshmemrs_nvshmem.so.0 in {folder}")
+
+
+def _handle(value: Any, name: str) -> int:
+    try:
+        return operator.index(value) if hasattr(value, "__index__") else int(value)
+    except (TypeError, ValueError):
+        raise NvshmemInvalid(
+            f"{name} is {a_kind(value)}: pass a NvshmemKernelObject, or the number of a CUmodule or "
+            "a CUlibrary"
+        ) from None
+
+
+def _state(name: str, function: str, handle: Any, argument: str) -> None:
+    if job.device < 0:
+        raise unsupported(name)
+    call = ctypes.CDLL(names_library())[function]
+    call.argtypes = [ctypes.c_void_p]
+    status = call(_handle(handle, argument))
+    if status:
+        raise NvshmemInvalid(
+            f"{name}: {function} answers {status}: the code has no state of this library's, or the "
+            "driver does not write it; with NVSHMEM_DEBUG=WARN the library prints why"
+        )

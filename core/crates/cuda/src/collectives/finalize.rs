@@ -84,10 +84,8 @@ impl CudaTransport {
         let mut args = self.call_args(team, Operation::Finalize, sign);
         // It does not wait for the others.
         args.count = 1;
-        match kernels::plan(Operation::Barrier, None, 0, &team, 1) {
-            Some(plan) => self.kernels.collective(self.device.stream(), plan, &args),
-            None => Ok(()),
-        }
+        let plan = kernels::barrier_plan(&team);
+        self.kernels.collective(self.device.stream(), plan, &args)
     }
 }
 

@@ -35,7 +35,7 @@ impl CudaTransport {
         let sign = signature(operation, &[0; ARGS], true);
         let mut args = self.call_args(team, operation, sign);
         args.announces(CudaTransport::refused(operation));
-        let plan = self.plan_of(Operation::Barrier, None, 0, &team)?;
+        let plan = kernels::barrier_plan(&team);
         self.put_kernel((submission, Some(base_epoch)), operation, plan, &args)
     }
 
@@ -127,6 +127,7 @@ impl CudaTransport {
                 kernels::collect_plan(room, &team, self.most_blocks())
             }
         };
+        kernel.follows(&plan);
         // A blocking one tells the host when it is over.
         if let Some(ticket) = ticket {
             self.asks_when(&mut kernel, ticket);
@@ -188,14 +189,15 @@ impl CudaTransport {
         blocks.max(1) as u32
     }
 
-    pub(super) fn plan_of(
+    fn plan_of(
         &self,
         operation: Operation,
         reduction: Option<Reduction>,
         bytes: u64,
         team: &TeamArgs,
     ) -> Result<Plan> {
-        kernels::plan(operation, reduction, bytes, team, self.most_blocks())
+        let by = (&self.tuning, self.most_blocks());
+        kernels::plan(operation, reduction, bytes, team, by)
             .ok_or_else(|| Error::Internal(format!("{} has no kernel", operation.name())))
     }
 }

@@ -420,6 +420,7 @@ fn single(kernel: Kernel, threads: u64) -> Plan {
         grid: 1,
         block: block as u32,
         shared: 0,
+        chunk: 0,
     }
 }
 
@@ -433,6 +434,7 @@ fn spread(kernel: Kernel, pieces: u64) -> Plan {
         grid: pieces.div_ceil(THREADS.into()).min(COPY_BLOCKS) as u32,
         block: THREADS,
         shared: 0,
+        chunk: 0,
     }
 }
 

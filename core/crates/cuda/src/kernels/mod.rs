@@ -30,9 +30,10 @@ mod plan;
 
 pub(crate) use crate::transport::device_state::State;
 pub(crate) use launch::{Kernels, SignalMethod};
-pub(crate) use plan::{Plan, Reduction, collect_plan, plan};
+pub(crate) use plan::{Plan, Reduction, barrier_plan, collect_plan, geometry_of, has_room, plan};
 
 use crate::buffer::SymRange;
+use crate::collectives::sync_area;
 use crate::op::Op;
 use crate::transport::device_state::stride;
 use crate::{Error, Pe, Result};
@@ -179,6 +180,13 @@ impl TeamArgs {
     }
 }
 
+/// The first team of a job of `n_pes` PEs, as far as plans need it.
+pub(crate) fn world(n_pes: Pe) -> Result<TeamArgs> {
+    let pes: Vec<Pe> = (0..n_pes).collect();
+    let (local, sync) = (sync_area::epoch(0, 0), sync_area::block(0, 0));
+    TeamArgs::new(0, 0, &pes, 0, 0, local, sync)
+}
+
 /// The arguments of a collective.
 #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
@@ -204,6 +212,7 @@ pub(crate) struct CollectiveArgs {
     op: u32,
     finished: u64,
     ticket: u64,
+    chunk: u64,
 }
 
 impl CollectiveArgs {
@@ -230,6 +239,7 @@ impl CollectiveArgs {
             op: 0,
             finished: 0,
             ticket: 0,
+            chunk: 0,
         }
     }
 
@@ -251,6 +261,11 @@ impl CollectiveArgs {
     /// Asks for `ticket` at the address of a `u64` in pinned host memory when all that this member has to do is done.
     pub(crate) fn says_when(&mut self, finished: u64, ticket: u64) {
         (self.finished, self.ticket) = (finished, ticket);
+    }
+
+    /// How the kernel goes about it.
+    pub(crate) fn follows(&mut self, plan: &Plan) {
+        self.chunk = plan.chunk.into();
     }
 
     /// What a reduction does with its elements.
@@ -326,7 +341,7 @@ pub(crate) struct WaitArgs {
 const _: () = {
     assert!(size_of::<ErrorRecord>() == 48);
     assert!(size_of::<TeamArgs>() == 72);
-    assert!(size_of::<CollectiveArgs>() == 224);
+    assert!(size_of::<CollectiveArgs>() == 232);
     assert!(size_of::<TeamLocal>() == 24);
     assert!(size_of::<StridedArgs>() == 48);
     assert!(size_of::<AtomicArgs>() == 40);

@@ -105,10 +105,7 @@ DEVICE void copy_shares(u64 bytes, i32 first, i32 last, const Source &source, co
         copy(dest(step) + done, source(step) + done, share.bytes - packs * 16, threadIdx.x, blockDim.x);
 }
 
-// What a block fetches before it hands that on.
-static constexpr u64 RELAY = 32 << 10;
-
-// Everything leaves the root once: each other member fetches one part of it, and hands that on to the others meanwhile.
+// Everything leaves the root once: each other member fetches one part of it, and hands that on to the others meanwhile, a chunk at a time.
 DEVICE void relay(const Turn &turn) {
     const Collective &c = turn.c;
     i32 n = c.team.n, me = c.team.me;
@@ -116,8 +113,8 @@ DEVICE void relay(const Turn &turn) {
     u64 start = least(each * (me < c.root ? me : me - 1), c.bytes);
     Share share(least(each, c.bytes - start));
     start += share.start;
-    for (u64 done = 0; done < share.bytes; done += RELAY) {
-        u64 at = start + done, bytes = least(RELAY, share.bytes - done);
+    for (u64 done = 0; done < share.bytes; done += c.chunk) {
+        u64 at = start + done, bytes = least(c.chunk, share.bytes - done);
         copy(turn.own() + c.dest + at, parts[c.root] + c.source + at, bytes, threadIdx.x, blockDim.x);
         __syncthreads();
         for (i32 step = 1; step < n; step++) {
@@ -133,11 +130,10 @@ KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
     if (turn.meet()) {
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
         if (c.team.me == c.root) {
-            // To one member it sends, which is faster than to be read.
             i32 n = c.team.n;
             bool in_place = source == dest;
-            copy_shares<true>(c.bytes, n == 2 ? 1 : n, n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + c.dest; });
-        } else if (c.team.n > 2) {
+            copy_shares<true>(c.bytes, c.chunk ? n : 1, n - in_place, [&](i32) { return source; }, [&](i32 step) { return parts[turn.right(step)] + c.dest; });
+        } else if (c.chunk) {
             relay(turn);
         }
         turn.meet_blocks(1);

@@ -1,10 +1,11 @@
-//! Which kernel does a collective, and with how many threads. All members come to the same plan, as it follows from arguments that
-//! they have alike.
+//! Which kernel does a collective, and with how many threads: what a choice of [`tuning`] comes to. All members come to the same plan,
+//! as it follows from arguments and tables that they have alike.
 
 use super::TeamArgs;
 use crate::dtype::{Dtype, NumberKind};
 use crate::op::Op;
 use crate::operation::Operation;
+use crate::tuning::{self, Algorithm, COLLECTIVES, Choice, Geometry, Tuning};
 
 macro_rules! kernels {
     ($($variant:ident = $name:literal;)*) => {
@@ -100,18 +101,17 @@ fn reduced(dtype: Dtype) -> String {
     }
 }
 
-/// Threads that move data, in a block of a kernel with flags.
-const MOVERS: u64 = 256;
-/// As many as that when there are as many blocks as there may be.
-const MOST_MOVERS: u64 = 512;
-/// Threads of a block of the other kernels (DIRECT in team.cuh).
-const DIRECT: u64 = 512;
-/// Threads that write flags, beside the movers, in the kernels with flags (FLAG_THREADS in team.cuh).
+/// The most threads that move data, in a block: as many as that when there are as many blocks as there may be.
+const MOST_THREADS: u64 = 512;
+/// Threads that write flags, beside those that move data, in the kernels with flags (FLAG_THREADS in team.cuh).
 const FLAG_THREADS: u64 = 32;
-/// The most blocks of a kernel with flags.
-const FLAG_BLOCKS: u64 = 64;
-/// What a block of the other kernels has to move to be worth it.
-const BLOCK_BYTES: u64 = 16 << 10;
+/// Bytes that a thread of a kernel with flags moves at a time, and what one of the other kernels has to move to be worth it.
+const UNIT: u64 = 8;
+const DIRECT_BYTES: u64 = 32;
+/// What a block of collect has to move to be worth it.
+const COLLECT_BYTES: u64 = 64 << 10;
+/// The most blocks of collect.
+const COLLECT_BLOCKS: u64 = 64;
 
 /// A kernel and its geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,14 +121,13 @@ pub(crate) struct Plan {
     pub(super) block: u32,
     /// Bytes of dynamic shared memory.
     pub(super) shared: u32,
+    /// Bytes of a chunk (Collective in team.cuh); 0: there are none.
+    pub(crate) chunk: u32,
 }
 
 /// How the kernels do a collective.
 struct Row {
-    operation: Operation,
     kernels: KernelSet,
-    /// Up to how many bytes, of a message or of a part, data travels with flags, in teams of 2, 4, 8 and more members.
-    flags: [u64; 4],
     /// Whether a GPU moves a part for each member; otherwise it moves one.
     parts: bool,
 }
@@ -144,26 +143,23 @@ enum KernelSet {
     Reduces,
 }
 
-const K: u64 = 1 << 10;
-
-/// What travels with flags takes twice the bytes, and saves meeting at the end; a reduction also reads everything on every member.
-#[rustfmt::skip]
-const TABLE: [Row; 10] = {
+/// In the order of [`COLLECTIVES`].
+const TABLE: [Row; COLLECTIVES.len()] = {
     use KernelSet::{Direct, Moves, Reduces};
-    const fn row(operation: Operation, kernels: KernelSet, flags: [u64; 4], parts: bool) -> Row {
-        Row { operation, kernels, flags, parts }
+    const fn row(kernels: KernelSet, parts: bool) -> Row {
+        Row { kernels, parts }
     }
     [
-        row(Operation::Broadcast, Moves(Kernel::BroadcastFlags, Kernel::Broadcast), [1024 * K, 256 * K, 128 * K, 64 * K], false),
-        row(Operation::Fcollect, Moves(Kernel::FcollectFlags, Kernel::Fcollect), [512 * K, 256 * K, 64 * K, 8 * K], true),
-        row(Operation::Alltoall, Moves(Kernel::AlltoallFlags, Kernel::Alltoall), [512 * K, 256 * K, 64 * K, 8 * K], true),
-        row(Operation::Alltoalls, Direct(Kernel::Alltoalls), [0; 4], true),
-        row(Operation::Gather, Moves(Kernel::GatherFlags, Kernel::Gather), [512 * K, 256 * K, 64 * K, 8 * K], true),
-        row(Operation::Scatter, Moves(Kernel::ScatterFlags, Kernel::Scatter), [512 * K, 256 * K, 64 * K, 8 * K], true),
-        row(Operation::Reduce, Reduces, [512 * K, 256 * K, 64 * K, 16 * K], false),
-        row(Operation::Reducescatter, Reduces, [512 * K, 256 * K, 64 * K, 8 * K], false),
-        row(Operation::Inscan, Reduces, [256 * K, 128 * K, 64 * K, 16 * K], false),
-        row(Operation::Exscan, Reduces, [256 * K, 128 * K, 64 * K, 16 * K], false),
+        row(Moves(Kernel::BroadcastFlags, Kernel::Broadcast), false),
+        row(Moves(Kernel::FcollectFlags, Kernel::Fcollect), true),
+        row(Moves(Kernel::AlltoallFlags, Kernel::Alltoall), true),
+        row(Direct(Kernel::Alltoalls), true),
+        row(Moves(Kernel::GatherFlags, Kernel::Gather), true),
+        row(Moves(Kernel::ScatterFlags, Kernel::Scatter), true),
+        row(Reduces, false),
+        row(Reduces, false),
+        row(Reduces, false),
+        row(Reduces, false),
     ]
 };
 
@@ -194,6 +190,12 @@ impl Reduction {
     }
 }
 
+/// How members meet and do nothing else.
+pub(crate) fn barrier_plan(team: &TeamArgs) -> Plan {
+    let n = team.n as u64;
+    geometry(Kernel::Barrier, n, 1, n.min(MOST_THREADS), 0)
+}
+
 /// How `operation` is done for `bytes` bytes (of the message, or of a part where there is one per member; 0 is a meeting only).
 /// `blocks`: how many each GPU of the job runs for one collective at the same time, beside those of others.
 /// `None` for what is not a collective of the kernels.
@@ -202,39 +204,82 @@ pub(crate) fn plan(
     reduction: Option<Reduction>,
     bytes: u64,
     team: &TeamArgs,
-    blocks: u32,
+    (tuning, blocks): (&Tuning, u32),
+) -> Option<Plan> {
+    if bytes == 0 || matches!(operation, Operation::Barrier | Operation::Sync) {
+        return Some(barrier_plan(team));
+    }
+    let index = COLLECTIVES.iter().position(|one| *one == operation)?;
+    let room = has_room(bytes, team);
+    let choice =
+        tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
+    chosen(index, reduction, bytes, team, (choice, blocks))
+}
+
+/// Whether the staging of a team has room for so many bytes with flags, which are twice as many there.
+pub(crate) fn has_room(bytes: u64, team: &TeamArgs) -> bool {
+    2 * bytes.next_multiple_of(16) <= team.slot
+}
+
+/// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice.
+fn chosen(
+    index: usize,
+    reduction: Option<Reduction>,
+    bytes: u64,
+    team: &TeamArgs,
+    (choice, blocks): (Choice, u32),
 ) -> Option<Plan> {
     let n = team.n as u64;
-    let most = u64::from(team.blocks.min(blocks)).max(1);
-    if bytes == 0 || matches!(operation, Operation::Barrier | Operation::Sync) {
-        return Some(geometry(Kernel::Barrier, n, 1, n.min(MOST_MOVERS), 0));
-    }
-    let row = TABLE.iter().find(|row| row.operation == operation)?;
+    let row = &TABLE[index];
+    let most = u64::from(team.blocks.min(blocks).min(choice.blocks)).max(1);
+    let threads = u64::from(choice.threads);
     let moved = if row.parts {
         bytes.saturating_mul(n)
     } else {
         bytes
     };
-    let flags = bytes <= row.most_with_flags(n) && 2 * bytes.next_multiple_of(16) <= team.slot;
+    let flags = choice.algorithm == Algorithm::Flags && has_room(bytes, team);
     let (kernel, flags) = match (row.kernels, reduction) {
         (KernelSet::Moves(with_flags, _), None) if flags => (with_flags, true),
         (KernelSet::Moves(_, direct) | KernelSet::Direct(direct), None) => (direct, false),
         (KernelSet::Reduces, Some(reduction)) => (reduction.kernel(flags), flags),
         _ => return None,
     };
-    Some(if flags {
-        let items = moved.div_ceil(8);
-        let grid = items.div_ceil(MOVERS).min(FLAG_BLOCKS).min(most);
-        geometry(
-            kernel,
-            n,
-            grid,
-            items.div_ceil(grid).min(MOST_MOVERS),
-            FLAG_THREADS,
-        )
+    let mut plan = if flags {
+        let items = moved.div_ceil(UNIT);
+        let grid = items.div_ceil(threads).min(most);
+        let block = items.div_ceil(grid).min(MOST_THREADS);
+        geometry(kernel, n, grid, block, FLAG_THREADS)
     } else {
-        let grid = moved.div_ceil(BLOCK_BYTES).min(most);
-        geometry(kernel, n, grid, DIRECT, 0)
+        let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
+        geometry(kernel, n, grid, threads, 0)
+    };
+    plan.chunk = choice.chunk;
+    Some(plan)
+}
+
+/// What a choice comes to, for the tuner; `None` where it is not possible.
+pub(crate) fn geometry_of(
+    operation: Operation,
+    bytes: u64,
+    team: &TeamArgs,
+    blocks: u32,
+    choice: Choice,
+) -> Option<Geometry> {
+    let index = COLLECTIVES.iter().position(|one| *one == operation)?;
+    if choice.algorithm == Algorithm::Flags && !has_room(bytes, team) {
+        return None;
+    }
+    let reduction = matches!(TABLE[index].kernels, KernelSet::Reduces).then_some(Reduction {
+        dtype: Dtype::Float,
+        op: Op::Sum,
+    });
+    let plan = chosen(index, reduction, bytes, team, (choice, blocks))?;
+    Some(Geometry {
+        algorithm: choice.algorithm,
+        blocks: plan.grid,
+        threads: plan.block,
+        chunk: plan.chunk,
     })
 }
 
@@ -242,25 +287,12 @@ pub(crate) fn plan(
 pub(crate) fn collect_plan(room: u64, team: &TeamArgs, blocks: u32) -> Plan {
     let most = u64::from(team.blocks.min(blocks)).max(1);
     let grid = room
-        .div_ceil(4 * BLOCK_BYTES)
-        .clamp(1, most.min(FLAG_BLOCKS));
-    let mut plan = geometry(Kernel::Collect, team.n as u64, grid, DIRECT, 0);
+        .div_ceil(COLLECT_BYTES)
+        .clamp(1, most.min(COLLECT_BLOCKS));
+    let mut plan = geometry(Kernel::Collect, team.n as u64, grid, MOST_THREADS, 0);
     // The members' lengths, beside their addresses.
     plan.shared *= 2;
     plan
-}
-
-impl Row {
-    /// The most bytes that travel with flags in a team of so many members.
-    fn most_with_flags(&self, n: u64) -> u64 {
-        let column = match n {
-            0..=2 => 0,
-            3..=4 => 1,
-            5..=8 => 2,
-            _ => 3,
-        };
-        self.flags[column]
-    }
 }
 
 fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) -> Plan {
@@ -271,6 +303,7 @@ fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) 
         block: (threads.next_multiple_of(32) + flag_threads) as u32,
         // The address of each member's part.
         shared: (n * 8) as u32,
+        chunk: 0,
     }
 }
 
@@ -294,19 +327,13 @@ mod tests {
     #[test]
     fn small_ones_travel_with_flags_and_large_ones_do_not() {
         let large = team(4, 4 << 20);
+        let tuning = Tuning::new([]);
+        let by = (&tuning, 132);
         let of = |operation, bytes| {
             let reduction = matches!(operation, Reduce | Reducescatter | Inscan | Exscan);
-            plan(
-                operation,
-                reduction.then_some(FLOAT_SUM),
-                bytes,
-                &large,
-                132,
-            )
-            .unwrap()
+            plan(operation, reduction.then_some(FLOAT_SUM), bytes, &large, by).unwrap()
         };
-        for row in TABLE.iter().filter(|row| row.flags[0] > 0) {
-            let operation = row.operation;
+        for operation in COLLECTIVES.into_iter().filter(|one| *one != Alltoalls) {
             let (small, big) = (of(operation, 8), of(operation, 64 << 20));
             assert_ne!(small.kernel, big.kernel, "{operation:?}");
             assert!(small.block <= 64 && small.grid == 1, "{small:?}");
@@ -319,11 +346,11 @@ mod tests {
         assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::Reduce(Dtype::Float));
         assert_eq!(of(Reduce, 0).kernel, Kernel::Barrier);
         assert_eq!(of(Barrier, 0).block, 32);
-        assert!(plan(Malloc, None, 8, &large, 132).is_none());
-        assert!(plan(Reduce, None, 8, &large, 132).is_none());
+        assert!(plan(Malloc, None, 8, &large, by).is_none());
+        assert!(plan(Reduce, None, 8, &large, by).is_none());
         // A small sync block has no room for it.
         let small = team(4, 128 << 10);
-        let of_small = plan(Reduce, Some(FLOAT_SUM), 64 << 10, &small, 132).unwrap();
+        let of_small = plan(Reduce, Some(FLOAT_SUM), 64 << 10, &small, by).unwrap();
         assert_eq!(of_small.kernel, Kernel::Reduce(Dtype::Float));
     }
 
@@ -331,45 +358,56 @@ mod tests {
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        for Row {
-            operation, kernels, ..
-        } in TABLE
-        {
+        let both = [Algorithm::Flags, Algorithm::Direct];
+        let few_and_many = both.into_iter().flat_map(|algorithm| {
+            [(1, 32), (7, 96), (128, 512)].map(|(blocks, threads)| Choice {
+                up_to: u64::MAX,
+                algorithm,
+                blocks,
+                threads,
+                chunk: 0,
+            })
+        });
+        let choices: Vec<Choice> = few_and_many.collect();
+        let tuning = Tuning::new([]);
+        for (index, Row { kernels, .. }) in TABLE.iter().enumerate() {
+            let reduces = matches!(kernels, KernelSet::Reduces);
+            let reduction = reduces.then_some(Reduction {
+                dtype: Dtype::Complexd,
+                op: Op::Sum,
+            });
             for n in [1, 2, 3, 4, 5, 8, 9, 16, 64, 500, 1300] {
-                for block_bytes in [128 << 10, 4 << 20, 16 << 20] {
-                    for shift in 0..34 {
-                        for bytes in [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1] {
-                            let team = team(n, block_bytes);
-                            for blocks in [1, 20, 132] {
-                                let reduces = matches!(kernels, KernelSet::Reduces);
-                                let reduction = reduces.then_some(Reduction {
-                                    dtype: Dtype::Complexd,
-                                    op: Op::Sum,
-                                });
-                                let plan =
-                                    plan(operation, reduction, bytes, &team, blocks).unwrap();
-                                let name = plan.kernel.name();
-                                // DIRECT and FLAGS in team.cuh.
-                                let flags = name.ends_with("_flags");
-                                assert!(plan.block <= if flags { 544 } else { 512 });
-                                if flags {
-                                    assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
-                                    assert!((bytes.div_ceil(8) * n as u64) < 1 << 31);
-                                    assert!(plan.block >= 64);
-                                }
-                                assert!(
-                                    plan.grid >= 1
-                                        && plan.grid <= blocks
-                                        && plan.grid <= team.blocks
-                                );
-                                assert!(plan.block.is_multiple_of(32));
-                                assert!(plan.shared <= 48 << 10);
-                            }
+                for team in [128 << 10, 4 << 20, 16 << 20].map(|bytes| team(n, bytes)) {
+                    for bytes in (0..34)
+                        .flat_map(|shift| [(1u64 << shift) - 1, 1 << shift, (1 << shift) + 1])
+                    {
+                        for blocks in [1, 20, 132] {
+                            let by = (&tuning, blocks);
+                            let looked_up = plan(COLLECTIVES[index], reduction, bytes, &team, by);
+                            let of = |choice: &Choice| {
+                                chosen(index, reduction, bytes.max(1), &team, (*choice, blocks))
+                            };
+                            let plans = choices.iter().map(of).chain([looked_up]);
+                            plans.for_each(|plan| fits(&plan.unwrap(), bytes, &team, blocks));
                         }
                     }
                 }
             }
         }
+    }
+
+    fn fits(plan: &Plan, bytes: u64, team: &TeamArgs, blocks: u32) {
+        // DIRECT and FLAGS in team.cuh.
+        let flags = plan.kernel.name().ends_with("_flags");
+        assert!(plan.block <= if flags { 544 } else { 512 });
+        if flags {
+            assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
+            assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);
+            assert!(plan.block >= 64);
+        }
+        assert!(plan.grid >= 1 && plan.grid <= blocks && plan.grid <= team.blocks);
+        assert!(plan.block.is_multiple_of(32));
+        assert!(plan.shared <= 48 << 10);
     }
 
     #[test]

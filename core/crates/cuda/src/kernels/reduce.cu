@@ -212,17 +212,9 @@ struct Units {
     u64 count;
 };
 
-// The tests on the host have smaller ones, in main.cpp.
-#ifndef LEAST_CHUNKED
-#define LEAST_CHUNKED (8 << 20)
-#define LEAST_CHUNK (32 << 10)
-#endif
-
 // The chunks in which two members send each other the sources of the other's share, to where the result will be. That is faster than to read the
 // other's memory, as links carry stores better than loads, but there is no room for it in place.
 struct Chunks {
-    // The least message and the least chunk, in bytes.
-    static constexpr u64 LEAST = LEAST_CHUNKED, CHUNK = LEAST_CHUNK;
     // Chunks that a block has sent before it folds the first.
     static constexpr u64 AHEAD = 2;
 
@@ -231,12 +223,12 @@ struct Chunks {
     u64 unit;
     u64 size;
 
-    __device__ Chunks(const Turn &t, u64 bytes_of_unit) : turn(t), unit(bytes_of_unit), size((t.c.bytes >= 4 * LEAST ? 2 * CHUNK : CHUNK) / bytes_of_unit) {}
+    __device__ Chunks(const Turn &t, u64 bytes_of_unit) : turn(t), unit(bytes_of_unit), size(t.c.chunk / bytes_of_unit) {}
 
     __device__ bool fit() const {
         const Collective &c = turn.c;
-        u64 flags = (c.bytes / unit + size - 1) / size * 16;
-        return c.operation == REDUCE && c.bytes >= LEAST && c.source != c.dest && flags <= c.team.slot;
+        if (c.operation != REDUCE || c.chunk == 0 || c.source == c.dest) return false;
+        return (c.bytes / unit + size - 1) / size * 16 <= c.team.slot;
     }
 
     // How often a block sends and folds, if the larger share has so many units.

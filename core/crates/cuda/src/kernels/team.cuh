@@ -79,8 +79,11 @@ struct Collective {
     // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
     u64 finished;
     u64 ticket;
+    // reduce of two members: bytes of the chunks in which they send each other their sources; 0: they read them. broadcast: bytes of the pieces
+    // in which other members hand the message on; 0: the root sends to all.
+    u64 chunk;
 };
-static_assert(sizeof(Collective) == 224, "as Collective in mod.rs");
+static_assert(sizeof(Collective) == 232, "as Collective in mod.rs");
 
 // Threads of a block beside those that move data: one warp, which in block 0 meets the other members meanwhile.
 static constexpr u32 FLAG_THREADS = 32;

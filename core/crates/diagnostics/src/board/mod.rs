@@ -13,6 +13,7 @@ mod init_status;
 mod lists;
 #[cfg(test)]
 mod many;
+mod monitor;
 mod needs;
 mod picture;
 mod rings;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 pub use crate::job::state::State;
 pub use init_status::{InitStatus, doing, init_picture};
+pub use monitor::{Monitor, Position};
 pub use picture::{PePicture, Picture};
 pub use picture::{detail, last_place, on_host};
 pub use status_query::{Asked, Questions, Told};

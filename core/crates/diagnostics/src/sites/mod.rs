@@ -51,6 +51,12 @@ impl Place {
         Place(address & !TEXT)
     }
 
+    /// The instruction of the program from which this library was called through the C ABI, whose functions begin where `exports` says.
+    pub fn of_native_caller(exports: impl FnOnce() -> Vec<u64>) -> Place {
+        rules::set_exports(exports);
+        Place::of_instruction(walk::caller())
+    }
+
     /// The place in words: "heat.c:71 (send_halo)".
     pub fn describe(self) -> String {
         let _inside = Inside::enter();
@@ -198,7 +204,8 @@ impl Sites {
         place
     }
 
-    fn describe(&self, place: Place) -> String {
+    /// A place in words; of those that the hook has named, its words.
+    pub fn describe(&self, place: Place) -> String {
         match place.0 & TEXT {
             0 => native::describe(place.0),
             _ => {

@@ -76,6 +76,18 @@ pub const SETTINGS: &[Setting] = &[
                fewer blocks; the largest number of any PE holds",
     },
     Setting {
+        name: "NVSHMEMRS_COLLECTIVE_SMS",
+        default: "",
+        help: "the most multiprocessors that the kernel of one collective takes, from 1 to 1024; the smallest number of any PE holds; \
+               empty: as many as NVSHMEMRS_COLLECTIVES_AT_ONCE leaves",
+    },
+    Setting {
+        name: "NVSHMEMRS_TUNING_FILE",
+        default: "nvshmemrs/tuning.json in XDG_CONFIG_HOME or ~/.config",
+        help: "the file by which collectives on GPUs choose algorithms, as nvshmemrs-perf --tune writes it; none: no file; the same on \
+               all PEs of a host",
+    },
+    Setting {
         name: "NVSHMEMRS_DEVICE_CHECK",
         default: "0",
         help: "1: functions of nvshmemrs_device.cuh check PE, address, alignment and team in kernels; the check of the runtime and finalize return what they find first; 0: they check nothing",
@@ -95,6 +107,12 @@ pub const SETTINGS: &[Setting] = &[
         default: "1.5",
         help: "seconds a PE may be stopped (SIGSTOP, Ctrl-Z) before the waits of the others end with an error; a stop of the whole \
                job does not count; 0: wait for ever",
+    },
+    Setting {
+        name: "NVSHMEMRS_STALL_AFTER",
+        default: "0",
+        help: "seconds after which PE 0 writes to standard error which PE waits for which, if nothing has moved in the job; once, until \
+               something moves; nvshmemrs-run's own report is off then; 0: never",
     },
     Setting {
         name: "NVSHMEMRS_BOOTSTRAP",
@@ -306,6 +324,13 @@ pub fn stop_timeout() -> Result<Option<Duration>> {
     parse_seconds(name, &lookup(name).value)
 }
 
+/// How long a job may stand still until PE 0 reports it; `None` for ever.
+#[doc(hidden)]
+pub fn stall_after() -> Result<Option<Duration>> {
+    let name = "NVSHMEMRS_STALL_AFTER";
+    parse_seconds(name, &lookup(name).value)
+}
+
 #[doc(hidden)]
 pub fn init_timeout() -> Result<Duration> {
     let name = "NVSHMEMRS_INIT_TIMEOUT";
@@ -367,6 +392,23 @@ pub fn collectives_at_once() -> Result<i32> {
         Ok(count) if (1..=256).contains(&count) => Ok(count),
         _ => Err(bad(name, &text, "a number from 1 to 256")),
     }
+}
+
+/// The most multiprocessors that one collective takes, if somebody has said so.
+#[doc(hidden)]
+pub fn collective_sms() -> Result<Option<i32>> {
+    let name = "NVSHMEMRS_COLLECTIVE_SMS";
+    let number = |text: String| match text.trim().parse() {
+        Ok(count) if (1..=1024).contains(&count) => Ok(count),
+        _ => Err(bad(name, &text, "a number from 1 to 1024")),
+    };
+    set(name).map(number).transpose()
+}
+
+/// The tuning file, if somebody has named one.
+#[doc(hidden)]
+pub fn tuning_file() -> Option<String> {
+    set("NVSHMEMRS_TUNING_FILE")
 }
 
 #[doc(hidden)]

@@ -345,7 +345,7 @@ pub const NVSHMEM: &[Documented] = &[
         ],
         "threads and blocks of the kernels of collectives",
         Nothing,
-        "the kernels take what the GPU has; NVSHMEMRS_COLLECTIVES_AT_ONCE shares it among teams",
+        "NVSHMEMRS_COLLECTIVE_SMS limits the blocks of a collective, and NVSHMEMRS_TUNING_FILE names a file of such choices",
     ),
     row(
         &["NVTX"],

@@ -12,6 +12,7 @@ _WRONG = {
     5: "slot {at} is none that teams have",
     6: "an argument is {at}: wanted is an operation of a signal, a comparison, a root of the team, or "
     "an array that is long enough",
+    9: "the splits of PE {pe} are for {at} rows, and there are {bytes}",
 }
 
 

@@ -1,7 +1,16 @@
-"""Array libraries on the symmetric heap: NumPy on host memory, CuPy and torch on GPUs; the others
-say so.
+"""Array libraries on the symmetric heap: NumPy on host memory, CuPy on GPUs, torch and JAX on both;
+what cannot be says so. ``interop.torch`` imports torch when it is first asked for.
 """
 
-from . import cupy, numpy, torch
+import importlib
+from typing import Any
 
-__all__ = ["cupy", "numpy", "torch"]
+from . import cupy, jax, numpy
+
+__all__ = ["cupy", "jax", "numpy", "torch"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "torch":
+        return importlib.import_module(f"{__name__}.torch")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -84,7 +84,7 @@ def free(array: Any, caller: str, other: str) -> None:
             raise NvshmemInvalid(
                 f"{caller}: this was registered: use {other}; what is in a pool goes with the pool"
             )
-        nbytes = array.nbytes
+        nbytes = operand(array, "array").nbytes  # torch 1's tensors do not tell
         if nbytes != found.size:
             raise NvshmemInvalid(
                 f"{caller}: a view of {nbytes} bytes of an array of {found.size}: pass the whole "

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+import contextlib
+from typing import Any, Iterator, List, Optional
 
 from ..._ffi import library_path
-from .._job import job
-from ..nvshmem_types import NotInitializedError, NotSupportedError
+from .._arguments import integer
+from .._job import check, job, last_error, lib
+from ..memory import fail_allocation
+from ..nvshmem_types import (
+    HeapExhaustedError,
+    NotInitializedError,
+    NotSupportedError,
+    NvshmemInvalid,
+)
+from ..streams import release_all
 
 # torch's pools refer to their allocator and do not keep it.
 _allocators: List[Any] = []
+# The runtimes that have reserved memory for pools.
+_reserved: List[int] = []
 
 
-def mem_pool(**options: Any) -> Any:
+def mem_pool(nbytes: Optional[int] = None, **options: Any) -> Any:
     """A ``torch.cuda.MemPool`` whose memory is the symmetric heap: what torch makes under ``with
     torch.cuda.use_mem_pool(pool):`` are tensors that operations and ``get_peer_tensor`` take.
     `options` are those of MemPool.
 
-    The call is local. But torch's first tensor of a size, and whatever finds no room in the pool,
-    allocates a block of at least 2 MiB, which is collective over all PEs: under ``use_mem_pool``
-    all PEs must make the same tensors in the same order. Where that fails, torch says that the GPU
-    is out of memory. torch gives blocks back with the pool, once its tensors are gone, and in
-    ``torch.cuda.empty_cache()``; that is local, and the next collective allocation frees them.
-    NotSupportedError on host memory, and without torch.
+    With `nbytes` it reserves so much symmetric memory, for all pools of the job: collective over all
+    PEs with the same `nbytes`. Without, it is local, and the pool shares what was reserved before.
+    Allocations are local then, also while a stream is captured: all PEs must make the same tensors
+    in the same order, and drop them so, to have them at the same symmetric address. Tensors may be
+    dropped by any thread, and by the garbage collector; nothing waits for it.
+
+    torch takes blocks of at least 2 MiB. Where there is no room it says that the GPU is out of
+    memory; under ``use_mem_pool`` of this module the error says what to do. The memory stays
+    reserved until ``finalize``. NotSupportedError on host memory, and without torch.
     """
     if not job.runtime:
         raise NotInitializedError("mem_pool: this process is not a PE; call init first")
@@ -32,15 +46,54 @@ def mem_pool(**options: Any) -> Any:
             "pass device to init, or set NVSHMEMRS_MEMORY=device"
         )
     try:
-        import torch  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise NotSupportedError(f"mem_pool: torch cannot be imported ({error})") from None
-    missing = [name for name in ("MemPool", "use_mem_pool") if not hasattr(torch.cuda, name)]
-    if missing:
-        raise NotSupportedError(
-            f"mem_pool: this torch has no torch.cuda.{missing[0]}; torch 2.5 and later have it"
-        )
+        torch = _torch("MemPool", "use_mem_pool")
+        size = 0 if nbytes is None else integer(nbytes, "nbytes")
+        if nbytes is not None and not 0 < size < 2**63:
+            raise NvshmemInvalid(f"nbytes={nbytes!r}: a reserve has at least 1 byte")
+        if nbytes is None and job.runtime not in _reserved:
+            raise NvshmemInvalid(
+                "mem_pool: no memory is reserved for pools: pass nbytes, on all PEs, the first time"
+            )
+    except NvshmemInvalid as error:
+        if nbytes is None:
+            raise
+        fail_allocation(error)
+    if size:
+        release_all()
+        check(lib.nvshmemrs_pool_reserve(job.runtime, size))
+        _reserved[:] = [*_reserved, job.runtime]
     if not _allocators:
         names = "nvshmemrs_pool_alloc", "nvshmemrs_pool_free"
         _allocators.append(torch.cuda.memory.CUDAPluggableAllocator(library_path(), *names))
     return torch.cuda.MemPool(_allocators[0].allocator(), **options)
+
+
+@contextlib.contextmanager
+def use_mem_pool(pool: Any) -> Iterator[None]:
+    """As ``torch.cuda.use_mem_pool``, for a pool of ``mem_pool``. HeapExhaustedError where torch would
+    say that the GPU is out of memory: it says what is reserved, and what to call.
+    """
+    torch = _torch("use_mem_pool")
+    try:
+        with torch.cuda.use_mem_pool(pool):
+            yield
+    except torch.cuda.OutOfMemoryError as error:
+        raise HeapExhaustedError(
+            f"the pool of symmetric memory has no room for a tensor: {last_error()}. Call "
+            "mem_pool(nbytes) of nvshmemrs.core.interop.torch with more, before tensors are made and "
+            "before a capture"
+        ) from error
+
+
+def _torch(*names: str) -> Any:
+    """torch, if it has these functions for pools."""
+    try:
+        import torch  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise NotSupportedError(f"mem_pool: torch cannot be imported ({error})") from None
+    missing = [name for name in names if not hasattr(torch.cuda, name)]
+    if missing:
+        raise NotSupportedError(
+            f"mem_pool: this torch has no torch.cuda.{missing[0]}; torch 2.5 and later have it"
+        )
+    return torch

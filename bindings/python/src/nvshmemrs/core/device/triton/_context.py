@@ -146,10 +146,9 @@ def stop(ctx, kind, operation, pe, address, size):
 
 
 @triton.jit
-def report(ctx, kind, operation, pe, address, size):
-    """Keeps what was wrong with a call, unless something was before, and ends the kernel. The host's
-    runtime_check and finalize return it. Other PEs may wait for this one, and learn from its end
-    that it does not come.
+def keep_report(ctx, kind, operation, pe, address, size):
+    """Keeps what was wrong with a call, unless something was before. The host's runtime_check and
+    finalize return it.
     """
     at = tl.load(ctx.job.to(tl.pointer_type(tl.int64)) + 5)
     words = at.to(tl.pointer_type(tl.int32))
@@ -170,12 +169,20 @@ def report(ctx, kind, operation, pe, address, size):
             tl.debug_barrier()
             tl.atomic_xchg(words, zero + 2, sem="release", scope="sys")
         else:
-            # Another program may still be writing, and a trap ends it, too.
+            # Another program may still be writing, and a trap may come next, which would end it.
             state = tl.atomic_add(words, 0, sem="acquire", scope="sys")
             turns = zero
             while (state == 1) & (turns < 1 << 20):
                 state = tl.atomic_add(words, 0, sem="acquire", scope="sys")
                 turns += 1
+
+
+@triton.jit
+def report(ctx, kind, operation, pe, address, size):
+    """Keeps what was wrong with a call, and ends the kernel. Other PEs may wait for this one, and
+    learn from its end that it does not come.
+    """
+    keep_report(ctx, kind, operation, pe, address, size)
     stop(ctx, kind, operation, pe, address, size)
 
 

@@ -1,4 +1,5 @@
-// What clang's own headers take of a CUDA toolkit of its age, as far as nvshmem.h needs it.
+// What clang's own headers take of a CUDA toolkit of its age, as far as nvshmem.h needs it. What kernels call is written in PTX: names of
+// LLVM's intrinsics change.
 #define __CUDACC__
 #include <__clang_cuda_builtin_vars.h>
 #define __device__ __attribute__((device))
@@ -14,14 +15,42 @@ struct dim3 {
 };
 typedef struct CUstream_st *cudaStream_t;
 extern "C" __device__ int printf(const char *, ...);
-__device__ void __trap();
-__device__ void __syncwarp(unsigned = ~0u);
+#define __I_DEVICE static inline __device__ __attribute__((always_inline, unused))
+__I_DEVICE void __trap() { asm volatile("trap;"); }
+__I_DEVICE void __syncwarp(unsigned mask = ~0u) { asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory"); }
+// clang knows it.
 __device__ void __syncthreads();
-__device__ int __any_sync(unsigned, int);
-__device__ int __syncthreads_or(int);
-__device__ long long clock64();
-__device__ unsigned __isGlobal(const void *);
-__device__ unsigned long __cvta_generic_to_shared(const void *);
+__I_DEVICE int __any_sync(unsigned mask, int vote) {
+    int result;
+    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %2, 0; vote.sync.any.pred q, p, %1; selp.s32 %0, 1, 0, q; }"
+                 : "=r"(result)
+                 : "r"(mask), "r"(vote)
+                 : "memory");
+    return result;
+}
+__I_DEVICE int __syncthreads_or(int vote) {
+    int result;
+    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; bar.red.or.pred q, 0, p; selp.s32 %0, 1, 0, q; }"
+                 : "=r"(result)
+                 : "r"(vote)
+                 : "memory");
+    return result;
+}
+__I_DEVICE long long clock64() {
+    long long result;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(result)::"memory");
+    return result;
+}
+__I_DEVICE unsigned __isGlobal(const void *at) {
+    unsigned result;
+    asm("{ .reg .pred p; isspacep.global p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(result) : "l"(at));
+    return result;
+}
+__I_DEVICE unsigned long __cvta_generic_to_shared(const void *at) {
+    unsigned long result;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(result) : "l"(at));
+    return result;
+}
 enum cudaError_t { cudaSuccess, cudaErrorInvalidSymbol, cudaErrorCudartUnloading, cudaErrorNoKernelImageForDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed };
 enum { cudaStreamNonBlocking, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };

@@ -1,6 +1,6 @@
 //! Notices that a job stands still.
 
-use nvshmemrs::board::{Board, InitStatus, State};
+use super::{Board, InitStatus, State};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,53 @@
+"""Tracebacks that end a program: without the frames inside this package, which say nothing of the
+program's mistake.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Generator, Iterator, Optional
+
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+
+
+def _outside(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
+    """The traceback without frames of the package."""
+    if traceback is None:
+        return None
+    rest = _outside(traceback.tb_next)
+    if traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        return rest
+    return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+
+
+def _chain(error: Optional[BaseException]) -> Iterator[BaseException]:
+    """The exception, and those that are printed with it."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+@contextlib.contextmanager
+def hidden_frames(
+    error: BaseException, traceback: Optional[TracebackType]
+) -> Generator[Optional[TracebackType], None, None]:
+    """Takes the package's frames out of the tracebacks of `error` and of what caused it, for as long
+    as the block runs, and gives the traceback that is left of `traceback`. A traceback of such frames
+    alone stays. With ``NVSHMEM_DEBUG`` set to INFO or TRACE all stay.
+    """
+    if os.environ.get("NVSHMEM_DEBUG", "").upper() not in ("", "WARN"):
+        yield traceback
+        return
+    whole = [(part, part.__traceback__) for part in _chain(error)]
+    for part, all_frames in whole:
+        part.__traceback__ = _outside(all_frames) or all_frames
+    try:
+        yield _outside(traceback) or traceback
+    finally:
+        for part, all_frames in whole:
+            part.__traceback__ = all_frames

@@ -1,0 +1,106 @@
+# mypy: ignore-errors
+"""What kernels find in a workspace: its team, numbers of calls, and flags of the members' programs.
+
+Numbers of calls only grow, so nothing is reset between replays of a graph. Every kernel that counts
+calls hears from every other member before it ends. So a member that begins call c + 1 has ended call
+c - 1, and memory of even and of odd calls in turn is never written while it is still read.
+"""
+
+import triton
+import triton.language as tl
+
+from ...device.triton._collectives import WIDTH, on
+from ...device.triton._context import POLLS, Team, aborted, pe_of, ptr
+from ...device.triton._order import fence, store_release
+from ...device.triton._settings import INTERPRETED, pause
+from .._workspace import PROGRAMS
+
+# The most programs of a launch.
+MOST = tl.constexpr(PROGRAMS)
+
+
+@triton.jit
+def open_team(workspace):
+    """The team of a workspace; its fields `sync` and `epochs` are not those of the header."""
+    who = tl.load(workspace)
+    where = tl.load(workspace + 1)
+    members = tl.load(workspace + 2)
+    return Team(
+        (who & 0xFFFFFFFF).to(tl.int32),
+        (who >> 32).to(tl.int32),
+        (where & 0xFFFFFFFF).to(tl.int32),
+        (where >> 32).to(tl.int32),
+        members,
+        members,
+        members,
+    )
+
+
+@triton.jit
+def next_call(counters, part, parts):
+    """The number of this call. Each program counts for itself, and for numbers of programs that this
+    launch has not, so that the next launch may have more or fewer programs.
+    """
+    call = tl.load(counters + part, volatile=True) + 1
+    # All threads have read the counter before one writes it.
+    tl.debug_barrier()
+    at = part + tl.arange(0, MOST) * parts
+    tl.store(counters + at, tl.zeros((MOST,), tl.int64) + call, mask=at < MOST)
+    return call
+
+
+@triton.jit
+def tell(ctx, t, flags, call, part):
+    """Tells all other members that this program has come so far; they see what it did before."""
+    own = flags + ((call & 1) * t.n + t.me) * MOST + part
+    tl.debug_barrier()
+    for first in range(0, t.n, WIDTH):
+        member = first + tl.arange(0, WIDTH)
+        others = (member < t.n) & (member != t.me)
+        to = ptr(ctx, own, pe_of(t, member, others))
+        store_release(to, call + tl.zeros((WIDTH,), tl.int64), mask=others)
+
+
+@triton.jit
+def hear_program(ctx, t, flags, call, part):
+    """Waits until the programs of this number on all other members have told that."""
+    row = flags + (call & 1) * t.n * MOST + part
+    for first in range(0, t.n, WIDTH):
+        member = first + tl.arange(0, WIDTH)
+        others = (member < t.n) & (member != t.me)
+        hear(ctx, row + member * MOST, call, others)
+    fence(ctx)
+
+
+@triton.jit
+def hear_all(ctx, t, flags, call, parts):
+    """Waits until all programs of all other members have told that."""
+    lanes = tl.arange(0, MOST)
+    for step in range(1, t.n):
+        member = (t.me + step) % t.n
+        hear(ctx, flags + ((call & 1) * t.n + member) * MOST + lanes, call, lanes < parts)
+    fence(ctx)
+
+
+@triton.jit
+def hear(ctx, p, call, mask):
+    """Waits until the words at `p` are those of this call, or the job is broken. Orders nothing."""
+    seen = tl.load(p, mask=mask, other=0, volatile=True)
+    left = tl.max((mask & (seen < call)).to(tl.int32))
+    polls = tl.full((), 0, tl.int32)
+    while left != 0:
+        seen = tl.load(p, mask=mask, other=0, volatile=True)
+        left = tl.max((mask & (seen < call)).to(tl.int32))
+        polls += 1
+        if INTERPRETED:
+            pause()
+        if polls % POLLS == 0:
+            if aborted(ctx):
+                left = left * 0
+
+
+@triton.jit
+def spread(ctx, t, p, value, mask):
+    """Stores to all other members, each beginning with another one."""
+    for step in range(1, t.n):
+        tl.store(on(ctx, t, p, (t.me + step) % t.n), value, mask=mask)

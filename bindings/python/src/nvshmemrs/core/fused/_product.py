@@ -1,0 +1,119 @@
+"""What the matrix products share: their arguments, tiles, and sizes."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from .. import _foreign
+from .._arguments import shown
+from .._job import job
+from ..nvshmem_types import NvshmemInvalid
+from . import _arguments as args
+from ._arguments import Array
+from ._workspace import PROGRAMS, Workspace
+
+# Programs that send rows of the left factor, while the others compute.
+SENDERS = 16
+
+
+class Tiles(NamedTuple):
+    """How a product is divided: the height, width and depth of a tile, the warps of a program, loads
+    under way, and programs; for tuning.
+    """
+
+    height: int
+    width: int
+    depth: int
+    warps: int
+    stages: int
+    programs: int
+
+
+class Factors:
+    """The factors of a product. `b` may be the transpose of a contiguous matrix."""
+
+    def __init__(self, a: Any, b: Any, call: str) -> None:
+        self.call = call
+        self.a = args.array(a, "a", call, dims=2, kinds=args.FLOATS)
+        self.b, self.strides = _right(b, call)
+        args.kind(self.b, self.a)
+        self.rows, self.depth = self.a.shape
+        if self.b.shape[0] != self.depth:
+            raise NvshmemInvalid(f"b has shape {self.b.shape}: a has shape {self.a.shape}, so b needs {self.depth} rows")
+        self.width = self.b.shape[1]
+        if not self.rows or not self.width or not self.depth:
+            raise NvshmemInvalid(f"a has shape {self.a.shape} and b {self.b.shape}: {call} needs an element of each")
+        assert self.a.dtype is not None
+        for found, length in ((self.a, self.depth), (self.b, self.depth if self.strides[0] == 1 else self.width)):
+            if length * self.a.dtype.itemsize % args.PACK or found.address % args.PACK:
+                raise NvshmemInvalid(
+                    f"{found.name} has shape {found.shape} at {found.address:#x}: {call} loads 16 bytes at once, so its "
+                    "rows, as they lie in memory, must have a multiple of 16 bytes and begin at a multiple of 16"
+                )
+        self.itemsize = self.a.dtype.itemsize
+
+    @property
+    def right(self) -> "np.ndarray[Any, Any]":
+        """The right factor, on host memory."""
+        return self.b.host if self.strides[1] == 1 else self.b.host.reshape(self.b.shape[::-1]).T
+
+    def constants(self, tiles: Tiles) -> Dict[str, Any]:
+        """Of a kernel."""
+        made = dict(BM=tiles.height, BN=tiles.width, BK=tiles.depth, GROUP=8)
+        made.update(EVEN_N=self.width % tiles.width == 0, EVEN_K=self.depth % tiles.depth == 0)
+        if job.device >= 0:
+            made.update(num_warps=tiles.warps, num_stages=tiles.stages)
+        return made
+
+
+def _right(b: Any, call: str) -> Tuple[Array, Tuple[int, int]]:
+    """`b`, and the elements from a row to the next and from a column to the next."""
+    found = _foreign.described(b, "b")
+    if found is not None and not found.c_contiguous and len(found.shape) == 2 and hasattr(b, "T"):
+        turned = args.array(b.T, "b", call, dims=2, kinds=args.FLOATS)
+        turned.shape = found.shape
+        return turned, (1, found.shape[0])
+    made = args.array(b, "b", call, dims=2, kinds=args.FLOATS)
+    return made, (made.shape[1], 1)
+
+
+def tiles_of(value: Optional[Tuple[int, ...]], f: Factors) -> Tiles:
+    """The tiles: those asked for, or some that suit."""
+    if value is None:
+        if job.device < 0:
+            return Tiles(16, 16, 32, 4, 1, 3)
+        return Tiles(128, 128, 64 if f.itemsize == 2 else 32, 4, 3, 2 * args.multiprocessors())
+    good = isinstance(value, tuple) and len(value) == 6 and all(type(word) is int and word > 0 for word in value)
+    sides = value[:3] if good else ()
+    if not good or any(side < 16 or side & (side - 1) for side in sides) or value[5] > PROGRAMS:
+        raise NvshmemInvalid(
+            f"tiles={shown(value)}: it must be (height, width, depth, warps, stages, programs), sides powers of 2 from 16, "
+            f"at most {PROGRAMS} programs"
+        )
+    return Tiles(*value)
+
+
+def spread(f: Factors, tiles: Tiles, section: int, n: int) -> int:
+    """Bytes of a half of the workspace for the tiles of all members."""
+    down, across = -(-section // tiles.height), -(-f.width // tiles.width)
+    return n * down * across * tiles.height * tiles.width * f.itemsize
+
+
+def shared(ws: Workspace, f: Factors) -> "list[Any]":
+    """The first arguments of the kernels: the workspace, and the staging memory."""
+    parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "flags", "left")]
+    return [args.state(), *parts, args.at(ws.address("product"), f.a.kind)]
+
+
+def halves(ws: Workspace, f: Factors) -> Tuple[int, int]:
+    """Elements and flags of a half."""
+    return ws.product_bytes // f.itemsize, ws.flags
+
+
+def multiplied(f: Factors, left: "Optional[np.ndarray[Any, Any]]" = None) -> "np.ndarray[Any, Any]":
+    """The product on the host, in single precision, rounded to its type."""
+    rows = f.a.host if left is None else left
+    product = rows.astype(np.float32) @ f.right.astype(np.float32)
+    return product.astype(f.a.dtype)  # type: ignore[no-any-return]

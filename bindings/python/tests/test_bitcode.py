@@ -1,0 +1,130 @@
+"""NVSHMEM's names for kernels as LLVM bitcode, without a GPU: what is in the file, and a kernel in Triton
+that links it. `tests/gpu/run_gpu_tests.py` runs that kernel.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Set
+
+import pytest
+from conftest import program, run
+
+import nvshmemrs.core as nvshmem
+
+# What JAX's Mosaic, Triton-distributed and programs of NVSHMEM's look for.
+WANTED = """
+nvshmem_my_pe nvshmem_n_pes nvshmem_ptr nvshmemx_mc_ptr nvshmem_team_my_pe nvshmem_team_n_pes nvshmem_fence
+nvshmem_quiet nvshmem_signal_wait_until nvshmemx_signal_op nvshmem_putmem nvshmem_getmem nvshmem_putmem_nbi
+nvshmemx_putmem_block nvshmemx_putmem_warp nvshmemx_putmem_nbi_block nvshmemx_getmem_block
+nvshmemx_getmem_nbi_block nvshmem_putmem_signal nvshmemx_putmem_signal_block nvshmemx_putmem_signal_nbi_block
+nvshmemx_putmem_signal_nbi_warp nvshmem_int_p nvshmem_int_g nvshmemx_float_put_block nvshmem_barrier_all
+nvshmemx_barrier_all_block nvshmemx_barrier_all_warp nvshmemx_barrier_block nvshmemx_sync_all_block
+nvshmem_int_atomic_fetch_add nvshmem_uint64_wait_until nvshmem_uint64_test nvshmemx_broadcastmem_block
+nvshmemx_fcollectmem_block nvshmemx_float_sum_reduce_block nvshmemi_device_state_d
+""".split()
+
+
+@pytest.fixture(scope="module")
+def bitcode() -> Path:
+    try:
+        return Path(nvshmem.find_device_bitcode_library())
+    except nvshmem.NotSupportedError as error:
+        if "was not built" in str(error) or shutil.which("llvm-nm") is None:
+            pytest.skip(str(error))
+        raise
+
+
+def names(file: Path, *options: str) -> Set[str]:
+    listed = run("llvm-nm", *options, str(file))
+    return {line.split()[-1] for line in listed.splitlines() if line.strip()}
+
+
+def test_the_file_has_the_names_and_needs_none(bitcode: Path) -> None:
+    assert set(WANTED) <= names(bitcode, "--defined-only")
+    # printf of kernels; nothing else, and nothing of CUDA's own library.
+    assert names(bitcode, "--undefined-only") == {"vprintf"}
+
+
+def test_it_is_small_and_for_every_architecture(bitcode: Path) -> None:
+    assert bitcode.stat().st_size <= 1 << 20
+    text = run("llvm-dis", str(bitcode), "-o", "-")
+    for words in ("target-cpu", "target-features", "nvvm-reflect", "__nvvm_reflect"):
+        assert words not in text, words
+    # Of another header's version, modules would get a state that they do not understand.
+    assert re.search(r"%struct.nvshmemrs_device_state_t = type \{ i32, i32, i32, i32, i64", text)
+    assert re.search(r"@nvshmemi_device_state_d = .*addrspace\(4\) externally_initialized", text)
+
+
+def test_cute_links_it(bitcode: Path, tmp_path: Path) -> None:
+    pytest.importorskip("nvidia_cutlass_dsl")
+    script = Path(__file__).parent / "cute/names_build.py"
+    printed = run(sys.executable, str(script), str(tmp_path))
+    assert "has no attribute 'bfloat16_fly'" in printed
+    text = (tmp_path / "names.ptx").read_text()
+    assert "nvshmemi_device_state_d" in text
+    assert re.findall(r"^\.extern \.func.* (\w+)$", text, re.MULTILINE) == ["vprintf"]
+    (line,) = re.findall(r"^functions: (.*)$", printed, re.MULTILINE)
+    functions = set(line.split())
+    defined = names(bitcode, "--defined-only", "--extern-only")
+    assert functions == {name for name in defined if re.match("nvshmemx?_", name)}
+
+
+def test_triton_links_it_for_every_architecture(bitcode: Path, tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    script = program("triton_bitcode.py")
+    printed = run(sys.executable, script, "compile", str(tmp_path), TRITON_INTERPRET="0")
+    assert re.findall(r"^bitcode ok: (sm_\d+), \d+ bytes$", printed, re.MULTILINE) == [
+        "sm_80",
+        "sm_90",
+        "sm_100",
+    ], printed
+    ptxas = shutil.which("ptxas") or found_ptxas()
+    for arch in ("sm_80", "sm_90", "sm_100"):
+        text = (tmp_path / f"{arch}.ptx").read_text()
+        # Filled by `module_init`, so the driver must find it.
+        assert ".visible .const .align 8 .b8 nvshmemi_device_state_d[64]" in text, arch
+        for words in (
+            "st.relaxed.sys.global|st.release.sys.global",
+            r"ld.acquire.sys",
+            r"bar.sync\s+0",
+        ):
+            assert re.search(words, text), f"{arch}: no {words}"
+        done = subprocess.run(
+            [ptxas, f"-arch={arch}", str(tmp_path / f"{arch}.ptx"), "-o", "/dev/null"],
+            capture_output=True,
+            text=True,
+        )
+        # Triton's PTX may be newer than this assembler, which Triton's own has taken then.
+        assert done.returncode == 0 or "Unsupported .version" in done.stderr, done.stderr
+
+
+def found_ptxas() -> str:
+    """The assembler of NVIDIA's package."""
+    import nvidia.cuda_nvcc  # type: ignore[import-not-found, unused-ignore]
+
+    return str(Path(next(iter(nvidia.cuda_nvcc.__path__))) / "bin/ptxas")
+
+
+def test_another_form_of_the_library_is_not_there() -> None:
+    with pytest.raises(nvshmem.NotSupportedError, match="there is no DeviceLibLanguage.LTOIR"):
+        nvshmem.find_device_bitcode_library(language=nvshmem.DeviceLibLanguage.LTOIR)
+
+
+def test_where_it_was_looked_for_is_told(tmp_path: Path) -> None:
+    library = Path(nvshmem.find_device_bitcode_library()).parent.parent
+    (tmp_path / "libnvshmemrs.so").symlink_to(next(library.rglob("libnvshmemrs.so*")).resolve())
+    shutil.copy(tmp_path / "libnvshmemrs.so", tmp_path / "libnvshmemrs.so.0")
+    code = "import nvshmemrs.core as n; n.find_device_bitcode_library()"
+    printed = run(
+        sys.executable,
+        "-c",
+        code,
+        expected=1,
+        NVSHMEMRS_LIBRARY=str(tmp_path / "libnvshmemrs.so.0"),
+    )
+    assert "NotSupportedError" in printed and f"{tmp_path}/nvshmemrs-images" in printed, printed

@@ -1,0 +1,204 @@
+"""JAX on host memory, with its wheel for CPUs."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Dict
+
+import pytest
+from conftest import program, run, run_job
+
+import nvshmemrs.core as nvshmem
+import nvshmemrs.core.interop.jax as nj
+from nvshmemrs.core.interop.jax import _mosaic, _setup
+
+jax = pytest.importorskip("jax")
+
+ROOT = Path(__file__).resolve().parents[3]
+HOST = {"JAX_PLATFORMS": "cpu", "NVSHMEMRS_MEMORY": "host"}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_every_operation(n: int) -> None:
+    printed = run_job(n, sys.executable, program("jax_calls.py"), **HOST)
+    assert printed.count("ok\n") == n and printed.count("jax ok: ") == 9 * n, printed
+
+
+def test_the_pes_may_be_the_processes_of_jax_distributed() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    words = (program("jax_calls.py"), "shards", f"distributed={port}")
+    printed = run_job(2, sys.executable, *words, **HOST)
+    assert printed.count("jax ok: shards") == 2, printed
+
+
+def faults(part: str, **environment: str) -> Dict[str, str]:
+    """The errors of a part of the program, by their names."""
+    printed = run(sys.executable, program("jax_faults.py"), part, **HOST, **environment)
+    assert printed.endswith("ok\n"), printed
+    return dict(re.findall(r"^([a-z ,0-9]+): (\w+: .*)$", printed, re.MULTILINE))
+
+
+def test_wrong_arguments_are_told_by_their_names() -> None:
+    found = faults("wrong_calls")
+    for name, words in {
+        "not symmetric": "NvshmemInvalid: dst is .*interop.jax.array makes",
+        "numpy": "NvshmemInvalid: dst is an ndarray: .*interop.jax.array makes",
+        "shape": r"NvshmemInvalid: dst is float32\[4\], and x float32\[3\]",
+        "dtype": r"NvshmemInvalid: dst is float32\[4\], and x int32\[4\]",
+        "pe": "NvshmemInvalid: pe=1: the job has PEs 0 to 0",
+        "no token": "NvshmemInvalid: token is .*: pass what the last operation returned",
+        "signal": r"NvshmemInvalid: signal is uint64\[2\]: .*signals\[0\]",
+        "signal value": "NvshmemInvalid: signal_val=-1",
+        "op": "NvshmemInvalid: op='mean'",
+        "parts": r"NvshmemInvalid: x has shape \(\)",
+        "root": "NvshmemInvalid: root=1: the team has members 0 to 0",
+        "narrow": "NvshmemInvalid: an array of uint64 .*jax_enable_x64",
+        "narrow view": "NvshmemInvalid: an array of uint64 .*jax_enable_x64",
+        "a value": "TypeError: .*SymmetricArray",
+        "part": "NvshmemInvalid: slice.* elements that follow each other",
+        "elements": "NvshmemInvalid: dtype='datetime64",
+        "float8": "NotSupportedError: x has dtype float8_e4m3",
+        "start again": "NvshmemInvalid: start was called already: call stop first",
+        "device": r"NvshmemInvalid: x is on .*, and this PE's device is CudaDevice\(id=1\)",
+    }.items():
+        assert re.match(words, found[name]), f"{name}: {found[name]}"
+
+
+def test_an_order_that_tokens_do_not_give_is_told() -> None:
+    found = faults("wrong_order")
+    stale = r"JaxRuntimeError: .*token \d+ was passed on already, and the last .* token \d+"
+    assert re.match(stale, found["stale"]), found
+    assert re.match(stale + "|.*two operations at a time", found["forked"]), found
+
+
+def test_memory_that_is_gone_is_told_also_to_compiled_programs() -> None:
+    found = faults("freed")
+    assert "was freed" in found["freed"], found
+    assert re.match("JaxRuntimeError: .*nvshmemrs: ", found["freed, compiled"]), found
+    found = faults("stopped")
+    assert "call interop.jax.start() first" in found["stopped"], found
+    assert "has called stop since" in found["stopped, compiled"], found
+    assert "call interop.jax.start() first" in found["stop again"], found
+
+
+def test_start_comes_first_and_wants_one_device() -> None:
+    found = faults("start", XLA_FLAGS="--xla_force_host_platform_device_count=2")
+    assert "call interop.jax.start() first" in found["before start"], found
+    assert re.match("NotSupportedError: start: JAX has 2 local devices", found["start"]), found
+
+
+def test_another_version_of_jax_warns_once() -> None:
+    faults("versions")
+
+
+def test_threads_that_are_pes_cannot_start() -> None:
+    with nvshmem.local(2) as job:
+        with pytest.raises(nvshmem.LocalJobError, match="PE is a thread of a local job"):
+            job.run(_setup.start)
+
+
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
+    pytest.importorskip("absl")
+    try:
+        nvshmem.find_device_bitcode_library()
+    except nvshmem.NotSupportedError as error:
+        pytest.skip(str(error))
+    printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), **HOST)
+    assert printed.count("pallas ok: ") == 2, printed
+
+
+def test_where_mosaic_looks_is_said_before_jax_is_imported(
+    job: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(nvshmem.NvshmemInvalid, match="JAX is imported already"):
+        nj.mosaic_environment()
+    monkeypatch.setenv("MOSAIC_GPU_NVSHMEM_SO_PATH", "/another/libnvshmem_host.so.3")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="mosaic_environment.* before JAX .*/another/"):
+        _mosaic._check_environment()
+    nj.start(staging=4096)
+    with pytest.raises(nvshmem.NotSupportedError, match="the heap is host memory"):
+        nj.kernel(lambda x: x, jax.ShapeDtypeStruct((8,), "float32"))
+    nj.stop()
+
+
+class Handlers:
+    """A library whose handlers are of another version."""
+
+    def nvshmemrs_jax_version(self, major: Any, minor: Any) -> None:
+        major._obj.value, minor._obj.value = 7, 3
+
+
+def test_another_version_of_xla_is_an_error_with_both(tmp_path: Path) -> None:
+    header = tmp_path / "xla/ffi/api/c_api.h"
+    header.parent.mkdir(parents=True)
+    for theirs, fits in (("7 3", True), ("7 5", True), ("7 2", False), ("8 9", False)):
+        major, minor = theirs.split()
+        header.write_text(f"#define XLA_FFI_API_MAJOR {major}\n#define XLA_FFI_API_MINOR {minor}\n")
+        if fits:
+            _setup.check_version(tmp_path, Handlers())
+            continue
+        with pytest.raises(nvshmem.NotSupportedError, match=rf"version 7\.3 .* {major}\.{minor}:"):
+            _setup.check_version(tmp_path, Handlers())
+    header.unlink()
+    with pytest.raises(nvshmem.NotSupportedError, match="does not say the version"):
+        _setup.check_version(tmp_path, Handlers())
+
+
+STRUCTURES = {
+    "xla_extension XLA_FFI_Extension_Base": "struct_size type next",
+    "xla_metadata XLA_FFI_Metadata": "struct_size version=api_version traits",
+    "xla_metadata_extension XLA_FFI_Metadata_Extension": "base=extension_base metadata",
+    "xla_buffer XLA_FFI_Buffer": "struct_size dtype data rank dims",
+    "xla_span XLA_FFI_ByteSpan": "at=ptr length=len",
+    "xla_scalar XLA_FFI_Scalar": "dtype value",
+    "xla_buffers XLA_FFI_Args": "struct_size count=size types buffers=args",
+    "xla_buffers XLA_FFI_Rets": "struct_size count=size types buffers=rets",
+    "xla_attributes XLA_FFI_Attrs": "count=size types names values=attrs",
+    "xla_call XLA_FFI_CallFrame": (
+        "struct_size extensions=extension_start api context=ctx stage operands=args results=rets "
+        "attributes=attrs"
+    ),
+    "xla_error_arguments XLA_FFI_Error_Create_Args": "struct_size message code=errc",
+    "xla_stream_arguments XLA_FFI_Stream_Get_Args": "struct_size context=ctx stream",
+    "xla_api XLA_FFI_Api": "version=api_version error=XLA_FFI_Error_Create stream=XLA_FFI_Stream_Get",
+}
+CONSTANTS = {
+    "XLA_FFI_MAJOR": "XLA_FFI_API_MAJOR",
+    "XLA_FFI_MINOR": "XLA_FFI_API_MINOR",
+    "XLA_EXTENSION_METADATA": "XLA_FFI_Extension_Metadata",
+    "XLA_BUFFER": "XLA_FFI_ArgType_BUFFER",
+    "XLA_SCALAR": "XLA_FFI_AttrType_SCALAR",
+    "XLA_S64": "XLA_FFI_DataType_S64",
+    "XLA_EXECUTE": "XLA_FFI_ExecutionStage_EXECUTE",
+    "XLA_INVALID_ARGUMENT": "XLA_FFI_Error_Code_INVALID_ARGUMENT",
+    "XLA_FAILED_PRECONDITION": "XLA_FFI_Error_Code_FAILED_PRECONDITION",
+    "XLA_INTERNAL": "XLA_FFI_Error_Code_INTERNAL",
+}
+
+
+def test_the_structures_are_those_of_jax(tmp_path: Path) -> None:
+    ours = ROOT / "bindings/jax/src/xla_ffi.h"
+    if not ours.is_file():
+        pytest.skip("the handlers' source is in the repository only")
+    lines = ["#include <cstddef>", "#include <cstdint>", '#include "xla/ffi/api/c_api.h"']
+    lines += [f'#include "{ours}"', "#define SAME(...) static_assert(__VA_ARGS__, #__VA_ARGS__)"]
+    for names, fields in STRUCTURES.items():
+        mine, theirs = names.split()
+        for field in fields.split():
+            here, _, there = field.partition("=")
+            there = there or here
+            lines.append(f"SAME(offsetof({mine}, {here}) == offsetof({theirs}, {there}));")
+            lines.append(f"SAME(sizeof({mine}::{here}) <= sizeof({theirs}::{there}));")
+    lines += [f"SAME(int({mine}) == int({theirs}));" for mine, theirs in CONSTANTS.items()]
+    source = tmp_path / "same.cpp"
+    source.write_text("\n".join(lines) + "\n")
+    compiler = ["c++", "-std=c++17", "-fsyntax-only", f"-I{jax.ffi.include_dir()}", str(source)]
+    done = subprocess.run(compiler, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

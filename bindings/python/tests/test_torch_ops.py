@@ -1,0 +1,210 @@
+"""torch.ops.nvshmemrs on host memory: eager operations with Debian 12's torch, 1.13, and all of them,
+compiled and with gradients too, with Debian 13's, 2.6. programs/torch_ops.py has the checks; on GPUs
+`run-gpu-tests` runs them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import List
+
+import pytest
+from conftest import program
+
+import nvshmemrs.core as nvshmem
+
+ROOT = Path(__file__).resolve().parents[3]
+EAGER = ["eager", "onesided", "alltoallv", "refused", "wrong_splits", "groups"]
+NEWER = [*EAGER, "compiled", "gradients"]
+
+
+@functools.lru_cache(None)
+def has_torch(python: str) -> bool:
+    """Whether a Python can import torch."""
+    command = [python, "-c", "import torch, numpy; print(torch.Tensor)"]
+    return bool(shutil.which(python)) and not subprocess.run(command, capture_output=True).returncode
+
+
+def debian() -> str:
+    """Debian's own Python with its torch, or this one if that has it."""
+    for python in ("/usr/bin/python3", sys.executable):
+        if has_torch(python):
+            return python
+    pytest.skip("no Python here has torch: apt-get install python3-torch")
+
+
+def newer() -> str:
+    """A Python with a torch that has torch.compile."""
+    python = os.environ.get("NVSHMEMRS_TORCH", str(ROOT / ".torch/bin/python-torch"))
+    if not has_torch(python):
+        pytest.skip(f"{python} has no torch: `cargo xtask setup test` unpacks it")
+    return python
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder with this package alone, so that another Python uses its own NumPy."""
+    (tmp_path / "nvshmemrs").symlink_to(Path(nvshmem.__file__).parent.parent)
+    return tmp_path
+
+
+def run(package: Path, n: int, python: str, *command: str, check: bool = False, fails: int = 0) -> str:
+    """What a job prints."""
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    environment = dict(os.environ, PYTHONPATH=str(package), PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run(
+        [launcher, *["--check"] * check, "-n", str(n), "--", python, *command],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == fails, done.stdout
+    return done.stdout
+
+
+def every_part(package: Path, n: int, python: str, parts: List[str]) -> None:
+    said = run(package, n, python, program("torch_ops.py"), *parts)
+    assert said.count("ok\n") == n, said
+    for part in parts:
+        for pe in range(n):
+            assert f"torch ops ok: {part}: " in said and f", PE {pe}\n" in said, (part, pe, said)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_eager_operations(package: Path, n: int) -> None:
+    every_part(package, n, debian(), EAGER)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_compiled_and_with_gradients(package: Path, n: int) -> None:
+    every_part(package, n, newer(), NEWER)
+
+
+def test_no_import_of_torch_unless_it_is_asked_for(package: Path) -> None:
+    code = """
+import sys, nvshmemrs.core as nvshmem
+assert "torch" not in sys.modules
+import torch
+assert not hasattr(torch.ops.nvshmemrs, "all_reduce")
+nvshmem.interop.torch
+assert torch.ops.nvshmemrs.all_reduce and nvshmem.interop.torch.all_reduce
+print("ok")
+"""
+    assert "ok\n" in run(package, 1, debian(), "-c", code)
+
+
+def test_a_version_that_was_not_tested_is_one_warning(package: Path) -> None:
+    code = """
+import warnings, torch
+torch.__version__ = "2.99.1"
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch
+    from nvshmemrs.core.interop._torch_table import register
+    register()
+(one,) = [w for w in caught if issubclass(w.category, nvshmem.NvshmemWarning)]
+assert "tested with torch 1.13 to 2.11; this is 2.99.1" in str(one.message)
+print("ok")
+"""
+    assert "ok\n" in run(package, 1, debian(), "-c", code)
+
+
+def test_a_torch_that_is_too_old_says_so(package: Path) -> None:
+    code = """
+import torch
+torch.__version__ = "1.12.1"
+import nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
+try:
+    nt.all_reduce(torch.ones(1))
+except nvshmem.NotSupportedError as error:
+    assert "needs torch 1.13 or later, and this is 1.12.1" in str(error), error
+    print("ok")
+"""
+    assert "ok\n" in run(package, 1, debian(), "-c", code)
+
+
+def test_without_torch() -> None:
+    """This Python has none."""
+    if has_torch(sys.executable):
+        pytest.skip("this Python has torch")
+    by_torch = nvshmem.interop.torch
+    for call in (by_torch.all_reduce, by_torch.barrier, by_torch.signal_wait):
+        with pytest.raises(nvshmem.NotSupportedError, match="torch cannot be imported"):
+            call(1, 2) if call is by_torch.signal_wait else call("TEAM_WORLD")
+
+
+def test_before_init(package: Path) -> None:
+    code = """
+import torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
+for call in (lambda: nt.all_reduce(torch.ones(1)), nt.barrier, lambda: nt.group_name()):
+    try:
+        call()
+    except nvshmem.NvshmemInvalid as error:
+        assert "call nvshmemrs.core.init first" in str(error) or call() == "TEAM_WORLD", error
+print("ok")
+"""
+    code = code.replace(", lambda: nt.group_name()", "")
+    assert "ok\n" in run(package, 1, debian(), "-c", code)
+
+
+DIFFERENT = """
+import sys, torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
+nvshmem.init(timeout=60)
+nt.reserve(1 << 16)
+held = nvshmem.tensor(8, torch.float32)
+me = nvshmem.my_pe()
+calls = {
+    "length": lambda: nt.all_reduce(torch.ones(4 + me)),
+    "op": lambda: nt.all_reduce(torch.ones(4), "max" if me else "min"),
+    "memory": lambda: nt.all_gather(held if me else torch.ones(8)),
+    "empty": lambda: nt.all_reduce(torch.ones(4 * me)),
+    "root": lambda: nt.broadcast(held, me),
+}
+for name, call in calls.items():
+    try:
+        call()
+    except nvshmem.MismatchError as error:
+        print(f"{name}: {error}", flush=True)
+    else:
+        raise AssertionError(name)
+nvshmem.finalize()
+"""
+
+
+def test_members_that_differ_all_get_an_error(package: Path) -> None:
+    said = run(package, 2, debian(), "-c", DIFFERENT)
+    for name in ("length", "op", "memory", "empty", "root"):
+        assert said.count(f"{name}: in `") == 2, said
+
+
+def test_tensors_on_host_memory(package: Path) -> None:
+    code = """
+import torch, nvshmemrs.core as nvshmem
+nvshmem.init(timeout=60)
+me, n = nvshmem.my_pe(), nvshmem.n_pes()
+for dtype in (torch.float32, torch.bfloat16, torch.bool, torch.complex64):
+    t = nvshmem.tensor((2, 3), dtype)
+    assert t.dtype is dtype and t.device.type == "cpu" and not t.any()
+    memory, nbytes, name = nvshmem.tensor_get_buffer(t)
+    assert memory.handle == t.data_ptr() and nbytes == t.numel() * t.element_size()
+    assert name == str(dtype).split(".")[1]
+    there = nvshmem.get_peer_tensor(t[1], (me + 1) % n)
+    nvshmem.barrier_all()
+    there.fill_(1)
+    nvshmem.barrier_all()
+    assert t[1].all() and not t[0].any()
+    nvshmem.free_tensor(t)
+assert nvshmem.bytetensor(5, torch.float64).shape == (40,)
+assert nvshmem.tensor((3, 2), torch.int32, morder="F").stride() == (1, 3)
+try:
+    nvshmem.tensor(3, "f4")
+except nvshmem.NvshmemInvalid as error:
+    assert "give a torch.dtype" in str(error)
+nvshmem.finalize()
+print("ok")
+"""
+    assert run(package, 2, debian(), "-c", code).count("ok\n") == 2

@@ -1,0 +1,616 @@
+//! The tuning file: a table for each GPU model, link and size of team, in JSON.
+//!
+//! ```json
+//! {
+//!   "version": 1,
+//!   "tables": [
+//!     {"gpu": "NVIDIA H200", "link": "nvlink", "n_pes": 2, "rows": [
+//!       {"collective": "reduce", "up_to": 524288, "algorithm": "flags", "blocks": 64, "threads": 256},
+//!       {"collective": "reduce", "algorithm": "direct", "blocks": 64, "threads": 512, "chunk": 65536}
+//!     ]}
+//!   ]
+//! }
+//! ```
+//!
+//! The rows of a collective are ordered by `up_to`. The last one has none: it holds for all that is larger, and is `direct`, as staging
+//! memory for flags is limited.
+
+use super::{
+    Algorithm, COLLECTIVES, Choice, LEAST_CHUNK, LEAST_THREADS, LINE, Link, MOST_BLOCKS,
+    MOST_CHUNK, MOST_THREADS, Tuning,
+};
+use crate::config;
+use crate::job::debug::Level;
+use crate::operation::Operation;
+use crate::{Error, Pe, Result};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// The longest file.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What two files have in common if all their bytes are the same.
+pub(crate) type Digest = [u8; 32];
+
+/// A tuning file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TuningFile {
+    /// Its tables, of different GPU models, links or sizes of teams.
+    pub tables: Vec<Table>,
+}
+
+/// The choices for teams of up to `n_pes` PEs.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The name of the GPU model, as `nvidia-smi -L` prints it.
+    pub gpu: String,
+    /// How the GPUs are linked.
+    pub link: Link,
+    /// The largest team that it holds for.
+    #[serde(deserialize_with = "n_pes")]
+    pub n_pes: u32,
+    /// Who wrote it and when, for people.
+    pub written: Option<String>,
+    /// The choices.
+    #[serde(deserialize_with = "rows")]
+    pub rows: Vec<Row>,
+}
+
+/// A choice for a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The collective.
+    pub collective: Operation,
+    /// The choice.
+    pub choice: Choice,
+}
+
+/// A row as the file has it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowText {
+    collective: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    up_to: Option<u64>,
+    algorithm: Algorithm,
+    blocks: u32,
+    threads: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    chunk: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl TryFrom<RowText> for Row {
+    type Error = String;
+
+    fn try_from(text: RowText) -> std::result::Result<Row, String> {
+        let named = |one: &&Operation| one.name() == text.collective;
+        let Some(&collective) = COLLECTIVES.iter().find(named) else {
+            let names = COLLECTIVES.map(Operation::name).join(", ");
+            return Err(format!(
+                "`collective` is \"{}\", not one of {names}",
+                text.collective
+            ));
+        };
+        let within = |name, value, least, most, step| match value {
+            value if (least..=most).contains(&value) && value % step == 0 => Ok(value),
+            _ => Err(format!(
+                "`{name}` is {value}, not a multiple of {step} from {least} to {most}"
+            )),
+        };
+        if text.algorithm == Algorithm::Flags && collective == Operation::Alltoalls {
+            return Err("alltoalls has no algorithm \"flags\"".into());
+        }
+        let chunks = matches!(collective, Operation::Reduce | Operation::Broadcast);
+        if text.chunk != 0 && !(chunks && text.algorithm == Algorithm::Direct) {
+            return Err(format!(
+                "`chunk` is {}, but only reduce and broadcast with the algorithm \"direct\" have chunks",
+                text.chunk
+            ));
+        }
+        let chunk = match text.chunk {
+            0 => 0,
+            chunk => within("chunk", chunk, LEAST_CHUNK, MOST_CHUNK, LINE)?,
+        };
+        Ok(Row {
+            collective,
+            choice: Choice {
+                up_to: text.up_to.unwrap_or(u64::MAX),
+                algorithm: text.algorithm,
+                blocks: within("blocks", text.blocks, 1, MOST_BLOCKS, 1)?,
+                threads: within("threads", text.threads, LEAST_THREADS, MOST_THREADS, 32)?,
+                chunk,
+            },
+        })
+    }
+}
+
+impl From<Row> for RowText {
+    fn from(row: Row) -> RowText {
+        let Choice {
+            up_to,
+            algorithm,
+            blocks,
+            threads,
+            chunk,
+        } = row.choice;
+        RowText {
+            collective: row.collective.name().into(),
+            up_to: (up_to != u64::MAX).then_some(up_to),
+            algorithm,
+            blocks,
+            threads,
+            chunk,
+        }
+    }
+}
+
+fn n_pes<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Error> {
+    match u32::deserialize(from)? {
+        n_pes @ 2..=4096 => Ok(n_pes),
+        other => Err(D::Error::custom(format!(
+            "`n_pes` is {other}, not a number from 2 to 4096"
+        ))),
+    }
+}
+
+/// Reads rows. What is wrong with one is found while the parser is at it, so that its line is known.
+fn rows<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Row>, D::Error> {
+    struct Rows;
+
+    impl<'de> Visitor<'de> for Rows {
+        type Value = Vec<Row>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of rows")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(
+            self,
+            mut list: A,
+        ) -> std::result::Result<Vec<Row>, A::Error> {
+            let mut rows: Vec<Row> = Vec::new();
+            while let Some(row) = list.next_element_seed(RowAfter(&rows))? {
+                rows.push(row);
+            }
+            for collective in COLLECTIVES {
+                let ends = |last: &Row| {
+                    last.choice.up_to == u64::MAX && last.choice.algorithm == Algorithm::Direct
+                };
+                if last_of(&rows, collective).is_some_and(|last| !ends(&last)) {
+                    return Err(A::Error::custom(format!(
+                        "the last row of {} must have no `up_to` and the algorithm \"direct\", which holds for any size",
+                        collective.name()
+                    )));
+                }
+            }
+            Ok(rows)
+        }
+    }
+
+    from.deserialize_seq(Rows)
+}
+
+fn last_of(rows: &[Row], collective: Operation) -> Option<Row> {
+    let mut back = rows.iter().rev();
+    back.find(|row| row.collective == collective).copied()
+}
+
+/// Reads the row that follows others.
+struct RowAfter<'a>(&'a [Row]);
+
+impl<'de> DeserializeSeed<'de> for RowAfter<'_> {
+    type Value = Row;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Row, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RowAfter<'_> {
+    type Value = Row;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> std::result::Result<Row, A::Error> {
+        let text = RowText::deserialize(MapAccessDeserializer::new(fields))?;
+        let row = Row::try_from(text).map_err(A::Error::custom)?;
+        let name = row.collective.name();
+        match last_of(self.0, row.collective) {
+            Some(before) if before.choice.up_to == u64::MAX => Err(A::Error::custom(format!(
+                "a row of {name} follows the one without `up_to`, which is the last"
+            ))),
+            Some(before) if before.choice.up_to >= row.choice.up_to => {
+                Err(A::Error::custom(format!(
+                    "`up_to` is {}, not more than {} of the row of {name} before it",
+                    row.choice.up_to, before.choice.up_to
+                )))
+            }
+            _ => Ok(row),
+        }
+    }
+}
+
+/// What every version of the format begins with.
+#[derive(Deserialize)]
+struct Head {
+    version: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    #[serde(rename = "version")]
+    _version: u32,
+    tables: Vec<Table>,
+}
+
+impl TuningFile {
+    /// Reads the text of a file; or says in which line it is wrong, and how.
+    pub fn parse(text: &str) -> std::result::Result<TuningFile, String> {
+        let at = |error: serde_json::Error| {
+            let text = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            let why = text.strip_suffix(&place).unwrap_or(&text);
+            format!("line {}: {why}", error.line())
+        };
+        let Head { version } = serde_json::from_str(text).map_err(at)?;
+        if version != VERSION {
+            let found = text.lines().position(|line| line.contains("\"version\""));
+            return Err(format!(
+                "line {}: its format has version {version}, and this library reads version {VERSION}",
+                found.map_or(1, |line| line + 1)
+            ));
+        }
+        let Body { tables, .. } = serde_json::from_str(text).map_err(at)?;
+        for (index, table) in tables.iter().enumerate() {
+            if tables[..index].iter().any(|other| other.is_like(table)) {
+                return Err(format!(
+                    "two tables are for {}, link {}, {} PEs",
+                    table.gpu,
+                    word(&table.link),
+                    table.n_pes
+                ));
+            }
+        }
+        Ok(TuningFile { tables })
+    }
+
+    /// The text of the file, a row a line.
+    pub fn text(&self) -> String {
+        let tables = self.tables.iter().map(Table::text);
+        let tables: Vec<String> = tables.collect();
+        format!(
+            "{{\n  \"version\": {VERSION},\n  \"tables\": [\n{}\n  ]\n}}\n",
+            tables.join(",\n")
+        )
+    }
+
+    /// Adds a table, in place of the one for the same GPU model, link and size of teams.
+    pub fn put(&mut self, table: Table) {
+        self.tables.retain(|other| !other.is_like(&table));
+        self.tables.push(table);
+    }
+
+    /// The tables for a GPU model and a link.
+    pub(crate) fn tables_for(&self, gpu: &str, link: Link) -> impl Iterator<Item = &Table> {
+        let gpu = gpu.to_owned();
+        let tables = self.tables.iter();
+        tables.filter(move |table| table.gpu == gpu && table.link == link)
+    }
+}
+
+impl Table {
+    fn is_like(&self, other: &Table) -> bool {
+        (&self.gpu, self.link, self.n_pes) == (&other.gpu, other.link, other.n_pes)
+    }
+
+    fn text(&self) -> String {
+        let rows = self.rows.iter().map(|row| word(&RowText::from(*row)));
+        let rows: Vec<String> = rows.map(|row| format!("      {row}")).collect();
+        let written = self.written.as_ref();
+        let written = written.map(|text| format!("\"written\": {}, ", word(text)));
+        format!(
+            "    {{\"gpu\": {}, \"link\": {}, \"n_pes\": {}, {}\"rows\": [\n{}\n    ]}}",
+            word(&self.gpu),
+            word(&self.link),
+            self.n_pes,
+            written.unwrap_or_default(),
+            rows.join(",\n")
+        )
+    }
+}
+
+/// A value in JSON. None of those here can fail.
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The tables that come with the library.
+pub(super) fn shipped() -> TuningFile {
+    // A test reads it.
+    TuningFile::parse(include_str!("defaults.json")).unwrap_or_default()
+}
+
+/// Where the file of this user is, if the environment says that: `nvshmemrs/tuning.json` in the folder for settings.
+pub fn user_path() -> Option<PathBuf> {
+    let folder = |name| {
+        let folder = PathBuf::from(std::env::var_os(name)?);
+        folder.is_absolute().then_some(folder)
+    };
+    let folder = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
+    Some(folder.join("nvshmemrs/tuning.json"))
+}
+
+/// The tuning file of this process: the one of NVSHMEMRS_TUNING_FILE, else the user's if there is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    file: TuningFile,
+    /// Of its text; that of no text without a file.
+    pub(crate) digest: Digest,
+    /// What NVSHMEM_DEBUG shows of it.
+    line: Option<(Level, String)>,
+}
+
+impl Loaded {
+    pub(crate) fn load() -> Result<Loaded> {
+        let asked = config::tuning_file();
+        if asked.as_deref() == Some("none") {
+            return Ok(Loaded::of("", TuningFile::default(), None));
+        }
+        let Some(path) = asked.clone().map(PathBuf::from).or_else(user_path) else {
+            return Ok(Loaded::of("", TuningFile::default(), None));
+        };
+        let wrong = |why: String| {
+            Error::Bootstrap(format!(
+                "the tuning file {}: {why}; write it anew with `nvshmemrs-perf --tune`, or set NVSHMEMRS_TUNING_FILE to another file, or to \
+                 none",
+                path.display()
+            ))
+        };
+        let name = path.display();
+        match read(&path) {
+            Ok(text) => {
+                let file = TuningFile::parse(&text).map_err(wrong)?;
+                let line = format!("collectives: their algorithms are those of {name}");
+                Ok(Loaded::of(&text, file, Some((Level::Info, line))))
+            }
+            // Nobody asked for the user's file, and where it would be may not be this user's to look at.
+            Err(error) if asked.is_none() && error.kind() != ErrorKind::InvalidData => {
+                let line =
+                    format!("collectives: {name} is not used, as it cannot be read: {error}");
+                let line = (error.kind() != ErrorKind::NotFound).then_some((Level::Warn, line));
+                Ok(Loaded::of("", TuningFile::default(), line))
+            }
+            Err(error) => Err(wrong(format!("it cannot be read: {error}"))),
+        }
+    }
+
+    fn of(text: &str, file: TuningFile, line: Option<(Level, String)>) -> Loaded {
+        Loaded {
+            file,
+            digest: Sha256::digest(text).into(),
+            line,
+        }
+    }
+
+    /// Says where the choices of PE `me` come from, if NVSHMEM_DEBUG asks.
+    pub(crate) fn tell(&self, me: Pe) {
+        if let Some((level, line)) = &self.line {
+            Level::from_environment().write(*level, me, || line.clone());
+        }
+    }
+
+    /// The choices for a GPU model: those of this library, and in their place those of the file.
+    pub(crate) fn tuning(&self, gpu: &str, link: Link) -> Tuning {
+        let shipped = shipped();
+        let tables = shipped.tables_for(gpu, link);
+        Tuning::new(tables.chain(self.file.tables_for(gpu, link)))
+    }
+}
+
+/// The text of a file that is not too long.
+fn read(path: &Path) -> std::io::Result<String> {
+    let bytes = fs::metadata(path)?.len();
+    if bytes > MOST_BYTES {
+        return Err(std::io::Error::new(
+            ErrorKind::InvalidData,
+            format!("it has {bytes} bytes, more than {MOST_BYTES}"),
+        ));
+    }
+    fs::read_to_string(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_rows(rows: &[&str]) -> String {
+        let table = r#"{"gpu": "G", "link": "nvlink", "n_pes": 2, "rows": ["#;
+        format!(
+            "{{\n\"version\": 1,\n\"tables\": [\n{table}\n{}\n]}}\n]}}\n",
+            rows.join(",\n")
+        )
+    }
+
+    const LAST: &str = r#"{"collective": "reduce", "algorithm": "direct", "blocks": 64, "threads": 512, "chunk": 32768}"#;
+
+    fn row(collective: &str, up_to: u64, algorithm: &str, rest: &str) -> String {
+        format!(
+            r#"{{"collective": "{collective}", "up_to": {up_to}, "algorithm": "{algorithm}", {rest}}}"#
+        )
+    }
+
+    #[test]
+    fn a_file_goes_there_and_back() {
+        let flags = row("reduce", 512, "flags", r#""blocks": 1, "threads": 32"#);
+        let file = TuningFile::parse(&of_rows(&[&flags, LAST])).unwrap();
+        let rows = &file.tables[0].rows;
+        assert_eq!((rows[0].choice.up_to, rows[0].choice.chunk), (512, 0));
+        assert_eq!(
+            (rows[1].choice.up_to, rows[1].choice.chunk),
+            (u64::MAX, 32768)
+        );
+        assert_eq!(TuningFile::parse(&file.text()), Ok(file.clone()));
+        let mut more = file.clone();
+        let mut other = file.tables[0].clone();
+        other.n_pes = 4;
+        other.written = Some("now, by \"somebody\"".into());
+        more.put(other);
+        more.put(file.tables[0].clone());
+        assert_eq!(more.tables.len(), 2);
+        assert_eq!(TuningFile::parse(&more.text()), Ok(more));
+        assert_eq!(
+            TuningFile::parse(&TuningFile::default().text()),
+            Ok(TuningFile::default())
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let good = r#""blocks": 64, "threads": 256"#;
+        let first = |text: &str| of_rows(&[text, LAST]);
+        let of = |rest: &str| first(&row("reduce", 512, "flags", rest));
+        let (blocks, threads) = (r#""blocks": 64"#, r#""threads": 256"#);
+        for (text, words) in [
+            (
+                first(&row("reduse", 512, "flags", good)),
+                "line 5: `collective` is \"reduse\", not one of broadcast, ",
+            ),
+            (
+                first(&row("barrier", 512, "flags", good)),
+                "line 5: `collective` is \"barrier\"",
+            ),
+            (
+                first(&row("reduce", 512, "ring", good)),
+                "line 5: unknown variant `ring`",
+            ),
+            (
+                first(&row("alltoalls", 512, "flags", good)),
+                "line 5: alltoalls has no algorithm",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": 0")),
+                "line 5: `blocks` is 0",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": 129")),
+                "line 5: `blocks` is 129",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": -1")),
+                "line 5: invalid value",
+            ),
+            (
+                of(&format!("{threads}, \"blocks\": 1e3")),
+                "line 5: invalid type",
+            ),
+            (of(threads), "line 5: missing field `blocks`"),
+            (
+                of(&format!("{blocks}, \"threads\": 33")),
+                "line 5: `threads` is 33, not a multiple of 32",
+            ),
+            (
+                of(&format!("{blocks}, \"threads\": 1024")),
+                "line 5: `threads` is 1024",
+            ),
+            (
+                of(&format!("{good}, \"chunk\": 2048")),
+                "line 5: `chunk` is 2048, but only",
+            ),
+            (
+                of(&format!("{good}, \"chunks\": 2048")),
+                "line 5: unknown field `chunks`",
+            ),
+            (
+                first(&row(
+                    "reduce",
+                    512,
+                    "direct",
+                    &format!("{good}, \"chunk\": 1000"),
+                )),
+                "line 5: `chunk` is 1000",
+            ),
+            (
+                first(&row(
+                    "fcollect",
+                    512,
+                    "direct",
+                    &format!("{good}, \"chunk\": 1024"),
+                )),
+                "line 5: `chunk` is 1024, but only",
+            ),
+            (first(LAST), "line 6: a row of reduce follows"),
+            (
+                of_rows(&[
+                    &row("reduce", 8, "flags", good),
+                    &row("reduce", 8, "flags", good),
+                    LAST,
+                ]),
+                "line 6: `up_to` is 8, not more than 8",
+            ),
+            (
+                of_rows(&[&row("reduce", 8, "direct", good)]),
+                "line 6: the last row of reduce",
+            ),
+            (
+                of_rows(&[LAST])
+                    .replace("direct", "flags")
+                    .replace(", \"chunk\": 32768", ""),
+                "line 6: the last row of reduce",
+            ),
+            (
+                of_rows(&[LAST]).replace("\"n_pes\": 2", "\"n_pes\": 1"),
+                "line 4: `n_pes` is 1",
+            ),
+            (
+                of_rows(&[LAST]).replace("nvlink", "wire"),
+                "line 4: unknown variant `wire`",
+            ),
+            (
+                of_rows(&[LAST]).replace("\"version\": 1", "\"version\": 3"),
+                "line 2: its format has version 3",
+            ),
+            (
+                of_rows(&[LAST]).replace("\"version\": 1,", ""),
+                "line 7: missing field `version`",
+            ),
+            ("[]".into(), "line 1: "),
+            (String::new(), "line 1: EOF"),
+            (of_rows(&[LAST]).replacen("]}", "", 2), "line 8: EOF"),
+        ] {
+            let why = TuningFile::parse(&text).unwrap_err();
+            assert!(why.starts_with(words), "{why}, not {words}: {text}");
+        }
+        let mut twice = TuningFile::parse(&of_rows(&[LAST])).unwrap();
+        twice.tables.push(twice.tables[0].clone());
+        let why = TuningFile::parse(&twice.text()).unwrap_err();
+        assert!(why.contains("two tables are for G"), "{why}");
+    }
+
+    #[test]
+    fn the_tables_that_come_with_the_library_are_read() {
+        let text = include_str!("defaults.json");
+        assert_eq!(TuningFile::parse(text), Ok(shipped()));
+        assert!(
+            shipped()
+                .tables_for("no GPU", Link::Nvlink)
+                .next()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,383 @@
+//! Which algorithm does a collective, and with which geometry: tables that are looked up by collective, bytes and members of the team.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | this one | a choice, the choices of a job and their look-up, the numbers without a table for the GPU |
+//! | [`file`] | the tuning file: its format, its errors, where it is |
+//! | `defaults.json` | the tables that come with the library, in the same format |
+//!
+//! All PEs of a host come to the same choices, or collectives would wait for ever: init compares the digests of their files, and the
+//! tables are those for the GPU of the first of them. Kernels do no collectives across hosts, so the files of two hosts may differ.
+//!
+//! A choice changes neither results nor the order in which elements are added.
+
+pub mod file;
+
+use crate::device;
+use crate::kernels;
+use crate::operation::Operation;
+use crate::streams::CudaStreamRef;
+use crate::{Pe, Result};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+pub use file::{Table, TuningFile};
+
+/// An algorithm of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Every eight bytes travel with a flag, through staging memory of the members, who need not meet at the end.
+    Flags,
+    /// The members meet, load from and store to each other's memory, and meet again.
+    Direct,
+}
+
+/// How the GPUs of a job are linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// By NVLink: native atomic operations between GPUs, which init demands, need it.
+    Nvlink,
+    /// All PEs share one GPU.
+    Shared,
+}
+
+/// How a collective is done, up to a number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// The most bytes of the message, or of a part where there is a part per member.
+    pub up_to: u64,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// The most blocks; a block has a multiprocessor to itself.
+    pub blocks: u32,
+    /// Threads that move data, in a block.
+    pub threads: u32,
+    /// Bytes of a chunk, if the algorithm sends in chunks; 0: it does not.
+    pub chunk: u32,
+}
+
+/// What no table says: the most blocks and threads that there are.
+const DIRECT: Choice = Choice {
+    up_to: u64::MAX,
+    algorithm: Algorithm::Direct,
+    blocks: MOST_BLOCKS,
+    threads: MOST_THREADS,
+    chunk: 0,
+};
+
+/// Bounds of a choice's values. Threads are whole warps, and chunks whole lines.
+const MOST_BLOCKS: u32 = 128;
+const LEAST_THREADS: u32 = 32;
+const MOST_THREADS: u32 = 512;
+const LEAST_CHUNK: u32 = 1 << 10;
+const MOST_CHUNK: u32 = 4 << 20;
+/// What a chunk is a multiple of: a line.
+const LINE: u32 = 128;
+
+/// The collectives that have a choice, in the order of their rows in a [`Class`].
+pub(crate) const COLLECTIVES: [Operation; 10] = [
+    Operation::Broadcast,
+    Operation::Fcollect,
+    Operation::Alltoall,
+    Operation::Alltoalls,
+    Operation::Gather,
+    Operation::Scatter,
+    Operation::Reduce,
+    Operation::Reducescatter,
+    Operation::Inscan,
+    Operation::Exscan,
+];
+
+/// The choices for teams of up to `n_pes` members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Class {
+    n_pes: u64,
+    rows: [Vec<Choice>; COLLECTIVES.len()],
+}
+
+/// The choices of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning(Vec<Class>);
+
+impl Tuning {
+    /// The numbers of this library for any GPU; then, in their place, those of `tables`, of which later ones replace earlier ones.
+    pub(crate) fn new<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Tuning {
+        let mut tuning = Tuning(built_in());
+        for table in tables {
+            tuning.put(table);
+        }
+        tuning
+    }
+
+    /// Those that come with the library for a GPU.
+    pub fn shipped(gpu: &str, link: Link) -> Tuning {
+        Tuning::new(file::shipped().tables_for(gpu, link))
+    }
+
+    fn put(&mut self, table: &Table) {
+        let n_pes = u64::from(table.n_pes);
+        let classes = &mut self.0;
+        let place = classes
+            .iter()
+            .position(|class| n_pes <= class.n_pes)
+            .unwrap_or(classes.len() - 1);
+        if classes[place].n_pes != n_pes {
+            // Larger teams stay with what they have.
+            let class = Class {
+                n_pes,
+                ..classes[place].clone()
+            };
+            classes.insert(place, class);
+        }
+        for (operation, rows) in COLLECTIVES.iter().zip(&mut classes[place].rows) {
+            let of = |row: &&file::Row| row.collective == *operation;
+            let new: Vec<Choice> = table.rows.iter().filter(of).map(|row| row.choice).collect();
+            if !new.is_empty() {
+                *rows = new;
+            }
+        }
+    }
+
+    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `room`: whether
+    /// its staging has room for so many bytes with flags.
+    #[inline]
+    pub(crate) fn choice(&self, collective: usize, bytes: u64, n: u64, room: bool) -> Choice {
+        let class = self.0.iter().find(|class| n <= class.n_pes);
+        let rows = class.map_or(&[][..], |class| &class.rows[collective]);
+        let holds =
+            |row: &&Choice| bytes <= row.up_to && (room || row.algorithm != Algorithm::Flags);
+        rows.iter().find(holds).copied().unwrap_or(DIRECT)
+    }
+
+    /// The choices for a collective in teams of `n` members.
+    pub fn rows(&self, collective: Operation, n: u64) -> &[Choice] {
+        let index = COLLECTIVES.iter().position(|one| *one == collective);
+        let class = self.0.iter().find(|class| n <= class.n_pes);
+        match (index, class) {
+            (Some(index), Some(class)) => &class.rows[index],
+            _ => &[],
+        }
+    }
+
+    /// As a job of `n_pes` PEs chooses on its first team.
+    pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
+        let index = COLLECTIVES.iter().position(|one| *one == collective)?;
+        let room = kernels::has_room(bytes, &kernels::world(n_pes).ok()?);
+        Some(self.choice(index, bytes, n_pes as u64, room))
+    }
+}
+
+/// The numbers without a table for the GPU: measured on H100 and H200 with 2, 4 and 8 PEs.
+fn built_in() -> Vec<Class> {
+    const K: u64 = 1 << 10;
+    // Up to how many bytes data travels with flags, in teams of up to 2, 4, 8 and more members. That takes twice the bytes, and saves
+    // meeting at the end; a reduction also reads everything on every member.
+    let flags = |operation| match operation {
+        Operation::Broadcast => [1024 * K, 256 * K, 128 * K, 64 * K],
+        Operation::Alltoalls => [0; 4],
+        Operation::Reduce => [512 * K, 256 * K, 64 * K, 16 * K],
+        Operation::Inscan | Operation::Exscan => [256 * K, 128 * K, 64 * K, 16 * K],
+        _ => [512 * K, 256 * K, 64 * K, 8 * K],
+    };
+    let rows = |column: usize, operation| {
+        let mut rows = Vec::new();
+        let up_to = flags(operation)[column];
+        if up_to > 0 {
+            rows.push(Choice {
+                up_to,
+                algorithm: Algorithm::Flags,
+                blocks: 64,
+                threads: 256,
+                chunk: 0,
+            });
+        }
+        let chunk = |up_to, chunk| Choice {
+            up_to,
+            chunk,
+            ..DIRECT
+        };
+        match (operation, column) {
+            // Links carry stores better than loads.
+            (Operation::Reduce, 0) => rows.extend([
+                chunk((8 << 20) - 1, 0),
+                chunk((32 << 20) - 1, 32 << 10),
+                chunk(u64::MAX, 64 << 10),
+            ]),
+            // To one member the root sends. Otherwise the message leaves it once.
+            (Operation::Broadcast, 1..) => rows.push(chunk(u64::MAX, 32 << 10)),
+            _ => rows.push(DIRECT),
+        }
+        rows
+    };
+    let classes = [2, 4, 8, u64::MAX].into_iter().enumerate();
+    classes
+        .map(|(column, n_pes)| Class {
+            n_pes,
+            rows: COLLECTIVES.map(|operation| rows(column, operation)),
+        })
+        .collect()
+}
+
+/// The choice that the tuner measures, in place of all others; 0: none.
+static FORCED: AtomicU64 = AtomicU64::new(0);
+const IS_FORCED: u64 = 1 << 63;
+const WITH_FLAGS: u64 = 1 << 62;
+
+/// Has this process use a choice for all collectives that begin from now on, or none: for the tuner. All PEs of the job must have the
+/// same one when they begin a collective. One that [`geometry`] does not know is done directly.
+#[doc(hidden)]
+pub fn force(choice: Option<Choice>) {
+    let word = choice.map_or(0, |choice| {
+        let flags = match choice.algorithm {
+            Algorithm::Flags => WITH_FLAGS,
+            Algorithm::Direct => 0,
+        };
+        let sizes = u64::from(choice.blocks) << 48 | u64::from(choice.threads) << 32;
+        IS_FORCED | flags | sizes | u64::from(choice.chunk)
+    });
+    FORCED.store(word, Relaxed);
+}
+
+#[inline]
+pub(crate) fn forced() -> Option<Choice> {
+    let word = FORCED.load(Relaxed);
+    (word != 0).then(|| Choice {
+        up_to: u64::MAX,
+        algorithm: match word & WITH_FLAGS {
+            0 => Algorithm::Direct,
+            _ => Algorithm::Flags,
+        },
+        blocks: (word >> 48) as u32 & 0x3fff,
+        threads: (word >> 32) as u32 & 0xffff,
+        chunk: word as u32,
+    })
+}
+
+/// The most blocks of a collective on a GPU with so many multiprocessors, as the settings of this process say.
+#[doc(hidden)]
+pub fn most_blocks(multiprocessors: i32) -> Result<u32> {
+    let most = device::most_blocks(multiprocessors)?;
+    Ok((most as u32).min(MOST_BLOCKS))
+}
+
+/// A stream that another part of the program has made with cudarc, and keeps for good.
+#[doc(hidden)]
+pub fn stream_of(stream: &'static cudarc::driver::CudaStream) -> CudaStreamRef {
+    // SAFETY: it is not dropped, so it exists as long as any `Stream`.
+    unsafe { CudaStreamRef::from_raw(stream.cu_stream() as u64) }
+}
+
+/// What a choice comes to: blocks, threads of a block and bytes of a chunk. Choices that come to the same are the same.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Geometry {
+    pub algorithm: Algorithm,
+    pub blocks: u32,
+    pub threads: u32,
+    pub chunk: u32,
+}
+
+/// What a choice for a collective of `bytes` bytes comes to on the first team of a job of `n_pes` PEs whose GPUs run `blocks` blocks.
+/// `None` where it is not possible.
+#[doc(hidden)]
+pub fn geometry(
+    collective: Operation,
+    bytes: u64,
+    n_pes: Pe,
+    blocks: u32,
+    choice: Choice,
+) -> Option<Geometry> {
+    kernels::geometry_of(
+        collective,
+        bytes,
+        &kernels::world(n_pes).ok()?,
+        blocks,
+        choice,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(n_pes: u32, rows: &[(Operation, Choice)]) -> Table {
+        Table {
+            gpu: "a GPU".into(),
+            link: Link::Nvlink,
+            n_pes,
+            written: None,
+            rows: rows
+                .iter()
+                .map(|&(collective, choice)| file::Row { collective, choice })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_table_holds_for_teams_up_to_its_size_and_for_its_collectives() {
+        let few = Choice {
+            blocks: 3,
+            ..DIRECT
+        };
+        let many = Choice {
+            blocks: 5,
+            ..DIRECT
+        };
+        let (of_three, of_eight) = (
+            table(3, &[(Operation::Reduce, few)]),
+            table(8, &[(Operation::Reduce, many)]),
+        );
+        let tuning = Tuning::new([&of_eight, &of_three]);
+        let plain = Tuning::new([]);
+        let reduce = 6;
+        assert_eq!(COLLECTIVES[reduce], Operation::Reduce);
+        for n in 1..20 {
+            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, true);
+            let expected = match n {
+                3 => few,
+                5..=8 => many,
+                _ => of(&plain, reduce),
+            };
+            assert_eq!(of(&tuning, reduce), expected, "{n}");
+            assert_eq!(of(&tuning, 0), of(&plain, 0), "{n}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_in_the_staging_is_done_directly() {
+        let plain = Tuning::new([]);
+        for (index, operation) in COLLECTIVES.iter().enumerate() {
+            for n in [1, 2, 4, 8, 100] {
+                let with = plain.choice(index, 8, n, true);
+                assert_eq!(
+                    with.algorithm == Algorithm::Flags,
+                    *operation != Operation::Alltoalls
+                );
+                let without = plain.choice(index, 8, n, false);
+                assert_eq!(without.algorithm, Algorithm::Direct);
+                let large = plain.choice(index, u64::MAX, n, true);
+                assert_eq!(large.algorithm, Algorithm::Direct);
+            }
+        }
+    }
+
+    #[test]
+    fn a_forced_choice_goes_there_and_back() {
+        let choice = Choice {
+            up_to: u64::MAX,
+            algorithm: Algorithm::Flags,
+            blocks: MOST_BLOCKS,
+            threads: MOST_THREADS,
+            chunk: MOST_CHUNK,
+        };
+        for choice in [choice, DIRECT] {
+            force(Some(choice));
+            assert_eq!(forced(), Some(choice));
+        }
+        force(None);
+        assert_eq!(forced(), None);
+    }
+}

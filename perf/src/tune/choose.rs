@@ -1,0 +1,243 @@
+//! What was measured, as rows of the tuning file and as a table.
+
+use super::{Machinery, Measured};
+use crate::tables::Sheet;
+use nvshmemrs::Operation;
+use nvshmemrs::tuning::{Algorithm, Choice, Table, Tuning, file::Row};
+
+/// A variant takes the default's place if it takes less than this share of its time: less is the noise of a median.
+const WORTH: f64 = 0.97;
+
+/// What is best for a buffer of so many bytes is best for larger ones.
+const LARGE: u64 = 64 << 20;
+
+/// The best variant of a case, beside the default.
+pub(super) struct Chosen {
+    default: Measured,
+    best: Measured,
+}
+
+impl Measured {
+    fn choice(&self, up_to: u64) -> Choice {
+        Choice {
+            up_to,
+            algorithm: self.algorithm,
+            blocks: self.blocks,
+            threads: self.threads,
+            chunk: self.chunk,
+        }
+    }
+
+    fn words(&self) -> String {
+        let name = match self.algorithm {
+            Algorithm::Flags => "flags",
+            Algorithm::Direct => "direct",
+        };
+        let chunk = match self.chunk {
+            0 => String::new(),
+            chunk => format!(", chunks of {}", size(chunk.into())),
+        };
+        format!("{name} {} x {}{chunk}", self.blocks, self.threads)
+    }
+}
+
+/// The best of each case, in the order of the lines.
+pub(super) fn choose(lines: &[Measured]) -> Vec<Chosen> {
+    let of_case = |one: &Measured, other: &Measured| {
+        (&one.collective, one.bytes) == (&other.collective, other.bytes)
+    };
+    let cases = lines.chunk_by(of_case);
+    cases
+        .filter_map(|case| {
+            let default = case.iter().find(|one| one.default)?.clone();
+            let fastest = case
+                .iter()
+                .min_by(|one, other| one.us.total_cmp(&other.us))?;
+            let best = match fastest.us < WORTH * default.us {
+                true => fastest.clone(),
+                false => default.clone(),
+            };
+            Some(Chosen { default, best })
+        })
+        .collect()
+}
+
+/// The table of the file.
+pub(super) fn table(machinery: &Machinery, chosen: &[Chosen], written: String) -> Table {
+    let shipped = Tuning::shipped(&machinery.gpu, machinery.link);
+    let of_collective = |one: &Chosen, other: &Chosen| one.best.collective == other.best.collective;
+    let mut rows = Vec::new();
+    for cases in chosen.chunk_by(of_collective) {
+        let Some(collective) = Operation::named(&cases[0].best.collective) else {
+            continue;
+        };
+        let later = shipped.rows(collective, machinery.n_pes.into());
+        let choices = merged(cases, later);
+        rows.extend(choices.into_iter().map(|choice| Row { collective, choice }));
+    }
+    Table {
+        gpu: machinery.gpu.clone(),
+        link: machinery.link,
+        n_pes: machinery.n_pes,
+        written: Some(written),
+        rows,
+    }
+}
+
+/// The choices of a collective: from one case to the next the change is half-way; behind the last case those of `later` hold.
+fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
+    let mut choices: Vec<Choice> = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        let part = case.best.part;
+        let up_to = cases.get(index + 1).map_or(part, |next| {
+            let middle = (part as f64 * next.best.part as f64).sqrt() as u64;
+            middle / 16 * 16 + 8
+        });
+        add(&mut choices, case.best.choice(up_to.max(part)));
+    }
+    let large = cases.last().is_some_and(|case| case.best.bytes >= LARGE);
+    let end = choices.last().map_or(0, |last| last.up_to);
+    match choices.last_mut() {
+        Some(last) if large && last.algorithm == Algorithm::Direct => last.up_to = u64::MAX,
+        _ => {
+            let later = later.iter().filter(|row| row.up_to > end);
+            later.for_each(|&row| add(&mut choices, row));
+        }
+    }
+    choices
+}
+
+/// Adds a choice; two that differ in their size only are one.
+fn add(choices: &mut Vec<Choice>, choice: Choice) {
+    match choices.last_mut() {
+        Some(last)
+            if (Choice {
+                up_to: choice.up_to,
+                ..*last
+            }) == choice =>
+        {
+            *last = choice
+        }
+        _ => choices.push(choice),
+    }
+}
+
+/// For people.
+pub(super) fn text(machinery: &Machinery, chosen: &[Chosen]) -> String {
+    let title = format!(
+        "{}, {} PEs, up to {} blocks; us per call in graphs; blocks x threads are the most that the variant takes",
+        machinery.gpu, machinery.n_pes, machinery.blocks
+    );
+    let header = [
+        "collective",
+        "bytes",
+        "default",
+        "us",
+        "tuned",
+        "us",
+        "ratio",
+    ];
+    let mut sheet = Sheet::new(&title, &header, 1);
+    for Chosen { default, best } in chosen {
+        let same = best == default;
+        let unless_same = |text| if same { String::new() } else { text };
+        sheet.rows.push(vec![
+            default.collective.clone(),
+            size(default.bytes),
+            default.words(),
+            format!("{:.2}", default.us),
+            unless_same(best.words()),
+            unless_same(format!("{:.2}", best.us)),
+            unless_same(format!("{:.2}", best.us / default.us)),
+        ]);
+    }
+    let better = chosen.iter().filter(|one| one.best != one.default).count();
+    format!(
+        "\n{}\n{better} of {} cases have a faster variant than the default\n",
+        sheet.text(),
+        chosen.len()
+    )
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => bytes.to_string(),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} Mi", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} Ki", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(bytes: u64, default: bool, algorithm: Algorithm, blocks: u32, us: f64) -> Measured {
+        Measured {
+            collective: "reduce".into(),
+            bytes,
+            part: bytes,
+            algorithm,
+            blocks,
+            threads: 512,
+            chunk: 0,
+            default,
+            us,
+        }
+    }
+
+    #[test]
+    fn a_faster_variant_is_chosen_and_noise_is_not() {
+        use Algorithm::{Direct, Flags};
+        let lines = [
+            line(8, true, Flags, 64, 2.0),
+            line(8, false, Flags, 32, 1.99),
+            line(1024, true, Flags, 64, 3.0),
+            line(1024, false, Direct, 64, 4.0),
+            line(64 << 20, true, Flags, 64, 30.0),
+            line(64 << 20, false, Direct, 16, 20.0),
+            line(64 << 20, false, Direct, 32, 25.0),
+        ];
+        let chosen = choose(&lines);
+        let best: Vec<_> = chosen
+            .iter()
+            .map(|one| (one.best.blocks, one.best.us))
+            .collect();
+        assert_eq!(best, [(64, 2.0), (64, 3.0), (16, 20.0)]);
+        let machinery = Machinery {
+            gpu: "a GPU".into(),
+            link: nvshmemrs::tuning::Link::Nvlink,
+            n_pes: 2,
+            blocks: 64,
+        };
+        let made = table(&machinery, &chosen, "now".into());
+        let rows: Vec<_> = made.rows.iter().map(|row| row.choice).collect();
+        // Half-way between 1 KiB and 64 MiB, and the last one for all that is larger.
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[0].up_to, rows[0].algorithm), (256 * 1024 + 8, Flags));
+        assert_eq!((rows[1].up_to, rows[1].blocks), (u64::MAX, 16));
+        // The file is one that the library reads.
+        let file = nvshmemrs::tuning::TuningFile { tables: vec![made] };
+        let read = nvshmemrs::tuning::TuningFile::parse(&file.text());
+        assert_eq!(read, Ok(file));
+        assert!(text(&machinery, &chosen).contains("1 of 3 cases"));
+    }
+
+    #[test]
+    fn behind_the_last_case_the_defaults_hold() {
+        let chosen = choose(&[line(8, true, Algorithm::Flags, 7, 2.0)]);
+        let later = [
+            Choice {
+                up_to: 4,
+                ..chosen[0].best.choice(0)
+            },
+            Choice {
+                up_to: u64::MAX,
+                algorithm: Algorithm::Direct,
+                ..chosen[0].best.choice(0)
+            },
+        ];
+        let rows = merged(&chosen, &later);
+        assert_eq!(rows, [chosen[0].best.choice(8), later[1]]);
+    }
+}

@@ -1,0 +1,72 @@
+//! NVSHMEM's names for kernels as LLVM bitcode, for tools that link it to what they compile: one file for every architecture, made by clang.
+
+use crate::run;
+use crate::tree::Tree;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::process::Command;
+
+/// The file, in the folder of the images.
+pub(crate) const FILE: &str = "libnvshmemrs_device.bc";
+
+/// No tool links code that says more than this to a kernel for another architecture.
+const MOST: u64 = 1 << 20;
+
+/// Makes the file. The architecture that clang is told is the oldest that the header is for; code for newer ones differs only where shared
+/// memory is lent, which no function of NVSHMEM's names does.
+pub(crate) fn bitcode(tree: &Tree) -> Result<()> {
+    let folder = tree.images();
+    let (text, made) = (folder.join("device.ll"), folder.join(FILE));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut clang = Command::new("clang++");
+    clang.current_dir(&tree.root);
+    clang.args(["-xcuda", "--cuda-device-only", "-nocudainc", "-nocudalib"]);
+    clang.args(["--cuda-gpu-arch=sm_80", "-std=c++17", "-O2", "-Wall"]);
+    clang.args(["-DNVSHMEMRS_DEVICE_BITCODE", "-DNVSHMEMRS_DEVICE_CALLS"]);
+    clang.args([
+        "-DNVSHMEMRS_NO_CUDA_HEADERS",
+        "-DNVSHMEMRS_DEVICE_CALLER=nullptr",
+    ]);
+    clang.args([
+        "-include",
+        "cuda_runtime.h",
+        "-Ibindings/bitcode/include",
+        "-Iinclude",
+    ]);
+    clang.args(["-S", "-emit-llvm", "bindings/bitcode/device.cu", "-o"]);
+    run::run(clang.arg(&text)).context("Debian's package clang has clang++")?;
+    let plain = without_target(&fs::read_to_string(&text).context("clang has left no text")?);
+    fs::write(&text, plain).context("cannot write the text of the bitcode")?;
+    let mut assemble = Command::new("llvm-as");
+    run::run(assemble.arg(&text).arg("-o").arg(&made))
+        .context("Debian's package llvm has llvm-as")?;
+    fs::remove_file(&text).context("cannot remove the text of the bitcode")?;
+    let bytes = fs::metadata(&made)
+        .context("llvm-as has left nothing")?
+        .len();
+    ensure!(bytes <= MOST, "{} has {bytes} bytes", made.display());
+    Ok(())
+}
+
+/// The text without what binds it to an architecture or to a version of LLVM.
+fn without_target(text: &str) -> String {
+    let kept = text.lines().filter(|line| {
+        !line.starts_with("!llvm.module.flags ") && !line.starts_with("!llvm.ident ")
+    });
+    let mut plain = String::with_capacity(text.len());
+    for line in kept {
+        let mut rest = line;
+        if line.starts_with("attributes ") {
+            for name in [" \"target-cpu\"=\"", " \"target-features\"=\""] {
+                if let Some((before, after)) = rest.split_once(name) {
+                    plain.push_str(before);
+                    rest = after.split_once('"').map_or("", |(_, behind)| behind);
+                }
+            }
+        }
+        // Some tools hide what only the compiler is told to keep.
+        plain.push_str(&rest.replace("@llvm.compiler.used = ", "@llvm.used = "));
+        plain.push('\n');
+    }
+    plain
+}
