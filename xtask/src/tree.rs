@@ -59,6 +59,11 @@ impl Tree {
         self.target.join("wheels")
     }
 
+    /// Where the documentation site is.
+    pub(crate) fn site(&self) -> PathBuf {
+        self.target.join("site")
+    }
+
     /// A folder below the build folder for what the xtask itself makes.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
         let folder = self.target.join("xtask").join(name);
