@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// What each kind of finding is called in a program's first comment, and what its report says then: in its title, and in the reason
 /// if that matters.
-const KINDS: [(&str, &str, &str); 13] = [
+const KINDS: [(&str, &str, &str); 16] = [
     ("read early", "data is read that may not have arrived", ""),
     (
         "missing fence",
@@ -34,6 +34,13 @@ const KINDS: [(&str, &str, &str); 13] = [
         "a word is used by an atomic and by a plain operation",
         "",
     ),
+    (
+        "stream and caller",
+        "a stream and its caller use one place",
+        "",
+    ),
+    ("two streams", "two streams use one place", ""),
+    ("freed", "memory is used after the", ""),
     ("unmatched", "do not call the same collective", ""),
 ];
 

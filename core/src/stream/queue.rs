@@ -5,10 +5,11 @@ use crate::job::published::{Target, Wait};
 use crate::job::signals;
 use crate::operation::Operation;
 use crate::runtime::{Inner, WorkQueue};
+use crate::transport::Observer;
 use crate::wait;
 use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -25,6 +26,45 @@ pub(crate) struct Queue {
     completed: AtomicU64,
     /// Ends the waits of the job that is running.
     stop: Arc<AtomicBool>,
+    /// In a checked job.
+    watched: Option<Watched>,
+}
+
+/// A stream of a checked job: its runtime, and the checker's number for it, if it has one.
+struct Watched {
+    runtime: Runtime,
+    number: Option<u32>,
+}
+
+impl Watched {
+    fn new(inner: &Arc<Inner>) -> Option<Watched> {
+        let number = inner.transport.observer()?.stream_made();
+        let runtime = Runtime::view(inner);
+        Some(Watched { runtime, number })
+    }
+
+    /// `body` with the checker and the stream's number.
+    fn tell<T>(&self, body: impl FnOnce(&dyn Observer, u32) -> T) -> Option<T> {
+        Some(body(self.runtime.inner.transport.observer()?, self.number?))
+    }
+
+    /// A job that tells the checker when it runs. `function`: it is one of the program's.
+    fn wrap(&self, job: Job, function: bool) -> Job {
+        let number = self.number;
+        let known = self.tell(|observer, number| observer.stream_submits(number));
+        let known = known.unwrap_or_default();
+        Box::new(move |rt| {
+            let Some(observer) = rt.inner.transport.observer() else {
+                return job(rt);
+            };
+            observer.stream_begins(number, &known, function);
+            let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
+            if let Some(number) = number {
+                observer.stream_ends(number);
+            }
+            result.unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
 }
 
 #[derive(Default)]
@@ -52,6 +92,9 @@ impl Queue {
         state.closed = true;
         let dropped = std::mem::take(&mut state.jobs);
         drop(state);
+        for _ in &dropped {
+            self.tell(|observer, stream| observer.stream_forgets(stream));
+        }
         drop(dropped);
         self.work.notify_all();
     }
@@ -70,6 +113,13 @@ impl Queue {
                 .work
                 .wait(state)
                 .unwrap_or_else(|poison| poison.into_inner());
+        }
+    }
+
+    /// Tells the checker something of this stream.
+    fn tell(&self, body: impl FnOnce(&dyn Observer, u32)) {
+        if let Some(watched) = &self.watched {
+            watched.tell(body);
         }
     }
 
@@ -153,6 +203,7 @@ impl QueueStream {
             work: Condvar::new(),
             completed: AtomicU64::new(0),
             stop: Arc::default(),
+            watched: Watched::new(inner),
         });
         let (served, runtime) = (Arc::clone(&queue), Runtime::view(inner));
         let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
@@ -167,11 +218,16 @@ impl QueueStream {
 
     /// Queues an operation.
     pub(super) fn submit(&self, job: Job) -> Result<()> {
-        self.submit_made(|| job)
+        self.submit_made(false, || job)
+    }
+
+    /// Queues a function of the program's.
+    pub(super) fn call(&self, work: Job) -> Result<()> {
+        self.submit_made(true, || work)
     }
 
     /// Queues what `make` makes while the order of the queue is held.
-    fn submit_made(&self, make: impl FnOnce() -> Job) -> Result<()> {
+    fn submit_made(&self, function: bool, make: impl FnOnce() -> Job) -> Result<()> {
         let mut state = self.queue.lock();
         if state.closed {
             return Err(Error::NotInitialized(
@@ -179,7 +235,11 @@ impl QueueStream {
             ));
         }
         state.submitted += 1;
-        state.jobs.push_back(carried(make()));
+        let job = carried(make());
+        state.jobs.push_back(match &self.queue.watched {
+            None => job,
+            Some(watched) => watched.wrap(job, function),
+        });
         drop(state);
         self.queue.work.notify_one();
         Ok(())
@@ -231,13 +291,18 @@ impl QueueStream {
             // It has begun, so it still uses what the caller lent it: what ended this wait ends that job's, too.
             call.stop(&self.queue.stop);
         }
-        call.result()
+        let result = call.result();
+        self.queue
+            .tell(|observer, stream| observer.stream_done(stream));
+        result
     }
 
     /// Waits until everything submitted before has run, and returns the first error since the last call.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.check_caller()?;
         self.queue.drain(inner, Operation::StreamSynchronize)?;
+        self.queue
+            .tell(|observer, stream| observer.stream_done(stream));
         match self.queue.lock().error.take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -248,6 +313,16 @@ impl QueueStream {
     pub(super) fn wait(&self, marks: &Arc<QueueMarks>) -> Result<()> {
         let (marks, ticket) = (Arc::clone(marks), marks.recorded.load(Acquire));
         self.submit(Box::new(move |rt| marks.await_ticket(&rt.inner, ticket)))
+    }
+
+    /// Whether everything submitted before has run, asked by the program.
+    pub(super) fn is_done(&self) -> bool {
+        let done = self.query();
+        if done {
+            self.queue
+                .tell(|observer, stream| observer.stream_done(stream));
+        }
+        done
     }
 
     /// Whether everything submitted before has run.
@@ -370,6 +445,8 @@ pub(super) struct QueueMarks {
     /// The latest record that a stream has come to.
     reached: AtomicU64,
     at: Mutex<Option<Instant>>,
+    /// In a checked job: what the streams knew that have come to it.
+    known: Mutex<Vec<u64>>,
 }
 
 impl std::fmt::Debug for QueueMarks {
@@ -386,16 +463,20 @@ impl QueueMarks {
             recorded: AtomicU64::new(0),
             reached: AtomicU64::new(0),
             at: Mutex::new(None),
+            known: Mutex::default(),
         }
     }
 
     /// Marks the end of what has been submitted to a stream so far.
     pub(super) fn record(self: &Arc<Self>, stream: &QueueStream) -> Result<()> {
         let marks = Arc::clone(self);
-        stream.submit_made(|| {
+        stream.submit_made(false, || {
             // Drawn here, so that a stream that has ended leaves the event as it was.
             let ticket = marks.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {
+                if let Some(observer) = rt.inner.transport.observer() {
+                    *crate::lock::lock(&marks.known) = observer.event_reached();
+                }
                 // A record that a later one has replaced says nothing any more.
                 let mut at = marks.at();
                 if marks.reached.fetch_max(ticket, AcqRel) < ticket {
@@ -419,6 +500,22 @@ impl QueueMarks {
         self.reached.load(Acquire) >= recorded
     }
 
+    /// Whether the latest record has been reached, asked by the program.
+    pub(super) fn query(&self, inner: &Inner) -> bool {
+        let reached = self.is_reached();
+        if reached {
+            self.seen(inner);
+        }
+        reached
+    }
+
+    /// Tells the checker that this thread has seen that the event was reached.
+    fn seen(&self, inner: &Inner) {
+        if let Some(observer) = inner.transport.observer() {
+            observer.event_seen(&crate::lock::lock(&self.known));
+        }
+    }
+
     /// Waits until the latest record has been reached.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.await_ticket(inner, self.recorded.load(Acquire))
@@ -432,7 +529,9 @@ impl QueueMarks {
         inner.wait(wait, || match self.reached.load(Acquire) {
             reached if reached >= ticket => Ok(()),
             reached => Err(reached),
-        })
+        })?;
+        self.seen(inner);
+        Ok(())
     }
 
     /// The time from this event to another one, both reached; zero if the other one came first.

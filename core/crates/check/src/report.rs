@@ -43,6 +43,12 @@ pub(crate) enum Problem {
     TwoPuts,
     /// Atomic and plain access to a word, unordered.
     Mixed,
+    /// What a stream and its caller do to one place, unordered.
+    StreamCaller,
+    /// What two streams of a PE do to one place, unordered.
+    TwoStreams,
+    /// Memory that is used after its block was freed.
+    Freed,
     /// Members of a team come to one collective with different calls.
     Unmatched,
 }
@@ -160,6 +166,13 @@ impl Problem {
             Problem::Mixed => {
                 format!("a word is used by an atomic and by a plain operation at a time: {order}")
             }
+            Problem::StreamCaller => format!(
+                "a stream and its caller use one place, and nothing orders the {now} and the {other}"
+            ),
+            Problem::TwoStreams => {
+                format!("two streams use one place, and no event orders the {now} and the {other}")
+            }
+            Problem::Freed => format!("memory is used after the {other}"),
             Problem::Unmatched => "the PEs of a team do not call the same collective".into(),
         }
     }
@@ -202,6 +215,13 @@ impl Problem {
             Problem::Mixed => {
                 "atomic operations only, or a barrier between the atomic and the plain ones"
             }
+            Problem::StreamCaller => {
+                "synchronize the stream, or wait for an event recorded after the operation, before its memory is used"
+            }
+            Problem::TwoStreams => {
+                "an event that is recorded after the first on its stream, and that the other stream waits for"
+            }
+            Problem::Freed => "free it when nobody uses it any more",
             Problem::Unmatched => {
                 "all members of a team call the same collectives in the same order, with the same arguments"
             }

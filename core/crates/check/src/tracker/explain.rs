@@ -65,6 +65,11 @@ impl Tracker {
         })
     }
 
+    /// The operation of a site of this PE's.
+    pub(crate) fn operation_of(&self, site: u16) -> String {
+        operation(&Names::site(self, self.me as Pe, site)).to_string()
+    }
+
     pub(super) fn finding(
         &self,
         problem: Problem,
