@@ -6,6 +6,7 @@
 //! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
 //!   PE's terminal.
 //! * [`ends`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
+//! * [`report`]: the same as a file.
 //! * [`signals`]: signals to the launcher; [`threads`]: its threads, which take none. [`monitor`]: notices that nothing moves.
 //! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
 
@@ -20,6 +21,7 @@ pub mod limits;
 pub mod monitor;
 pub mod output;
 pub mod relay;
+pub mod report;
 pub mod shim;
 pub mod signals;
 pub mod terminal;

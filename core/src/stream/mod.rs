@@ -31,6 +31,7 @@
 mod host_proxied;
 mod native;
 mod queue;
+mod watched;
 
 use crate::operation::Operation;
 use crate::runtime::Inner;

@@ -1,15 +1,15 @@
 //! A stream of host memory: a queue with a thread of its own.
 
+use super::watched::{Watched, WatchedMark};
 use crate::job::doorbell;
 use crate::job::published::{Target, Wait};
 use crate::job::signals;
 use crate::operation::Operation;
 use crate::runtime::{Inner, WorkQueue};
-use crate::transport::Observer;
 use crate::wait;
 use crate::{Error, Result, Runtime, deadline};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -26,45 +26,7 @@ pub(crate) struct Queue {
     completed: AtomicU64,
     /// Ends the waits of the job that is running.
     stop: Arc<AtomicBool>,
-    /// In a checked job.
-    watched: Option<Watched>,
-}
-
-/// A stream of a checked job: its runtime, and the checker's number for it, if it has one.
-struct Watched {
-    runtime: Runtime,
-    number: Option<u32>,
-}
-
-impl Watched {
-    fn new(inner: &Arc<Inner>) -> Option<Watched> {
-        let number = inner.transport.observer()?.stream_made();
-        let runtime = Runtime::view(inner);
-        Some(Watched { runtime, number })
-    }
-
-    /// `body` with the checker and the stream's number.
-    fn tell<T>(&self, body: impl FnOnce(&dyn Observer, u32) -> T) -> Option<T> {
-        Some(body(self.runtime.inner.transport.observer()?, self.number?))
-    }
-
-    /// A job that tells the checker when it runs. `function`: it is one of the program's.
-    fn wrap(&self, job: Job, function: bool) -> Job {
-        let number = self.number;
-        let known = self.tell(|observer, number| observer.stream_submits(number));
-        let known = known.unwrap_or_default();
-        Box::new(move |rt| {
-            let Some(observer) = rt.inner.transport.observer() else {
-                return job(rt);
-            };
-            observer.stream_begins(number, &known, function);
-            let result = catch_unwind(AssertUnwindSafe(|| job(rt)));
-            if let Some(number) = number {
-                observer.stream_ends(number);
-            }
-            result.unwrap_or_else(|panic| resume_unwind(panic))
-        })
-    }
+    watched: Watched,
 }
 
 #[derive(Default)]
@@ -92,9 +54,7 @@ impl Queue {
         state.closed = true;
         let dropped = std::mem::take(&mut state.jobs);
         drop(state);
-        for _ in &dropped {
-            self.tell(|observer, stream| observer.stream_forgets(stream));
-        }
+        self.watched.forgets(dropped.len());
         drop(dropped);
         self.work.notify_all();
     }
@@ -113,13 +73,6 @@ impl Queue {
                 .work
                 .wait(state)
                 .unwrap_or_else(|poison| poison.into_inner());
-        }
-    }
-
-    /// Tells the checker something of this stream.
-    fn tell(&self, body: impl FnOnce(&dyn Observer, u32)) {
-        if let Some(watched) = &self.watched {
-            watched.tell(body);
         }
     }
 
@@ -236,10 +189,7 @@ impl QueueStream {
         }
         state.submitted += 1;
         let job = carried(make());
-        state.jobs.push_back(match &self.queue.watched {
-            None => job,
-            Some(watched) => watched.wrap(job, function),
-        });
+        state.jobs.push_back(self.queue.watched.wrap(job, function));
         drop(state);
         self.queue.work.notify_one();
         Ok(())
@@ -292,8 +242,7 @@ impl QueueStream {
             call.stop(&self.queue.stop);
         }
         let result = call.result();
-        self.queue
-            .tell(|observer, stream| observer.stream_done(stream));
+        self.queue.watched.done();
         result
     }
 
@@ -301,8 +250,7 @@ impl QueueStream {
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.check_caller()?;
         self.queue.drain(inner, Operation::StreamSynchronize)?;
-        self.queue
-            .tell(|observer, stream| observer.stream_done(stream));
+        self.queue.watched.done();
         match self.queue.lock().error.take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -319,8 +267,7 @@ impl QueueStream {
     pub(super) fn is_done(&self) -> bool {
         let done = self.query();
         if done {
-            self.queue
-                .tell(|observer, stream| observer.stream_done(stream));
+            self.queue.watched.done();
         }
         done
     }
@@ -445,8 +392,7 @@ pub(super) struct QueueMarks {
     /// The latest record that a stream has come to.
     reached: AtomicU64,
     at: Mutex<Option<Instant>>,
-    /// In a checked job: what the streams knew that have come to it.
-    known: Mutex<Vec<u64>>,
+    watched: WatchedMark,
 }
 
 impl std::fmt::Debug for QueueMarks {
@@ -463,7 +409,7 @@ impl QueueMarks {
             recorded: AtomicU64::new(0),
             reached: AtomicU64::new(0),
             at: Mutex::new(None),
-            known: Mutex::default(),
+            watched: WatchedMark::default(),
         }
     }
 
@@ -474,9 +420,7 @@ impl QueueMarks {
             // Drawn here, so that a stream that has ended leaves the event as it was.
             let ticket = marks.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {
-                if let Some(observer) = rt.inner.transport.observer() {
-                    *crate::lock::lock(&marks.known) = observer.event_reached();
-                }
+                marks.watched.reached(&rt.inner);
                 // A record that a later one has replaced says nothing any more.
                 let mut at = marks.at();
                 if marks.reached.fetch_max(ticket, AcqRel) < ticket {
@@ -504,16 +448,9 @@ impl QueueMarks {
     pub(super) fn query(&self, inner: &Inner) -> bool {
         let reached = self.is_reached();
         if reached {
-            self.seen(inner);
+            self.watched.seen(inner);
         }
         reached
-    }
-
-    /// Tells the checker that this thread has seen that the event was reached.
-    fn seen(&self, inner: &Inner) {
-        if let Some(observer) = inner.transport.observer() {
-            observer.event_seen(&crate::lock::lock(&self.known));
-        }
     }
 
     /// Waits until the latest record has been reached.
@@ -530,7 +467,7 @@ impl QueueMarks {
             reached if reached >= ticket => Ok(()),
             reached => Err(reached),
         })?;
-        self.seen(inner);
+        self.watched.seen(inner);
         Ok(())
     }
 

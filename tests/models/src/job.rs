@@ -7,7 +7,7 @@ use super::sync::{
 use crate::weak::{ordering, weak};
 use rustix::io::Errno;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,6 +150,28 @@ pub(crate) mod stream {
     use std::time::{Duration, Instant};
     include!(concat!(env!("OUT_DIR"), "/stream.rs"));
 
+    /// The checker is not modelled.
+    pub(crate) struct Watched;
+
+    impl Watched {
+        fn wrap(&self, job: Job, _function: bool) -> Job {
+            job
+        }
+
+        fn forgets(&self, _count: usize) {}
+
+        fn done(&self) {}
+    }
+
+    #[derive(Default)]
+    pub(crate) struct WatchedMark;
+
+    impl WatchedMark {
+        fn reached(&self, _inner: &Inner) {}
+
+        fn seen(&self, _inner: &Inner) {}
+    }
+
     /// Deadlines of the caller's are not modelled.
     fn carried<T>(job: T) -> T {
         job
@@ -190,6 +212,7 @@ pub(crate) mod stream {
                 work: Condvar::new(),
                 completed: AtomicU64::new(0),
                 stop: Arc::new(AtomicBool::new(false)),
+                watched: Watched,
             });
             let view = Runtime {
                 inner: Arc::clone(inner),

@@ -427,6 +427,7 @@ impl Checker {
             other: party(old),
             why,
             remedy,
+            unordered: false,
         }
     }
 }

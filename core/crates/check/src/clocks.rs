@@ -207,6 +207,11 @@ impl Clocks {
         self.own[head::FENCED].load(Relaxed) >= tag
     }
 
+    /// Whether `pe` has called a fence after a put with this tag.
+    pub(super) fn has_fenced(&self, pe: u64, tag: u64) -> bool {
+        self.head(pe)[head::FENCED].load(Relaxed) >= tag
+    }
+
     /// quiet: all operations so far are complete. One thread at a time.
     pub(super) fn quiet(&self) {
         let own = &self.own;

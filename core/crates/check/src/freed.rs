@@ -154,9 +154,10 @@ impl Checker {
                 offset,
             },
             now,
-            other: self.user("frees", block.bytes, block.site),
+            other: self.user("frees", 0, block.site),
             why: why.into(),
             remedy: String::new(),
+            unordered: false,
         }
     }
 

@@ -321,6 +321,7 @@ impl Checker {
             other: party(theirs),
             why,
             remedy: String::new(),
+            unordered: false,
         });
     }
 

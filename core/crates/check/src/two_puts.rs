@@ -97,6 +97,7 @@ impl Checker {
             other: party(other_bytes, other_site),
             why: String::new(),
             remedy: String::new(),
+            unordered: false,
         }
     }
 }

@@ -484,9 +484,9 @@ impl Tracker {
 
     /// A finding of somebody else's; says whether it is new, not a repeated one.
     pub(crate) fn found(&self, finding: Finding) -> bool {
-        let count = |keys| {
+        let count = |keys, json: String| {
             self.clocks.count_finding();
-            self.tally.add(keys);
+            self.tally.add(keys, &json);
         };
         self.reports.found(&finding, self, count)
     }

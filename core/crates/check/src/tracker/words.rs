@@ -314,6 +314,7 @@ impl Tracker {
             other,
             why,
             remedy: String::new(),
+            unordered: false,
         });
     }
 }
