@@ -275,6 +275,22 @@ fn reports_are_written_for_programs() {
     output.assert_stderr("cannot write the checker's report to");
 }
 
+/// A store to a page of a freed array ends the program there, after it was reported.
+#[test]
+fn pages_of_freed_arrays_are_protected() {
+    let program = "import nvshmemrs.core as nvshmem\nnvshmem.init()\n\
+                   array = nvshmem.array(4096, 'int64')\nnvshmem.free_array(array)\narray[2000] = 1\nprint('not reached')\n";
+    let words = [python(), "-c".into(), program.into()];
+    let output = run(&mut under_check(1, "5", &words), HANG);
+    output.assert_code(128 + 11);
+    output.assert_stderr("memory is used after the free");
+    assert!(
+        !output.stdout.contains("not reached"),
+        "{}",
+        output.describe()
+    );
+}
+
 /// One mistake is told once, whichever PEs meet it: the whole of it, and a line for each other pair of places.
 #[test]
 fn one_mistake_is_one_report() {

@@ -363,6 +363,10 @@ impl CollectiveCall<'_> {
     fn relay(&self, _: u64) -> Option<Relay> {
         None
     }
+
+    fn site(&self) -> u16 {
+        self.site
+    }
 }
 
 impl Control {
@@ -659,7 +663,7 @@ impl Inner {
     }
 
     /// Mirrors `drop_block` of memory_management/mod.rs.
-    fn drop_block(&self, state: &mut HeapState, offset: u64) {
+    fn drop_block(&self, state: &mut HeapState, offset: u64, _site: u16) {
         if let Some(block) = state.allocator.free(offset) {
             state.released.remove(&block.id);
             state.freed.push(block.offset);

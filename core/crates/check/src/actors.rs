@@ -431,3 +431,129 @@ impl Checker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs as an actor.
+    fn on<T>(actor: u32, body: impl FnOnce() -> T) -> T {
+        let before = ACTOR.replace(actor as usize);
+        let result = body();
+        ACTOR.set(before);
+        result
+    }
+
+    fn access(actors: &Actors, place: u64, tag: u64, write: bool) -> bool {
+        let new = Use {
+            start: place,
+            end: place + 8,
+            actor: ACTOR.get(),
+            tag,
+            write,
+            atomic: false,
+            counts: true,
+            site: tag as u16,
+        };
+        actors.access(new).is_some()
+    }
+
+    /// Two streams with something to do.
+    fn two_streams() -> (Actors, u32, u32) {
+        let actors = Actors::default();
+        let (one, two) = (actors.add().unwrap(), actors.add().unwrap());
+        for stream in [one, two] {
+            actors.lock().queued[stream as usize] += 1;
+        }
+        actors.active.store(true, Release);
+        (actors, one, two)
+    }
+
+    #[test]
+    fn an_event_orders_what_came_before_its_record() {
+        let (actors, one, two) = two_streams();
+        assert!(!on(one, || access(&actors, 0, 5, true)));
+        let event = on(one, || actors.current(6));
+        on(one, || access(&actors, 64, 7, true));
+        assert!(
+            on(two, || access(&actors, 0, 8, false)),
+            "it has not waited"
+        );
+        on(two, || actors.learn(&event));
+        assert!(!on(two, || access(&actors, 0, 9, false)));
+        assert!(
+            on(two, || access(&actors, 64, 9, false)),
+            "it came after the record"
+        );
+        assert!(access(&actors, 0, 10, true), "the caller has not waited");
+        actors.learn(&event);
+        assert!(
+            access(&actors, 0, 11, true),
+            "the other stream has read since"
+        );
+    }
+
+    #[test]
+    fn reads_and_other_bytes_do_not_clash() {
+        let (actors, one, two) = two_streams();
+        on(one, || access(&actors, 0, 5, false));
+        assert!(!on(two, || access(&actors, 0, 6, false)));
+        assert!(!on(two, || access(&actors, 8, 6, true)));
+        assert!(on(two, || access(&actors, 4, 6, true)));
+    }
+
+    #[test]
+    fn an_echo_tells_of_whom_it_comes() {
+        let (actors, one, two) = two_streams();
+        on(one, || access(&actors, 0, 5, true));
+        on(two, || access(&actors, 64, 6, true));
+        on(one, || actors.releases(7));
+        // Of what was published with tag 7 or before.
+        actors.hears(6);
+        assert!(access(&actors, 0, 20, false));
+        actors.hears(7);
+        assert!(!access(&actors, 0, 21, false));
+        assert!(
+            access(&actors, 64, 21, false),
+            "the other stream has published nothing"
+        );
+        on(two, || actors.releases(8));
+        actors.hears(8);
+        assert!(!access(&actors, 64, 22, false));
+    }
+
+    #[test]
+    fn publications_that_are_forgotten_count_as_heard() {
+        let (actors, one, _) = two_streams();
+        on(one, || access(&actors, 0, 5, true));
+        for tag in 10..10 + RELEASES as u64 + 5 {
+            on(one, || actors.releases(tag));
+        }
+        actors.hears(11);
+        assert!(!access(&actors, 0, 9000, false));
+    }
+
+    #[test]
+    fn nothing_is_kept_once_the_caller_knows_all() {
+        let (actors, one, two) = two_streams();
+        on(one, || access(&actors, 0, 5, true));
+        for stream in [one, two] {
+            let mut state = actors.lock();
+            raise(state.known(stream as usize), stream as usize, 7);
+            state.ended[stream as usize] = 7;
+            state.queued[stream as usize] = 0;
+        }
+        actors.learn(&[0, 7]);
+        assert!(actors.is_active());
+        actors.learn(&[0, 0, 7]);
+        assert!(!actors.is_active() && actors.lock().uses.is_empty());
+    }
+
+    #[test]
+    fn streams_without_a_number_are_let_be() {
+        let actors = Actors::default();
+        let numbers: Vec<Option<u32>> = (0..STREAMS + 2).map(|_| actors.add()).collect();
+        assert_eq!(numbers[STREAMS - 1], Some(STREAMS as u32));
+        assert_eq!(numbers[STREAMS..], [None, None]);
+    }
+}

@@ -74,10 +74,16 @@ fn pages(address: u64, bytes: u64) -> (u64, u64) {
 }
 
 impl Checker {
+    /// The address of this PE's own memory, if this process can load and store it.
+    fn own_memory(&self, offset: u64) -> Option<u64> {
+        let may_load = self.below.properties().may_load;
+        self.below.local_ptr(self.me, offset).filter(|_| may_load)
+    }
+
     /// A block of this PE's, whose memory is committed and which nobody may use, is freed.
     pub(super) fn quarantined(&self, range: SymRange) {
         let (offset, bytes) = (range.offset(), range.bytes());
-        let address = self.below.local_ptr(self.me, offset);
+        let address = self.own_memory(offset);
         let guarded = address.is_some_and(|address| {
             words(address, bytes).for_each(|word| word.store(PATTERN, Relaxed));
             let (start, len) = pages(address, bytes);
@@ -117,7 +123,7 @@ impl Checker {
 
     /// Opens a block's pages, and looks whether somebody has written there.
     fn open_and_look(&self, offset: u64, block: FreedBlock, site: u16) {
-        let Some(address) = self.below.local_ptr(self.me, offset) else {
+        let Some(address) = self.own_memory(offset) else {
             return;
         };
         if !block.guarded {
