@@ -136,13 +136,13 @@ impl Shadow {
             let others = (0..CELLS).filter(|&other| other != place);
             if before[place] == new.0 && others.fold(0, |all, other| all | before[other]) == 0 {
                 if access.kind.is_put() && access.owner != self.me {
-                    collect(&before, 1 << place, new, word, rewrites);
+                    rewrite(&before, 1 << place, new, word, word + 1, rewrites);
                 }
                 return;
             }
             let verdict = self.judge(clocks, access, new, word, &before);
             if verdict.rewrites != 0 {
-                collect(&before, verdict.rewrites, new, word, rewrites);
+                rewrite(&before, verdict.rewrites, new, word, word + 1, rewrites);
             }
             if before[verdict.place] == new.0 {
                 if verdict.conflicts != 0 {
@@ -207,16 +207,12 @@ impl Shadow {
             // What is freed is looked at word by word.
             let goes_on = |run: &&Run| !access.frees && run.is_silent();
             if let Some(run) = last.as_ref().filter(goes_on) {
+                let begin = first + index as u64;
                 index += run.go_on(&words[index.min(whole)..whole]);
-                if run.verdict.rewrites != 0 {
-                    let (word, which) = (first + index as u64 - 1, run.verdict.rewrites);
-                    collect(
-                        &run.before,
-                        which,
-                        access.cell.with_mask(0xff),
-                        word,
-                        rewrites,
-                    );
+                let (end, which) = (first + index as u64, run.verdict.rewrites);
+                if which != 0 && begin < end {
+                    let new = access.cell.with_mask(0xff);
+                    rewrite(&run.before, which, new, begin, end, rewrites);
                 }
                 if index == words.len() {
                     break;
@@ -239,7 +235,7 @@ impl Shadow {
                 collect(&before, verdict.conflicts, new, word, conflicts);
             }
             if verdict.rewrites != 0 {
-                collect(&before, verdict.rewrites, new, word, rewrites);
+                rewrite(&before, verdict.rewrites, new, word, word + 1, rewrites);
             }
             if verdict.passed != 0 && !run.told && !self.marked(access.owner, word) {
                 pass_on(clocks, access.owner, &before, verdict.passed);
@@ -436,6 +432,30 @@ fn pass_on(clocks: &Clocks, owner: u64, cells: &[u64; CELLS], which: u8) {
         let cell = Cell(cells[place]);
         let fenced = clocks.past(cell.pe(), cell.tag()).fenced;
         clocks.notice_arrival(owner, cell.pe(), fenced);
+    }
+}
+
+/// Notes that a put may overtake puts of this PE's own to the words from `word` to `end`, which look alike.
+#[cold]
+fn rewrite(
+    cells: &[u64; CELLS],
+    which: u8,
+    new: Cell,
+    word: u64,
+    end: u64,
+    rewrites: &mut Vec<Conflict>,
+) {
+    for place in (0..CELLS).filter(|&place| which >> place & 1 != 0) {
+        let cell = Cell(cells[place]);
+        let both = cell.mask() & new.mask();
+        let start = word * WORD + u64::from(both.trailing_zeros());
+        let end = end * WORD - u64::from(both.leading_zeros());
+        let goes_on =
+            |known: &&mut Conflict| known.end == start && known.cell.site() == cell.site();
+        match rewrites.iter_mut().rev().take(CELLS).find(goes_on) {
+            Some(known) => known.end = end,
+            None => rewrites.push(Conflict { cell, start, end }),
+        }
     }
 }
 
