@@ -5,9 +5,10 @@
 //!   launcher is killed; [`limits`]: why none can be started.
 //! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
 //!   PE's terminal.
-//! * [`ends`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
+//! * [`exit_notifier`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
+//! * [`report`]: the same as a file.
 //! * [`signals`]: signals to the launcher; [`threads`]: its threads, which take none.
-//! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
+//! * [`verdict`]: the last lines of a job that has failed; [`detached`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
 
 pub mod args;
 pub mod detached;
@@ -19,6 +20,7 @@ pub mod job;
 pub mod limits;
 pub mod output;
 pub mod relay;
+pub mod report;
 pub mod shim;
 pub mod signals;
 pub mod terminal;
