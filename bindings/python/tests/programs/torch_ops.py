@@ -347,7 +347,14 @@ def refused():
     raises("has no reserve", nt.release_reserve)
     raises("call reserve(nbytes) of nvshmemrs.core.interop.torch once on all PEs", nt.all_reduce, mine)
     raises("out is not symmetric memory, and TEAM_WORLD has no reserve", nt.all_reduce, held, out=mine)
-    nt.all_reduce(held, out=held)  # which needs none
+    gone = nvshmem.tensor((2 * N, 3), torch.float32)
+    for _ in range(2):  # which needs none, and the second is remembered
+        nt.all_reduce(held, out=held)
+        nt.all_reduce(gone, out=gone)
+    nvshmem.free_tensor(gone)
+    # torch 1 does not tell where a tensor has its memory from.
+    raises("was freed" if VERSION >= (2, 0) else "no reserve", nt.all_reduce, gone, out=gone)
+    raises("out has shape", nt.all_reduce, held, out=held.view(3, 2 * N))
     if GPU:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
