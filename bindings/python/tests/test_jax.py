@@ -115,6 +115,13 @@ def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
     assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_handler_for_gpus_puts_its_work_on_the_stream(n: int, fakes: Dict[str, str]) -> None:
+    path = {"PYTHONPATH": fakes["PYTHONPATH"], "NVSHMEMRS_MEMORY": "device"}
+    printed = run_job(n, sys.executable, program("jax_on_streams.py"), base=fakes, **path)
+    assert printed.count("ok\n") == n, printed
+
+
 def test_start_comes_first_and_wants_one_device() -> None:
     found = faults("start", XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert "call interop.jax.start() first" in found["before start"], found
