@@ -224,8 +224,11 @@ def test_the_structures_are_those_of_jax(tmp_path: Path) -> None:
         pytest.skip("the handlers' source is in the repository only")
     lines = ["#include <cstddef>", "#include <cstdint>", '#include "xla/ffi/api/c_api.h"']
     lines += [f'#include "{ours}"', "#define SAME(...) static_assert(__VA_ARGS__, #__VA_ARGS__)"]
+    header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
     for names, fields in STRUCTURES.items():
         mine, theirs = names.split()
+        if theirs == "XLA_FFI_Extension_Base" and "XLA_FFI_InternalExtension" in header:
+            theirs = "XLA_FFI_InternalExtension"  # its name from version 0.4 on
         for field in fields.split():
             here, _, there = field.partition("=")
             there = there or here
