@@ -147,6 +147,13 @@ def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
         pytest.skip(str(error))
     printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), **HOST)
     assert printed.count("pallas ok: ") == 2, printed
+    for words in (
+        "has 0 kernels of Mosaic's",
+        "does more than call the kernel: .*stablehlo.add",
+        "must return what the kernel returns",
+        "has 2 kernels of Mosaic's",
+    ):
+        assert re.search(rf"^refused: the function {words}", printed, re.MULTILINE), printed
 
 
 def test_where_mosaic_looks_is_said_before_jax_is_imported(
