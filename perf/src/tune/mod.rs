@@ -13,7 +13,7 @@ use crate::process;
 use crate::side::{Installation, Side};
 use crate::worker::Sources;
 use anyhow::{Context, Result, bail};
-use nvshmemrs::tuning::{self, Choice, Link, TuningFile, file::user_path};
+use nvshmemrs::tuning::{self, Choice, Link, TuningFile, user_path};
 use nvshmemrs::{Operation, config, gpus};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
