@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x420f85bd0aaffd70)
+#define NVSHMEMRS_API_HASH UINT64_C(0xd44acdd3bf50af2c)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -108,6 +108,20 @@ enum nvshmemrs_memory
     NVSHMEMRS_MEMORY_HOST = 1,
     /// Memory of a GPU.
     NVSHMEMRS_MEMORY_DEVICE = 2,
+};
+
+/// How a collective on GPU memory is done; the tuning file has these words, too.
+enum nvshmemrs_algorithm
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /// As the tuning file says, else the library's own tables.
+    NVSHMEMRS_ALGORITHM_TUNED = 0,
+    /// Every eight bytes travel with a flag, through staging memory of the members.
+    NVSHMEMRS_ALGORITHM_FLAGS = 1,
+    /// The members meet, load from and store to each other's memory, and meet again.
+    NVSHMEMRS_ALGORITHM_DIRECT = 2,
 };
 
 #ifndef NVSHMEMRS_DEVICE_CUH
@@ -1545,6 +1559,25 @@ int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_sta
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer);
 
+/// Has this process do all collectives on GPU memory that begin from now on by one algorithm, whatever
+/// their size, instead of the tuned ones: for programs that measure, as `nvshmemrs-perf --tune` does.
+/// `blocks`, 1 to 128: the most blocks of a kernel. `threads`, a multiple of 32 up to 512: those of a block
+/// that move data. `chunk`: bytes, a multiple of 128 from 1024 to 4194304, in which `reduce` of two members
+/// and `broadcast` send, if they do so directly; 0: not in chunks. With NVSHMEMRS_ALGORITHM_TUNED the sizes
+/// are 0, and collectives are tuned again. Results have the same bits in any case.
+///
+/// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
+/// otherwise. What does not fit in a team's staging memory is done directly.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
+/// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_device_algorithm(nvshmemrs_runtime_t runtime,
+                                   int32_t algorithm,
+                                   int32_t blocks,
+                                   int32_t threads,
+                                   int32_t chunk);
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -2122,28 +2155,45 @@ int32_t nvshmemrs_test_some_vector(nvshmemrs_runtime_t runtime,
                                    int32_t dtype,
                                    size_t *found);
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
-/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
-/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
-/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+/// Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It stays
+/// until finalize. A further call reserves more.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
-/// the same blocks in the same order. Returns when every PE has the memory.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for 0 bytes;
+/// NOT_SUPPORTED on host memory.
+/// @see OpenSHMEM does not have it.
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_pool_reserve(nvshmemrs_runtime_t runtime,
+                               size_t bytes);
+
+/// Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. It
+/// is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the one whose heap is on that
+/// GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on
+/// that GPU, or what is reserved has no room for so many bytes.
+///
+/// Local; every PE must ask its pool for the same blocks in the same order, and give them back so, else
+/// they are not at the same symmetric address. It waits only for the stream on which memory was given back
+/// that comes again.
 ///
 /// @see OpenSHMEM does not have it.
 void *nvshmemrs_pool_alloc(size_t bytes, int32_t device, void *cuda_stream);
 
-/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
-/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
-/// memory goes with the last that is given back. NULL does nothing.
+/// Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now has run.
+/// `bytes` and `device` do not matter. After finalize the memory goes with the last that is given back.
+/// NULL does nothing.
 ///
-/// Local; waits for the stream.
+/// Local; never waits, so any thread may call it, and a garbage collector.
 ///
-/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that no pool has; those of
-/// `nvshmemrs_stream_synchronize`.
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_FREE for an address that no pool has; CUDA.
 /// @see OpenSHMEM does not have it.
 NVSHMEMRS_MUST_CHECK
-int32_t nvshmemrs_pool_free(void *ptr, size_t bytes, int32_t device, void *cuda_stream);
+int32_t nvshmemrs_pool_free(void *ptr,
+                            size_t bytes,
+                            int32_t device,
+                            void *cuda_stream);
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`.
 ///

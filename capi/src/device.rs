@@ -3,6 +3,8 @@
 use crate::guard;
 use crate::handle;
 use crate::types::*;
+use nvshmem_core::Error;
+use nvshmem_core::tuning::{self, Algorithm, Choice};
 use std::ffi::c_void;
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
@@ -41,5 +43,54 @@ pub extern "C" fn nvshmemrs_device_state_pointer(
         handle::check_out("pointer", pointer)?;
         let address = rt.device_state_address()?;
         handle::write("pointer", pointer, handle::address(Some(address)))
+    })
+}
+
+/// Has this process do all collectives on GPU memory that begin from now on by one algorithm, whatever
+/// their size, instead of the tuned ones: for programs that measure, as `nvshmemrs-perf --tune` does.
+/// `blocks`, 1 to 128: the most blocks of a kernel. `threads`, a multiple of 32 up to 512: those of a block
+/// that move data. `chunk`: bytes, a multiple of 128 from 1024 to 4194304, in which `reduce` of two members
+/// and `broadcast` send, if they do so directly; 0: not in chunks. With NVSHMEMRS_ALGORITHM_TUNED the
+/// sizes are 0, and collectives are tuned again. Results have the same bits in any case.
+///
+/// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
+/// otherwise. What does not fit in a team's staging memory is done directly. OpenSHMEM does not have it.
+/// Errors: INVALID_VALUE, NOT_SUPPORTED on host memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvshmemrs_device_algorithm(
+    runtime: nvshmemrs_runtime_t,
+    algorithm: i32,
+    blocks: i32,
+    threads: i32,
+    chunk: i32,
+) -> i32 {
+    guard::local_live(runtime, |rt| {
+        if rt.device().is_none() {
+            return Err(Error::NotSupported(
+                "collectives on host memory have no algorithms to choose from".into(),
+            ));
+        }
+        let of = |algorithm| Choice {
+            up_to: u64::MAX,
+            algorithm,
+            // What is negative is out of range.
+            blocks: blocks as u32,
+            threads: threads as u32,
+            chunk: chunk as u32,
+        };
+        let choice = match algorithm {
+            0 if (blocks, threads, chunk) == (0, 0, 0) => None,
+            0 => {
+                return Err(Error::invalid(
+                    "algorithm",
+                    algorithm,
+                    "NVSHMEMRS_ALGORITHM_FLAGS or NVSHMEMRS_ALGORITHM_DIRECT if sizes are given",
+                ));
+            }
+            1 => Some(of(Algorithm::Flags)),
+            2 => Some(of(Algorithm::Direct)),
+            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1 or 2")),
+        };
+        tuning::force(choice)
     })
 }

@@ -203,7 +203,9 @@ fn cut(runtime: nvshmemrs_runtime_t, bytes: u64) -> Result<(u64, Vec<Event>)> {
     Err(Error::invalid(
         "bytes",
         bytes,
-        format!("what is left of the {reserved} bytes reserved for pools: reserve more with `nvshmemrs_pool_reserve`, on all PEs"),
+        format!(
+            "what is left of the {reserved} bytes reserved for pools: reserve more with `nvshmemrs_pool_reserve`, on all PEs"
+        ),
     ))
 }
 

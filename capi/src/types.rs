@@ -128,6 +128,18 @@ pub enum nvshmemrs_memory {
     NVSHMEMRS_MEMORY_DEVICE = 2,
 }
 
+/// How a collective on GPU memory is done; the tuning file has these words, too.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum nvshmemrs_algorithm {
+    /// As the tuning file says, else the library's own tables.
+    NVSHMEMRS_ALGORITHM_TUNED = 0,
+    /// Every eight bytes travel with a flag, through staging memory of the members.
+    NVSHMEMRS_ALGORITHM_FLAGS = 1,
+    /// The members meet, load from and store to each other's memory, and meet again.
+    NVSHMEMRS_ALGORITHM_DIRECT = 2,
+}
+
 /// Predefined teams.
 #[repr(u64)]
 #[derive(Clone, Copy)]

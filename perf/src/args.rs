@@ -88,10 +88,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "tune")]
     pub(crate) tune_file: Option<PathBuf>,
 
-    /// This process is a PE of the job that --tune starts
-    #[arg(long, requires = "tune", hide = true)]
-    pub(crate) tune_pe: bool,
-
     /// Also measure init, barrier and finalize of a job, and memory per PE
     #[arg(long)]
     pub(crate) startup: bool,

@@ -65,9 +65,6 @@ fn run(args: &Args) -> Result<()> {
         return print(&catalogue::list());
     }
     args.check()?;
-    if args.tune_pe {
-        return tune::pe::run(args);
-    }
     if args.tune {
         process::end_children_on_signals()?;
         return print(&tune::tune(args)?);

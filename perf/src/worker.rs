@@ -18,6 +18,7 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 /// The files of the worker, and the header of our library.
 pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("atomics.h", include_str!("../worker/atomics.h")),
+    ("bench.h", include_str!("../gpu/bench.h")),
     ("collectives.h", include_str!("../worker/collectives.h")),
     ("common.h", include_str!("../worker/common.h")),
     ("measure.h", include_str!("../worker/measure.h")),
@@ -28,6 +29,7 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("side_oshmem.h", include_str!("../worker/side_oshmem.h")),
     ("side_ours.h", include_str!("../worker/side_ours.h")),
     ("startup.h", include_str!("../worker/startup.h")),
+    ("tune.c", include_str!("../gpu/tune.c")),
     ("worker.c", include_str!("../worker/worker.c")),
 ];
 
@@ -51,6 +53,19 @@ impl Sources {
     /// The folder.
     pub(crate) fn folder(&self) -> &Path {
         self.0.path()
+    }
+
+    /// Runs a compiler; `what` it makes, for people.
+    pub(crate) fn compile(&self, command: &mut Command, what: &str) -> Result<()> {
+        let compiled = process::run(command.current_dir(self.folder()), COMPILE_LIMIT)?;
+        if !compiled.success() {
+            bail!(
+                "{} cannot compile {what}: it {}",
+                command.get_program().to_string_lossy(),
+                compiled.describe()
+            );
+        }
+        Ok(())
     }
 }
 
@@ -114,19 +129,10 @@ impl Worker {
             .join(format!("worker-{}", side.name().to_lowercase()));
         let mut command = side.compiler();
         command
-            .current_dir(sources.folder())
             .args(["-include", side.header(), "worker.c", "-o"])
             .arg(&program)
             .args(side.libraries());
-        let compiled = process::run(&mut command, COMPILE_LIMIT)?;
-        if !compiled.success() {
-            bail!(
-                "{} cannot compile the worker for {}: it {}",
-                command.get_program().to_string_lossy(),
-                side.name(),
-                compiled.describe()
-            );
-        }
+        sources.compile(&mut command, &format!("the worker for {}", side.name()))?;
         Ok(Self { side, program })
     }
 

@@ -83,6 +83,7 @@ const NEVER: &[&str] = &[
     "unfreed",
     "stream_from_cuda",
     "stream_cuda",
+    "device_algorithm",
     "pool_reserve",
     "pool_free",
     "global_exit",

@@ -130,20 +130,26 @@ fn pes_with_different_files_do_not_form_a_job() {
 #[test]
 fn a_file_that_is_wrong_is_named_with_its_line() {
     let folder = scratch();
-    let row = |text: &str| file(folder.path(), "wrong", 2, &[ALL_DIRECT, text]);
-    let plain = |text: &str| text_file(folder.path(), "text", text);
+    let row = |name: &str, text: &str| file(folder.path(), name, 2, &[ALL_DIRECT, text]);
+    let plain = |name: &str, text: &str| text_file(folder.path(), name, text);
     let cases = [
-        (row("{\"collective\": \"reduce\"}"), "line 6: missing field"),
-        (row("not JSON"), "line 6: "),
         (
-            row(r#"{"collective": "fcollect", "algorithm": "direct", "blocks": 0, "threads": 64}"#),
+            row("missing", "{\"collective\": \"reduce\"}"),
+            "line 6: missing field",
+        ),
+        (row("no-json", "not JSON"), "line 6: "),
+        (
+            row(
+                "zero",
+                r#"{"collective": "fcollect", "algorithm": "direct", "blocks": 0, "threads": 64}"#,
+            ),
             "line 6: `blocks` is 0, not a multiple of 1 from 1 to 128",
         ),
         (
-            plain("{\"version\": 2}"),
+            plain("newer", "{\"version\": 2}"),
             "line 1: its format has version 2",
         ),
-        (plain(""), "line 1: "),
+        (plain("empty", ""), "line 1: "),
         ("/no/such/file".into(), "it cannot be read"),
         (folder.path().display().to_string(), "it cannot be read"),
     ];

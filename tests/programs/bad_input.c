@@ -448,6 +448,7 @@ static void heap(void)
     BAD(INVALID_VALUE, heap_stats, stats, rt, NULL);
     BAD(INVALID_VALUE, device_state, state, rt, NULL);
     BAD(INVALID_VALUE, device_state_pointer, pointer, rt, NULL);
+    SAYS("host memory", NOT_SUPPORTED, device_algorithm, algorithm, rt, NVSHMEMRS_ALGORITHM_DIRECT, 1, 32, 0);
     BAD(INVALID_VALUE, unfreed, text, rt, NULL, 8, &length);
     BAD(INVALID_VALUE, deadline_begin, seconds, 0.0, &before);
     BAD(INVALID_VALUE, deadline_begin, seconds, -1.0, &before);

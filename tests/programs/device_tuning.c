@@ -36,6 +36,14 @@ int main(void)
     }
     if (pe == 0)
         printf("sums %016llx\n", (unsigned long long)digest);
+    enum { TUNED = NVSHMEMRS_ALGORITHM_TUNED, FLAGS = NVSHMEMRS_ALGORITHM_FLAGS, DIRECT = NVSHMEMRS_ALGORITHM_DIRECT, BAD = NVSHMEMRS_ERROR_INVALID_VALUE };
+    REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, 3, 1, 32, 0));
+    REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, -1, 1, 32, 0));
+    REFUSED(BAD, "`algorithm`", nvshmemrs_device_algorithm(rt, TUNED, 1, 32, 0));
+    REFUSED(BAD, "`blocks`", nvshmemrs_device_algorithm(rt, FLAGS, 0, 32, 0));
+    REFUSED(BAD, "`blocks`", nvshmemrs_device_algorithm(rt, FLAGS, -1, 32, 0));
+    REFUSED(BAD, "`threads`", nvshmemrs_device_algorithm(rt, DIRECT, 1, 1024, 0));
+    REFUSED(BAD, "`chunk`", nvshmemrs_device_algorithm(rt, DIRECT, 1, 32, 100));
     CHECK(nvshmemrs_free(rt, dest));
     CHECK(nvshmemrs_free(rt, source));
     end();

@@ -383,8 +383,6 @@ int cuCtxSetCurrent(context_t *context) {
     return context ? cuCtxPushCurrent_v2(context) : SUCCESS;
 }
 
-int cuCtxSynchronize(void) { return current() ? SUCCESS : INVALID_CONTEXT; }
-
 int cuCtxPopCurrent_v2(context_t **context) {
     if (!depth) return INVALID_CONTEXT;
     *context = stack[--depth];

@@ -59,6 +59,11 @@ impl Tree {
         self.target.join("wheels")
     }
 
+    /// Where the documentation site is.
+    pub(crate) fn site(&self) -> PathBuf {
+        self.target.join("site")
+    }
+
     /// A folder below the build folder for what the xtask itself makes.
     pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
         let folder = self.target.join("xtask").join(name);
@@ -102,10 +107,8 @@ impl Tree {
 
     /// A Python with a torch that has `torch.compile`; `NVSHMEMRS_TORCH` names another one.
     pub(crate) fn torch(&self) -> PathBuf {
-        env::var_os("NVSHMEMRS_TORCH").map_or_else(
-            || self.root.join(".torch/bin/python-torch"),
-            PathBuf::from,
-        )
+        env::var_os("NVSHMEMRS_TORCH")
+            .map_or_else(|| self.root.join(".torch/bin/python-torch"), PathBuf::from)
     }
 
     /// A command that runs at the root, with the built programs first in `PATH`.

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x420f85bd0aaffd70
+const API_HASH = 0xd44acdd3bf50af2c
 
 "What a call came to. Functions return these numbers as `int32_t`."
 module Status
@@ -115,6 +115,16 @@ const DEFAULT = Int32(0)
 const HOST = Int32(1)
 "Memory of a GPU."
 const DEVICE = Int32(2)
+end
+
+"How a collective on GPU memory is done; the tuning file has these words, too."
+module Algorithm
+"As the tuning file says, else the library's own tables."
+const TUNED = Int32(0)
+"Every eight bytes travel with a flag, through staging memory of the members."
+const FLAGS = Int32(1)
+"The members meet, load from and store to each other's memory, and meet again."
+const DIRECT = Int32(2)
 end
 
 "Predefined teams."
@@ -2437,6 +2447,37 @@ OpenSHMEM does not have it.
     ccall(pointer_device_state_pointer[], Int32, (UInt64, Ptr{Ptr{Cvoid}}), runtime, pointer)
 end
 
+const pointer_device_algorithm = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_device_algorithm(nvshmemrs_runtime_t runtime, int32_t algorithm,
+#     int32_t blocks, int32_t threads, int32_t chunk)
+"""
+    nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk)
+
+Has this process do all collectives on GPU memory that begin from now on by one algorithm,
+whatever their size, instead of the tuned ones: for programs that measure, as `nvshmemrs-
+perf --tune` does. `blocks`, 1 to 128: the most blocks of a kernel. `threads`, a multiple of
+32 up to 512: those of a block that move data. `chunk`: bytes, a multiple of 128 from 1024
+to 4194304, in which `reduce` of two members and `broadcast` send, if they do so directly;
+0: not in chunks. With NVSHMEMRS\\_ALGORITHM\\_TUNED the sizes are 0, and collectives are tuned
+again. Results have the same bits in any case.
+
+Local. All PEs must have made the same call before they begin a collective: it would wait
+for ever otherwise. What does not fit in a team's staging memory is done directly.
+
+# Returns
+
+`Status.SUCCESS`, or an error: INVALID\\_VALUE, NOT\\_SUPPORTED on host memory.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk)
+    ccall(pointer_device_algorithm[], Int32, (UInt64, Int32, Int32, Int32, Int32), runtime,
+        algorithm, blocks, threads, chunk)
+end
+
 const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
 
 # int32_t nvshmemrs_malloc(nvshmemrs_runtime_t runtime, size_t bytes, void **ptr)
@@ -3495,20 +3536,47 @@ OpenSHMEM 1.5 section 9.10.14 (`shmem_test_some_vector`).
         status, cmp, values, dtype, found)
 end
 
+const pointer_pool_reserve = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_pool_reserve(nvshmemrs_runtime_t runtime, size_t bytes)
+"""
+    nvshmemrs_pool_reserve(runtime, bytes)
+
+Reserves symmetric memory that pools of other libraries may have: see
+`nvshmemrs_pool_alloc`. It stays until finalize. A further call reserves more.
+
+Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. Returns when every PE
+has the memory.
+
+# Returns
+
+`Status.SUCCESS`, or an error: as `nvshmemrs_malloc`; INVALID\\_VALUE for 0 bytes;
+NOT\\_SUPPORTED on host memory.
+
+# Standard
+
+OpenSHMEM does not have it.
+"""
+@inline function nvshmemrs_pool_reserve(runtime, bytes)
+    ccall(pointer_pool_reserve[], Int32, (UInt64, Csize_t), runtime, bytes)
+end
+
 const pointer_pool_alloc = Ref{Ptr{Cvoid}}(C_NULL)
 
 # void *nvshmemrs_pool_alloc(size_t bytes, int32_t device, void *cuda_stream)
 """
     nvshmemrs_pool_alloc(bytes, device, cuda_stream)
 
-Allocates symmetric memory of GPU `device`, in the form in which torch's
-CUDAPluggableAllocator asks for it: a `torch.cuda.MemPool` of this function and
-`nvshmemrs_pool_free` gives tensors on the symmetric heap. The runtime is the one whose heap
-is on that GPU. `cuda_stream` does not matter. NULL after an error, which
-`nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks
+for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on
+the symmetric heap. It is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime
+is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error,
+which `nvshmemrs_last_error` has: no heap is on that GPU, or what is reserved has no room
+for so many bytes.
 
-Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. So every PE must ask
-its pool for the same blocks in the same order. Returns when every PE has the memory.
+Local; every PE must ask its pool for the same blocks in the same order, and give them back
+so, else they are not at the same symmetric address. It waits only for the stream on which
+memory was given back that comes again.
 
 # Standard
 
@@ -3525,16 +3593,15 @@ const pointer_pool_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
 
-Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next
-collective allocation frees what all PEs have given back. `bytes` and `device` do not
-matter. After finalize the memory goes with the last that is given back. NULL does nothing.
+Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream`
+now has run. `bytes` and `device` do not matter. After finalize the memory goes with the
+last that is given back. NULL does nothing.
 
-Local; waits for the stream.
+Local; never waits, so any thread may call it, and a garbage collector.
 
 # Returns
 
-`Status.SUCCESS`, or an error: BAD\\_FREE for an address that no pool has; those of
-`nvshmemrs_stream_synchronize`.
+`Status.SUCCESS`, or an error: BAD\\_FREE for an address that no pool has; CUDA.
 
 # Standard
 
@@ -5461,6 +5528,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_deadline_end => pointer_deadline_end,
     :nvshmemrs_device_state => pointer_device_state,
     :nvshmemrs_device_state_pointer => pointer_device_state_pointer,
+    :nvshmemrs_device_algorithm => pointer_device_algorithm,
     :nvshmemrs_malloc => pointer_malloc,
     :nvshmemrs_calloc => pointer_calloc,
     :nvshmemrs_align => pointer_align,
@@ -5501,6 +5569,7 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_test_all_vector => pointer_test_all_vector,
     :nvshmemrs_test_any_vector => pointer_test_any_vector,
     :nvshmemrs_test_some_vector => pointer_test_some_vector,
+    :nvshmemrs_pool_reserve => pointer_pool_reserve,
     :nvshmemrs_pool_alloc => pointer_pool_alloc,
     :nvshmemrs_pool_free => pointer_pool_free,
     :nvshmemrs_put => pointer_put,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -35,6 +36,25 @@ def test_the_pes_may_be_the_processes_of_jax_distributed() -> None:
     words = (program("jax_calls.py"), "shards", f"distributed={port}")
     printed = run_job(2, sys.executable, *words, **HOST)
     assert printed.count("jax ok: shards") == 2, printed
+
+
+def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
+    page = ROOT / "docs/jax.md"
+    if not page.is_file():
+        pytest.skip("the page is in the repository only")
+    on_hosts, _, on_gpus = page.read_text().partition("## Kernels of Pallas")
+    blocks = re.findall(r"^```python\n(.*?)^```$", on_hosts, re.MULTILINE | re.DOTALL)
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    printed = run_job(2, sys.executable, str(script), **HOST)
+    for words in (r"PE 0 got \[3. 3. 3. 3.\]", r"PE 1 got \[2. 2. 2. 2.\]", "PE 0 sums to 4.0"):
+        assert re.search(words, printed), printed
+    # The kernel of the page, as far as it goes without a GPU.
+    (kernel,) = re.findall(r"^```python\n(.*?)^```$", on_gpus, re.MULTILINE | re.DOTALL)
+    before = "import nvshmemrs.core.interop.jax as nj\nfrom nvshmemrs.core.interop.jax import _mosaic\nn = 2\n"
+    lowered = "found = _mosaic.lowered(ring, (shape,), n)\nprint(len(found.results), 'result')\n"
+    script.write_text(before + kernel.partition("launch = ")[0] + lowered)
+    assert "1 result" in run(sys.executable, "-W", "ignore", str(script), **HOST)
 
 
 def faults(part: str, **environment: str) -> Dict[str, str]:
@@ -85,6 +105,14 @@ def test_memory_that_is_gone_is_told_also_to_compiled_programs() -> None:
     assert "call interop.jax.start() first" in found["stopped"], found
     assert "has called stop since" in found["stopped, compiled"], found
     assert "call interop.jax.start() first" in found["stop again"], found
+
+
+def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    words = [launcher, "--grace", "60", "-n", "2", "--", sys.executable]
+    printed = run(*words, program("jax_faults.py"), "killed", expected=3, **HOST)
+    assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
 
 
 def test_start_comes_first_and_wants_one_device() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -208,3 +209,21 @@ nvshmem.finalize()
 print("ok")
 """
     assert run(package, 2, debian(), "-c", code).count("ok\n") == 2
+
+
+PAGE = ROOT / "docs/torch.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if PAGE.is_file() else []
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_examples_of_the_page(package: Path, number: int) -> None:
+    run(package, 2, newer(), "-c", EXAMPLES[number])
+
+
+def test_the_page_names_every_function() -> None:
+    if not PAGE.is_file():
+        pytest.skip("the page is in the repository only")
+    text = PAGE.read_text()
+    new = set(nvshmem.interop.torch.__all__) - set(nvshmem.interop._tensors.__all__)  # type: ignore[attr-defined, unused-ignore]
+    assert not [name for name in new if name not in text]
+    assert len(EXAMPLES) >= 4

@@ -15,4 +15,4 @@ pub mod rma;
 pub mod strided;
 
 /// Hash over the API model.
-pub(crate) const API_HASH: u64 = 0x420f_85bd_0aaf_fd70;
+pub(crate) const API_HASH: u64 = 0xd44a_cdd3_bf50_af2c;

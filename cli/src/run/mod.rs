@@ -6,6 +6,7 @@
 //! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
 //!   PE's terminal.
 //! * [`exit_notifier`]: records the exits of PEs for the others. [`findings`]: the findings of the checker.
+//! * [`report`]: the same as a file.
 //! * [`signals`]: signals to the launcher; [`threads`]: its threads, which take none.
 //! * [`verdict`]: the last lines of a job that has failed; [`detached`]: a PE that has left its job while its process runs. [`watch`]: the main loop.
 
@@ -19,6 +20,7 @@ pub mod job;
 pub mod limits;
 pub mod output;
 pub mod relay;
+pub mod report;
 pub mod shim;
 pub mod signals;
 pub mod terminal;

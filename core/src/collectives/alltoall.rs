@@ -139,6 +139,7 @@ impl Runtime {
             }
         }
         collective.meet_again(Operation::Alltoalls)?;
+        collective.reads_blocks(from, &source);
         collective.writes_blocks(dest_offset, &dest);
         Ok(())
     }

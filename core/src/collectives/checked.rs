@@ -101,6 +101,13 @@ impl CollectiveCall<'_> {
         }
     }
 
+    /// As [`writes`](CollectiveCall::writes), of a collective whose members may have read `source` until now.
+    #[inline(always)]
+    pub(super) fn reads_and_writes(&self, source: SymRange, dest: SymRange) {
+        self.reads(source);
+        self.writes(dest);
+    }
+
     /// As [`reads`](CollectiveCall::reads), of blocks that begin at `offset`.
     #[inline(always)]
     pub(super) fn reads_blocks(&self, offset: u64, blocks: &Strides) {

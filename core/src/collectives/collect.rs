@@ -146,7 +146,7 @@ impl Runtime {
                 collective.spread(operation, &|member| parts[member as usize])?;
                 collective.meet_again(operation)?;
             }
-            collective.writes(dest);
+            collective.reads_and_writes(source, dest);
             Ok(())
         })
     }

@@ -234,7 +234,7 @@ impl Runtime {
         }
         collective.reads(reduction.source);
         combine(&reduction, &collective, args)?;
-        collective.writes(reduction.dest);
+        collective.reads_and_writes(reduction.source, reduction.dest);
         Ok(())
     }
 

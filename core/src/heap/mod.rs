@@ -15,6 +15,9 @@ use registered::{Registered, RegisteredRanges};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};
 
+/// Bytes of freed blocks that a checked job does not use again soon.
+const QUARANTINE: u64 = 64 << 20;
+
 /// How full the symmetric heap is; the same on every PE, except for `released`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapStats {
@@ -121,9 +124,14 @@ pub(crate) struct State {
 }
 
 impl Heap {
-    pub(crate) fn new(layout: &Layout) -> Heap {
+    /// An empty heap. `checked`: freed blocks are not used again soon.
+    pub(crate) fn new(layout: &Layout, checked: bool) -> Heap {
+        let quarantine = match checked {
+            true => QUARANTINE.min(layout.heap_bytes / 8),
+            false => 0,
+        };
         let state = State {
-            allocator: Allocator::new(layout.heap_bytes),
+            allocator: Allocator::new(layout.heap_bytes).with_quarantine(quarantine),
             released: HashSet::new(),
             leaving: None,
             registered: Registered::new(layout),

@@ -105,7 +105,7 @@ impl Runtime {
             n_pes: control.n_pes(),
             layout,
             transport,
-            heap: Heap::new(&layout),
+            heap: Heap::new(&layout, seed.is_some()),
             teams: Teams::new(&control),
             grouped: Grouped::default(),
             streams: Streams::default(),

@@ -94,6 +94,7 @@ impl Inner {
                 )));
             }
             let block = state.allocator.allocate(request.bytes, request.alignment);
+            self.end_quarantine(&mut state, collective.site());
             block.ok_or_else(|| state.full(request.bytes, pending.describe(&state)))?
         };
         let range = SymRange::new(block.offset, block.taken);
@@ -106,7 +107,7 @@ impl Inner {
             ..Call::plain(Operation::Malloc)
         };
         if let Err(error) = collective.meet(call, &[]) {
-            self.drop_block(&mut self.heap.lock(), block.offset);
+            self.drop_block(&mut self.heap.lock(), block.offset, collective.site());
             return Err(error);
         }
         self.observe_allocated(collective, block.offset, request.bytes);
@@ -175,16 +176,32 @@ impl Inner {
         Ok((request, pending))
     }
 
-    /// Frees the allocation at `offset` on this PE.
-    fn drop_block(&self, state: &mut State, offset: u64) {
+    /// Frees the allocation at `offset` on this PE, in a collective that is called at `site`.
+    fn drop_block(&self, state: &mut State, offset: u64, site: u16) {
         if let Some(block) = state.allocator.free(offset) {
             self.note_freed(Resource::Allocation, offset);
             state.released.remove(&block.id);
             state.leaving.take_if(|id| *id == block.id);
             self.heap.lookup.forget();
-            self.transport
-                .memory()
-                .decommit(SymRange::new(block.offset, block.taken));
+            let range = SymRange::new(block.offset, block.taken);
+            match self.transport.observer() {
+                Some(observer) if state.allocator.is_quarantined(block.offset) => {
+                    observer.quarantined(range);
+                }
+                _ => self.transport.memory().decommit(range),
+            }
+            self.end_quarantine(state, site);
+        }
+    }
+
+    /// Gives back the memory of blocks that have left the quarantine, which ends at `site`.
+    fn end_quarantine(&self, state: &mut State, site: u16) {
+        for (offset, bytes) in state.allocator.take_left() {
+            let range = SymRange::new(offset, bytes);
+            if let Some(observer) = self.transport.observer() {
+                observer.quarantine_ends(range, site);
+            }
+            self.transport.memory().decommit(range);
         }
     }
 
@@ -229,7 +246,8 @@ impl Inner {
             self.tell_all_freed(&met);
             match met {
                 Ok(_) => {
-                    self.drop_block(&mut self.heap.lock(), block.offset);
+                    let site = collective.site();
+                    self.drop_block(&mut self.heap.lock(), block.offset, site);
                 }
                 Err(_) => self.disown(),
             }

@@ -52,7 +52,7 @@ impl Inner {
             return self.allocate_in(collective, Ok(Request::bytes(bytes)));
         };
         if bytes == 0 {
-            self.drop_block(&mut self.heap.lock(), old.offset);
+            self.drop_block(&mut self.heap.lock(), old.offset, collective.site());
             return Ok(None);
         }
         {
@@ -73,11 +73,11 @@ impl Inner {
                 .copy(me, new, me, old.offset, old.bytes);
             // Nobody is to use the new block before every PE's contents are there.
             if let Err(error) = collective.meet_again(Operation::Realloc) {
-                self.drop_block(&mut self.heap.lock(), new);
+                self.drop_block(&mut self.heap.lock(), new, collective.site());
                 return Err(error);
             }
         }
-        self.drop_block(&mut self.heap.lock(), old.offset);
+        self.drop_block(&mut self.heap.lock(), old.offset, collective.site());
         Ok(new)
     }
 }

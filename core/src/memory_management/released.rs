@@ -139,7 +139,7 @@ impl Inner {
             });
             let brought: Vec<Brought> = members.collect();
             let (common, next) = pending.judge(&brought, from);
-            self.free_ids(&common);
+            self.free_ids(&common, collective.site());
             let Some(next) = next else {
                 return Ok(pending);
             };
@@ -149,8 +149,8 @@ impl Inner {
         }
     }
 
-    /// Frees allocations by their ids, those that this PE has released.
-    fn free_ids(&self, ids: &[u64]) {
+    /// Frees allocations by their ids, those that this PE has released, in a collective that is called at `site`.
+    fn free_ids(&self, ids: &[u64], site: u16) {
         if ids.is_empty() {
             return;
         }
@@ -160,7 +160,7 @@ impl Inner {
         });
         let offsets: Vec<u64> = freed.map(|block| block.offset).collect();
         for offset in offsets {
-            self.drop_block(&mut state, offset);
+            self.drop_block(&mut state, offset, site);
         }
     }
 

@@ -31,6 +31,7 @@
 mod host_proxied;
 mod native;
 mod queue;
+mod watched;
 
 use crate::operation::Operation;
 use crate::runtime::Inner;
@@ -74,9 +75,6 @@ impl std::fmt::Debug for Stream {
 impl Stream {
     fn start(inner: &Arc<Inner>) -> Result<Stream> {
         inner.ready()?;
-        if let Some(observer) = inner.transport.observer() {
-            observer.streams();
-        }
         match inner.transport.streams() {
             None => Ok(Stream {
                 runtime: Runtime::view(inner),
@@ -126,7 +124,7 @@ impl Stream {
     pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => queue.submit(Box::new(work)),
+            Kind::Queue(queue) => queue.call(Box::new(work)),
             Kind::Native(native, _) => native.call(Runtime::view(&self.runtime.inner), work),
             Kind::HostProxied(proxied) => proxied.submit(Box::new(work)),
         }
@@ -171,7 +169,7 @@ impl Stream {
     pub fn query(&self) -> Result<bool> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => Ok(queue.query()),
+            Kind::Queue(queue) => Ok(queue.is_done()),
             Kind::Native(native, _) => native.is_done(&self.runtime.inner),
             Kind::HostProxied(proxied) => proxied.is_done(&self.runtime.inner),
         }
@@ -321,7 +319,7 @@ impl Event {
     pub fn query(&self) -> Result<bool> {
         self.inner.ready()?;
         match &self.marks {
-            Marks::Queue(marks) => Ok(marks.is_reached()),
+            Marks::Queue(marks) => Ok(marks.query(&self.inner)),
             Marks::Native(mark) => mark.is_done(&self.inner),
         }
     }

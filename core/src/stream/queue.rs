@@ -1,5 +1,6 @@
 //! A stream of host memory: a queue with a thread of its own.
 
+use super::watched::{Watched, WatchedMark};
 use crate::job::doorbell;
 use crate::job::published::{Target, Wait};
 use crate::job::signals;
@@ -25,6 +26,7 @@ pub(crate) struct Queue {
     completed: AtomicU64,
     /// Ends the waits of the job that is running.
     stop: Arc<AtomicBool>,
+    watched: Watched,
 }
 
 #[derive(Default)]
@@ -52,6 +54,7 @@ impl Queue {
         state.closed = true;
         let dropped = std::mem::take(&mut state.jobs);
         drop(state);
+        self.watched.forgets(dropped.len());
         drop(dropped);
         self.work.notify_all();
     }
@@ -153,6 +156,7 @@ impl QueueStream {
             work: Condvar::new(),
             completed: AtomicU64::new(0),
             stop: Arc::default(),
+            watched: Watched::new(inner),
         });
         let (served, runtime) = (Arc::clone(&queue), Runtime::view(inner));
         let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
@@ -167,11 +171,16 @@ impl QueueStream {
 
     /// Queues an operation.
     pub(super) fn submit(&self, job: Job) -> Result<()> {
-        self.submit_made(|| job)
+        self.submit_made(false, || job)
+    }
+
+    /// Queues a function of the program.
+    pub(super) fn call(&self, work: Job) -> Result<()> {
+        self.submit_made(true, || work)
     }
 
     /// Queues the job that `make` returns, which is called with the queue locked.
-    fn submit_made(&self, make: impl FnOnce() -> Job) -> Result<()> {
+    fn submit_made(&self, function: bool, make: impl FnOnce() -> Job) -> Result<()> {
         let mut state = self.queue.lock();
         if state.closed {
             return Err(Error::NotInitialized(
@@ -179,7 +188,8 @@ impl QueueStream {
             ));
         }
         state.submitted += 1;
-        state.jobs.push_back(carried(make()));
+        let job = carried(make());
+        state.jobs.push_back(self.queue.watched.wrap(job, function));
         drop(state);
         self.queue.work.notify_one();
         Ok(())
@@ -231,13 +241,16 @@ impl QueueStream {
             // It has begun, so it still uses what the caller lent it: what ended this wait ends that job's, too.
             call.stop(&self.queue.stop);
         }
-        call.result()
+        let result = call.result();
+        self.queue.watched.done();
+        result
     }
 
     /// Waits until all earlier submissions have run, and returns the first error since the last call.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.check_caller()?;
         self.queue.drain(inner, Operation::StreamSynchronize)?;
+        self.queue.watched.done();
         match self.queue.lock().error.take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -248,6 +261,15 @@ impl QueueStream {
     pub(super) fn wait(&self, marks: &Arc<QueueMarks>) -> Result<()> {
         let (marks, ticket) = (Arc::clone(marks), marks.recorded.load(Acquire));
         self.submit(Box::new(move |rt| marks.await_ticket(&rt.inner, ticket)))
+    }
+
+    /// Whether all earlier submissions have run, for the program.
+    pub(super) fn is_done(&self) -> bool {
+        let done = self.query();
+        if done {
+            self.queue.watched.done();
+        }
+        done
     }
 
     /// Whether all earlier submissions have run.
@@ -370,6 +392,7 @@ pub(super) struct QueueMarks {
     /// The latest record that a stream has reached.
     reached: AtomicU64,
     at: Mutex<Option<Instant>>,
+    watched: WatchedMark,
 }
 
 impl std::fmt::Debug for QueueMarks {
@@ -386,16 +409,18 @@ impl QueueMarks {
             recorded: AtomicU64::new(0),
             reached: AtomicU64::new(0),
             at: Mutex::new(None),
+            watched: WatchedMark::default(),
         }
     }
 
     /// Marks the end of the operations submitted to a stream so far.
     pub(super) fn record(self: &Arc<Self>, stream: &QueueStream) -> Result<()> {
         let marks = Arc::clone(self);
-        stream.submit_made(|| {
+        stream.submit_made(false, || {
             // Drawn here, so that a stream that has ended leaves the event as it was.
             let ticket = marks.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {
+                marks.watched.reached(&rt.inner);
                 // A record that a later one has replaced says nothing any more.
                 let mut at = marks.at();
                 if marks.reached.fetch_max(ticket, AcqRel) < ticket {
@@ -419,6 +444,15 @@ impl QueueMarks {
         self.reached.load(Acquire) >= recorded
     }
 
+    /// Whether the latest record has been reached, asked by the program.
+    pub(super) fn query(&self, inner: &Inner) -> bool {
+        let reached = self.is_reached();
+        if reached {
+            self.watched.seen(inner);
+        }
+        reached
+    }
+
     /// Waits until the latest record has been reached.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.await_ticket(inner, self.recorded.load(Acquire))
@@ -432,7 +466,9 @@ impl QueueMarks {
         inner.wait(wait, || match self.reached.load(Acquire) {
             reached if reached >= ticket => Ok(()),
             reached => Err(reached),
-        })
+        })?;
+        self.watched.seen(inner);
+        Ok(())
     }
 
     /// The time from this event to another event, both reached; zero if the other event came first.

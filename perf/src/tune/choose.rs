@@ -2,7 +2,6 @@
 
 use super::{Machinery, Measured};
 use crate::tables::Sheet;
-use nvshmemrs::Operation;
 use nvshmemrs::tuning::{Algorithm, Choice, Table, Tuning, file::Row};
 
 /// A variant takes the default's place if it takes less than this share of its time: less is the noise of a median.
@@ -18,33 +17,30 @@ pub(super) struct Chosen {
 }
 
 impl Measured {
-    fn choice(&self, up_to: u64) -> Choice {
-        Choice {
-            up_to,
-            algorithm: self.algorithm,
-            blocks: self.blocks,
-            threads: self.threads,
-            chunk: self.chunk,
-        }
-    }
-
     fn words(&self) -> String {
-        let name = match self.algorithm {
+        let Choice {
+            algorithm,
+            blocks,
+            threads,
+            chunk,
+            ..
+        } = self.choice;
+        let name = match algorithm {
             Algorithm::Flags => "flags",
             Algorithm::Direct => "direct",
         };
-        let chunk = match self.chunk {
+        let chunk = match chunk {
             0 => String::new(),
             chunk => format!(", chunks of {}", size(chunk.into())),
         };
-        format!("{name} {} x {}{chunk}", self.blocks, self.threads)
+        format!("{name} {blocks} x {threads}{chunk}")
     }
 }
 
 /// The best of each case, in the order of the lines.
 pub(super) fn choose(lines: &[Measured]) -> Vec<Chosen> {
     let of_case = |one: &Measured, other: &Measured| {
-        (&one.collective, one.bytes) == (&other.collective, other.bytes)
+        (one.collective, one.bytes) == (other.collective, other.bytes)
     };
     let cases = lines.chunk_by(of_case);
     cases
@@ -68,9 +64,7 @@ pub(super) fn table(machinery: &Machinery, chosen: &[Chosen], written: String) -
     let of_collective = |one: &Chosen, other: &Chosen| one.best.collective == other.best.collective;
     let mut rows = Vec::new();
     for cases in chosen.chunk_by(of_collective) {
-        let Some(collective) = Operation::named(&cases[0].best.collective) else {
-            continue;
-        };
+        let collective = cases[0].best.collective;
         let later = shipped.rows(collective, machinery.n_pes.into());
         let choices = merged(cases, later);
         rows.extend(choices.into_iter().map(|choice| Row { collective, choice }));
@@ -93,7 +87,14 @@ fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
             let middle = (part as f64 * next.best.part as f64).sqrt() as u64;
             middle / 16 * 16 + 8
         });
-        add(&mut choices, case.best.choice(up_to.max(part)));
+        let up_to = up_to.max(part);
+        add(
+            &mut choices,
+            Choice {
+                up_to,
+                ..case.best.choice
+            },
+        );
     }
     let large = cases.last().is_some_and(|case| case.best.bytes >= LARGE);
     let end = choices.last().map_or(0, |last| last.up_to);
@@ -142,7 +143,7 @@ pub(super) fn text(machinery: &Machinery, chosen: &[Chosen]) -> String {
         let same = best == default;
         let unless_same = |text| if same { String::new() } else { text };
         sheet.rows.push(vec![
-            default.collective.clone(),
+            default.collective.name().into(),
             size(default.bytes),
             default.words(),
             format!("{:.2}", default.us),
@@ -171,16 +172,20 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nvshmemrs::Operation;
 
     fn line(bytes: u64, default: bool, algorithm: Algorithm, blocks: u32, us: f64) -> Measured {
         Measured {
-            collective: "reduce".into(),
+            collective: Operation::Reduce,
             bytes,
             part: bytes,
-            algorithm,
-            blocks,
-            threads: 512,
-            chunk: 0,
+            choice: Choice {
+                up_to: u64::MAX,
+                algorithm,
+                blocks,
+                threads: 512,
+                chunk: 0,
+            },
             default,
             us,
         }
@@ -201,7 +206,7 @@ mod tests {
         let chosen = choose(&lines);
         let best: Vec<_> = chosen
             .iter()
-            .map(|one| (one.best.blocks, one.best.us))
+            .map(|one| (one.best.choice.blocks, one.best.us))
             .collect();
         assert_eq!(best, [(64, 2.0), (64, 3.0), (16, 20.0)]);
         let machinery = Machinery {
@@ -226,18 +231,15 @@ mod tests {
     #[test]
     fn behind_the_last_case_the_defaults_hold() {
         let chosen = choose(&[line(8, true, Algorithm::Flags, 7, 2.0)]);
+        let first = chosen[0].best.choice;
         let later = [
+            Choice { up_to: 4, ..first },
             Choice {
-                up_to: 4,
-                ..chosen[0].best.choice(0)
-            },
-            Choice {
-                up_to: u64::MAX,
                 algorithm: Algorithm::Direct,
-                ..chosen[0].best.choice(0)
+                ..first
             },
         ];
         let rows = merged(&chosen, &later);
-        assert_eq!(rows, [chosen[0].best.choice(8), later[1]]);
+        assert_eq!(rows, [Choice { up_to: 8, ..first }, later[1]]);
     }
 }

@@ -1,26 +1,26 @@
 //! `nvshmemrs-perf --tune`: measures which algorithm, and which geometry of it, does each collective on this machine's GPUs, and writes
 //! the tuning file that the library reads.
 //!
-//! * [`pe`]: a PE of the job that measures. PE 0 prints a line for each variant.
-//! * [`choose`]: what the lines come to: rows of the file, and a table for people.
+//! * [`cases`]: what is measured. The program `perf/gpu/tune.c` does it: the bundle has it as `gpu-tune`; else it is compiled here.
+//! * [`choose`]: what the figures come to: rows of the file, and a table for people.
 
+mod cases;
 mod choose;
-pub(crate) mod pe;
 
 use crate::args::Args;
 use crate::machine::Machine;
 use crate::process;
-use crate::side::Installation;
+use crate::side::{Installation, Side};
+use crate::worker::Sources;
 use anyhow::{Context, Result, bail};
-use nvshmemrs::tuning::{Link, TuningFile, file::user_path};
-use nvshmemrs::{config, gpus};
-use serde::{Deserialize, Serialize};
+use nvshmemrs::tuning::{self, Choice, Link, TuningFile, file::user_path};
+use nvshmemrs::{Operation, config, gpus};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What PE 0 says first.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Machinery {
+/// What is tuned.
+#[derive(Debug)]
+struct Machinery {
     gpu: String,
     link: Link,
     n_pes: u32,
@@ -29,38 +29,31 @@ pub(super) struct Machinery {
 }
 
 /// A variant of a collective, measured and checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Measured {
-    collective: String,
+#[derive(Clone, Debug, PartialEq)]
+struct Measured {
+    collective: Operation,
     /// Of the whole buffer.
     bytes: u64,
     /// Of the message, or of a part where there is a part per member: what a row of the file goes by.
     part: u64,
-    algorithm: nvshmemrs::tuning::Algorithm,
-    blocks: u32,
-    threads: u32,
-    chunk: u32,
+    choice: Choice,
     /// Whether it is the one that the library takes without a file.
     default: bool,
     /// Microseconds of one call: the median of the rounds.
     us: f64,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Line {
-    Machinery(Machinery),
-    Measured(Measured),
-}
-
 /// Measures with each number of PEs in turn, and writes the file after each.
 pub(crate) fn tune(args: &Args) -> Result<String> {
     let path = path(args)?;
     let mut file = earlier(&path)?;
-    check_gpus()?;
+    let gpus = look()?;
+    let sources = Sources::write()?;
+    let program = program(&sources)?;
     let mut text = format!("{}\n", Machine::gather(None).line());
     for &n_pes in &args.n_pes {
-        let (machinery, lines) = measured(args, n_pes)?;
+        let machinery = gpus.machinery(n_pes)?;
+        let lines = measured(args, &machinery, &sources, &program)?;
         let written = format!(
             "nvshmemrs-perf {} --tune, {}",
             env!("CARGO_PKG_VERSION"),
@@ -118,41 +111,102 @@ fn write(path: &Path, file: &TuningFile) -> Result<()> {
     Ok(())
 }
 
-fn check_gpus() -> Result<()> {
+/// The GPUs of this machine.
+struct Gpus {
+    model: String,
+    count: usize,
+    multiprocessors: i32,
+}
+
+/// An error unless there are GPUs, of one model.
+fn look() -> Result<Gpus> {
     let seen = gpus::survey()?;
     if let Err(why) = &seen.cuda {
         bail!("--tune measures GPUs, but there is no driver for them: {why}");
     }
-    if seen.gpus.is_empty() {
+    let mut facts = Vec::new();
+    for gpu in &seen.gpus {
+        match &gpu.facts {
+            Ok(known) => facts.push(known),
+            Err(why) => bail!("--tune measures GPUs: {why}"),
+        }
+    }
+    let Some(first) = facts.first() else {
         bail!(
             "--tune measures GPUs, but this process sees none: look at `nvidia-smi` and CUDA_VISIBLE_DEVICES"
         );
+    };
+    if let Some(other) = facts.iter().find(|other| other.name != first.name) {
+        bail!(
+            "--tune measures GPUs of one model, and this process sees {} and {}: CUDA_VISIBLE_DEVICES chooses",
+            first.name,
+            other.name
+        );
     }
-    Ok(())
+    Ok(Gpus {
+        model: first.name.clone(),
+        count: facts.len(),
+        multiprocessors: first.multiprocessors,
+    })
 }
 
-/// Runs the job that measures, and reads what its PE 0 says.
-fn measured(args: &Args, n_pes: u32) -> Result<(Machinery, Vec<Measured>)> {
-    let program = env::current_exe().context("cannot find the place of this program")?;
-    let mut command = Installation::find()?.launch(n_pes);
-    command.arg(program).args(["--tune", "--tune-pe"]);
-    command.args(["--rounds", &args.tune_rounds().to_string()]);
-    let sizes: Vec<String> = args.tune_sizes().iter().map(u64::to_string).collect();
-    command.args(["--sizes", &sizes.join(",")]);
+impl Gpus {
+    fn machinery(&self, n_pes: u32) -> Result<Machinery> {
+        Ok(Machinery {
+            gpu: self.model.clone(),
+            link: if self.count == 1 {
+                Link::Shared
+            } else {
+                Link::Nvlink
+            },
+            n_pes,
+            blocks: tuning::most_blocks(self.multiprocessors)?,
+        })
+    }
+}
+
+/// The program that measures: the one beside this program, else one that is compiled here.
+fn program(sources: &Sources) -> Result<PathBuf> {
+    let beside = env::current_exe().context("cannot find the place of this program")?;
+    let beside = beside.with_file_name("gpu-tune");
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    let side = Side::Ours(Installation::find()?);
+    side.check()?;
+    let program = sources.folder().join("gpu-tune");
+    let mut command = side.compiler();
+    command.args(["-I.", "tune.c", "-o"]);
+    command.arg(&program).args(side.libraries()).arg("-ldl");
+    sources.compile(&mut command, "the program that measures GPUs")?;
+    Ok(program)
+}
+
+/// Runs the job that measures, and reads the times that its PE 0 prints.
+fn measured(
+    args: &Args,
+    machinery: &Machinery,
+    sources: &Sources,
+    program: &Path,
+) -> Result<Vec<Measured>> {
+    let cases = cases::all(machinery, &args.tune_sizes());
+    let file = sources.folder().join("cases");
+    fs::write(&file, cases::lines(&cases)).context("cannot write the cases")?;
+    let mut command = Installation::find()?.launch(machinery.n_pes);
+    command.arg(program).arg(&file);
+    command.args([cases::most(&cases), args.tune_rounds().into()].map(|number| number.to_string()));
     command.env("NVSHMEMRS_TUNING_FILE", "none");
     let finished = process::run(&mut command, args.limit())?;
     if !finished.success() {
-        bail!("the job with {n_pes} PEs {}", finished.describe());
+        bail!(
+            "the job with {} PEs {}",
+            machinery.n_pes,
+            finished.describe()
+        );
     }
-    let mut machinery = None;
-    let mut lines = Vec::new();
-    for line in finished.stdout.lines() {
-        let line = serde_json::from_str(line);
-        match line.with_context(|| format!("the job says {:?}", finished.stdout))? {
-            Line::Machinery(said) => machinery = Some(said),
-            Line::Measured(measured) => lines.push(measured),
-        }
-    }
-    let machinery = machinery.context("the job does not say which GPU it has")?;
-    Ok((machinery, lines))
+    let times = finished.stdout.lines().map(str::parse);
+    let times: Option<Vec<f64>> = times.collect::<Result<_, _>>().ok();
+    times
+        .and_then(|times| cases::measured(&cases, &times))
+        .with_context(|| format!("the job does not say what it should: {:?}", finished.stdout))
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conformance"])];
 
 /// Programs in C, by what they are made from.
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
@@ -34,10 +34,11 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 12] = [
         "bin/gpu-bench",
         &["perf/gpu/bench.c", "perf/gpu/ours.c", "perf/gpu/nvshmem.c"],
     ),
+    ("bin/gpu-tune", &["perf/gpu/tune.c"]),
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 20] = [
+const TEXTS: [(&str, &str); 9] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -77,12 +78,20 @@ const TEXTS: [(&str, &str); 20] = [
         "share/nvshmemrs/bench/fused_bench.py",
     ),
     (
+        "perf/gpu/torch_ops_bench.py",
+        "share/nvshmemrs/bench/torch_ops_bench.py",
+    ),
+    (
         "perf/gpu/numba_kernels.py",
         "share/nvshmemrs/bench/numba_kernels.py",
     ),
     (
         "perf/gpu/python_kernels.py",
         "share/nvshmemrs/bench/python_kernels.py",
+    ),
+    (
+        "perf/gpu/jax_bench.py",
+        "share/nvshmemrs/bench/jax_bench.py",
     ),
     ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
     (

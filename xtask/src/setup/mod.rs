@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Purpose {
     /// `cargo xtask demo`
     Demo,
+    /// `cargo xtask site`
+    Site,
     /// `cargo xtask test`
     Test,
     /// `cargo xtask bench`

@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x420f85bd0aaffd70;
+inline constexpr std::uint64_t expected_api_hash = 0xd44acdd3bf50af2c;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -150,6 +150,16 @@ enum class Memory : int32_t {
     Host = NVSHMEMRS_MEMORY_HOST,
     /// Memory of a GPU.
     Device = NVSHMEMRS_MEMORY_DEVICE,
+};
+
+/// How a collective on GPU memory is done; the tuning file has these words, too.
+enum class Algorithm : int32_t {
+    /// As the tuning file says, else the library's own tables.
+    Tuned = NVSHMEMRS_ALGORITHM_TUNED,
+    /// Every eight bytes travel with a flag, through staging memory of the members.
+    Flags = NVSHMEMRS_ALGORITHM_FLAGS,
+    /// The members meet, load from and store to each other's memory, and meet again.
+    Direct = NVSHMEMRS_ALGORITHM_DIRECT,
 };
 
 /// Predefined teams.
@@ -1363,6 +1373,23 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_device_state_pointer(runtime, pointer));
 }
 
+/// Has this process do all collectives on GPU memory that begin from now on by one algorithm, whatever
+/// their size, instead of the tuned ones: for programs that measure, as `nvshmemrs-perf --tune` does.
+/// `blocks`, 1 to 128: the most blocks of a kernel. `threads`, a multiple of 32 up to 512: those of a block
+/// that move data. `chunk`: bytes, a multiple of 128 from 1024 to 4194304, in which `reduce` of two members
+/// and `broadcast` send, if they do so directly; 0: not in chunks. With NVSHMEMRS_ALGORITHM_TUNED the sizes
+/// are 0, and collectives are tuned again. Results have the same bits in any case.
+///
+/// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
+/// otherwise. What does not fit in a team's staging memory is done directly.
+///
+/// @return `Status::Success`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status device_algorithm(nvshmemrs_runtime_t runtime, int32_t algorithm,
+    int32_t blocks, int32_t threads, int32_t chunk) noexcept {
+    return static_cast<Status>(nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk));
+}
+
 /// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
 /// give NULL.
 ///
@@ -1928,27 +1955,41 @@ enum class Access : int32_t {
         static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
 }
 
-/// Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
-/// it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric
-/// heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an
-/// error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for `nvshmemrs_malloc`.
+/// Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It stays
+/// until finalize. A further call reserves more.
 ///
-/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its pool for
-/// the same blocks in the same order. Returns when every PE has the memory.
+/// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
+/// memory.
+///
+/// @return `Status::Success`, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for 0 bytes; NOT_SUPPORTED
+/// on host memory.
+/// @see OpenSHMEM does not have it.
+[[nodiscard]] inline Status pool_reserve(nvshmemrs_runtime_t runtime, size_t bytes) noexcept {
+    return static_cast<Status>(nvshmemrs_pool_reserve(runtime, bytes));
+}
+
+/// Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. It
+/// is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the one whose heap is on that
+/// GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on
+/// that GPU, or what is reserved has no room for so many bytes.
+///
+/// Local; every PE must ask its pool for the same blocks in the same order, and give them back so, else
+/// they are not at the same symmetric address. It waits only for the stream on which memory was given back
+/// that comes again.
 ///
 /// @see OpenSHMEM does not have it.
 [[nodiscard]] inline void * pool_alloc(size_t bytes, int32_t device, void *cuda_stream) noexcept {
     return nvshmemrs_pool_alloc(bytes, device, cuda_stream);
 }
 
-/// Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next collective
-/// allocation frees what all PEs have given back. `bytes` and `device` do not matter. After finalize the
-/// memory goes with the last that is given back. NULL does nothing.
+/// Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now has run.
+/// `bytes` and `device` do not matter. After finalize the memory goes with the last that is given back.
+/// NULL does nothing.
 ///
-/// Local; waits for the stream.
+/// Local; never waits, so any thread may call it, and a garbage collector.
 ///
-/// @return `Status::Success`, or an error: BAD_FREE for an address that no pool has; those of
-/// `nvshmemrs_stream_synchronize`.
+/// @return `Status::Success`, or an error: BAD_FREE for an address that no pool has; CUDA.
 /// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status pool_free(void *ptr, size_t bytes, int32_t device,
     void *cuda_stream) noexcept {

@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x420f85bd0aaffd70
+API_HASH = 0xd44acdd3bf50af2c
 """The API hash that this file was generated with."""
 
 
@@ -121,6 +121,17 @@ class Memory(enum.IntEnum):
     """Host memory, shared by the PEs of one host."""
     DEVICE = 2
     """Memory of a GPU."""
+
+
+class Algorithm(enum.IntEnum):
+    """How a collective on GPU memory is done; the tuning file has these words, too."""
+
+    TUNED = 0
+    """As the tuning file says, else the library's own tables."""
+    FLAGS = 1
+    """Every eight bytes travel with a flag, through staging memory of the members."""
+    DIRECT = 2
+    """The members meet, load from and store to each other's memory, and meet again."""
 
 
 class Team(enum.IntEnum):
@@ -1951,6 +1962,30 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_device_algorithm",
+        c_int32,
+        (c_uint64, c_int32, c_int32, c_int32, c_int32),
+        """(runtime, algorithm, blocks, threads, chunk)
+
+    Has this process do all collectives on GPU memory that begin from now on by one algorithm,
+    whatever their size, instead of the tuned ones: for programs that measure, as `nvshmemrs-perf
+    --tune` does. `blocks`, 1 to 128: the most blocks of a kernel. `threads`, a multiple of 32 up to
+    512: those of a block that move data. `chunk`: bytes, a multiple of 128 from 1024 to 4194304, in
+    which `reduce` of two members and `broadcast` send, if they do so directly; 0: not in chunks.
+    With NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and collectives are tuned again. Results have
+    the same bits in any case.
+
+    Local. All PEs must have made the same call before they begin a collective: it would wait for
+    ever otherwise. What does not fit in a team's staging memory is done directly.
+
+    Returns:
+        SUCCESS, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
         "nvshmemrs_malloc",
         c_int32,
         (c_uint64, c_size_t, POINTER(c_void_p)),
@@ -2753,19 +2788,41 @@ _FUNCTIONS = (
     """,
     ),
     (
+        "nvshmemrs_pool_reserve",
+        c_int32,
+        (c_uint64, c_size_t),
+        """(runtime, bytes)
+
+    Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It
+    stays until finalize. A further call reserves more.
+
+    Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has
+    the memory.
+
+    Returns:
+        SUCCESS, or an error: as `nvshmemrs_malloc`; INVALID_VALUE for 0 bytes; NOT_SUPPORTED on
+        host memory.
+
+    Standard:
+        OpenSHMEM does not have it.
+    """,
+    ),
+    (
         "nvshmemrs_pool_alloc",
         c_void_p,
         (c_size_t, c_int32, c_void_p),
         """(bytes, device, cuda_stream)
 
-    Allocates symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator
-    asks for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on
-    the symmetric heap. The runtime is the one whose heap is on that GPU. `cuda_stream` does not
-    matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on that GPU, or as for
-    `nvshmemrs_malloc`.
+    Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for
+    it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the
+    symmetric heap. It is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the
+    one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error, which
+    `nvshmemrs_last_error` has: no heap is on that GPU, or what is reserved has no room for so many
+    bytes.
 
-    Collective over TEAM_WORLD with the same `bytes`; includes a barrier. So every PE must ask its
-    pool for the same blocks in the same order. Returns when every PE has the memory.
+    Local; every PE must ask its pool for the same blocks in the same order, and give them back so,
+    else they are not at the same symmetric address. It waits only for the stream on which memory
+    was given back that comes again.
 
     Standard:
         OpenSHMEM does not have it.
@@ -2777,15 +2834,14 @@ _FUNCTIONS = (
         (c_void_p, c_size_t, c_int32, c_void_p),
         """(ptr, bytes, device, cuda_stream)
 
-    Gives back what `nvshmemrs_pool_alloc` gave, once what is on `cuda_stream` has run; the next
-    collective allocation frees what all PEs have given back. `bytes` and `device` do not matter.
-    After finalize the memory goes with the last that is given back. NULL does nothing.
+    Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now
+    has run. `bytes` and `device` do not matter. After finalize the memory goes with the last that
+    is given back. NULL does nothing.
 
-    Local; waits for the stream.
+    Local; never waits, so any thread may call it, and a garbage collector.
 
     Returns:
-        SUCCESS, or an error: BAD_FREE for an address that no pool has; those of
-        `nvshmemrs_stream_synchronize`.
+        SUCCESS, or an error: BAD_FREE for an address that no pool has; CUDA.
 
     Standard:
         OpenSHMEM does not have it.

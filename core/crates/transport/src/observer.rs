@@ -38,6 +38,12 @@ pub trait Observer: Send + Sync {
     /// The collective failed: nothing is freed.
     fn not_freed(&self);
 
+    /// A block was freed, and is not used again until its [quarantine ends](Observer::quarantine_ends).
+    fn quarantined(&self, range: SymRange);
+
+    /// Its memory is about to be given back, in a collective that is called at `site`; 0 if it is not known.
+    fn quarantine_ends(&self, range: SymRange, site: u16);
+
     /// The program has a pointer to another PE's memory.
     fn pointer_given(&self, pe: Pe);
 
@@ -65,8 +71,29 @@ pub trait Observer: Send + Sync {
     /// The program has read the value of a word of this PE that it waits for, tests or fetches.
     fn acquired(&self, element: SymRange, value: u64, site: u16);
 
-    /// The program has created a stream.
-    fn streams(&self);
+    /// The program has created a stream; its number, if it is to be told apart.
+    fn stream_made(&self) -> Option<u32>;
+
+    /// Work is being queued on a stream, by this thread: what this thread knows, for the work.
+    fn stream_submits(&self, stream: u32) -> Vec<u64>;
+
+    /// This thread begins with work of a stream, which was queued by who knew `known`. `function`: it is a function of the program's.
+    fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool);
+
+    /// The work has ended.
+    fn stream_ends(&self, stream: u32);
+
+    /// Work that was queued will not run.
+    fn stream_forgets(&self, stream: u32);
+
+    /// This thread has found that all work of a stream has ended.
+    fn stream_done(&self, stream: u32);
+
+    /// This thread, which runs a stream, has come to an event: what it knows.
+    fn event_reached(&self) -> Vec<u64>;
+
+    /// This thread has found that an event was reached.
+    fn event_seen(&self, known: &[u64]);
 
     /// The observer writes the result of a fetching atomic operation to `dest` at some time before quiet. `false`: the caller
     /// writes it.

@@ -15,10 +15,7 @@
 //! The rows of a collective are ordered by `up_to`. The last one has none: it holds for all that is larger, and is `direct`, as staging
 //! memory for flags is limited.
 
-use super::{
-    Algorithm, COLLECTIVES, Choice, LEAST_CHUNK, LEAST_THREADS, LINE, Link, MOST_BLOCKS,
-    MOST_CHUNK, MOST_THREADS, Tuning,
-};
+use super::{Algorithm, COLLECTIVES, Choice, Link, Tuning};
 use crate::config;
 use crate::job::debug::Level;
 use crate::operation::Operation;
@@ -104,12 +101,6 @@ impl TryFrom<RowText> for Row {
                 text.collective
             ));
         };
-        let within = |name, value, least, most, step| match value {
-            value if (least..=most).contains(&value) && value % step == 0 => Ok(value),
-            _ => Err(format!(
-                "`{name}` is {value}, not a multiple of {step} from {least} to {most}"
-            )),
-        };
         if text.algorithm == Algorithm::Flags && collective == Operation::Alltoalls {
             return Err("alltoalls has no algorithm \"flags\"".into());
         }
@@ -120,20 +111,17 @@ impl TryFrom<RowText> for Row {
                 text.chunk
             ));
         }
-        let chunk = match text.chunk {
-            0 => 0,
-            chunk => within("chunk", chunk, LEAST_CHUNK, MOST_CHUNK, LINE)?,
+        let choice = Choice {
+            up_to: text.up_to.unwrap_or(u64::MAX),
+            algorithm: text.algorithm,
+            blocks: text.blocks,
+            threads: text.threads,
+            chunk: text.chunk,
         };
-        Ok(Row {
-            collective,
-            choice: Choice {
-                up_to: text.up_to.unwrap_or(u64::MAX),
-                algorithm: text.algorithm,
-                blocks: within("blocks", text.blocks, 1, MOST_BLOCKS, 1)?,
-                threads: within("threads", text.threads, LEAST_THREADS, MOST_THREADS, 32)?,
-                chunk,
-            },
-        })
+        match choice.out_of_range() {
+            None => Ok(Row { collective, choice }),
+            Some((name, value, range)) => Err(format!("`{name}` is {value}, not {range}")),
+        }
     }
 }
 

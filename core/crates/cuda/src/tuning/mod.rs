@@ -16,8 +16,7 @@ pub mod file;
 use crate::device;
 use crate::kernels;
 use crate::operation::Operation;
-use crate::streams::CudaStreamRef;
-use crate::{Pe, Result};
+use crate::{Error, Pe, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,6 +56,53 @@ pub struct Choice {
     pub threads: u32,
     /// Bytes of a chunk, if the algorithm sends in chunks; 0: it does not.
     pub chunk: u32,
+}
+
+impl Choice {
+    /// The name of a value that is out of range, the value, and the range.
+    fn out_of_range(&self) -> Option<(&'static str, u32, String)> {
+        let ranges = [
+            ("blocks", self.blocks, 1, MOST_BLOCKS, 1),
+            ("threads", self.threads, LEAST_THREADS, MOST_THREADS, 32),
+            ("chunk", self.chunk, LEAST_CHUNK, MOST_CHUNK, LINE),
+        ];
+        let wrong = ranges
+            .into_iter()
+            .find(|&(name, value, least, most, step)| {
+                let none = name == "chunk" && value == 0;
+                !none && !((least..=most).contains(&value) && value.is_multiple_of(step))
+            });
+        wrong.map(|(name, value, least, most, step)| {
+            let range = format!("a multiple of {step} from {least} to {most}");
+            (name, value, range)
+        })
+    }
+}
+
+impl Choice {
+    /// All but `up_to`, in a word that is not 0.
+    fn word(&self) -> u64 {
+        let flags = match self.algorithm {
+            Algorithm::Flags => WITH_FLAGS,
+            Algorithm::Direct => 0,
+        };
+        let sizes = u64::from(self.blocks) << 48 | u64::from(self.threads) << 32;
+        IS_FORCED | flags | sizes | u64::from(self.chunk)
+    }
+
+    /// The other way.
+    fn of_word(word: u64) -> Choice {
+        Choice {
+            up_to: u64::MAX,
+            algorithm: match word & WITH_FLAGS {
+                0 => Algorithm::Direct,
+                _ => Algorithm::Flags,
+            },
+            blocks: (word >> 48) as u32 & 0x3fff,
+            threads: (word >> 32) as u32 & 0xffff,
+            chunk: word as u32,
+        }
+    }
 }
 
 /// What no table says: the most blocks and threads that there are.
@@ -226,34 +272,21 @@ static FORCED: AtomicU64 = AtomicU64::new(0);
 const IS_FORCED: u64 = 1 << 63;
 const WITH_FLAGS: u64 = 1 << 62;
 
-/// Has this process use a choice for all collectives that begin from now on, or none: for the tuner. All PEs of the job must have the
-/// same one when they begin a collective. One that [`geometry`] does not know is done directly.
+/// Has this process use a choice for all collectives that begin from now on, or none, whatever its `up_to`: for the tuner. All PEs of
+/// the job must have the same one when they begin a collective. What does not fit in a team's staging is done directly.
 #[doc(hidden)]
-pub fn force(choice: Option<Choice>) {
-    let word = choice.map_or(0, |choice| {
-        let flags = match choice.algorithm {
-            Algorithm::Flags => WITH_FLAGS,
-            Algorithm::Direct => 0,
-        };
-        let sizes = u64::from(choice.blocks) << 48 | u64::from(choice.threads) << 32;
-        IS_FORCED | flags | sizes | u64::from(choice.chunk)
-    });
-    FORCED.store(word, Relaxed);
+pub fn force(choice: Option<Choice>) -> Result<()> {
+    if let Some((name, value, range)) = choice.as_ref().and_then(Choice::out_of_range) {
+        return Err(Error::invalid(name, value, range));
+    }
+    FORCED.store(choice.map_or(0, |choice| choice.word()), Relaxed);
+    Ok(())
 }
 
 #[inline]
 pub(crate) fn forced() -> Option<Choice> {
     let word = FORCED.load(Relaxed);
-    (word != 0).then(|| Choice {
-        up_to: u64::MAX,
-        algorithm: match word & WITH_FLAGS {
-            0 => Algorithm::Direct,
-            _ => Algorithm::Flags,
-        },
-        blocks: (word >> 48) as u32 & 0x3fff,
-        threads: (word >> 32) as u32 & 0xffff,
-        chunk: word as u32,
-    })
+    (word != 0).then(|| Choice::of_word(word))
 }
 
 /// The most blocks of a collective on a GPU with so many multiprocessors, as the settings of this process say.
@@ -261,13 +294,6 @@ pub(crate) fn forced() -> Option<Choice> {
 pub fn most_blocks(multiprocessors: i32) -> Result<u32> {
     let most = device::most_blocks(multiprocessors)?;
     Ok((most as u32).min(MOST_BLOCKS))
-}
-
-/// A stream that another part of the program has made with cudarc, and keeps for good.
-#[doc(hidden)]
-pub fn stream_of(stream: &'static cudarc::driver::CudaStream) -> CudaStreamRef {
-    // SAFETY: it is not dropped, so it exists as long as any `Stream`.
-    unsafe { CudaStreamRef::from_raw(stream.cu_stream() as u64) }
 }
 
 /// What a choice comes to: blocks, threads of a block and bytes of a chunk. Choices that come to the same are the same.
@@ -365,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_choice_goes_there_and_back() {
+    fn a_choice_is_a_word_and_one_out_of_range_is_refused() {
         let choice = Choice {
             up_to: u64::MAX,
             algorithm: Algorithm::Flags,
@@ -374,10 +400,41 @@ mod tests {
             chunk: MOST_CHUNK,
         };
         for choice in [choice, DIRECT] {
-            force(Some(choice));
-            assert_eq!(forced(), Some(choice));
+            assert_eq!(Choice::of_word(choice.word()), choice);
+            assert_eq!(choice.out_of_range(), None);
         }
-        force(None);
-        assert_eq!(forced(), None);
+        for (name, wrong) in [
+            (
+                "blocks",
+                Choice {
+                    blocks: 0,
+                    ..choice
+                },
+            ),
+            (
+                "blocks",
+                Choice {
+                    blocks: u32::MAX,
+                    ..choice
+                },
+            ),
+            (
+                "threads",
+                Choice {
+                    threads: 33,
+                    ..choice
+                },
+            ),
+            (
+                "chunk",
+                Choice {
+                    chunk: 100,
+                    ..choice
+                },
+            ),
+        ] {
+            let why = force(Some(wrong)).unwrap_err().to_string();
+            assert!(why.contains(name), "{why}");
+        }
     }
 }

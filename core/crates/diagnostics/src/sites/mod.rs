@@ -215,6 +215,11 @@ impl Sites {
         }
     }
 
+    /// Whether operations are called through the C ABI.
+    pub fn are_native(&self) -> bool {
+        self.native.load(Relaxed)
+    }
+
     /// The name of a site: "put at heat.c:71 (send_halo)".
     pub fn name(&self, site: u16) -> String {
         match self.site(site) {

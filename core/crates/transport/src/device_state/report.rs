@@ -117,7 +117,9 @@ impl DeviceReport {
             9 => (
                 "splits",
                 format!("{address} rows"),
-                format!("at most {bytes}, the rows of `input`, or of `out` for those that come; none may be negative"),
+                format!(
+                    "at most {bytes}, the rows of `input`, or of `out` for those that come; none may be negative"
+                ),
             ),
             kind => {
                 return Error::Internal(format!("{place} reports {kind} about {address:#x}"));

@@ -26,7 +26,10 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("NVSHMEMRS_WHEEL", "the Python wheel that the tests install"),
     ("NVSHMEMRS_PYTHON", "the Python that the tests use"),
     ("NVSHMEMRS_JULIA", "the Julia that the tests use"),
-    ("NVSHMEMRS_TORCH", "the Python with torch that the tests use"),
+    (
+        "NVSHMEMRS_TORCH",
+        "the Python with torch that the tests use",
+    ),
     (
         "NVSHMEMRS_BIN_DIR",
         "the folder of the programs that the tests start",

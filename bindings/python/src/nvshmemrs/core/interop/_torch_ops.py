@@ -21,7 +21,9 @@ from ..nvshmem_types import NotInitializedError, NvshmemInvalid
 from ..rma import SignalOp
 from ._torch_groups import Group, group_of, pe_in
 from ._torch_reserve import (
+    capturing,
     current_stream,
+    fast_path,
     handle_in_place,
     is_symmetric,
     known_reserve,
@@ -154,8 +156,10 @@ class Call(NamedTuple):
     run: Callable[[Any, int, int, int], int]
 
 
-def _staged(group: Group, call: Call, source: Any, dest: Any) -> None:
-    """Runs a collective, with tensors that are not symmetric in the reserve."""
+def _staged(group: Group, call: Call, source: Any, dest: Any, here: bool, there: bool) -> None:
+    """Runs a collective, with tensors that are not symmetric in the reserve: `here` and `there` say
+    whether the source and the destination are.
+    """
     stream = current_stream()
     known = known_reserve(group)
     if known is not None:
@@ -165,7 +169,6 @@ def _staged(group: Group, call: Call, source: Any, dest: Any) -> None:
     if length == 0:
         check(collective._sync(handle, _team(group.team)))
         return
-    here, there = is_symmetric(source), is_symmetric(dest)
     if here and there:
         check(call.run(handle, dest.data_ptr(), source.data_ptr(), length))
         return
@@ -198,7 +201,7 @@ def _staged(group: Group, call: Call, source: Any, dest: Any) -> None:
 
 
 def _reduction(
-    name: str, input: Any, op: str, group: Group, out: Any, inputs: int
+    input: Any, op: str, group: Group, out: Any, inputs: int
 ) -> None:
     check_reduction(input, op)
     kind = elements_of(input)
@@ -212,10 +215,49 @@ def _reduction(
         place, of = _place(dest), _place(source)
         return function(handle, team, place, of, _size(width), kind.code, number)
 
+    here, there = is_symmetric(input), is_symmetric(out)
     with torch.no_grad():
-        _staged(group, Call(inputs, 1, run), input, out)
+        small = inputs == 1 and not (here and there) and _reduced_fast(group, input, op, out, kind)
+        if not small:
+            _staged(group, Call(inputs, 1, run), input, out, here, there)
         if op == "avg":
             out.div_(group.size)
+
+
+def _reduced_fast(group: Group, input: Any, op: str, out: Any, kind: Elements) -> bool:
+    """Does a small all-reduce of tensors that are not symmetric as one kernel, on a GPU with Triton.
+    Whether it did.
+    """
+    known = known_reserve(group)
+    if known is None or known.fast is None or kind.is_bool:
+        return False
+    fast, count, size = fast_path(), input.numel(), input.element_size()
+    if not fast.fits(size, count, op, not input.dtype.is_floating_point):
+        return False
+    stream = current_stream()
+    take_turn(known, stream)
+    is_captured = capturing(stream)
+    if known.state is None:
+        if is_captured:
+            return False
+        known.state = fast.state()
+    if (input.data_ptr() | out.data_ptr()) % 4:
+        made = torch.empty_like(out)
+        done = _launch_fast(known, input.clone(), op, made, is_captured)
+        if done:
+            out.copy_(made)
+        return done
+    return _launch_fast(known, input, op, out, is_captured)
+
+
+def _launch_fast(known: Any, input: Any, op: str, out: Any, is_captured: bool) -> bool:
+    name, size = NAMES[elements_of(input).code], input.element_size()
+    places = out.data_ptr(), input.data_ptr()
+    with torch.cuda.device(job.device):
+        done: bool = fast_path().launch(
+            known.state, known.fast, name, *places, input.numel(), size, op, is_captured
+        )
+    return done
 
 
 def _moving(
@@ -227,7 +269,8 @@ def _moving(
         return function(handle, team, _place(dest), _place(source), _size(width * size), *more)
 
     with torch.no_grad():
-        _staged(group, Call(inputs, outputs, run), input, out)
+        call = Call(inputs, outputs, run)
+        _staged(group, call, input, out, is_symmetric(input), is_symmetric(out))
 
 
 def _checked(operation: str, input: Any, out: Any = None) -> None:
@@ -244,7 +287,7 @@ def all_reduce(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
     _checked("all_reduce", input)
     found = group_of(group)
     out = torch.empty_like(input)
-    _reduction("all_reduce", input, op, found, out, 1)
+    _reduction(input, op, found, out, 1)
     return out
 
 
@@ -252,7 +295,7 @@ def all_reduce_out(input: Any, op: str = "sum", group: str = "TEAM_WORLD", *, ou
     """The same in `out`, which may be the input."""
     _checked("all_reduce", input, out)
     check_out(out, tuple(input.shape), input.dtype)
-    _reduction("all_reduce", input, op, group_of(group), out, 1)
+    _reduction(input, op, group_of(group), out, 1)
 
 
 def reduce_scatter(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
@@ -260,7 +303,7 @@ def reduce_scatter(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> An
     _checked("reduce_scatter", input)
     found = group_of(group)
     out = input.new_empty(divided(input, found.size, "input"))
-    _reduction("reduce_scatter", input, op, found, out, found.size)
+    _reduction(input, op, found, out, found.size)
     return out
 
 
@@ -269,7 +312,7 @@ def reduce_scatter_out(input: Any, op: str = "sum", group: str = "TEAM_WORLD", *
     _checked("reduce_scatter", input, out)
     found = group_of(group)
     check_out(out, divided(input, found.size, "input"), input.dtype)
-    _reduction("reduce_scatter", input, op, found, out, found.size)
+    _reduction(input, op, found, out, found.size)
 
 
 def all_gather(input: Any, group: str = "TEAM_WORLD") -> Any:

@@ -28,7 +28,7 @@ _ALIGNMENT = 512
 class Reserve:
     """The symmetric memory of a group: a table, and a half for sources and one for destinations."""
 
-    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state")
+    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state", "fast")
 
     def __init__(self, buffer: Buffer, half: int) -> None:
         self.buffer = buffer
@@ -39,6 +39,7 @@ class Reserve:
         self.dests = self.sources + half
         self.last: Any = None  # the stream of the group's latest operation
         self.state: Any = None  # what Triton's kernels take of the job, once one has run
+        self.fast: Any = None  # the workspace of small all-reduces, where Triton is there
 
     def at(self, address: int, shape: Tuple[int, ...], dtype: Any, itemsize: int) -> Any:
         """A contiguous tensor in it."""
@@ -79,7 +80,11 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
         del _reserves[place]  # of a job that has ended
     half = -(-half // _ALIGNMENT) * _ALIGNMENT
     memory = allocate(lib.nvshmemrs_malloc, _ALIGNMENT + TABLE_BYTES + 2 * half)
-    _reserves[job.runtime, found.team] = Reserve(memory, half)
+    made = Reserve(memory, half)
+    _reserves[job.runtime, found.team] = made
+    fast = fast_path()
+    if fast is not None:
+        made.fast = fast.workspace(found.team)
 
 
 def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
@@ -92,6 +97,19 @@ def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
     if known is None:
         raise NvshmemInvalid(f"group={found.name!r} has no reserve")
     free(known.buffer)
+    if known.fast is not None:
+        known.fast.free()
+
+
+def fast_path() -> Any:
+    """The module of small all-reduces; None on host memory, and without Triton on any PE."""
+    if job.device < 0:
+        return None
+    try:
+        from . import _torch_fast
+    except ImportError:
+        return None
+    return _torch_fast
 
 
 def known_reserve(group: Group) -> Optional[Reserve]:
