@@ -1,4 +1,4 @@
-//! Where things are in the checkout, and the environment of what is started there.
+//! The paths of the checkout, and the environment of processes that are started there.
 
 use crate::{run, show};
 use anyhow::{Context, Result};

@@ -1,5 +1,5 @@
-//! Whether the checker ran, what it has found and what it could not watch: a file without a name that all PEs inherit, to whose end each
-//! adds a record when it joins, and for each finding one with its text. It also counts what a PE found that did not get as far as finalize.
+//! The results of the checker: whether it ran, its findings, and accesses that it could not watch. PEs inherit a memfd, and each appends
+//! a record when it joins, and for each finding a record with its text. So findings of a PE that does not reach finalize count, too.
 
 use super::report::Report;
 use anyhow::{Context, Result};

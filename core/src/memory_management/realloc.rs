@@ -41,7 +41,7 @@ impl Inner {
         result
     }
 
-    /// What the members do once they have come with the same arguments.
+    /// Changes the size, after the members have met with equal arguments.
     fn change(
         &self,
         collective: &CollectiveCall<'_>,
@@ -83,9 +83,9 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Makes an allocation `bytes` bytes long, and gives its address, which may be another one; each PE's copy keeps its contents up to
-    /// the smaller size. 0 (NULL) allocates; 0 bytes free, and give `None`. After an error the allocation is as it was. The alignment of a
-    /// block that moves is 64.
+    /// Resizes an allocation to `bytes` bytes, and returns its address, which may change; each PE's copy keeps its contents up to the
+    /// smaller size. Address 0 (NULL) allocates; 0 bytes free, and return `None`. After an error the allocation is unchanged. The
+    /// alignment of a block that moves is 64.
     ///
     /// Collective over WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
     #[track_caller]

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) type Job<T = ()> = Box<dyn FnOnce(&Runtime) -> Result<T> + Send>;
 
-/// What the users of a stream and its thread share.
+/// The state that the users of a stream share with its thread.
 pub(crate) struct Queue {
     state: Mutex<State>,
     /// Rung when a job comes in, or the stream closes.
@@ -48,7 +48,7 @@ impl Queue {
         self.work.notify_all();
     }
 
-    /// Takes no more jobs, and forgets those that have not begun. They count as run once the one that is running has ended.
+    /// Takes no more jobs, and drops those that have not begun. They count as run once the running job has ended.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -174,12 +174,12 @@ impl QueueStream {
         self.submit_made(false, || job)
     }
 
-    /// Queues a function of the program's.
+    /// Queues a function of the program.
     pub(super) fn call(&self, work: Job) -> Result<()> {
         self.submit_made(true, || work)
     }
 
-    /// Queues what `make` makes while the order of the queue is held.
+    /// Queues the job that `make` returns, which is called with the queue locked.
     fn submit_made(&self, function: bool, make: impl FnOnce() -> Job) -> Result<()> {
         let mut state = self.queue.lock();
         if state.closed {
@@ -195,7 +195,7 @@ impl QueueStream {
         Ok(())
     }
 
-    /// Runs an operation after all that was submitted before, and waits for its result.
+    /// Runs an operation after all earlier submissions, and waits for its result.
     pub(super) fn run<T: Send + 'static>(&self, inner: &Inner, job: Job<T>) -> Result<T> {
         self.run_and(inner, job, || ())
     }
@@ -246,7 +246,7 @@ impl QueueStream {
         result
     }
 
-    /// Waits until everything submitted before has run, and returns the first error since the last call.
+    /// Waits until all earlier submissions have run, and returns the first error since the last call.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.check_caller()?;
         self.queue.drain(inner, Operation::StreamSynchronize)?;
@@ -263,7 +263,7 @@ impl QueueStream {
         self.submit(Box::new(move |rt| marks.await_ticket(&rt.inner, ticket)))
     }
 
-    /// Whether everything submitted before has run, asked by the program.
+    /// Whether all earlier submissions have run, for the program.
     pub(super) fn is_done(&self) -> bool {
         let done = self.query();
         if done {
@@ -272,7 +272,7 @@ impl QueueStream {
         done
     }
 
-    /// Whether everything submitted before has run.
+    /// Whether all earlier submissions have run.
     pub(super) fn query(&self) -> bool {
         let submitted = self.queue.lock().submitted;
         self.queue.completed.load(Acquire) >= submitted
@@ -291,13 +291,13 @@ impl QueueStream {
         }
     }
 
-    /// Forgets what has not begun, and ends the waits of what is running.
+    /// Drops operations that have not begun, and ends the waits of the running one.
     pub(super) fn stop(&self) {
         self.queue.abandon();
         self.queue.stop.store(true, Release);
     }
 
-    /// Lets the thread run on until the queue is empty.
+    /// Keeps the thread running until the queue is empty.
     pub(super) fn let_go(&mut self, inner: &Inner) {
         if inner.forked() {
             // The thread exists in the parent process only, and may hold any lock here for ever.
@@ -308,7 +308,7 @@ impl QueueStream {
         }
     }
 
-    /// Names it among the streams that have not been dropped.
+    /// Identifies it among the streams that have not been dropped.
     pub(super) fn number(&self) -> u64 {
         Arc::as_ptr(&self.queue) as u64
     }
@@ -322,7 +322,7 @@ impl QueueStream {
     }
 }
 
-/// A call whose result somebody waits for.
+/// A call whose caller waits for the result.
 struct Call<T> {
     phase: Mutex<Phase<T>>,
     done: AtomicBool,
@@ -349,7 +349,7 @@ impl<T> Call<T> {
         wanted
     }
 
-    /// Ends the waits of the call, if it is running: under the lock, so that no later one is meant.
+    /// Ends the waits of the call, if it is running: under the lock, so that no later call is affected.
     fn stop(&self, stop: &AtomicBool) {
         let phase = self.lock();
         if matches!(*phase, Phase::Running) {
@@ -389,7 +389,7 @@ impl<T> Call<T> {
 pub(super) struct QueueMarks {
     /// How often the event was recorded.
     recorded: AtomicU64,
-    /// The latest record that a stream has come to.
+    /// The latest record that a stream has reached.
     reached: AtomicU64,
     at: Mutex<Option<Instant>>,
     watched: WatchedMark,
@@ -413,7 +413,7 @@ impl QueueMarks {
         }
     }
 
-    /// Marks the end of what has been submitted to a stream so far.
+    /// Marks the end of the operations submitted to a stream so far.
     pub(super) fn record(self: &Arc<Self>, stream: &QueueStream) -> Result<()> {
         let marks = Arc::clone(self);
         stream.submit_made(false, || {
@@ -471,7 +471,7 @@ impl QueueMarks {
         Ok(())
     }
 
-    /// The time from this event to another one, both reached; zero if the other one came first.
+    /// The time from this event to another event, both reached; zero if the other event came first.
     pub(super) fn elapsed(&self, end: &QueueMarks) -> Duration {
         // One after the other: both may be the same event.
         let from = *self.at();

@@ -1,4 +1,4 @@
-//! What a bundle holds, and where.
+//! The contents of a bundle.
 
 use super::{executable, files};
 use crate::install::layout::Layout;

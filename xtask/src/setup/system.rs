@@ -1,4 +1,4 @@
-//! Programs that the operating system brings: Debian packages, and rustup's components.
+//! Programs of the operating system: Debian packages, and rustup's components.
 
 use super::{Purpose, say};
 use crate::run;
