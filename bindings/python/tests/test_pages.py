@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = (
     "concepts start clusters debugger errors from-iris from-mpi4py from-nccl from-nvshmem4py from-torch hangs jupyter performance profile support"
 ).split()
-READMES = ("capi", "core")
+OTHERS = ("docs/site/index.md", "capi/README.md", "core/README.md")
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")
 LANGUAGES = ("c", "cpp", "python", "julia", "fortran", "rust")
 DATA = ("sh", "yaml", "json", "toml", "dockerfile")
@@ -61,7 +61,7 @@ def blocks_of(page: Path) -> List[Block]:
     ]
 
 
-FILES = [ROOT / f"docs/{name}.md" for name in PAGES] + [ROOT / name / "README.md" for name in READMES]
+FILES = [ROOT / f"docs/{name}.md" for name in PAGES] + [ROOT / name for name in OTHERS]
 pytestmark = pytest.mark.skipif(
     not FILES[0].is_file(), reason="the pages are in the repository only"
 )
