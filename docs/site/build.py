@@ -125,7 +125,8 @@ def main() -> None:
     for old in pages.rglob("*"):
         if old.is_file() and old not in there | {pages / "tutorial.md"}:
             old.unlink()
-    arguments = ["-q", "-W", "--keep-going", "-j", "2", "-b", "html", "-c", str(HERE), "-d", str(out.with_suffix(".trees"))]
+    # All pages are written anew: each has the list of all titles.
+    arguments = ["-q", "-W", "--keep-going", "-a", "-j", "2", "-b", "html", "-c", str(HERE), "-d", str(out.with_suffix(".trees"))]
     if sphinx([*arguments, str(pages), str(out)]):
         sys.exit("the site has warnings, which stand above")
     problems = check_links(out)

@@ -2,7 +2,7 @@
 """Fused operations on GPUs, beside torch with NCCL, with NCCL's windows, and with torch's symmetric memory, in the same run.
 
 Each PE has a GPU: nvshmemrs-run -n 2 -- python3 fused_bench.py [PART ...]. Parts: norm, experts, product. All is timed in CUDA graphs
-unless a row says otherwise. With --verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
+unless a row says otherwise. With --all more shapes, with --verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
 """
 
 import itertools
@@ -14,6 +14,7 @@ from triton_bench import VERBOSE, dist, meet, nvshmem, start, time_of, torch
 from nvshmemrs.core import fused
 
 BF16 = torch.bfloat16
+ALL = "--all" in sys.argv
 pools = []
 
 
@@ -87,8 +88,8 @@ def norm(me, n):
                     out, x, weight, ws, residual=residual, residual_out=added, algorithm=algorithm, warps=warps, programs=programs  # noqa: B023
                 )
 
-            shapes = [("one_shot", warps, programs) for warps in (4, 8, 16) for programs in (None, 132)]
-            shapes += [("two_shot", 8, None)]
+            shapes = [("one_shot", warps, programs) for warps in ((4, 8, 16) if ALL else (8, 16)) for programs in (None, 132)]
+            shapes += [("two_shot", 8, None)] if n > 2 or ALL else []
             tries = [("{}, {} warps, {} programs".format(*shape), lambda shape=shape: call(*shape)) for shape in shapes]
             name = f"all-reduce, residual and RMSNorm, {rows} x {hidden} bfloat16 ({rows * hidden * 2 >> 10} KiB), {n} PEs"
             found = best(name, tries)
@@ -121,7 +122,7 @@ def symm_mem(x):
         group = dist.group.WORLD.group_name
         memory = symmetric.empty(x.shape, dtype=x.dtype, device=x.device)
         symmetric.rendezvous(memory, group=group)
-    except (RuntimeError, AttributeError) as error:
+    except (RuntimeError, AttributeError, TypeError) as error:
         left_out("torch's symmetric memory", error)
         return {}
     memory.copy_(x)
@@ -220,7 +221,7 @@ def experts(me, n):
     nvshmem.free_tensor(inbox)
 
 
-# Height, width and depth of tiles, warps, stages, programs for each multiprocessor.
+# Height, width and depth of tiles, warps, stages, programs for each multiprocessor. Each is compiled, so there are more with --all only.
 TILES = ((128, 128, 64, 4, 3, 2), (128, 256, 64, 8, 3, 1), (128, 256, 64, 8, 4, 1), (256, 128, 64, 8, 3, 1))
 
 
@@ -235,8 +236,8 @@ def product(me, n):
     alone = time_of(lambda: torch.matmul(a, b, out=made), 20, graph=True)
     tell(f"{size}^3 bfloat16, torch.matmul alone", alone)
     many = torch.cuda.get_device_properties(0).multi_processor_count
-    shapes = [(f"tiles {tiles}", dict(tiles=(*tiles[:5], tiles[5] * many))) for tiles in TILES]
-    pieces = [(f"{count} pieces", dict(pieces=count)) for count in (1, 2, 3, 4, 8)]
+    shapes = [(f"tiles {tiles}", dict(tiles=(*tiles[:5], tiles[5] * many))) for tiles in (TILES if ALL else TILES[:2])]
+    pieces = [(f"{count} pieces", dict(pieces=count)) for count in (1, 2, 4)]
     group = dist.group.WORLD.group_name
     memory = windows((size, size), (section, size))
     torchs = symm_mem(made)
@@ -270,7 +271,7 @@ def product(me, n):
         def reduce_scatter(**more):
             fused.matmul_reduce_scatter(rows, a, b, ws, **more)
 
-        found = best(f"{work} and reduce-scatter", attempts(reduce_scatter, both))
+        found = best(f"{work} and reduce-scatter", attempts(reduce_scatter, both if ALL or n > 2 else pieces))
         scattered = torch.empty_like(rows)
         torch.matmul(a, b, out=made)
         dist.reduce_scatter_tensor(scattered, made)
@@ -285,7 +286,7 @@ def product(me, n):
         def all_gather(**more):
             fused.all_gather_matmul(gathered, shard, b, ws, **more)
 
-        found = best(f"all-gather and {work}", attempts(all_gather, shapes + pieces))
+        found = best(f"all-gather and {work}", attempts(all_gather, (shapes if ALL else []) + pieces))
         whole = torch.empty_like(a)
         dist.all_gather_into_tensor(whole, shard)
         close(gathered, torch.matmul(whole, b), "all-gather")

@@ -235,7 +235,9 @@ impl Args {
 
     /// How often the variants of --tune take turns.
     pub(crate) fn tune_rounds(&self) -> u32 {
-        self.rounds.unwrap_or(if self.quick { 5 } else { 11 })
+        let rounds = self.rounds.unwrap_or(if self.quick { 10 } else { 18 });
+        // Two halves are compared.
+        rounds.max(2)
     }
 
     /// Bytes of the buffers of --tune, in order.
@@ -243,7 +245,11 @@ impl Args {
         let mut sizes = match &self.sizes {
             Some(SizeList(sizes)) => sizes.clone(),
             None if self.quick => QUICK_TUNE_SIZES.to_vec(),
-            None => (3..=26).map(|power| 1 << power).collect(),
+            None => [3, 6, 9]
+                .into_iter()
+                .chain(11..=26)
+                .map(|power| 1 << power)
+                .collect(),
         };
         sizes.sort_unstable();
         sizes.dedup();

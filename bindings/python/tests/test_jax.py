@@ -115,6 +115,13 @@ def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
     assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_handler_for_gpus_puts_its_work_on_the_stream(n: int, fakes: Dict[str, str]) -> None:
+    path = {"PYTHONPATH": fakes["PYTHONPATH"], "NVSHMEMRS_MEMORY": "device"}
+    printed = run_job(n, sys.executable, program("jax_on_streams.py"), base=fakes, **path)
+    assert printed.count("ok\n") == n, printed
+
+
 def test_start_comes_first_and_wants_one_device() -> None:
     found = faults("start", XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert "call interop.jax.start() first" in found["before start"], found
@@ -140,6 +147,13 @@ def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
         pytest.skip(str(error))
     printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), **HOST)
     assert printed.count("pallas ok: ") == 2, printed
+    for words in (
+        "has 0 kernels of Mosaic's",
+        "does more than call the kernel: .*stablehlo.add",
+        "must return what the kernel returns",
+        "has 2 kernels of Mosaic's",
+    ):
+        assert re.search(rf"^refused: the function {words}", printed, re.MULTILINE), printed
 
 
 def test_where_mosaic_looks_is_said_before_jax_is_imported(
@@ -199,7 +213,6 @@ STRUCTURES = {
 }
 CONSTANTS = {
     "XLA_FFI_MAJOR": "XLA_FFI_API_MAJOR",
-    "XLA_FFI_MINOR": "XLA_FFI_API_MINOR",
     "XLA_EXTENSION_METADATA": "XLA_FFI_Extension_Metadata",
     "XLA_BUFFER": "XLA_FFI_ArgType_BUFFER",
     "XLA_SCALAR": "XLA_FFI_AttrType_SCALAR",
@@ -217,14 +230,18 @@ def test_the_structures_are_those_of_jax(tmp_path: Path) -> None:
         pytest.skip("the handlers' source is in the repository only")
     lines = ["#include <cstddef>", "#include <cstdint>", '#include "xla/ffi/api/c_api.h"']
     lines += [f'#include "{ours}"', "#define SAME(...) static_assert(__VA_ARGS__, #__VA_ARGS__)"]
+    header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
     for names, fields in STRUCTURES.items():
         mine, theirs = names.split()
+        if theirs == "XLA_FFI_Extension_Base" and "XLA_FFI_InternalExtension" in header:
+            theirs = "XLA_FFI_InternalExtension"  # its name from version 0.4 on
         for field in fields.split():
             here, _, there = field.partition("=")
             there = there or here
             lines.append(f"SAME(offsetof({mine}, {here}) == offsetof({theirs}, {there}));")
             lines.append(f"SAME(sizeof({mine}::{here}) <= sizeof({theirs}::{there}));")
     lines += [f"SAME(int({mine}) == int({theirs}));" for mine, theirs in CONSTANTS.items()]
+    lines.append("SAME(int(XLA_FFI_MINOR) <= int(XLA_FFI_API_MINOR));")
     source = tmp_path / "same.cpp"
     source.write_text("\n".join(lines) + "\n")
     compiler = ["c++", "-std=c++17", "-fsyntax-only", f"-I{jax.ffi.include_dir()}", str(source)]

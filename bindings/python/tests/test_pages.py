@@ -14,6 +14,7 @@ them must exist; YAML, JSON and Dockerfiles are parsed.
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import shlex
@@ -27,12 +28,14 @@ import pytest
 from test_libraries import _python_with_torch
 
 import nvshmemrs.core as nvshmem
+from nvshmemrs._ffi import Status
+from nvshmemrs.core.nvshmem_types import error_of
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (
-    "start clusters debugger errors from-iris from-mpi4py from-nccl from-nvshmem4py from-torch hangs jupyter performance profile support"
+    "concepts start clusters debugger errors from-iris from-mpi4py from-nccl from-nvshmem4py from-torch hangs jupyter performance profile support"
 ).split()
-READMES = ("capi", "core")
+OTHERS = ("docs/site/index.md", "capi/README.md", "core/README.md")
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")
 LANGUAGES = ("c", "cpp", "python", "julia", "fortran", "rust")
 DATA = ("sh", "yaml", "json", "toml", "dockerfile")
@@ -58,7 +61,7 @@ def blocks_of(page: Path) -> List[Block]:
     ]
 
 
-FILES = [ROOT / f"docs/{name}.md" for name in PAGES] + [ROOT / name / "README.md" for name in READMES]
+FILES = [ROOT / f"docs/{name}.md" for name in PAGES] + [ROOT / name for name in OTHERS]
 pytestmark = pytest.mark.skipif(
     not FILES[0].is_file(), reason="the pages are in the repository only"
 )
@@ -172,6 +175,41 @@ def test_what_is_parsed(block: Block) -> None:
             for option in (word for word in rest if word.startswith("-")):
                 help_text = options_of(Path(programs[0]).name)
                 assert re.search(rf"(^|[ ,]){re.escape(option)}\b", help_text), f"{programs[0]} has no {option}"
+
+
+def test_pages_name_functions_that_exist() -> None:
+    header = (ROOT / "include/nvshmemrs.h").read_text()
+    for page in FILES:
+        text = page.read_text()
+        missing = [name for name in re.findall(r"\bnvshmemrs_[a-z0-9_]+\b(?!\.)", text) if not declared(name, header)]
+        assert not missing, f"{page.name} names {missing}"
+        for path in re.findall(r"\bnvshmem\.([A-Za-z_][\w.]*\w)", text):
+            # The module's own name, a page, a header.
+            if path.split(".")[0] not in ("core", "bindings", "md", "h"):
+                operator.attrgetter(path)(nvshmem)
+    # In the tables of porting pages Python's functions stand without the module.
+    for name in ("from-mpi4py", "from-nccl", "from-torch", "from-nvshmem4py"):
+        for row in re.findall(r"^\|.*\|$", (ROOT / f"docs/{name}.md").read_text(), re.MULTILINE):
+            last = re.split(r"(?<!\\)\|", row)[-2]
+            calls = [call for call in re.findall(r"`(\w+)[`(]", last) if not call.startswith("nvshmemrs_")]
+            missing = [call for call in calls if not hasattr(nvshmem, call)]
+            assert not missing, f"{name} names {missing}"
+
+
+def declared(name: str, header: str) -> bool:
+    """Whether C or Fortran has the name, or it is one of our files."""
+    fortran = "\n".join(file.read_text() for file in (ROOT / "bindings/fortran/src").glob("*.f90"))
+    return re.search(rf"\b{name}\b", header + fortran) is not None or name in ("nvshmemrs_mpi", "nvshmemrs_device")
+
+
+def test_the_page_about_errors_names_pythons_exceptions() -> None:
+    text = (ROOT / "docs/errors.md").read_text()
+    said = re.findall(r"^## (\w+)\n\nStatus (\d+)\. Python: `(\w+)`", text, re.MULTILINE)
+    numbers = {name: int(number) for name, number, _ in said}
+    assert numbers == {status.name: status.value for status in Status if status.name != "SUCCESS"}
+    for name, number, exception in said:
+        expected = "KeyboardInterrupt" if name == "INTERRUPTED" else type(error_of(int(number), "")).__name__
+        assert exception == expected, name
 
 
 def test_every_block_is_looked_at() -> None:

@@ -78,7 +78,7 @@ impl Findings {
             .and_then(|_| file.read_to_end(&mut bytes))
             .context("cannot read the findings")?;
         let (mut count, mut causes) = (Count::default(), Causes::default());
-        let mut reports = Vec::new();
+        let mut reports: Vec<Report> = Vec::new();
         let mut rest = &bytes[..];
         // What is not a whole record was cut off.
         while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
@@ -97,18 +97,15 @@ impl Findings {
                 .filter(|len| *len <= rest.len());
             let Some(padded) = padded else { break };
             // A text that a PE has spoilt is left out; the finding counts all the same.
-            if let (Ok(report), Some(last)) = (
-                serde_json::from_slice(&rest[..len]),
-                causes.next.len().checked_sub(1),
-            ) {
-                reports.push((last, report));
-            }
+            reports.extend(serde_json::from_slice::<Report>(&rest[..len]));
             rest = &rest[padded..];
         }
         count.problems = causes.count();
         let mut groups: BTreeMap<usize, Vec<Report>> = BTreeMap::new();
-        for (number, report) in reports {
-            groups.entry(causes.first(number)).or_default().push(report);
+        for report in reports {
+            if let Some(&number) = causes.by_key.get(&report.keys[0]) {
+                groups.entry(causes.first(number)).or_default().push(report);
+            }
         }
         Ok((count, groups.into_values().collect()))
     }
@@ -254,7 +251,7 @@ mod tests {
         other
             .write_all(&record(what::STREAMS, [0; 4]))
             .expect("to write");
-        let json = br#"{"problem":"read-early","title":"t","pe":1,"seed":2,"accesses":[],"memory":"team","where":"w","why":"","remedy":"r"}"#;
+        let json = br#"{"problem":"read-early","title":"t","pe":1,"seed":2,"accesses":[],"memory":"team","where":"w","why":"","remedy":"r","keys":[500,0,0,0]}"#;
         let mut text = record(what::TEXT, [json.len() as u64, 0, 0, 0]);
         text.extend(json);
         text.resize(text.len().next_multiple_of(RECORD), 0);

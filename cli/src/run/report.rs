@@ -24,6 +24,9 @@ pub struct Report {
     place: String,
     why: String,
     remedy: String,
+    /// The keys of the report's record, by which it belongs to a group.
+    #[serde(skip_serializing)]
+    pub(super) keys: [u64; 4],
 }
 
 /// An operation of a report.

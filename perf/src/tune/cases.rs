@@ -1,6 +1,6 @@
 //! The cases and variants that are measured, as the program `perf/gpu/tune.c` reads them.
 
-use super::{Machinery, Measured};
+use super::{Machinery, Measured, Medians};
 use nvshmemrs::Operation;
 use nvshmemrs::tuning::{self, Algorithm, Choice, Geometry, Tuning};
 use std::collections::HashSet;
@@ -63,7 +63,7 @@ pub(super) fn lines(cases: &[Case]) -> String {
 }
 
 /// What the program's times, in the order of the variants, say; `None` if they are not as many.
-pub(super) fn measured(cases: &[Case], times: &[f64]) -> Option<Vec<Measured>> {
+pub(super) fn measured(cases: &[Case], times: &[Medians]) -> Option<Vec<Measured>> {
     let variants = cases.iter().flat_map(|case| {
         let variants = case.variants.iter().enumerate();
         variants.map(move |(index, choice)| (case, index, choice))
@@ -190,9 +190,9 @@ mod tests {
                 .lines()
                 .filter(|line| line.starts_with("try"))
                 .count();
-            assert!(measured(&cases, &vec![1.0; count]).is_some());
-            assert!(measured(&cases, &vec![1.0; count - 1]).is_none());
-            assert!(measured(&cases, &vec![1.0; count + 1]).is_none());
+            let time = Medians::read("1.5 1 2e0").expect("three numbers");
+            let said = |count| measured(&cases, &vec![time; count]).is_some();
+            assert!(said(count) && !said(count - 1) && !said(count + 1));
         }
     }
 

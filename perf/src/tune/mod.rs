@@ -13,7 +13,7 @@ use crate::process;
 use crate::side::{Installation, Side};
 use crate::worker::Sources;
 use anyhow::{Context, Result, bail};
-use nvshmemrs::tuning::{self, Choice, Link, TuningFile, file::user_path};
+use nvshmemrs::tuning::{self, Choice, Link, TuningFile, user_path};
 use nvshmemrs::{Operation, config, gpus};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -39,8 +39,29 @@ struct Measured {
     choice: Choice,
     /// Whether it is the one that the library takes without a file.
     default: bool,
-    /// Microseconds of one call: the median of the rounds.
-    us: f64,
+    /// Microseconds of one call.
+    us: Medians,
+}
+
+/// The median of all rounds, and those of two halves of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Medians {
+    all: f64,
+    halves: [f64; 2],
+}
+
+impl Medians {
+    /// Of the line that the program prints.
+    fn read(line: &str) -> Option<Medians> {
+        let numbers: Option<Vec<f64>> = line.split(' ').map(|word| word.parse().ok()).collect();
+        match numbers?[..] {
+            [all, one, other] => Some(Medians {
+                all,
+                halves: [one, other],
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// Measures with each number of PEs in turn, and writes the file after each.
@@ -204,8 +225,7 @@ fn measured(
             finished.describe()
         );
     }
-    let times = finished.stdout.lines().map(str::parse);
-    let times: Option<Vec<f64>> = times.collect::<Result<_, _>>().ok();
+    let times: Option<Vec<Medians>> = finished.stdout.lines().map(Medians::read).collect();
     times
         .and_then(|times| cases::measured(&cases, &times))
         .with_context(|| format!("the job does not say what it should: {:?}", finished.stdout))

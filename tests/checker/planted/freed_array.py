@@ -2,6 +2,7 @@
 #
 # Bug: the old row, which is freed, is still written to; it may be somebody else's by then.
 # Expect: freed: free at A, store at B
+# May: freed: free at A, load at C
 import nvshmemrs.core as nvshmem
 from job import MENDED, expect, join, leave
 
@@ -14,7 +15,7 @@ def main():
     row = new if MENDED else old
     row[0] = me + 1  # B
     other = nvshmem.array(4, "int64")
-    expect(row[0] == me + 1 and other[0] == 0)
+    expect(row[0] == me + 1 and other[0] == 0)  # C
 
     nvshmem.free_array(other)
     nvshmem.free_array(new)

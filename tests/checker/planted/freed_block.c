@@ -18,7 +18,7 @@ int main(void)
     row[0] = me + 1;
     EXPECT(row[0] == me + 1);
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 5; i++) {
         void *block = zeroed(1, 100 << 10);
         CALL(nvshmemrs_free(rt, block)); /* B */
     }

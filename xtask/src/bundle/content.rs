@@ -38,7 +38,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 9] = [
+const TEXTS: [(&str, &str); 22] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),

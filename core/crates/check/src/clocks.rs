@@ -63,7 +63,10 @@ mod moment {
 pub(crate) enum Standing {
     Runs = 0,
     Waits = 1,
+    /// It stands still after a wait or a meeting.
     Stalls = 2,
+    /// It stands still with what it holds back.
+    Delays = 3,
 }
 
 /// One of the three clocks.
@@ -326,6 +329,15 @@ impl Clocks {
         self.own[head::HOLDS].store(holds.into(), Relaxed);
     }
 
+    /// Something was delivered to `pe`: it gets on by itself until it has looked.
+    #[inline]
+    pub(super) fn wake(&self, pe: u64) {
+        if self.stands(pe, Standing::Waits) {
+            self.head(pe)[head::STANDING].store(Standing::Runs as u64, Relaxed);
+        }
+    }
+
+    #[inline]
     fn stands(&self, pe: u64, standing: Standing) -> bool {
         self.head(pe)[head::STANDING].load(Relaxed) == standing as u64
     }
@@ -335,13 +347,17 @@ impl Clocks {
         (0..self.area.n() as u64).all(|pe| pe == self.me || !self.stands(pe, Standing::Runs))
     }
 
-    /// Whether no other PE gets on by itself: each waits and holds nothing back, or stalls and comes behind this one by `rank`.
+    /// Whether no other PE gets on by itself: each waits and holds nothing back, or stands still and comes behind this one. Who delays
+    /// comes behind who stalls, and among these `rank` decides.
     pub(super) fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool {
+        let standing = |pe: u64| self.head(pe)[head::STANDING].load(Relaxed);
+        let own = (standing(self.me), rank(self.me));
         (0..self.area.n() as u64).all(|pe| {
+            let theirs = standing(pe);
             let waits = || {
-                self.stands(pe, Standing::Waits) && self.head(pe)[head::HOLDS].load(Relaxed) == 0
+                theirs == Standing::Waits as u64 && self.head(pe)[head::HOLDS].load(Relaxed) == 0
             };
-            let behind = || self.stands(pe, Standing::Stalls) && rank(pe) > rank(self.me);
+            let behind = || theirs >= Standing::Stalls as u64 && (theirs, rank(pe)) > own;
             pe == self.me || waits() || behind()
         })
     }

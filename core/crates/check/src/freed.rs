@@ -2,6 +2,10 @@
 //!
 //! A freed block is filled with a pattern, and its whole pages are protected, so that a load or a store there ends the process at once. When the
 //! quarantine ends the pattern must be there still. Accesses that the program shows are known at once, by their address.
+//!
+//! # Rules of this module
+//!
+//! 1. A block that is freed has no user: its words are given out as atomics, and its pages are opened before its memory is used again.
 
 use super::Checker;
 use super::report::{AccessInfo, Finding, FindingPlace, Problem};
@@ -194,13 +198,13 @@ impl Checker {
 /// The words of a block of this PE's, which is mapped and committed.
 fn words<'a>(address: u64, bytes: u64) -> impl Iterator<Item = &'a AtomicU64> {
     (0..bytes / 8).map(move |word| {
-        // SAFETY: blocks begin at a multiple of 64, and their memory is mapped as long as the job lives.
+        // SAFETY: blocks begin at a multiple of 64, and their memory is mapped as long as the job lives (rule 1).
         unsafe { &*((address + 8 * word) as *const AtomicU64) }
     })
 }
 
 /// Changes what may be done with whole pages of a block of this PE's; says whether that went well.
 fn protect(address: u64, bytes: u64, flags: MprotectFlags) -> bool {
-    // SAFETY: the pages lie within a block that is freed, so no reference leads there; `open_and_look` opens them before they are used.
+    // SAFETY: the pages lie within a block that is freed; `open_and_look` opens them before they are used (rule 1).
     unsafe { mprotect(address as *mut _, bytes as usize, flags) }.is_ok()
 }

@@ -27,6 +27,7 @@ mod in_flight;
 mod memory;
 mod operations;
 pub(crate) mod report;
+mod report_json;
 mod settings;
 mod shadow;
 mod stalls;
@@ -92,6 +93,8 @@ pub struct Checker {
     sites: Arc<Sites>,
     state: Mutex<State>,
     stalls: Stalls,
+    /// Whether the caller is in a wait for a word, or in a meeting.
+    waits: AtomicBool,
     actors: Actors,
     freed_blocks: FreedBlocks,
     in_flight: InFlightBuffers,
@@ -133,6 +136,7 @@ impl Checker {
                 holds: false,
             }),
             stalls: Stalls::new(seed ^ 0x5354_414c_4c53),
+            waits: AtomicBool::new(false),
             actors: Actors::default(),
             freed_blocks: FreedBlocks::default(),
             in_flight: InFlightBuffers::new(),
@@ -362,6 +366,7 @@ impl Checker {
         } = watch;
         self.tracker.wait_begins(offset, dtype, cmp, expected, site);
         if actors::is_caller() {
+            self.waits.store(true, Relaxed);
             self.tracker.stand(Standing::Waits);
         }
     }
@@ -371,6 +376,7 @@ impl Checker {
         let _inside = Inside::enter();
         self.tracker.wait_ends(watch.offset, held);
         if actors::is_caller() {
+            self.waits.store(false, Relaxed);
             self.tracker.stand(Standing::Runs);
         }
         if held {
@@ -384,6 +390,7 @@ impl Checker {
         self.actors.releases(self.tracker.tag());
         self.tracker.arrive(team, epoch, completes);
         if actors::is_caller() {
+            self.waits.store(true, Relaxed);
             self.tracker.stand(Standing::Waits);
         }
     }
@@ -400,6 +407,7 @@ impl Checker {
         let echo = self.tracker.met(team, members, epoch, site);
         self.actors.hears(echo);
         if actors::is_caller() {
+            self.waits.store(false, Relaxed);
             self.tracker.stand(Standing::Runs);
         }
         self.stall();

@@ -5,13 +5,14 @@ use super::held::{Bytes, Effect, HeldOperation, result};
 use super::memory::Digest;
 use super::report::Finding;
 use super::shadow::Conflict;
-use super::tracker::Kind;
-use super::{Checker, Inside, MutexGuard, State};
+use super::tracker::{Kind, Standing};
+use super::{Checker, Inside, MutexGuard, State, actors};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::doorbell;
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Call, Nbi, Width};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where the bytes of a put come from.
 #[derive(Clone, Copy)]
@@ -203,6 +204,7 @@ impl Checker {
             other => other,
         };
         let old = self.below().atomic(pe, offset, width, operation);
+        self.tracker.wake(pe);
         if asked {
             let new = result(width, operation, old);
             self.updated(target_range, old, new, &stamp, site);
@@ -343,7 +345,7 @@ impl Checker {
     pub(crate) fn quiet(&self, call: Call) {
         let _inside = Inside::enter();
         if self.holds_back() {
-            self.stall();
+            self.delay();
         }
         let findings = {
             let mut state = self.state();
@@ -367,6 +369,10 @@ impl Checker {
     /// Perhaps delivers something early. For who waits, and for calls that are over at once.
     pub(crate) fn progress(&self) {
         let _inside = Inside::enter();
+        if self.waits.load(Relaxed) && actors::is_caller() {
+            // It has looked once more.
+            self.tracker.stand(Standing::Waits);
+        }
         if let Ok(mut state) = self.state.try_lock()
             && !state.queue.is_empty()
             && self.may_deliver(&mut state)
@@ -543,6 +549,7 @@ impl Checker {
         if due <= queue.now() || !queue.has_room(kept) {
             queue.deliver_until(due, |held| self.deliver(held));
             self.do_put(target_range, source, &stamp, site);
+            self.tracker.wake(pe);
             doorbell::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
             return (queue.now(), finding);
         }

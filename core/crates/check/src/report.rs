@@ -131,8 +131,8 @@ pub(super) enum Told {
 
 /// What a report calls things.
 pub(super) trait Names {
-    /// Whether a problem with these keys was reported before. From now on it was.
-    fn told(&self, keys: Keys) -> Told;
+    /// Whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
+    fn told(&self, keys: Keys, exact: u64) -> Told;
     /// The block that an offset lies in: where it begins, and the name of the site that allocated it.
     fn block(&self, offset: u64) -> Option<(u64, String)>;
     /// "put at heat.c:71 (send_halo)".
@@ -203,7 +203,7 @@ impl Problem {
     }
 
     /// A name for programs.
-    fn id(self) -> &'static str {
+    pub(super) fn id(self) -> &'static str {
         match self {
             Problem::ReadEarly => "read-early",
             Problem::WriteEarly => "write-early",
@@ -288,22 +288,6 @@ impl Problem {
     }
 }
 
-/// A string of JSON.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for one in text.chars() {
-        match one {
-            '"' | '\\' => quoted.extend(['\\', one]),
-            one if one.is_control() => {
-                let _ = write!(quoted, "\\u{:04x}", one as u32);
-            }
-            one => quoted.push(one),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
 impl Finding {
     /// What tells findings of the same cause.
     fn keys(&self, names: &dyn Names) -> Keys {
@@ -329,8 +313,19 @@ impl Finding {
         [pair, site(one), site(other), functions]
     }
 
+    /// What tells findings that say the same.
+    fn exact_key(&self, names: &dyn Names) -> u64 {
+        let problem = match self.problem {
+            Problem::WriteEarly if self.unordered => Problem::ReadEarly,
+            other => other,
+        };
+        let mut sites = [self.now, self.other].map(|party| names.site(party.pe, party.site));
+        sites.sort_unstable();
+        key(("exact", problem, sites))
+    }
+
     /// What is wrong, in one line.
-    fn title(&self, names: &dyn Names) -> String {
+    pub(super) fn title(&self, names: &dyn Names) -> String {
         let now = names.site(self.now.pe, self.now.site);
         let other = names.site(self.other.pe, self.other.site);
         let (now_op, other_op) = (operation(&now), operation(&other));
@@ -359,7 +354,7 @@ impl Finding {
     }
 
     /// The remedy.
-    fn helps(&self) -> &str {
+    pub(super) fn helps(&self) -> &str {
         match self.remedy.as_str() {
             "" if self.unordered => self.problem.remedy_unordered(),
             "" => self.problem.remedy(),
@@ -375,38 +370,6 @@ impl Finding {
         let other = names.site(self.other.pe, self.other.site);
         format!(
             "nvshmemrs check: PE {me}: the same problem once more: {title}: {now}, and {other}\n"
-        )
-    }
-
-    /// The finding for programs: an object of JSON.
-    fn json(&self, me: Pe, seed: u64, keys: Keys, names: &dyn Names) -> String {
-        let place = match self.place {
-            FindingPlace::Symmetric { .. } => "symmetric",
-            FindingPlace::Private { .. } => "private",
-            FindingPlace::Team { .. } => "team",
-        };
-        let party = |party: &AccessInfo| {
-            let name = names.site(party.pe, party.site);
-            let (operation, place) = name.split_once(" at ").unwrap_or((&name, ""));
-            format!(
-                "{{\"pe\":{},\"does\":{},\"bytes\":{},\"operation\":{},\"place\":{}}}",
-                party.pe,
-                quoted(party.does.trim_end_matches(',')),
-                party.bytes,
-                quoted(operation),
-                quoted(place)
-            )
-        };
-        format!(
-            "{{\"problem\":\"{}\",\"title\":{},\"pe\":{me},\"seed\":{seed},\"accesses\":[{},{}],\"memory\":\"{place}\",\
-             \"where\":{},\"why\":{},\"remedy\":{},\"keys\":{keys:?}}}",
-            self.problem.id(),
-            quoted(&self.title(names)),
-            party(&self.now),
-            party(&self.other),
-            quoted(&names.place(self.place)),
-            quoted(&self.why),
-            quoted(self.helps()),
         )
     }
 
@@ -506,6 +469,7 @@ impl Reports {
         let name = |party: AccessInfo| names.site(party.pe, party.site);
         let key = (problem, name(now), name(other));
         let keys = finding.keys(names);
+        let exact = finding.exact_key(names);
         let line = finding.line(self.me, names);
         let json = finding.json(self.me, self.seed, keys, names);
         let mut state = self.lock();
@@ -522,7 +486,7 @@ impl Reports {
         state.by_name.insert(key, index);
         let (number, me, seed) = (index + 1, self.me, self.seed);
         let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
-        let told = names.told(keys);
+        let told = names.told(keys, exact);
         match told {
             Told::No => {
                 state.printed.insert(index);

@@ -22,9 +22,9 @@ const LONGEST: [Duration; 4] = [
 /// How often it looks whether the others get on.
 const SLICE: Duration = Duration::from_micros(50);
 /// How long they must not: who was woken may not have noticed yet.
-const SETTLED: Duration = Duration::from_micros(800);
-/// Up to which wait or meeting a stall comes in so many of 256.
-const RATES: [(u64, u64); 3] = [(48, 192), (512, 32), (u64::MAX, 1)];
+const SETTLED: Duration = Duration::from_micros(1500);
+/// Up to which wait or meeting a stall comes in so many of 256; and where something is held back.
+const RATES: [(u64, u64, u64); 3] = [(48, 128, 240), (512, 24, 48), (u64::MAX, 1, 1)];
 
 /// When the next stall comes.
 pub(super) struct Stalls(Mutex<State>);
@@ -44,12 +44,13 @@ impl Stalls {
         }))
     }
 
-    /// How long to stand still now, if at all.
-    fn draw(&self) -> Option<Duration> {
+    /// How long to stand still now, if at all. `holds`: something is held back.
+    fn draw(&self, holds: bool) -> Option<Duration> {
         let mut state = crate::lock::lock(&self.0);
         state.turns += 1;
         let turns = state.turns;
-        let (_, rate) = RATES.into_iter().find(|(until, _)| turns <= *until)?;
+        let (_, other, holding) = RATES.into_iter().find(|(until, ..)| turns <= *until)?;
+        let rate = if holds { holding } else { other };
         let drawn = state.random.next();
         if drawn % 256 >= rate || state.left.is_zero() {
             return None;
@@ -64,14 +65,23 @@ impl Stalls {
 }
 
 impl Checker {
-    /// Perhaps stands still. Without any lock.
+    /// Perhaps stands still, after a wait or a meeting. Without any lock.
     pub(super) fn stall(&self) {
-        let Some(longest) = self.stalls.draw() else {
+        self.stand_still(Standing::Stalls);
+    }
+
+    /// Perhaps stands still, with what is held back.
+    pub(super) fn delay(&self) {
+        self.stand_still(Standing::Delays);
+    }
+
+    fn stand_still(&self, standing: Standing) {
+        let Some(longest) = self.stalls.draw(standing == Standing::Delays) else {
             return;
         };
         let is_caller = actors::is_caller();
         if is_caller {
-            self.tracker.stand(Standing::Stalls);
+            self.tracker.stand(standing);
         }
         let seed = self.control.check_seed().unwrap_or(0);
         let rank = |pe: u64| Random::new(seed ^ pe << 32).next();
@@ -101,10 +111,10 @@ mod tests {
     #[test]
     fn stalls_become_rare_and_end_with_their_budget() {
         let stalls = Stalls::new(7);
-        let count = |turns: u64| (0..turns).filter(|_| stalls.draw().is_some()).count();
+        let count = |turns: u64| (0..turns).filter(|_| stalls.draw(false).is_some()).count();
         let (early, later, late) = (count(48), count(464), count(4096));
-        assert!((24..48).contains(&early), "{early}");
-        assert!((30..90).contains(&later), "{later}");
+        assert!((12..36).contains(&early), "{early}");
+        assert!((20..90).contains(&later), "{later}");
         assert!((4..40).contains(&late), "{late}");
         stalls.spend(BUDGET);
         assert_eq!(count(10_000), 0);

@@ -5,30 +5,13 @@
 use super::driver::{self, OutsideCapture, check};
 use crate::job::{fork, signals};
 use crate::transport::Submission;
-use crate::{Error, Pe, Result, config};
+use crate::{Error, Pe, Result};
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUresult, CUstream, CUstreamCaptureStatus,
 };
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::marker::PhantomData;
-
-/// Multiprocessors that are left to other kernels: what a collective waits for may have to be sent meanwhile.
-fn left(multiprocessors: i32) -> i32 {
-    (multiprocessors / 32).max(1)
-}
-
-/// Blocks of each of `at_once` collectives. Blocks go to a multiprocessor each, as long as there are any; and a kernel with other wishes
-/// for shared memory starts on an empty one only (seen on an H200). So all of them together leave some empty.
-fn blocks(multiprocessors: i32, at_once: i32) -> i32 {
-    ((multiprocessors - left(multiprocessors)) / at_once).max(1)
-}
-
-/// Blocks of a collective on a GPU with so many multiprocessors, as the settings say.
-pub(super) fn most_blocks(multiprocessors: i32) -> Result<i32> {
-    let blocks = blocks(multiprocessors, config::collectives_at_once()?);
-    Ok(config::collective_sms()?.map_or(blocks, |most| most.min(blocks)))
-}
 
 /// What tells a GPU of the host from the others, whatever number it has in a process.
 pub(super) type Uuid = [u8; 16];
@@ -303,7 +286,7 @@ impl Device {
             device,
             context,
             stream: std::ptr::null_mut(),
-            blocks: most_blocks(properties.multiprocessors)?,
+            blocks: crate::tuning::blocks::most(properties.multiprocessors)?,
             properties,
             generation: fork::generation(),
         };
@@ -551,24 +534,6 @@ impl Drop for Current {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn collectives_leave_multiprocessors_to_other_kernels() {
-        assert_eq!(
-            [1, 2, 3, 8].map(|at_once| blocks(132, at_once)),
-            [128, 64, 42, 16]
-        );
-        for multiprocessors in [1, 4, 7, 8, 16, 108, 132, 148] {
-            for at_once in 1..300 {
-                let blocks = blocks(multiprocessors, at_once);
-                let most = multiprocessors - left(multiprocessors);
-                assert!(
-                    blocks == 1 || blocks * at_once <= most,
-                    "{multiprocessors} {at_once}"
-                );
-            }
-        }
-    }
 
     #[test]
     fn the_gpu_is_the_one_asked_for_else_the_current_one_else_by_number() {

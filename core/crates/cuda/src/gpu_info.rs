@@ -2,7 +2,7 @@
 
 use super::device::{Device, Uuid};
 use super::tuning::Link;
-use super::tuning::file::Digest;
+use super::tuning::loaded::Digest;
 use crate::{Error, Pe, Result};
 
 /// The properties of a PE's GPU.

@@ -79,7 +79,7 @@ use std::time::{Duration, Instant};
 use streams::backpressure::Backpressure;
 use streams::order::{BorrowedStream, LOOK, PER_THREAD, StreamOrder};
 use streams::program::ProgramStream;
-use tuning::file::Loaded;
+use tuning::loaded::Loaded;
 use tuning::{Link, Tuning};
 
 /// How long what the library itself has begun may take when the transport goes.

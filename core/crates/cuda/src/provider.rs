@@ -1,7 +1,7 @@
 //! How a PE comes to its heap on a GPU: which GPU it uses, and what the PEs that are threads of a process share.
 
 use super::device::{self, Device};
-use super::tuning::file::Loaded;
+use super::tuning::loaded::Loaded;
 use super::{CudaTransport, Segment, default_heap_bytes};
 use crate::job::block::Control;
 use crate::job::layout::HEAP_UNIT;

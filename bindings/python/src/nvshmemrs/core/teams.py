@@ -9,12 +9,11 @@ from __future__ import annotations
 import copy
 import ctypes
 import enum
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Optional, Tuple, Union
 
 from .. import _ffi
 from ._arguments import a_kind, bits, c_int, integer, queried_team, team_of
 from ._job import check, fail_together, job, lib, team_sizes
-from .direct import team_n_pes
 from .nvshmem_types import NvshmemInvalid, Teams
 
 __all__ = [
@@ -265,24 +264,6 @@ def team_translate_pe(src_team: Optional[Team], src_pe: int, dest_team: Optional
     )
     check(status)
     return pe.value
-
-
-def members_of(team: Any) -> List[int]:
-    """The PEs of a team that this PE is a member of, in its order. Raises if it is none."""
-    handle = team_of(team)
-    size = int(team_n_pes(handle))
-    if size < 1:
-        raise NvshmemInvalid(f"team={team!r}: this PE is no member; it passes None")
-    return [int(team_translate_pe(handle, member, Teams.TEAM_WORLD)) for member in range(size)]
-
-
-def team_words(pes: List[int], me: int) -> Tuple[int, int]:
-    """What kernels in Triton read of a team in two words of 64 bits: its size and this PE's number
-    there; the first member, and the step from one to the next, 0 if they must be listed.
-    """
-    steps = {right - left for left, right in zip(pes, pes[1:])} or {1}
-    step = steps.pop() if len(steps) == 1 else 0
-    return len(pes) | me << 32, pes[0] + (step << 32)
 
 
 def team_get_config(team: Team) -> TeamConfig:

@@ -239,7 +239,7 @@ impl Tracker {
 }
 
 impl Names for Tracker {
-    fn told(&self, keys: Keys) -> Told {
+    fn told(&self, keys: Keys, exact: u64) -> Told {
         let [lock, table @ ..] = self.area.reported() else {
             return Told::No;
         };
@@ -253,13 +253,12 @@ impl Names for Tracker {
             taken
         });
         let _ = locks.any(|taken| taken);
-        let known = keys.map(|key| key == 0 || !enter(table, key));
+        let here = !enter(table, exact);
+        let known = keys.map(|key| key != 0 && !enter(table, key));
         lock.store(0, Release);
-        match known[0] {
-            true => Told::Here,
-            false if (1..keys.len()).any(|index| known[index] && keys[index] != 0) => {
-                Told::Elsewhere
-            }
+        match known.contains(&true) {
+            _ if here => Told::Here,
+            true => Told::Elsewhere,
             false => Told::No,
         }
     }

@@ -427,6 +427,12 @@ impl Tracker {
         self.clocks.stand(standing);
     }
 
+    /// Something was delivered to `pe`.
+    #[inline]
+    pub(crate) fn wake(&self, pe: Pe) {
+        self.clocks.wake(pe as u64);
+    }
+
     /// Says whether this PE holds operations back.
     pub(crate) fn hold(&self, holds: bool) {
         self.clocks.hold(holds);

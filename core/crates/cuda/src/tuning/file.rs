@@ -15,27 +15,15 @@
 //! The rows of a collective are ordered by `up_to`. The last one has none: it holds for all that is larger, and is `direct`, as staging
 //! memory for flags is limited.
 
-use super::{Algorithm, COLLECTIVES, Choice, Link, Tuning};
-use crate::config;
-use crate::job::debug::Level;
+use super::{Algorithm, COLLECTIVES, Choice, Link};
 use crate::operation::Operation;
-use crate::{Error, Pe, Result};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 /// The version of the format.
 const VERSION: u32 = 1;
-/// The longest file.
-const MOST_BYTES: u64 = 1 << 20;
-
-/// What two files have in common if all their bytes are the same.
-pub(crate) type Digest = [u8; 32];
 
 /// A tuning file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +80,7 @@ fn is_zero(number: &u32) -> bool {
 impl TryFrom<RowText> for Row {
     type Error = String;
 
-    fn try_from(text: RowText) -> std::result::Result<Row, String> {
+    fn try_from(text: RowText) -> Result<Row, String> {
         let named = |one: &&Operation| one.name() == text.collective;
         let Some(&collective) = COLLECTIVES.iter().find(named) else {
             let names = COLLECTIVES.map(Operation::name).join(", ");
@@ -145,7 +133,7 @@ impl From<Row> for RowText {
     }
 }
 
-fn n_pes<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Error> {
+fn n_pes<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     match u32::deserialize(from)? {
         n_pes @ 2..=4096 => Ok(n_pes),
         other => Err(D::Error::custom(format!(
@@ -155,7 +143,7 @@ fn n_pes<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<u32, D::Erro
 }
 
 /// Reads rows. What is wrong with one is found while the parser is at it, so that its line is known.
-fn rows<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Row>, D::Error> {
+fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Row>, D::Error> {
     struct Rows;
 
     impl<'de> Visitor<'de> for Rows {
@@ -165,10 +153,7 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Vec<Row>, D::
             f.write_str("a list of rows")
         }
 
-        fn visit_seq<A: SeqAccess<'de>>(
-            self,
-            mut list: A,
-        ) -> std::result::Result<Vec<Row>, A::Error> {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Row>, A::Error> {
             let mut rows: Vec<Row> = Vec::new();
             while let Some(row) = list.next_element_seed(RowAfter(&rows))? {
                 rows.push(row);
@@ -202,7 +187,7 @@ struct RowAfter<'a>(&'a [Row]);
 impl<'de> DeserializeSeed<'de> for RowAfter<'_> {
     type Value = Row;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Row, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Row, D::Error> {
         from.deserialize_map(self)
     }
 }
@@ -214,7 +199,7 @@ impl<'de> Visitor<'de> for RowAfter<'_> {
         f.write_str("a row")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> std::result::Result<Row, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Row, A::Error> {
         let text = RowText::deserialize(MapAccessDeserializer::new(fields))?;
         let row = Row::try_from(text).map_err(A::Error::custom)?;
         let name = row.collective.name();
@@ -249,7 +234,7 @@ struct Body {
 
 impl TuningFile {
     /// Reads the text of a file; or says in which line it is wrong, and how.
-    pub fn parse(text: &str) -> std::result::Result<TuningFile, String> {
+    pub fn parse(text: &str) -> Result<TuningFile, String> {
         let at = |error: serde_json::Error| {
             let text = error.to_string();
             let place = format!(" at line {} column {}", error.line(), error.column());
@@ -332,95 +317,6 @@ fn word(value: &impl Serialize) -> String {
 pub(super) fn shipped() -> TuningFile {
     // A test reads it.
     TuningFile::parse(include_str!("defaults.json")).unwrap_or_default()
-}
-
-/// Where the file of this user is, if the environment says that: `nvshmemrs/tuning.json` in the folder for settings.
-pub fn user_path() -> Option<PathBuf> {
-    let folder = |name| {
-        let folder = PathBuf::from(std::env::var_os(name)?);
-        folder.is_absolute().then_some(folder)
-    };
-    let folder = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
-    Some(folder.join("nvshmemrs/tuning.json"))
-}
-
-/// The tuning file of this process: the one of NVSHMEMRS_TUNING_FILE, else the user's if there is one.
-#[derive(Clone, Debug)]
-pub(crate) struct Loaded {
-    file: TuningFile,
-    /// Of its text; that of no text without a file.
-    pub(crate) digest: Digest,
-    /// What NVSHMEM_DEBUG shows of it.
-    line: Option<(Level, String)>,
-}
-
-impl Loaded {
-    pub(crate) fn load() -> Result<Loaded> {
-        let asked = config::tuning_file();
-        if asked.as_deref() == Some("none") {
-            return Ok(Loaded::of("", TuningFile::default(), None));
-        }
-        let Some(path) = asked.clone().map(PathBuf::from).or_else(user_path) else {
-            return Ok(Loaded::of("", TuningFile::default(), None));
-        };
-        let wrong = |why: String| {
-            Error::Bootstrap(format!(
-                "the tuning file {}: {why}; write it anew with `nvshmemrs-perf --tune`, or set NVSHMEMRS_TUNING_FILE to another file, or to \
-                 none",
-                path.display()
-            ))
-        };
-        let name = path.display();
-        match read(&path) {
-            Ok(text) => {
-                let file = TuningFile::parse(&text).map_err(wrong)?;
-                let line = format!("collectives: their algorithms are those of {name}");
-                Ok(Loaded::of(&text, file, Some((Level::Info, line))))
-            }
-            // Nobody asked for the user's file, and where it would be may not be this user's to look at.
-            Err(error) if asked.is_none() && error.kind() != ErrorKind::InvalidData => {
-                let line =
-                    format!("collectives: {name} is not used, as it cannot be read: {error}");
-                let line = (error.kind() != ErrorKind::NotFound).then_some((Level::Warn, line));
-                Ok(Loaded::of("", TuningFile::default(), line))
-            }
-            Err(error) => Err(wrong(format!("it cannot be read: {error}"))),
-        }
-    }
-
-    fn of(text: &str, file: TuningFile, line: Option<(Level, String)>) -> Loaded {
-        Loaded {
-            file,
-            digest: Sha256::digest(text).into(),
-            line,
-        }
-    }
-
-    /// Says where the choices of PE `me` come from, if NVSHMEM_DEBUG asks.
-    pub(crate) fn tell(&self, me: Pe) {
-        if let Some((level, line)) = &self.line {
-            Level::from_environment().write(*level, me, || line.clone());
-        }
-    }
-
-    /// The choices for a GPU model: those of this library, and in their place those of the file.
-    pub(crate) fn tuning(&self, gpu: &str, link: Link) -> Tuning {
-        let shipped = shipped();
-        let tables = shipped.tables_for(gpu, link);
-        Tuning::new(tables.chain(self.file.tables_for(gpu, link)))
-    }
-}
-
-/// The text of a file that is not too long.
-fn read(path: &Path) -> std::io::Result<String> {
-    let bytes = fs::metadata(path)?.len();
-    if bytes > MOST_BYTES {
-        return Err(std::io::Error::new(
-            ErrorKind::InvalidData,
-            format!("it has {bytes} bytes, more than {MOST_BYTES}"),
-        ));
-    }
-    fs::read_to_string(path)
 }
 
 #[cfg(test)]

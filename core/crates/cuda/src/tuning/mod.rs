@@ -3,7 +3,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | this one | a choice, the choices of a job and their look-up, the numbers without a table for the GPU |
-//! | [`file`] | the tuning file: its format, its errors, where it is |
+//! | [`file`] | the tuning file: its format and its errors |
+//! | [`loaded`] | the file of this process: where it is |
+//! | [`blocks`] | how many blocks a collective may have on a GPU |
 //! | `defaults.json` | the tables that come with the library, in the same format |
 //!
 //! All PEs of a host come to the same choices, or collectives would wait for ever: init compares the digests of their files, and the
@@ -11,9 +13,10 @@
 //!
 //! A choice changes neither results nor the order in which elements are added.
 
+pub(crate) mod blocks;
 pub mod file;
+pub(crate) mod loaded;
 
-use crate::device;
 use crate::kernels;
 use crate::operation::Operation;
 use crate::{Error, Pe, Result};
@@ -22,6 +25,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 pub use file::{Table, TuningFile};
+pub use loaded::user_path;
 
 /// An algorithm of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -292,7 +296,7 @@ pub(crate) fn forced() -> Option<Choice> {
 /// The most blocks of a collective on a GPU with so many multiprocessors, as the settings of this process say.
 #[doc(hidden)]
 pub fn most_blocks(multiprocessors: i32) -> Result<u32> {
-    let most = device::most_blocks(multiprocessors)?;
+    let most = blocks::most(multiprocessors)?;
     Ok((most as u32).min(MOST_BLOCKS))
 }
 

@@ -10,12 +10,12 @@ import numpy as np
 from ..._handle import Handle
 from .._arguments import integer, team_of
 from .._job import check, job, lib
+from .._members import members_of, team_words
 from ..collective import barrier, reduce
 from ..direct import team_my_pe, team_n_pes
 from ..memory import Buffer, buffer, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..rma import quiet
-from ..teams import members_of, team_words
 
 # The most programs of a launch.
 PROGRAMS = 1024

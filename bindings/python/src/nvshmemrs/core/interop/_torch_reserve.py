@@ -7,11 +7,13 @@ other, whatever stream they are on.
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any, Dict, Optional, Tuple
 
 from .._arguments import integer
-from .._job import check, job, lib
-from ..memory import Buffer, allocate, fail_allocation, free
+from .._foreign import base_of
+from .._job import adopted, check, job, lib
+from ..memory import Buffer, allocate, fail_allocation, free, owner_of
 from ..nvshmem_types import NvshmemInvalid
 from ..streams import handle_of
 from ._tensors import whole_tensor
@@ -136,7 +138,13 @@ def is_symmetric(tensor: Any) -> bool:
     inside = ctypes.c_int32()
     nbytes = max(tensor.numel() * tensor.element_size(), 1)
     check(lib.nvshmemrs_is_symmetric(job.runtime, tensor.data_ptr(), nbytes, inside))
-    return bool(inside.value)
+    if inside.value:
+        return True
+    base = base_of(tensor)
+    owner = None if base is None else owner_of(base)
+    if owner is not None:
+        owner.live_address()  # raises if it was freed
+    return False
 
 
 # --- streams --------------------------------------------------------------------------------------
@@ -156,6 +164,15 @@ def current_stream() -> Any:
 def handle_in_place(stream: Any) -> ctypes.c_uint64:
     """What stands in place of the runtime's handle for an operation on a stream."""
     return job.handle if stream is None else handle_of(stream)
+
+
+def current_handle() -> ctypes.c_uint64:
+    """The same for torch's current stream."""
+    if job.device < 0:
+        return job.handle
+    raw = getattr(sys.modules["torch"]._C, "_cuda_getCurrentRawStream", None)
+    known = None if raw is None else adopted.get(raw(job.device))
+    return handle_of(current_stream()) if known is None else known
 
 
 def capturing(stream: Any) -> bool:

@@ -13,11 +13,11 @@ from ...._handle import Handle
 from ... import _foreign
 from ..._arguments import integer, shown, team_of
 from ..._job import job, lib
+from ..._members import members_of, team_words
 from ...collective import barrier
 from ...direct import team_my_pe, team_n_pes
 from ...memory import Buffer, buffer, free, owner_of
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid, Teams
-from ...teams import members_of, team_words
 from .. import fitting
 from .. import state as device_state
 from ._settings import WATCHED

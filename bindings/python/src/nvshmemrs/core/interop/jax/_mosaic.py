@@ -168,7 +168,7 @@ def _of_module(module: Any) -> Buffers:
         raise NvshmemInvalid(f"the function has {len(calls)} kernels of Mosaic's: it must have one")
     call = calls[0]
     operands, results = list(call.operands), list(call.results)
-    arguments: List[Optional[int]] = [_argument(value) for value in operands]
+    arguments: List[Optional[int]] = [_argument(module, value) for value in operands]
     same = {}
     aliases = "output_operand_aliases"
     for alias in call.attributes[aliases] if aliases in call.attributes else ():
@@ -204,16 +204,28 @@ def _is_kernel(operation: Any) -> bool:
     return operation.attributes["call_target_name"].value in _TARGETS
 
 
-def _argument(value: Any) -> Optional[int]:
-    """The number of the function's argument that a value is; None for zeros."""
+def _argument(module: Any, value: Any) -> Optional[int]:
+    """The number of the function's argument that a value is; None for memory that is made for the
+    call: zeros, or what may hold anything.
+    """
     if hasattr(value, "arg_number"):
         return int(value.arg_number)
     owner = value.owner
-    if owner.name in ("stablehlo.broadcast_in_dim", "stablehlo.constant"):
-        text = str(owner.operands[0].owner if owner.name.endswith("in_dim") else owner)
-        if "dense<0" in text:
-            return None
-    raise NvshmemInvalid(f"the function does more than call the kernel: {str(owner)[:200]}")
+    made, text = owner.name, str(owner)
+    if made == "stablehlo.broadcast_in_dim":
+        text = str(owner.operands[0].owner)
+    elif made == "func.call" and not list(owner.operands):
+        name = str(owner.attributes["callee"]).lstrip("@")
+        functions = (op for op in _walk(module) if op.name == "func.func")
+        text = next(str(op) for op in functions if op.attributes["sym_name"].value == name)
+    elif made == "stablehlo.custom_call":
+        target = owner.attributes["call_target_name"].value
+        text = "dense<0" if target == "AllocateBuffer" else ""
+    elif made != "stablehlo.constant":
+        text = ""
+    if "dense<0" not in text:
+        raise NvshmemInvalid(f"the function does more than call the kernel: {str(owner)[:200]}")
+    return None
 
 
 def _indices(alias: str) -> Tuple[int, int]:

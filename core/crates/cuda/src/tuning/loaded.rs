@@ -1,0 +1,106 @@
+//! The tuning file of this process: where it is, and what is said of it.
+
+use super::file::{self, TuningFile};
+use super::{Link, Tuning};
+use crate::config;
+use crate::job::debug::Level;
+use crate::{Error, Pe, Result};
+use sha2::{Digest as _, Sha256};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The longest file.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Where the file of this user is, if the environment says that: `nvshmemrs/tuning.json` in the folder for settings.
+pub fn user_path() -> Option<PathBuf> {
+    let folder = |name| {
+        let folder = PathBuf::from(std::env::var_os(name)?);
+        folder.is_absolute().then_some(folder)
+    };
+    let folder = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
+    Some(folder.join("nvshmemrs/tuning.json"))
+}
+
+/// What two files have in common if all their bytes are the same.
+pub(crate) type Digest = [u8; 32];
+
+/// The tuning file of this process: the one of NVSHMEMRS_TUNING_FILE, else the user's if there is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    file: TuningFile,
+    /// Of its text; that of no text without a file.
+    pub(crate) digest: Digest,
+    /// What NVSHMEM_DEBUG shows of it.
+    line: Option<(Level, String)>,
+}
+
+impl Loaded {
+    pub(crate) fn load() -> Result<Loaded> {
+        let asked = config::tuning_file();
+        if asked.as_deref() == Some("none") {
+            return Ok(Loaded::of("", TuningFile::default(), None));
+        }
+        let Some(path) = asked.clone().map(PathBuf::from).or_else(user_path) else {
+            return Ok(Loaded::of("", TuningFile::default(), None));
+        };
+        let wrong = |why: String| {
+            Error::Bootstrap(format!(
+                "the tuning file {}: {why}; write it anew with `nvshmemrs-perf --tune`, or set NVSHMEMRS_TUNING_FILE to another file, or to \
+                 none",
+                path.display()
+            ))
+        };
+        let name = path.display();
+        match read(&path) {
+            Ok(text) => {
+                let file = TuningFile::parse(&text).map_err(wrong)?;
+                let line = format!("collectives: their algorithms are those of {name}");
+                Ok(Loaded::of(&text, file, Some((Level::Info, line))))
+            }
+            // Nobody asked for the user's file, and where it would be may not be this user's to look at.
+            Err(error) if asked.is_none() && error.kind() != ErrorKind::InvalidData => {
+                let line =
+                    format!("collectives: {name} is not used, as it cannot be read: {error}");
+                let line = (error.kind() != ErrorKind::NotFound).then_some((Level::Warn, line));
+                Ok(Loaded::of("", TuningFile::default(), line))
+            }
+            Err(error) => Err(wrong(format!("it cannot be read: {error}"))),
+        }
+    }
+
+    fn of(text: &str, file: TuningFile, line: Option<(Level, String)>) -> Loaded {
+        Loaded {
+            file,
+            digest: Sha256::digest(text).into(),
+            line,
+        }
+    }
+
+    /// Says where the choices of PE `me` come from, if NVSHMEM_DEBUG asks.
+    pub(crate) fn tell(&self, me: Pe) {
+        if let Some((level, line)) = &self.line {
+            Level::from_environment().write(*level, me, || line.clone());
+        }
+    }
+
+    /// The choices for a GPU model: those of this library, and in their place those of the file.
+    pub(crate) fn tuning(&self, gpu: &str, link: Link) -> Tuning {
+        let shipped = file::shipped();
+        let tables = shipped.tables_for(gpu, link);
+        Tuning::new(tables.chain(self.file.tables_for(gpu, link)))
+    }
+}
+
+/// The text of a file that is not too long.
+fn read(path: &Path) -> std::io::Result<String> {
+    let bytes = fs::metadata(path)?.len();
+    if bytes > MOST_BYTES {
+        return Err(std::io::Error::new(
+            ErrorKind::InvalidData,
+            format!("it has {bytes} bytes, more than {MOST_BYTES}"),
+        ));
+    }
+    fs::read_to_string(path)
+}
