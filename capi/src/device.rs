@@ -8,11 +8,11 @@ use nvshmem_core::tuning::{self, Algorithm, Choice};
 use std::ffi::c_void;
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
-/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
-/// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
+/// `nvshmemrs_device.cuh`. It is valid for kernels of this PE only, until finalize. It also shows teams
+/// that are created or destroyed later. On device memory its addresses are those of this PE's GPU; on
 /// host memory they are those of this process, for the same functions compiled for the CPU.
 ///
-/// Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+/// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
 /// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
@@ -29,8 +29,9 @@ pub extern "C" fn nvshmemrs_device_state(
     })
 }
 
-/// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
-/// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
+/// The address, for kernels of this PE, of a copy of the state of `nvshmemrs_device_state`: for
+/// frontends whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be
+/// written.
 ///
 /// Local. OpenSHMEM does not have it.
 /// Errors: as `nvshmemrs_device_state`.

@@ -6,8 +6,8 @@ use crate::types::*;
 use nvshmem_core::Request;
 use std::ffi::c_void;
 
-/// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
-/// give NULL.
+/// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; the
+/// result for 0 bytes is NULL.
 ///
 /// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
 /// memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_malloc`).
@@ -43,9 +43,9 @@ pub extern "C" fn nvshmemrs_calloc(
     })
 }
 
-/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
-/// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
-/// addresses that `nvshmemrs_ptr` gives.
+/// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)`
+/// and not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at
+/// the addresses that `nvshmemrs_ptr` returns.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
 /// memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_align`).
@@ -64,7 +64,7 @@ pub extern "C" fn nvshmemrs_align(
     })
 }
 
-/// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
+/// Frees an allocation on every PE. NULL has no effect if every PE passes NULL.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
 /// has called it. OpenSHMEM 1.5 section 9.3.1 (`shmem_free`).
@@ -74,12 +74,12 @@ pub extern "C" fn nvshmemrs_free(runtime: nvshmemrs_runtime_t, ptr: *mut c_void)
     guard::call(runtime, |rt| rt.free(handle::addr(ptr)))
 }
 
-/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
-/// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+/// Resizes an allocation to `bytes` bytes and returns its address, which may change. Each PE's copy
+/// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and the result is NULL.
 ///
-/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns when
-/// every PE has the memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
-/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as it was.
+/// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns
+/// when every PE has the memory. OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
+/// Errors: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_realloc(
     runtime: nvshmemrs_runtime_t,
@@ -94,26 +94,26 @@ pub extern "C" fn nvshmemrs_realloc(
     })
 }
 
-/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
-/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
-/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
-/// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the heap
-/// is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with
-/// POSIX descriptors as handle type.
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, in place: each PE registers a
+/// buffer of the same size. Returns the symmetric address. `buffer` stays valid for the same memory and
+/// is a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the
+/// heap is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU,
+/// with POSIX descriptors as handle type.
 ///
-/// Other threads of this process may load and store by the buffer's own address during the call; who comes
-/// in between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the
-/// process has threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other
-/// processes write to the pages during the call may be lost, a child that is forked during it may see
-/// zeroes in the buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
-/// memory nothing is moved.
+/// Other threads of this process may load and store by the buffer's own address during the call; a
+/// thread that touches the buffer during the move waits. That needs userfaultfd of Linux 5.14: without
+/// it the call is NOT_SUPPORTED while the process has threads besides the caller and the library's own.
+/// Writes of devices (O_DIRECT, RDMA) and other processes to the pages during the call may be lost, a
+/// child that is forked during it may see zeroes in the buffer, and a system call of another thread on
+/// the buffer may fail with EFAULT. On device memory no pages are moved.
 ///
-/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
-/// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
-/// Returns when every PE has registered its buffer. NVSHMEM
+/// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may
+/// be NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric
+/// address. Returns when every PE has registered its buffer. NVSHMEM
 /// `nvshmemx_buffer_register_symmetric_at_preferred_address`.
-/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is as
-/// it was.
+/// Errors, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED, SYSTEM; the buffer is
+/// unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_buffer_register(
     runtime: nvshmemrs_runtime_t,
@@ -130,9 +130,10 @@ pub extern "C" fn nvshmemrs_buffer_register(
     })
 }
 
-/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
-/// buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
+/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is the address
+/// that `nvshmemrs_buffer_register` returned, or the buffer's own address. Other threads may use the
+/// buffer's own address meanwhile, as with `nvshmemrs_buffer_register`; the symmetric address becomes
+/// invalid.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
 /// has called it. NVSHMEM `nvshmemx_buffer_unregister_symmetric`.
@@ -145,10 +146,10 @@ pub extern "C" fn nvshmemrs_buffer_unregister(
     guard::call(runtime, |rt| rt.buffer_unregister(handle::addr(symmetric)))
 }
 
-/// Makes the global and static variables of the executable symmetric, where they are. The address of a
-/// variable is then its symmetric address on every PE, also where PEs have loaded the executable at
-/// different addresses. Finalize makes the variables private again, with their contents. All of them are one
-/// allocation: an access that leaves its variable is an error only if it leaves them all.
+/// Makes the global and static variables of the executable symmetric, in place. The address of a
+/// variable is then its symmetric address on every PE, even if PEs have loaded the executable at
+/// different addresses. Finalize makes the variables private again, with their contents. All of them are
+/// one allocation: an access that leaves its variable is an error only if it leaves them all.
 ///
 /// No other thread of the program may write to a variable during the call, nor during `nvshmemrs_finalize`. A
 /// child that is forked later gets a private copy. Thread-local variables, and those of shared libraries, are not symmetric.
@@ -164,9 +165,9 @@ pub extern "C" fn nvshmemrs_static_data_register(runtime: nvshmemrs_runtime_t) -
     guard::call(runtime, |rt| rt.static_data_register())
 }
 
-/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
-/// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
-/// NULL does nothing.
+/// Releases an allocation on this PE. The next collective allocation frees the allocations that all PEs
+/// have released before they call it. Finalizers and garbage collectors call this instead of
+/// `nvshmemrs_free`. NULL has no effect.
 ///
 /// Local; never waits. OpenSHMEM does not have it.
 /// Errors: BAD_FREE for an address that does not start a live allocation, or one already released.
@@ -189,10 +190,10 @@ pub extern "C" fn nvshmemrs_heap_stats(
     })
 }
 
-/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
-/// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
-/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
-/// NUL.
+/// The objects that this PE has created and not freed (memory, registered buffers, teams, streams,
+/// events, kept heaps) with their call sites, as finalize writes them to standard error. `text` has room
+/// for `bytes` bytes; a longer text is truncated; it always ends with a NUL. `length` is the length of
+/// the whole text, without the NUL.
 ///
 /// Local. OpenSHMEM does not have it.
 /// Errors: NOT_SUPPORTED unless `NVSHMEMRS_TRACK=1` was set at init.
@@ -267,9 +268,9 @@ pub extern "C" fn nvshmemrs_memory_kind(
     })
 }
 
-/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
-/// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
-/// operations answer NOT_INITIALIZED.
+/// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`.
+/// For languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
+/// operations return NOT_INITIALIZED.
 ///
 /// Local; never waits. OpenSHMEM does not have it.
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
@@ -290,8 +291,8 @@ pub extern "C" fn nvshmemrs_heap_keep(
     })
 }
 
-/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the
-/// memory back. 0 does nothing.
+/// Drops a mapping that `nvshmemrs_heap_keep` kept. The last drop, after finalize, frees the memory. 0
+/// has no effect.
 ///
 /// Local; needs no runtime. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.

@@ -53,8 +53,9 @@ pub extern "C" fn nvshmemrs_status_string(status: i32) -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || status::describe(status).as_ptr())
 }
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what
-/// it must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: the operation, the PE, the argument, its value
+/// and the accepted values. NUL-terminated; never NULL; valid until the next call that fails on this
+/// thread.
 ///
 /// Local; needs no runtime. OpenSHMEM does not have it.
 #[unsafe(no_mangle)]

@@ -93,7 +93,7 @@ static POOLS: Mutex<Pools> = Mutex::new(Pools {
     lent: BTreeMap::new(),
 });
 
-/// Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It stays until
+/// Reserves symmetric memory for pools of other libraries: see `nvshmemrs_pool_alloc`. It stays until
 /// finalize. A further call reserves more.
 ///
 /// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the memory.
@@ -136,14 +136,14 @@ fn forget_ended() {
 }
 
 /// Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
-/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. It is
-/// cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the one whose heap is on that GPU.
-/// `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on that
-/// GPU, or what is reserved has no room for so many bytes.
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` has its tensors on the symmetric
+/// heap. The memory is part of the reserve of `nvshmemrs_pool_reserve`. The runtime is the one whose
+/// heap is on that GPU. `cuda_stream` is ignored. NULL after an error, which `nvshmemrs_last_error` has:
+/// no heap is on that GPU, or the reserve has no room for so many bytes.
 ///
-/// Local; every PE must ask its pool for the same blocks in the same order, and give them back so, else they
-/// are not at the same symmetric address. It waits only for the stream on which memory was given back that
-/// comes again. OpenSHMEM does not have it.
+/// Local; every PE must allocate and free the same blocks in the same order, else they do not have the
+/// same symmetric addresses. It waits only for the stream on which reused memory was freed. OpenSHMEM
+/// does not have it.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_pool_alloc(
     bytes: usize,
@@ -218,9 +218,9 @@ fn give_room(runtime: nvshmemrs_runtime_t, address: u64, bytes: u64) {
     }
 }
 
-/// Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now has run. `bytes`
-/// and `device` do not matter. After finalize the memory goes with the last that is given back. NULL does
-/// nothing.
+/// Frees memory of `nvshmemrs_pool_alloc`. It is reused once the present work on `cuda_stream` is
+/// complete. `bytes` and `device` are ignored. After finalize the last free unmaps the memory. NULL has
+/// no effect.
 ///
 /// Local; never waits, so any thread may call it, and a garbage collector. OpenSHMEM does not have it.
 /// Errors: BAD_FREE for an address that no pool has; CUDA.

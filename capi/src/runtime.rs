@@ -50,14 +50,14 @@ pub extern "C" fn nvshmemrs_init_attr_default(attr: *mut nvshmemrs_init_attr_t) 
 /// Joins the job that the environment describes: `nvshmemrs-run`, `torchrun`, `mpirun`, `srun`; without
 /// any of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
-/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at once, and
-/// must call `nvshmemrs_finalize` once more. Each attribute that is set must be as the PE has it; attributes that are
-/// left to the library are not compared. Threads that are PEs count each for itself; the threads of a process that
-/// is a PE count together.
+/// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
+/// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's
+/// attribute; default attributes are not compared. Each thread that is a PE has its own count; the
+/// threads of a process that is a PE have one count.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. Local if it is called again. OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
-/// Errors: BOOTSTRAP with what was tried and who is missing, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY;
+/// Errors: BOOTSTRAP with the attempts and the missing PEs, TIMEOUT, NOT_SUPPORTED, OUT_OF_MEMORY;
 /// INVALID_VALUE for other arguments than before.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init(
@@ -75,7 +75,7 @@ pub extern "C" fn nvshmemrs_init(
     })
 }
 
-/// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
+/// Creates a unique id. One PE creates it, and the program sends it to the others by any means.
 ///
 /// Local; needs no runtime. NVSHMEM `nvshmemx_get_uniqueid`.
 /// Errors: INVALID_VALUE for NULL, SYSTEM.
@@ -92,7 +92,7 @@ pub extern "C" fn nvshmemrs_unique_id_new(id: *mut nvshmemrs_unique_id_t) -> i32
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
-/// Errors: PE_RANGE, BOOTSTRAP with who is missing or who was refused and why, TIMEOUT.
+/// Errors: PE_RANGE, BOOTSTRAP with the missing PEs or the refused processes, TIMEOUT.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init_unique_id(
     id: *const nvshmemrs_unique_id_t,
@@ -115,16 +115,16 @@ pub extern "C" fn nvshmemrs_init_unique_id(
     })
 }
 
-/// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
+/// Joins the job of the processes of an MPI communicator: their ranks in it are the PEs. `mpi_comm` is
 /// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a
-/// thread of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are
+/// thread of nvshmemrs calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are
 /// on one host, MPI is used during this call only. It may be called again with the same communicator, as
 /// `nvshmemrs_init`.
 ///
 /// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has
 /// joined and can be reached. NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
-/// Errors: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another MPI than the plugin's, too
-/// little support for threads, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
+/// Errors: NULL_POINTER, BOOTSTRAP with the reason: no plugin, another MPI than the plugin's, too low a
+/// thread level, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_init_mpi_comm(
     mpi_comm: *const c_void,
@@ -162,10 +162,10 @@ pub extern "C" fn nvshmemrs_init_mpi_fortran(
     })
 }
 
-/// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
+/// Creates a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 ///
-/// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job. OpenSHMEM does not have
-/// it.
+/// Local; needs no runtime. `attr` may be NULL; it applies to all PEs of the job. OpenSHMEM does not
+/// have it.
 /// Errors: INVALID_VALUE, NOT_SUPPORTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_local_job_new(
@@ -198,7 +198,7 @@ pub extern "C" fn nvshmemrs_local_job_join(
     })
 }
 
-/// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
+/// Frees a local job. PEs that have joined are not affected. 0 has no effect.
 ///
 /// Local. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
@@ -207,14 +207,14 @@ pub extern "C" fn nvshmemrs_local_job_free(job: nvshmemrs_local_job_t) -> i32 {
     guard::status(|| handle::remove_job(job))
 }
 
-/// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back. Where
+/// Leaves the job: completes all outstanding operations, waits for the other PEs, frees all memory. If
 /// init was called several times, only the last of as many calls does so, and the others return at once.
-/// The handle and every symmetric address of this runtime are invalid afterwards, also when the status says
-/// that another PE died. 0 does nothing. Init may be called again.
+/// The handle and every symmetric address of this runtime are invalid afterwards, even if the status
+/// says that another PE died. 0 has no effect. Init may be called again.
 ///
-/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime, except in a
-/// wait of more than a millisecond, which ends with INTERRUPTED; from an interrupt hook the answer is BUSY. Returns when every PE has called it. OpenSHMEM 1.5 section 9.1.4
-/// (`shmem_finalize`).
+/// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime, except
+/// in a wait of more than a millisecond, which ends with INTERRUPTED; from an interrupt hook the status
+/// is BUSY. Returns when every PE has called it. OpenSHMEM 1.5 section 9.1.4 (`shmem_finalize`).
 /// Errors: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_finalize(runtime: nvshmemrs_runtime_t) -> i32 {
@@ -245,8 +245,8 @@ pub extern "C" fn nvshmemrs_current(runtime: *mut nvshmemrs_runtime_t) -> i32 {
     })
 }
 
-/// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
-/// others within a second, whatever they do. Output in C streams is written; functions of `atexit` and
+/// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once,
+/// the others within a second, whatever they do. C streams are flushed; functions of `atexit` and
 /// destructors do not run.
 ///
 /// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has ended.
@@ -260,8 +260,8 @@ pub extern "C" fn nvshmemrs_global_exit(runtime: nvshmemrs_runtime_t, status: i3
     })
 }
 
-/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. However often init
-/// was called, the membership ends. 0 does nothing.
+/// Leaves the job without the other PEs, which get an error. For exits after an error. The membership
+/// ends however often init was called. 0 has no effect.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
 /// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
@@ -285,7 +285,7 @@ pub extern "C" fn nvshmemrs_my_pe(runtime: nvshmemrs_runtime_t, pe: *mut i32) ->
     guard::local_live(runtime, |rt| handle::write("pe", pe, rt.my_pe()))
 }
 
-/// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+/// The GPU of this PE, by its number in this process; -1 if the heap is in host memory.
 ///
 /// Local. OpenSHMEM does not have it.
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
@@ -305,11 +305,10 @@ pub extern "C" fn nvshmemrs_n_pes(runtime: nvshmemrs_runtime_t, n_pes: *mut i32)
     guard::local_live(runtime, |rt| handle::write("n_pes", n_pes, rt.n_pes()))
 }
 
-/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with the
-/// PE's number, FORKED).
+/// The error that every waiting call would return (PE_DIED with the PE's number, FORKED), or success.
 ///
 /// Local; never waits. OpenSHMEM does not have it.
-/// Errors: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
+/// Errors: NOT_INITIALIZED, BAD_HANDLE, and those of a waiting call.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_runtime_check(runtime: nvshmemrs_runtime_t) -> i32 {
     guard::local(runtime, |rt| rt.check())
@@ -340,9 +339,9 @@ pub extern "C" fn nvshmemrs_interrupt_clear(runtime: nvshmemrs_runtime_t) -> i32
     })
 }
 
-/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns
-/// a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its
-/// interrupt hook. NULL removes it.
+/// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it
+/// returns a value other than 0, init ends with INTERRUPTED. It becomes the interrupt hook of the new
+/// runtime. NULL removes it.
 ///
 /// Local; needs no runtime. `user` is passed through and must stay valid. OpenSHMEM does not have it.
 /// Errors: none.

@@ -6,7 +6,7 @@ use crate::types::*;
 use std::ffi::c_void;
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then
-/// updates the signal at the symmetric address `signal` there: who sees the signal sees the data.
+/// updates the signal at the symmetric address `signal` there: a PE that sees the signal sees the data.
 ///
 /// One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`. OpenSHMEM
 /// 1.5 section 9.8.3 (`shmem_putmem_signal`).
@@ -88,8 +88,8 @@ pub extern "C" fn nvshmemrs_signal_op(
     })
 }
 
-/// Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and gives the
-/// value that did. What the sender put before the signal is visible on return.
+/// Waits until this PE's copy of the signal at `signal` compares to `value` by `cmp`, and returns the
+/// value that did. Earlier puts of the sender are visible on return.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL. OpenSHMEM 1.5 section
 /// 9.10.15 (`shmem_signal_wait_until`).
@@ -114,7 +114,7 @@ pub extern "C" fn nvshmemrs_signal_wait(
     })
 }
 
-/// Reads this PE's copy of the signal at `signal`. What the sender put before that value is visible on
+/// Reads this PE's copy of the signal at `signal`. The sender's puts before that value are visible on
 /// return.
 ///
 /// Local; never waits. OpenSHMEM 1.5 section 9.8.5 (`shmem_signal_fetch`).

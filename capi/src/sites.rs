@@ -15,10 +15,10 @@ use std::ffi::{CString, c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
-/// Sets a function that names the place in the program of each call with this runtime, for reports of the
-/// checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose
-/// calls do not come from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran
-/// are found without. With neither setting it is never called.
+/// Sets a function that names the place in the program of each call with this runtime, for reports of
+/// the checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages
+/// whose calls do not come from the user's source lines (Python, Julia) use it; call sites in C, C++ and
+/// Fortran are found without it. With neither setting it is never called.
 ///
 /// Local; `user` is passed through and must stay valid. OpenSHMEM does not have it.
 /// Errors: NOT_INITIALIZED, BAD_HANDLE.
@@ -55,11 +55,11 @@ pub extern "C" fn nvshmemrs_site_hook_in(
 }
 
 /// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
-/// written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the
-/// library; this is for the program's own loads and stores of symmetric memory, and of buffers that
-/// non-blocking operations use. Programs in C, C++ and Fortran that are compiled as
-/// `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the instruction after the access;
-/// it may be NULL for the caller's. Without the checker, or for other memory, it does nothing.
+/// written, according to `access`, which is one of `nvshmemrs_access`. The checker sees operations of
+/// the library; this function is for the program's own loads and stores of symmetric memory, and of
+/// buffers of non-blocking operations. Programs in C, C++ and Fortran that are compiled as
+/// `nvshmemrs_plain_access.c` says call it for each of their accesses. `place` is the instruction after
+/// the access; NULL stands for the caller's. Without the checker, or for other memory, it has no effect.
 ///
 /// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
 /// seen. OpenSHMEM does not have it.

@@ -9,23 +9,24 @@ use crate::types::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
-/// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is
-/// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
-/// be left alone, until it has run. A call that gives a value (g, a fetching atomic, a test) waits until
-/// the stream has run it.
+/// Creates a stream: an ordered queue with a thread of its own. Pass its handle in place of the
+/// runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives),
+/// and the call is queued: it returns at once and runs after all earlier calls of the stream. Its
+/// buffers must stay valid, and must not be used, until it has run. A call with an output (g, a fetching
+/// atomic, a test) waits until the stream has run it.
 ///
-/// A team has one collective at a time, and its members must come in the same order: between collectives of
-/// a team that are queued and collectives of the same team that are called directly (malloc, free, finalize
-/// and splits are such), synchronize the stream.
+/// A team has one collective at a time, and its members must call them in the same order: synchronize
+/// the stream between queued collectives of a team and direct collectives of the same team (malloc,
+/// free, finalize and splits are direct).
 ///
-/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default
-/// stream. Calls check their arguments at once, put their work on it and return. While it is captured into
-/// a graph they become part of that, and buffers must stay valid as long as it is launched; calls that give
-/// a value, and those that wait for the stream, are an error then (NOT_SUPPORTED).
+/// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the
+/// default stream. Calls check their arguments at once, enqueue their work on it and return. While it is
+/// captured into a graph they become part of the graph, and buffers must stay valid as long as it is
+/// launched; calls with an output, and calls that wait for the stream, are an error then
+/// (NOT_SUPPORTED).
 ///
-/// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
-/// OpenSHMEM does not have it.
+/// Local. Free it with `nvshmemrs_stream_free`; finalize ends the remaining streams, after their queued
+/// calls. OpenSHMEM does not have it.
 /// Errors: SYSTEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_new(
@@ -39,13 +40,13 @@ pub extern "C" fn nvshmemrs_stream_new(
     })
 }
 
-/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
-/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
-/// default stream.
+/// A handle for a stream of the program's GPU code, on which calls can be enqueued: `cuda_stream` is a
+/// `cudaStream_t` of this PE's GPU and its primary context, as streams of the CUDA runtime, torch and
+/// CuPy are; 0 is the default stream.
 ///
-/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
-/// for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run
-/// for the last time before finalize. OpenSHMEM does not have it.
+/// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which
+/// waits for its work, or released with `nvshmemrs_stream_release`. All launches of graphs with calls
+/// must have completed before finalize. OpenSHMEM does not have it.
 /// Errors: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of another GPU or context, CUDA.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_from_cuda(
@@ -81,8 +82,8 @@ pub extern "C" fn nvshmemrs_stream_cuda(
     })
 }
 
-/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
-/// an error. 0 does nothing.
+/// Waits until all queued calls have run, and ends the stream; its handle is invalid afterwards, even
+/// after an error. 0 has no effect.
 ///
 /// Local; waits for the stream. OpenSHMEM does not have it.
 /// Errors: as `nvshmemrs_stream_synchronize`.
@@ -99,22 +100,22 @@ pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
     })
 }
 
-/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
-/// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
-/// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
-/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends: then
-/// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
+/// Releases a stream without waiting for it: queued calls still run, and finalize waits for them. Its
+/// handle is invalid afterwards. Destructors and finalizers call this instead of
+/// `nvshmemrs_stream_free`, because queued calls may wait for other PEs. Errors of queued calls are
+/// lost. 0 has no effect. If the stream is being captured, the end of its earlier work is unknown: then
+/// the heap's GPU memory stays mapped until the process ends, unless the handle was created in the same
 /// capture.
 ///
-/// Local; never waits, but for room in a stream of the GPU that is full. OpenSHMEM does not have it.
+/// Local; never waits, except for room in a full stream of the GPU. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_stream_release(stream: nvshmemrs_stream_t) -> i32 {
     guard::status(|| handle::remove_stream(stream).map(drop))
 }
 
-/// Waits until everything queued before has run. Returns the first error since the last call, which is
-/// forgotten then.
+/// Waits until all earlier calls of the stream have run. Returns the first error since the last call,
+/// and clears it.
 ///
 /// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`. OpenSHMEM does not have it.
 /// Errors: those of the queued calls; TIMEOUT, INTERRUPTED, PE_DIED; BUSY on the stream's own thread.
@@ -123,7 +124,7 @@ pub extern "C" fn nvshmemrs_stream_synchronize(stream: nvshmemrs_stream_t) -> i3
     guard::status(|| handle::stream(stream)?.synchronize())
 }
 
-/// Whether everything queued before has run: 1 or 0.
+/// Whether all earlier calls of the stream have run: 1 or 0.
 ///
 /// Local; never waits. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE, INVALID_VALUE for NULL.
@@ -135,7 +136,7 @@ pub extern "C" fn nvshmemrs_stream_query(stream: nvshmemrs_stream_t, done: *mut 
     })
 }
 
-/// Queues a function of the caller's, which the stream calls with `user`.
+/// Queues a function of the caller, which the stream calls with `user`.
 ///
 /// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
 /// of the GPU it may call neither nvshmemrs nor CUDA. OpenSHMEM does not have it.
@@ -152,8 +153,8 @@ pub extern "C" fn nvshmemrs_stream_call(
     })
 }
 
-/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An
-/// event that was not recorded holds nothing up.
+/// Makes later calls on `stream` wait until the latest record of `event` has been reached. An event that
+/// was not recorded has no effect.
 ///
 /// Local; returns at once. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
@@ -165,7 +166,7 @@ pub extern "C" fn nvshmemrs_stream_wait_event(
     guard::status(|| handle::stream(stream)?.wait(&handle::event("event", event)?))
 }
 
-/// Makes an event.
+/// Creates an event.
 ///
 /// Local. Free it with `nvshmemrs_event_free`. OpenSHMEM does not have it.
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL.
@@ -180,7 +181,7 @@ pub extern "C" fn nvshmemrs_event_new(
     })
 }
 
-/// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+/// Frees an event. Queued records and waits are not affected. 0 has no effect.
 ///
 /// Local; never waits. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.
@@ -189,7 +190,7 @@ pub extern "C" fn nvshmemrs_event_free(event: nvshmemrs_event_t) -> i32 {
     guard::status(|| handle::remove_event(event))
 }
 
-/// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+/// Marks the end of the calls queued on `stream` so far. A later record replaces an earlier one.
 ///
 /// Local; returns at once. OpenSHMEM does not have it.
 /// Errors: BAD_HANDLE.

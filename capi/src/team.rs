@@ -66,13 +66,13 @@ pub extern "C" fn nvshmemrs_team_config_default(config: *mut nvshmemrs_team_conf
     guard::status(|| handle::write("config", config, handle::default_team_config()))
 }
 
-/// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
-/// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
+/// Creates a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative
+/// stride is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
 ///
 /// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
 /// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 /// OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
-/// Errors, on every member, and no team is made: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
+/// Errors, on every member, and no team is created: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
 /// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_split_strided(
@@ -93,8 +93,8 @@ pub extern "C" fn nvshmemrs_team_split_strided(
     })
 }
 
-/// Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column:
-/// `xteam` is the caller's row, `yteam` its column.
+/// Arranges the members of `parent` in rows of `xrange` and creates a team of each row and of each
+/// column: `xteam` is the caller's row, `yteam` its column.
 ///
 /// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
 /// 0; a mask is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
@@ -123,8 +123,8 @@ pub extern "C" fn nvshmemrs_team_split_2d(
     })
 }
 
-/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls
-/// it and hands the number to the others.
+/// Returns a random number by which the members of `nvshmemrs_team_init` find each other. One member
+/// calls it and sends the number to the others.
 ///
 /// Local. NVSHMEM `nvshmemx_team_get_uniqueid`.
 /// Errors: NOT_INITIALIZED, BAD_HANDLE, INVALID_VALUE for NULL, SYSTEM.
@@ -139,7 +139,7 @@ pub extern "C" fn nvshmemrs_team_unique_id(
     })
 }
 
-/// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
+/// Creates a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
 /// `my_index`. PEs outside the team take no part.
 ///
 /// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
@@ -165,7 +165,8 @@ pub extern "C" fn nvshmemrs_team_init(
     })
 }
 
-/// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
+/// Returns the fields of a team's configuration that `config_mask` selects; the others have their
+/// defaults.
 ///
 /// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`. OpenSHMEM 1.5 section 9.4.4
 /// (`shmem_team_get_config`).
@@ -188,9 +189,9 @@ pub extern "C" fn nvshmemrs_team_get_config(
     })
 }
 
-/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left
-/// one of its collectives half-way, this PE's part of the team goes without waiting for the others, and
-/// what of it is still on streams of the GPU does nothing.
+/// Destroys a team; its handle is invalid afterwards. `NVSHMEMRS_TEAM_INVALID` has no effect. If a
+/// member left one of its collectives early, this PE's part of the team is destroyed without waiting for
+/// the others, and its collectives on streams of the GPU have no effect any more.
 ///
 /// Collective over `team`. Returns when every member has called it. OpenSHMEM 1.5 section 9.4.8
 /// (`shmem_team_destroy`).

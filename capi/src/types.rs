@@ -21,8 +21,9 @@ pub type nvshmemrs_stream_t = u64;
 /// A mark in a stream. 0 is the null handle.
 pub type nvshmemrs_event_t = u64;
 
-/// Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an error (`NVSHMEMRS_ERROR_SYSTEM`).
-/// It must return: an exception, `longjmp` or `pthread_exit` must not leave it.
+/// Work of the caller that a stream runs. A result other than 0 is kept by the stream as an error
+/// (`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit` must not leave
+/// it.
 pub type nvshmemrs_host_function_t = Option<extern "C-unwind" fn(user: *mut c_void) -> i32>;
 
 /// Called while a wait of this PE is long; a value other than 0 ends the wait with
@@ -43,17 +44,17 @@ pub type nvshmemrs_site_hook_t = Option<
     ) -> i32,
 >;
 
-/// What a call came to. Functions return these numbers as `int32_t`.
+/// The result of a call. Functions return these numbers as `int32_t`.
 #[repr(i32)]
 #[derive(Clone, Copy)]
 pub enum nvshmemrs_status {
-    /// The call did what it says.
+    /// Success.
     NVSHMEMRS_SUCCESS = 0,
     /// An argument has a value that this call does not accept.
     NVSHMEMRS_ERROR_INVALID_VALUE = 1,
     /// The symmetric heap, or the machine's memory, cannot hold the request.
     NVSHMEMRS_ERROR_OUT_OF_MEMORY = 2,
-    /// This build or this machine does not offer what was asked for.
+    /// This build or this machine does not support the request.
     NVSHMEMRS_ERROR_NOT_SUPPORTED = 3,
     /// An address that must be symmetric is not.
     NVSHMEMRS_ERROR_NOT_SYMMETRIC = 4,
@@ -61,7 +62,7 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_INTERNAL = 7,
     /// No runtime: before init, after finalize, or a handle that was never given out.
     NVSHMEMRS_ERROR_NOT_INITIALIZED = 10,
-    /// A handle of the wrong kind, or one whose object is gone.
+    /// A handle of the wrong kind, or of an object that was freed.
     NVSHMEMRS_ERROR_BAD_HANDLE = 11,
     /// A PE number outside the team or the job.
     NVSHMEMRS_ERROR_PE_RANGE = 12,
@@ -71,30 +72,32 @@ pub enum nvshmemrs_status {
     NVSHMEMRS_ERROR_MISMATCH = 14,
     /// A PE of the job died, or left without finalize.
     NVSHMEMRS_ERROR_PE_DIED = 15,
-    /// A deadline passed. On GPU memory any call that waits for the GPU may give it, INTERRUPTED and PE_DIED, too.
+    /// A deadline passed. On GPU memory any call that waits for the GPU may return it, and also
+    /// INTERRUPTED and PE_DIED.
     NVSHMEMRS_ERROR_TIMEOUT = 16,
     /// The wait was interrupted on this PE.
     NVSHMEMRS_ERROR_INTERRUPTED = 17,
     /// The PEs could not find or accept each other.
     NVSHMEMRS_ERROR_BOOTSTRAP = 18,
-    /// The operating system refused something.
+    /// A system call failed.
     NVSHMEMRS_ERROR_SYSTEM = 19,
-    /// The caller is a forked child, which is no PE of the job.
+    /// The caller is a forked child, which is not a PE of the job.
     NVSHMEMRS_ERROR_FORKED = 20,
     /// The address is not the start of a live allocation (a double free, for example).
     NVSHMEMRS_ERROR_BAD_FREE = 21,
     /// Another thread of this PE is inside a collective on this team; or finalize was called from an interrupt hook.
     NVSHMEMRS_ERROR_BUSY = 22,
-    /// A member left a collective on this team half-way, so the team cannot be used any more.
+    /// A member left a collective on this team early, so the team cannot be used any more.
     NVSHMEMRS_ERROR_TEAM_BROKEN = 23,
-    /// Another member of the collective had an argument that it could not accept.
+    /// Another member of the collective has an invalid argument.
     NVSHMEMRS_ERROR_PEER_ARGUMENT = 24,
-    /// Finalize: the checker has found problems, which standard error tells. Everything else was done as usual.
+    /// Finalize: the checker has found problems, which are on standard error. All else was completed as
+    /// usual.
     NVSHMEMRS_ERROR_CHECK_FAILED = 25,
-    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the
-    /// team of a collective that ended so is broken.
+    /// A PE has been stopped (SIGSTOP, Ctrl-Z) for longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits work
+    /// again when it continues; the team of a collective that ended so is broken.
     NVSHMEMRS_ERROR_PE_STOPPED = 26,
-    /// The CUDA driver refused something.
+    /// A call of the CUDA driver failed.
     NVSHMEMRS_ERROR_CUDA = 27,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     NVSHMEMRS_ERROR_PANIC = 99,
@@ -146,7 +149,7 @@ pub enum nvshmemrs_algorithm {
 pub enum nvshmemrs_team {
     /// All PEs of the job.
     NVSHMEMRS_TEAM_WORLD = 0,
-    /// The PEs whose heaps load and store can reach from this PE.
+    /// The PEs whose heaps this PE can load from and store to.
     NVSHMEMRS_TEAM_SHARED = 1,
     /// The PEs on the same host as this PE.
     NVSHMEMRS_TEAM_NODE = 2,
@@ -154,8 +157,8 @@ pub enum nvshmemrs_team {
     NVSHMEMRS_TEAM_SAME_MYPE_NODE = 3,
     /// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
     NVSHMEMRS_TEAM_SAME_GPU = 4,
-    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are not members: for them
-    /// it is as NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
+    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. For other
+    /// PEs, which are not members, it equals NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
     NVSHMEMRS_TEAM_GPU_LEADERS = 5,
     /// No team.
     NVSHMEMRS_TEAM_INVALID = 0xffff_ffff_ffff_ffff,
@@ -285,11 +288,12 @@ pub enum nvshmemrs_access {
     NVSHMEMRS_ACCESS_ATOMIC_LOAD = 2,
     /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part again after it.
     NVSHMEMRS_ACCESS_ATOMIC_STORE = 3,
-    /// Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check` says so at the end.
+    /// Passes symmetric memory to code whose loads and stores are not announced: `nvshmemrs-run --check`
+    /// reports that at the end.
     NVSHMEMRS_ACCESS_UNSEEN = 4,
 }
 
-/// What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change fields.
+/// The attributes of init. Fill it with `nvshmemrs_init_attr_default`, then change fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nvshmemrs_init_attr_t {
@@ -303,14 +307,14 @@ pub struct nvshmemrs_init_attr_t {
     pub timeout_s: f64,
     /// Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60.
     pub init_timeout_s: f64,
-    /// The GPU that this PE uses, if the heap is in device memory, as this process counts them. -1 takes the one of the calling thread's
-    /// current CUDA context, else one by the PE's number.
+    /// The GPU of this PE, if the heap is in device memory, by its number in this process. -1 takes the
+    /// GPU of the calling thread's current CUDA context, else a GPU by the PE's number.
     pub device: i32,
     /// Must be 0.
     pub reserved: [u8; 28],
 }
 
-/// Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs.
+/// Names a job, and carries the secret that its PEs prove to each other. Send it to all PEs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nvshmemrs_unique_id_t {
@@ -320,15 +324,16 @@ pub struct nvshmemrs_unique_id_t {
     pub internal: [u8; 124],
 }
 
-/// What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change fields.
+/// The configuration of a team. Fill it with `nvshmemrs_team_config_default`, then change fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nvshmemrs_team_config_t {
     /// Version and size of this struct: (1 << 16) + sizeof.
     pub version: u32,
-    /// Contexts that the team shall support. There are no contexts in this version; the number is kept and given back.
+    /// Contexts that the team must support. There are no contexts in this version; the number is kept
+    /// and returned.
     pub num_contexts: i32,
-    /// What the members of `nvshmemrs_team_init` find each other by.
+    /// The number by which the members of `nvshmemrs_team_init` find each other.
     pub uniqueid: u64,
     /// Must be 0.
     pub reserved: [u8; 48],
@@ -352,7 +357,8 @@ pub struct nvshmemrs_heap_stats_t {
     pub released: u64,
 }
 
-/// The job as kernels of this PE see it, which they get as their argument. `nvshmemrs_device.cuh` declares the same struct.
+/// The job as kernels of this PE see it, an argument of kernels. `nvshmemrs_device.cuh` declares the
+/// same struct.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct nvshmemrs_device_state_t {

@@ -8,7 +8,7 @@ where the documentation allows it. Functions are inlined: a caller that lets oth
 garbage meanwhile must not be inside another function of Julia's.
 
 `HostFunction`: a pointer made by `@cfunction(f, Int32, (Ptr{Cvoid},))`, or `C_NULL`.
-Work of the caller's that a stream runs. A result other than 0 is kept by the stream as an
+Work of the caller that a stream runs. A result other than 0 is kept by the stream as an
 error (`NVSHMEMRS_ERROR_SYSTEM`). It must return: an exception, `longjmp` or `pthread_exit`
 must not leave it.
 
@@ -34,15 +34,15 @@ const ABI_VERSION = UInt32(2)
 "The API hash that this file was generated with."
 const API_HASH = 0xd44acdd3bf50af2c
 
-"What a call came to. Functions return these numbers as `int32_t`."
+"The result of a call. Functions return these numbers as `int32_t`."
 module Status
-"The call did what it says."
+"Success."
 const SUCCESS = Int32(0)
 "An argument has a value that this call does not accept."
 const INVALID_VALUE = Int32(1)
 "The symmetric heap, or the machine's memory, cannot hold the request."
 const OUT_OF_MEMORY = Int32(2)
-"This build or this machine does not offer what was asked for."
+"This build or this machine does not support the request."
 const NOT_SUPPORTED = Int32(3)
 "An address that must be symmetric is not."
 const NOT_SYMMETRIC = Int32(4)
@@ -50,7 +50,7 @@ const NOT_SYMMETRIC = Int32(4)
 const INTERNAL = Int32(7)
 "No runtime: before init, after finalize, or a handle that was never given out."
 const NOT_INITIALIZED = Int32(10)
-"A handle of the wrong kind, or one whose object is gone."
+"A handle of the wrong kind, or of an object that was freed."
 const BAD_HANDLE = Int32(11)
 "A PE number outside the team or the job."
 const PE_RANGE = Int32(12)
@@ -60,34 +60,34 @@ const OUT_OF_BOUNDS = Int32(13)
 const MISMATCH = Int32(14)
 "A PE of the job died, or left without finalize."
 const PE_DIED = Int32(15)
-"A deadline passed. On GPU memory any call that waits for the GPU may give it,
-INTERRUPTED and PE\\_DIED, too."
+"A deadline passed. On GPU memory any call that waits for the GPU may return it, and
+also INTERRUPTED and PE\\_DIED."
 const TIMEOUT = Int32(16)
 "The wait was interrupted on this PE."
 const INTERRUPTED = Int32(17)
 "The PEs could not find or accept each other."
 const BOOTSTRAP = Int32(18)
-"The operating system refused something."
+"A system call failed."
 const SYSTEM = Int32(19)
-"The caller is a forked child, which is no PE of the job."
+"The caller is a forked child, which is not a PE of the job."
 const FORKED = Int32(20)
 "The address is not the start of a live allocation (a double free, for example)."
 const BAD_FREE = Int32(21)
 "Another thread of this PE is inside a collective on this team; or finalize was
 called from an interrupt hook."
 const BUSY = Int32(22)
-"A member left a collective on this team half-way, so the team cannot be used any
-more."
+"A member left a collective on this team early, so the team cannot be used any more."
 const TEAM_BROKEN = Int32(23)
-"Another member of the collective had an argument that it could not accept."
+"Another member of the collective has an invalid argument."
 const PEER_ARGUMENT = Int32(24)
-"Finalize: the checker has found problems, which standard error tells. Everything
-else was done as usual."
+"Finalize: the checker has found problems, which are on standard error. All else was
+completed as usual."
 const CHECK_FAILED = Int32(25)
-"A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are
-possible again when it goes on; the team of a collective that ended so is broken."
+"A PE has been stopped (SIGSTOP, Ctrl-Z) for longer than `NVSHMEMRS_STOP_TIMEOUT`.
+Waits work again when it continues; the team of a collective that ended so is
+broken."
 const PE_STOPPED = Int32(26)
-"The CUDA driver refused something."
+"A call of the CUDA driver failed."
 const CUDA = Int32(27)
 "nvshmemrs panicked; the panic was caught at the C boundary."
 const PANIC = Int32(99)
@@ -131,7 +131,7 @@ end
 module Team
 "All PEs of the job."
 const WORLD = UInt64(0)
-"The PEs whose heaps load and store can reach from this PE."
+"The PEs whose heaps this PE can load from and store to."
 const SHARED = UInt64(1)
 "The PEs on the same host as this PE."
 const NODE = UInt64(2)
@@ -141,8 +141,8 @@ const SAME_MYPE_NODE = UInt64(3)
 alone in it."
 const SAME_GPU = UInt64(4)
 "The PE with the lowest number of each GPU, and every PE whose heap is in host
-memory. Other PEs are not members: for them it is as NVSHMEMRS\\_TEAM\\_INVALID, and an
-operation on it is an error."
+memory. For other PEs, which are not members, it equals NVSHMEMRS\\_TEAM\\_INVALID, and
+an operation on it is an error."
 const GPU_LEADERS = UInt64(5)
 "No team."
 const INVALID = UInt64(18446744073709551615)
@@ -261,8 +261,8 @@ const ATOMIC_LOAD = Int32(2)
 "Writes it, or reads and writes it, by an atomic instruction: announced before it;
 the reading part again after it."
 const ATOMIC_STORE = Int32(3)
-"Hands symmetric memory to something whose loads and stores nobody announces:
-`nvshmemrs-run --check` says so at the end."
+"Passes symmetric memory to code whose loads and stores are not announced:
+`nvshmemrs-run --check` reports that at the end."
 const UNSEEN = Int32(4)
 end
 
@@ -283,8 +283,7 @@ const ELEMENTS = (
     (ComplexF64, Dtype.COMPLEXD),
 )
 
-"What a job may be told at init. Fill it with `nvshmemrs_init_attr_default`, then change
-fields."
+"The attributes of init. Fill it with `nvshmemrs_init_attr_default`, then change fields."
 struct InitAttr
     "Version and size of this struct: (1 << 16) + sizeof."
     version::UInt32
@@ -297,8 +296,8 @@ struct InitAttr
     timeout_s::Float64
     "Seconds init may last; 0 takes `NVSHMEMRS_INIT_TIMEOUT`, else 60."
     init_timeout_s::Float64
-    "The GPU that this PE uses, if the heap is in device memory, as this process counts them.
-    -1 takes the one of the calling thread's current CUDA context, else one by the PE's
+    "The GPU of this PE, if the heap is in device memory, by its number in this process. -1
+    takes the GPU of the calling thread's current CUDA context, else a GPU by the PE's
     number."
     device::Int32
     "Must be 0."
@@ -306,7 +305,7 @@ struct InitAttr
 end
 sizeof(InitAttr) == 64 || error("InitAttr has $(sizeof(InitAttr)) bytes; in C it has 64")
 
-"Names a job, and carries the secret that its PEs prove to each other. Hand it to all PEs."
+"Names a job, and carries the secret that its PEs prove to each other. Send it to all PEs."
 struct UniqueId
     "Version and size of this struct: (1 << 16) + sizeof."
     version::UInt32
@@ -315,14 +314,15 @@ struct UniqueId
 end
 sizeof(UniqueId) == 128 || error("UniqueId has $(sizeof(UniqueId)) bytes; in C it has 128")
 
-"What a team is made with. Fill it with `nvshmemrs_team_config_default`, then change fields."
+"The configuration of a team. Fill it with `nvshmemrs_team_config_default`, then change
+fields."
 struct TeamConfig
     "Version and size of this struct: (1 << 16) + sizeof."
     version::UInt32
-    "Contexts that the team shall support. There are no contexts in this version; the number
-    is kept and given back."
+    "Contexts that the team must support. There are no contexts in this version; the number
+    is kept and returned."
     num_contexts::Int32
-    "What the members of `nvshmemrs_team_init` find each other by."
+    "The number by which the members of `nvshmemrs_team_init` find each other."
     uniqueid::UInt64
     "Must be 0."
     reserved::NTuple{48, UInt8}
@@ -346,8 +346,8 @@ struct HeapStats
 end
 sizeof(HeapStats) == 48 || error("HeapStats has $(sizeof(HeapStats)) bytes; in C it has 48")
 
-"The job as kernels of this PE see it, which they get as their argument.
-`nvshmemrs_device.cuh` declares the same struct."
+"The job as kernels of this PE see it, an argument of kernels. `nvshmemrs_device.cuh`
+declares the same struct."
 struct DeviceState
     "\"nvsh\" in ASCII, the first letter lowest."
     magic::UInt32
@@ -2349,11 +2349,11 @@ const pointer_deadline_begin = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_deadline_begin(seconds, previous)
 
-Begins a deadline of the calling thread: every wait of it from now on, and what it queues on
-streams, ends with TIMEOUT when `seconds` have passed since this call. It holds until
-`nvshmemrs_deadline_end` gets what is written to `previous`. While it holds it stands in for
-`NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init
-keeps to its own limit.
+Begins a deadline of the calling thread: every later wait of this thread, and of calls that
+it queues on streams, ends with TIMEOUT when `seconds` have passed since this call. It
+applies until `nvshmemrs_deadline_end` is called with the value of `previous`. It replaces
+`NVSHMEMRS_TIMEOUT`, and may be shorter or longer; of nested deadlines the earliest applies.
+Init has its own limit.
 
 Local; needs no runtime. A collective that a deadline ends breaks its team.
 
@@ -2376,8 +2376,8 @@ const pointer_deadline_end = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_deadline_end(previous)
 
-Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to
-`previous`: the one before, if there was one, holds again.
+Ends a deadline of the calling thread, with the value that `nvshmemrs_deadline_begin` wrote
+to `previous`: the previous deadline, if there was one, applies again.
 
 Local; needs no runtime.
 
@@ -2400,12 +2400,12 @@ const pointer_device_state = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_device_state(runtime, state)
 
 The job as kernels of this PE see it: pass it to them by value, and they pass it to the
-functions of `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize.
-Teams that are made or destroyed later are seen through it, too. On device memory its
+functions of `nvshmemrs_device.cuh`. It is valid for kernels of this PE only, until
+finalize. It also shows teams that are created or destroyed later. On device memory its
 addresses are those of this PE's GPU; on host memory they are those of this process, for the
 same functions compiled for the CPU.
 
-Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 `nvshmemrs_runtime_check` names the PE.
 
 Local.
@@ -2429,7 +2429,7 @@ const pointer_device_state_pointer = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_device_state_pointer(runtime, pointer)
 
-The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for
+The address, for kernels of this PE, of a copy of the state of `nvshmemrs_device_state`: for
 frontends whose kernels take one pointer. It is memory of the GPU if the heap is, and must
 not be written.
 
@@ -2485,7 +2485,7 @@ const pointer_malloc = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_malloc(runtime, bytes, ptr)
 
 Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are
-undefined; 0 bytes give NULL.
+undefined; the result for 0 bytes is NULL.
 
 Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. Returns when every PE
 has the memory.
@@ -2539,7 +2539,7 @@ const pointer_align = Ref{Ptr{Cvoid}}(C_NULL)
 
 As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of
 `sizeof(void *)` and not above the size of the heap (NVSHMEM\\_SYMMETRIC\\_SIZE). Every PE's
-copy is aligned so, also at the addresses that `nvshmemrs_ptr` gives.
+copy is aligned so, also at the addresses that `nvshmemrs_ptr` returns.
 
 Collective over TEAM\\_WORLD with the same arguments; includes a barrier. Returns when every
 PE has the memory.
@@ -2563,7 +2563,7 @@ const pointer_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_free(runtime, ptr)
 
-Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
+Frees an allocation on every PE. NULL has no effect if every PE passes NULL.
 
 Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. Returns
 when every PE has called it.
@@ -2588,9 +2588,9 @@ const pointer_realloc = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_realloc(runtime, ptr, bytes, new_ptr)
 
-Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each
-PE's copy keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give
-NULL.
+Resizes an allocation to `bytes` bytes and returns its address, which may change. Each PE's
+copy keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and the result
+is NULL.
 
 Collective over TEAM\\_WORLD with the same symmetric address and `bytes`; includes a barrier.
 Returns when every PE has the memory.
@@ -2598,7 +2598,7 @@ Returns when every PE has the memory.
 # Returns
 
 `Status.SUCCESS`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is
-as it was.
+unchanged.
 
 # Standard
 
@@ -2616,19 +2616,20 @@ const pointer_buffer_register = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric)
 
-Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE
-registers a buffer of the same size. Gives the symmetric address. `buffer` stays valid,
-holds the same memory and is a symmetric address, too. The buffer must be private anonymous
-memory of whole pages (mmap, posix\\_memalign), and must not be unmapped, mapped anew or freed
-before it is unregistered. If the heap is in device memory, it must be whole mappings of
-memory that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
+Makes `bytes` bytes of this program's memory at `buffer` symmetric, in place: each PE
+registers a buffer of the same size. Returns the symmetric address. `buffer` stays valid for
+the same memory and is a symmetric address, too. The buffer must be private anonymous memory
+of whole pages (mmap, posix\\_memalign), and must not be unmapped, mapped anew or freed before
+it is unregistered. If the heap is in device memory, it must be whole mappings of memory
+that cuMemCreate made on this PE's GPU, with POSIX descriptors as handle type.
 
 Other threads of this process may load and store by the buffer's own address during the
-call; who comes in between waits. That takes userfaultfd of Linux 5.14: without it the call
-is NOT\\_SUPPORTED while the process has threads besides the caller and the library's own.
-What devices (O\\_DIRECT, RDMA) and other processes write to the pages during the call may be
-lost, a child that is forked during it may see zeroes in the buffer, and a system call of
-another thread on the buffer may fail with EFAULT. On device memory nothing is moved.
+call; a thread that touches the buffer during the move waits. That needs userfaultfd of
+Linux 5.14: without it the call is NOT\\_SUPPORTED while the process has threads besides the
+caller and the library's own. Writes of devices (O\\_DIRECT, RDMA) and other processes to the
+pages during the call may be lost, a child that is forked during it may see zeroes in the
+buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
+memory no pages are moved.
 
 Collective over TEAM\\_WORLD with the same `bytes` and `preferred`; includes a barrier.
 `preferred` may be NULL; otherwise it is an unused address, the same on every PE, which
@@ -2637,7 +2638,7 @@ becomes the symmetric address. Returns when every PE has registered its buffer.
 # Returns
 
 `Status.SUCCESS`, or an error, on every member: INVALID\\_VALUE, MISMATCH, PEER\\_ARGUMENT,
-NOT\\_SUPPORTED, SYSTEM; the buffer is as it was.
+NOT\\_SUPPORTED, SYSTEM; the buffer is unchanged.
 
 # Standard
 
@@ -2654,10 +2655,10 @@ const pointer_buffer_unregister = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_buffer_unregister(runtime, symmetric)
 
-Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-`nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using
-the buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is
-over.
+Makes a registered buffer private memory again; it keeps its contents. `symmetric` is the
+address that `nvshmemrs_buffer_register` returned, or the buffer's own address. Other
+threads may use the buffer's own address meanwhile, as with `nvshmemrs_buffer_register`; the
+symmetric address becomes invalid.
 
 Collective over TEAM\\_WORLD with the same symmetric address; a barrier comes first. Returns
 when every PE has called it.
@@ -2681,11 +2682,11 @@ const pointer_static_data_register = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_static_data_register(runtime)
 
-Makes the global and static variables of the executable symmetric, where they are. The
-address of a variable is then its symmetric address on every PE, also where PEs have loaded
-the executable at different addresses. Finalize makes the variables private again, with
-their contents. All of them are one allocation: an access that leaves its variable is an
-error only if it leaves them all.
+Makes the global and static variables of the executable symmetric, in place. The address of
+a variable is then its symmetric address on every PE, even if PEs have loaded the executable
+at different addresses. Finalize makes the variables private again, with their contents. All
+of them are one allocation: an access that leaves its variable is an error only if it leaves
+them all.
 
 No other thread of the program may write to a variable during the call, nor during
 `nvshmemrs_finalize`. A child that is forked later gets a private copy. Thread-local
@@ -2715,9 +2716,9 @@ const pointer_release = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_release(runtime, ptr)
 
-Says that this PE no longer uses an allocation. The next collective allocation frees what
+Releases an allocation on this PE. The next collective allocation frees the allocations that
 all PEs have released before they call it. Finalizers and garbage collectors call this
-instead of `nvshmemrs_free`. NULL does nothing.
+instead of `nvshmemrs_free`. NULL has no effect.
 
 Local; never waits.
 
@@ -2763,10 +2764,10 @@ const pointer_unfreed = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_unfreed(runtime, text, bytes, length)
 
-What this PE has made and not freed (memory, registered buffers, teams, streams, events,
-kept heaps) and where, in the words that finalize writes to standard error. `text` has room
-for `bytes` bytes; a longer text is cut short; there is always a NUL behind it. `length` is
-how long the whole text is, without the NUL.
+The objects that this PE has created and not freed (memory, registered buffers, teams,
+streams, events, kept heaps) with their call sites, as finalize writes them to standard
+error. `text` has room for `bytes` bytes; a longer text is truncated; it always ends with a
+NUL. `length` is the length of the whole text, without the NUL.
 
 Local.
 
@@ -2864,7 +2865,7 @@ const pointer_heap_keep = Ref{Ptr{Cvoid}}(C_NULL)
 
 Keeps the memory of this process's heap mapping valid after finalize, until
 `nvshmemrs_heap_drop`. For languages whose arrays may outlive the runtime: loads and stores
-through them then stay harmless; operations answer NOT\\_INITIALIZED.
+through them then stay harmless; operations return NOT\\_INITIALIZED.
 
 Local; never waits.
 
@@ -2886,8 +2887,8 @@ const pointer_heap_drop = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_heap_drop(mapping)
 
-Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize,
-gives the memory back. 0 does nothing.
+Drops a mapping that `nvshmemrs_heap_keep` kept. The last drop, after finalize, frees the
+memory. 0 has no effect.
 
 Local; needs no runtime.
 
@@ -3005,9 +3006,9 @@ const pointer_last_error = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_last_error()
 
-Details of the last call that failed on this thread: what, which PE, which argument, what it
-is and what it must be. NUL-terminated; never NULL; valid until the next call that fails on
-this thread.
+Details of the last call that failed on this thread: the operation, the PE, the argument,
+its value and the accepted values. NUL-terminated; never NULL; valid until the next call
+that fails on this thread.
 
 Local; needs no runtime.
 
@@ -3542,8 +3543,8 @@ const pointer_pool_reserve = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_pool_reserve(runtime, bytes)
 
-Reserves symmetric memory that pools of other libraries may have: see
-`nvshmemrs_pool_alloc`. It stays until finalize. A further call reserves more.
+Reserves symmetric memory for pools of other libraries: see `nvshmemrs_pool_alloc`. It stays
+until finalize. A further call reserves more.
 
 Collective over TEAM\\_WORLD with the same `bytes`; includes a barrier. Returns when every PE
 has the memory.
@@ -3568,15 +3569,15 @@ const pointer_pool_alloc = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_pool_alloc(bytes, device, cuda_stream)
 
 Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks
-for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on
-the symmetric heap. It is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime
-is the one whose heap is on that GPU. `cuda_stream` does not matter. NULL after an error,
-which `nvshmemrs_last_error` has: no heap is on that GPU, or what is reserved has no room
-for so many bytes.
+for it: a `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` has its tensors on
+the symmetric heap. The memory is part of the reserve of `nvshmemrs_pool_reserve`. The
+runtime is the one whose heap is on that GPU. `cuda_stream` is ignored. NULL after an error,
+which `nvshmemrs_last_error` has: no heap is on that GPU, or the reserve has no room for so
+many bytes.
 
-Local; every PE must ask its pool for the same blocks in the same order, and give them back
-so, else they are not at the same symmetric address. It waits only for the stream on which
-memory was given back that comes again.
+Local; every PE must allocate and free the same blocks in the same order, else they do not
+have the same symmetric addresses. It waits only for the stream on which reused memory was
+freed.
 
 # Standard
 
@@ -3593,9 +3594,9 @@ const pointer_pool_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_pool_free(ptr, bytes, device, cuda_stream)
 
-Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream`
-now has run. `bytes` and `device` do not matter. After finalize the memory goes with the
-last that is given back. NULL does nothing.
+Frees memory of `nvshmemrs_pool_alloc`. It is reused once the present work on `cuda_stream`
+is complete. `bytes` and `device` are ignored. After finalize the last free unmaps the
+memory. NULL has no effect.
 
 Local; never waits, so any thread may call it, and a garbage collector.
 
@@ -3942,15 +3943,15 @@ hosts.
 
 A PE that has joined already, by whichever function, may call it again. It gets the same
 runtime at once, and must call `nvshmemrs_finalize` once more. Each attribute that is set
-must be as the PE has it; attributes that are left to the library are not compared. Threads
-that are PEs count each for itself; the threads of a process that is a PE count together.
+must equal the PE's attribute; default attributes are not compared. Each thread that is a PE
+has its own count; the threads of a process that is a PE have one count.
 
 Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and
 can be reached. Local if it is called again.
 
 # Returns
 
-`Status.SUCCESS`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
+`Status.SUCCESS`, or an error: BOOTSTRAP with the attempts and the missing PEs, TIMEOUT,
 NOT\\_SUPPORTED, OUT\\_OF\\_MEMORY; INVALID\\_VALUE for other arguments than before.
 
 # Standard
@@ -3967,7 +3968,7 @@ const pointer_unique_id_new = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_unique_id_new(id)
 
-Makes a unique id. One PE makes it, the caller hands it to the others by any means.
+Creates a unique id. One PE creates it, and the program sends it to the others by any means.
 
 Local; needs no runtime.
 
@@ -3999,8 +4000,8 @@ can be reached.
 
 # Returns
 
-`Status.SUCCESS`, or an error: PE\\_RANGE, BOOTSTRAP with who is missing or who was refused
-and why, TIMEOUT.
+`Status.SUCCESS`, or an error: PE\\_RANGE, BOOTSTRAP with the missing PEs or the refused
+processes, TIMEOUT.
 
 # Standard
 
@@ -4018,9 +4019,9 @@ const pointer_init_mpi_comm = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_init_mpi_comm(mpi_comm, attr, runtime)
 
-Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs.
+Joins the job of the processes of an MPI communicator: their ranks in it are the PEs.
 `mpi_comm` is the address of an `MPI_Comm`. The program has initialised MPI with
-MPI\\_THREAD\\_MULTIPLE, because a thread of nvshmemrs's calls it, too, and calls MPI\\_Finalize
+MPI\\_THREAD\\_MULTIPLE, because a thread of nvshmemrs calls it, too, and calls MPI\\_Finalize
 after `nvshmemrs_finalize`. If all PEs are on one host, MPI is used during this call only.
 It may be called again with the same communicator, as `nvshmemrs_init`.
 
@@ -4029,9 +4030,8 @@ has joined and can be reached.
 
 # Returns
 
-`Status.SUCCESS`, or an error: NULL\\_POINTER, BOOTSTRAP with what was tried: no plugin,
-another MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT,
-NOT\\_SUPPORTED.
+`Status.SUCCESS`, or an error: NULL\\_POINTER, BOOTSTRAP with the reason: no plugin, another
+MPI than the plugin's, too low a thread level, hosts that disagree; TIMEOUT, NOT\\_SUPPORTED.
 
 # Standard
 
@@ -4074,9 +4074,9 @@ const pointer_local_job_new = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_local_job_new(n_pes, attr, job)
 
-Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
+Creates a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 
-Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+Local; needs no runtime. `attr` may be NULL; it applies to all PEs of the job.
 
 # Returns
 
@@ -4120,7 +4120,7 @@ const pointer_local_job_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_local_job_free(job)
 
-Forgets a local job. PEs that have joined are not affected. 0 does nothing.
+Frees a local job. PEs that have joined are not affected. 0 has no effect.
 
 Local.
 
@@ -4142,15 +4142,15 @@ const pointer_finalize = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_finalize(runtime)
 
-Leaves the job: completes all outstanding operations, waits for the other PEs, gives all
-memory back. Where init was called several times, only the last of as many calls does so,
-and the others return at once. The handle and every symmetric address of this runtime are
-invalid afterwards, also when the status says that another PE died. 0 does nothing. Init may
-be called again.
+Leaves the job: completes all outstanding operations, waits for the other PEs, frees all
+memory. If init was called several times, only the last of as many calls does so, and the
+others return at once. The handle and every symmetric address of this runtime are invalid
+afterwards, even if the status says that another PE died. 0 has no effect. Init may be
+called again.
 
 Collective over TEAM\\_WORLD. No other thread of this PE may be inside a call with this
 runtime, except in a wait of more than a millisecond, which ends with INTERRUPTED; from an
-interrupt hook the answer is BUSY. Returns when every PE has called it.
+interrupt hook the status is BUSY. Returns when every PE has called it.
 
 # Returns
 
@@ -4195,8 +4195,8 @@ const pointer_global_exit = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_global_exit(runtime, status)
 
 Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's
-at once, the others within a second, whatever they do. Output in C streams is written;
-functions of `atexit` and destructors do not run.
+at once, the others within a second, whatever they do. C streams are flushed; functions of
+`atexit` and destructors do not run.
 
 One-sided; any thread may call it. It returns with an error only; it is complete when the
 caller has ended.
@@ -4219,8 +4219,8 @@ const pointer_leave = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_leave(runtime)
 
-Leaves the job without the other PEs, which learn that this PE left. For exits in error.
-However often init was called, the membership ends. 0 does nothing.
+Leaves the job without the other PEs, which get an error. For exits after an error. The
+membership ends however often init was called. 0 has no effect.
 
 Local: it never waits. The handle and all symmetric addresses of this runtime are invalid
 afterwards. Other threads of this PE may be inside calls with it: their waits end with
@@ -4266,7 +4266,7 @@ const pointer_device = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_device(runtime, device)
 
-The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+The GPU of this PE, by its number in this process; -1 if the heap is in host memory.
 
 Local.
 
@@ -4310,14 +4310,14 @@ const pointer_runtime_check = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_runtime_check(runtime)
 
-Whether the job is whole: success, or the error that every waiting call would return
-(PE\\_DIED with the PE's number, FORKED).
+The error that every waiting call would return (PE\\_DIED with the PE's number, FORKED), or
+success.
 
 Local; never waits.
 
 # Returns
 
-`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, and those that it looks for.
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, and those of a waiting call.
 
 # Standard
 
@@ -4380,8 +4380,8 @@ const pointer_init_interrupt_hook = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_init_interrupt_hook(hook, user)
 
 Sets a function that the calling thread's init calls while it waits, at least every 50 ms;
-if it returns a value other than 0, init ends with INTERRUPTED. The runtime that init gives
-begins with it as its interrupt hook. NULL removes it.
+if it returns a value other than 0, init ends with INTERRUPTED. It becomes the interrupt
+hook of the new runtime. NULL removes it.
 
 Local; needs no runtime. `user` is passed through and must stay valid.
 
@@ -4457,8 +4457,8 @@ const pointer_put_signal = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_put_signal(runtime, dest, source, bytes, signal, value, signal_op, pe)
 
 Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE
-`pe`, then updates the signal at the symmetric address `signal` there: who sees the signal
-sees the data.
+`pe`, then updates the signal at the symmetric address `signal` there: a PE that sees the
+signal sees the data.
 
 One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
 
@@ -4537,8 +4537,8 @@ const pointer_signal_wait = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_signal_wait(runtime, signal, cmp, value, seen)
 
-Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and
-gives the value that did. What the sender put before the signal is visible on return.
+Waits until this PE's copy of the signal at `signal` compares to `value` by `cmp`, and
+returns the value that did. Earlier puts of the sender are visible on return.
 
 Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
 
@@ -4563,7 +4563,7 @@ const pointer_signal_fetch = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_signal_fetch(runtime, signal, value)
 
-Reads this PE's copy of the signal at `signal`. What the sender put before that value is
+Reads this PE's copy of the signal at `signal`. The sender's puts before that value are
 visible on return.
 
 Local; never waits.
@@ -4590,8 +4590,8 @@ const pointer_site_hook = Ref{Ptr{Cvoid}}(C_NULL)
 
 Sets a function that names the place in the program of each call with this runtime, for
 reports of the checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL
-removes it. Languages whose calls do not come from the line that a user wrote (Python,
-Julia) use it; places in C, C++ and Fortran are found without. With neither setting it is
+removes it. Languages whose calls do not come from the user's source lines (Python, Julia)
+use it; call sites in C, C++ and Fortran are found without it. With neither setting it is
 never called.
 
 Local; `user` is passed through and must stay valid.
@@ -4641,12 +4641,12 @@ const pointer_check_access = Ref{Ptr{Cvoid}}(C_NULL)
     nvshmemrs_check_access(address, bytes, access, place)
 
 Announces to the checker an access of the program itself: `bytes` bytes at `address` are
-read or written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what
-goes through the library; this is for the program's own loads and stores of symmetric
-memory, and of buffers that non-blocking operations use. Programs in C, C++ and Fortran that
-are compiled as `nvshmemrs_plain_access.c` says call it for each of theirs. `place` is the
-instruction after the access; it may be NULL for the caller's. Without the checker, or for
-other memory, it does nothing.
+read or written, according to `access`, which is one of `nvshmemrs_access`. The checker sees
+operations of the library; this function is for the program's own loads and stores of
+symmetric memory, and of buffers of non-blocking operations. Programs in C, C++ and Fortran
+that are compiled as `nvshmemrs_plain_access.c` says call it for each of their accesses.
+`place` is the instruction after the access; NULL stands for the caller's. Without the
+checker, or for other memory, it has no effect.
 
 Local; never waits. Where the PEs are threads of one process, those of the threads that have
 joined are seen.
@@ -4690,24 +4690,24 @@ const pointer_stream_new = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_new(runtime, stream)
 
-Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the
+Creates a stream: an ordered queue with a thread of its own. Pass its handle in place of the
 runtime's to any data operation (RMA, atomics, signals, waits and tests, fence, quiet,
-collectives), and the call is queued: it returns at once and runs after all that was queued
-before. Its buffers must stay valid, and be left alone, until it has run. A call that gives
-a value (g, a fetching atomic, a test) waits until the stream has run it.
+collectives), and the call is queued: it returns at once and runs after all earlier calls of
+the stream. Its buffers must stay valid, and must not be used, until it has run. A call with
+an output (g, a fetching atomic, a test) waits until the stream has run it.
 
-A team has one collective at a time, and its members must come in the same order: between
-collectives of a team that are queued and collectives of the same team that are called
-directly (malloc, free, finalize and splits are such), synchronize the stream.
+A team has one collective at a time, and its members must call them in the same order:
+synchronize the stream between queued collectives of a team and direct collectives of the
+same team (malloc, free, finalize and splits are direct).
 
 If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with
-the default stream. Calls check their arguments at once, put their work on it and return.
-While it is captured into a graph they become part of that, and buffers must stay valid as
-long as it is launched; calls that give a value, and those that wait for the stream, are an
-error then (NOT\\_SUPPORTED).
+the default stream. Calls check their arguments at once, enqueue their work on it and
+return. While it is captured into a graph they become part of the graph, and buffers must
+stay valid as long as it is launched; calls with an output, and calls that wait for the
+stream, are an error then (NOT\\_SUPPORTED).
 
-Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what
-is queued.
+Local. Free it with `nvshmemrs_stream_free`; finalize ends the remaining streams, after
+their queued calls.
 
 # Returns
 
@@ -4728,13 +4728,13 @@ const pointer_stream_from_cuda = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_from_cuda(runtime, cuda_stream, stream)
 
-A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a
-`cudaStream_t` of this PE's GPU and its primary context, as those of the CUDA runtime, torch
-and CuPy are; 0 is the default stream.
+A handle for a stream of the program's GPU code, on which calls can be enqueued:
+`cuda_stream` is a `cudaStream_t` of this PE's GPU and its primary context, as streams of
+the CUDA runtime, torch and CuPy are; 0 is the default stream.
 
 Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`,
-which waits for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls
-in them must have run for the last time before finalize.
+which waits for its work, or released with `nvshmemrs_stream_release`. All launches of
+graphs with calls must have completed before finalize.
 
 # Returns
 
@@ -4779,8 +4779,8 @@ const pointer_stream_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_free(stream)
 
-Waits until everything queued has run, and ends the stream; its handle is stale afterwards,
-also after an error. 0 does nothing.
+Waits until all queued calls have run, and ends the stream; its handle is invalid
+afterwards, even after an error. 0 has no effect.
 
 Local; waits for the stream.
 
@@ -4802,14 +4802,14 @@ const pointer_stream_release = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_release(stream)
 
-Lets a stream go without waiting for it: what is queued still runs, and finalize waits for
-that. Its handle is stale afterwards. Destructors and finalizers call this instead of
-`nvshmemrs_stream_free`, because what is queued may need PEs that are somewhere else. Errors
-of queued calls are lost. 0 does nothing. Of a stream of the GPU that is being captured
-nobody can tell when its earlier work ends: then the heap's GPU memory stays mapped until
-the process ends, unless the handle was made in the same capture.
+Releases a stream without waiting for it: queued calls still run, and finalize waits for
+them. Its handle is invalid afterwards. Destructors and finalizers call this instead of
+`nvshmemrs_stream_free`, because queued calls may wait for other PEs. Errors of queued calls
+are lost. 0 has no effect. If the stream is being captured, the end of its earlier work is
+unknown: then the heap's GPU memory stays mapped until the process ends, unless the handle
+was created in the same capture.
 
-Local; never waits, but for room in a stream of the GPU that is full.
+Local; never waits, except for room in a full stream of the GPU.
 
 # Returns
 
@@ -4829,8 +4829,8 @@ const pointer_stream_synchronize = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_synchronize(stream)
 
-Waits until everything queued before has run. Returns the first error since the last call,
-which is forgotten then.
+Waits until all earlier calls of the stream have run. Returns the first error since the last
+call, and clears it.
 
 Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
 
@@ -4853,7 +4853,7 @@ const pointer_stream_query = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_query(stream, done)
 
-Whether everything queued before has run: 1 or 0.
+Whether all earlier calls of the stream have run: 1 or 0.
 
 Local; never waits.
 
@@ -4876,7 +4876,7 @@ const pointer_stream_call = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_call(stream, function_, user)
 
-Queues a function of the caller's, which the stream calls with `user`.
+Queues a function of the caller, which the stream calls with `user`.
 
 Local; returns at once. The function may call nvshmemrs, except to wait for its own stream;
 on a stream of the GPU it may call neither nvshmemrs nor CUDA.
@@ -4901,8 +4901,8 @@ const pointer_stream_wait_event = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_stream_wait_event(stream, event)
 
-Makes what is queued later on `stream` wait until the latest record of `event` has been
-reached. An event that was not recorded holds nothing up.
+Makes later calls on `stream` wait until the latest record of `event` has been reached. An
+event that was not recorded has no effect.
 
 Local; returns at once.
 
@@ -4924,7 +4924,7 @@ const pointer_event_new = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_event_new(runtime, event)
 
-Makes an event.
+Creates an event.
 
 Local. Free it with `nvshmemrs_event_free`.
 
@@ -4946,7 +4946,7 @@ const pointer_event_free = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_event_free(event)
 
-Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+Frees an event. Queued records and waits are not affected. 0 has no effect.
 
 Local; never waits.
 
@@ -4968,7 +4968,7 @@ const pointer_event_record = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_event_record(event, stream)
 
-Marks the end of what has been queued on `stream` so far. A later record replaces an earlier
+Marks the end of the calls queued on `stream` so far. A later record replaces an earlier
 one.
 
 Local; returns at once.
@@ -5270,7 +5270,7 @@ const pointer_team_split_strided = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_split_strided(runtime, parent, start, stride, size, config, config_mask, team)
 
-Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A
+Creates a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A
 negative stride is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID`
 and success.
 
@@ -5280,7 +5280,7 @@ the result.
 
 # Returns
 
-`Status.SUCCESS`, or an error, on every member, and no team is made: INVALID\\_VALUE,
+`Status.SUCCESS`, or an error, on every member, and no team is created: INVALID\\_VALUE,
 PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in 256 teams already; also
 BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED.
 
@@ -5303,7 +5303,7 @@ const pointer_team_split_2d = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_split_2d(runtime, parent, xrange, xconfig, xconfig_mask, yconfig, yconfig_mask, xteam, yteam)
 
-Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of
+Arranges the members of `parent` in rows of `xrange` and creates a team of each row and of
 each column: `xteam` is the caller's row, `yteam` its column.
 
 Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if
@@ -5330,8 +5330,8 @@ const pointer_team_unique_id = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_unique_id(runtime, uniqueid)
 
-Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of
-them calls it and hands the number to the others.
+Returns a random number by which the members of `nvshmemrs_team_init` find each other. One
+member calls it and sends the number to the others.
 
 Local.
 
@@ -5355,8 +5355,8 @@ const pointer_team_init = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team)
 
-Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is
-number `my_index`. PEs outside the team take no part.
+Creates a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller
+is number `my_index`. PEs outside the team take no part.
 
 Collective over the new team's members. `config_mask`, an or of
 `nvshmemrs_team_config_mask`, must hold UNIQUEID. After an error use a fresh number. Returns
@@ -5383,8 +5383,8 @@ const pointer_team_get_config = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_get_config(runtime, team, config_mask, config)
 
-Gives the fields of a team's configuration that `config_mask` selects; the others have their
-defaults.
+Returns the fields of a team's configuration that `config_mask` selects; the others have
+their defaults.
 
 Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
 
@@ -5407,9 +5407,10 @@ const pointer_team_destroy = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_team_destroy(runtime, team)
 
-Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a
-member left one of its collectives half-way, this PE's part of the team goes without waiting
-for the others, and what of it is still on streams of the GPU does nothing.
+Destroys a team; its handle is invalid afterwards. `NVSHMEMRS_TEAM_INVALID` has no effect.
+If a member left one of its collectives early, this PE's part of the team is destroyed
+without waiting for the others, and its collectives on streams of the GPU have no effect any
+more.
 
 Collective over `team`. Returns when every member has called it.
 

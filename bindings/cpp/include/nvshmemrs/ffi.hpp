@@ -70,15 +70,15 @@ static_assert(offsetof(nvshmemrs_device_state_t, job) == 48);
 static_assert(offsetof(nvshmemrs_device_state_t, check) == 56);
 static_assert(offsetof(nvshmemrs_device_state_t, lent) == 60);
 
-/// What a call came to. Functions return these numbers as `int32_t`.
+/// The result of a call. Functions return these numbers as `int32_t`.
 enum class Status : int32_t {
-    /// The call did what it says.
+    /// Success.
     Success = NVSHMEMRS_SUCCESS,
     /// An argument has a value that this call does not accept.
     InvalidValue = NVSHMEMRS_ERROR_INVALID_VALUE,
     /// The symmetric heap, or the machine's memory, cannot hold the request.
     OutOfMemory = NVSHMEMRS_ERROR_OUT_OF_MEMORY,
-    /// This build or this machine does not offer what was asked for.
+    /// This build or this machine does not support the request.
     NotSupported = NVSHMEMRS_ERROR_NOT_SUPPORTED,
     /// An address that must be symmetric is not.
     NotSymmetric = NVSHMEMRS_ERROR_NOT_SYMMETRIC,
@@ -86,7 +86,7 @@ enum class Status : int32_t {
     Internal = NVSHMEMRS_ERROR_INTERNAL,
     /// No runtime: before init, after finalize, or a handle that was never given out.
     NotInitialized = NVSHMEMRS_ERROR_NOT_INITIALIZED,
-    /// A handle of the wrong kind, or one whose object is gone.
+    /// A handle of the wrong kind, or of an object that was freed.
     BadHandle = NVSHMEMRS_ERROR_BAD_HANDLE,
     /// A PE number outside the team or the job.
     PeRange = NVSHMEMRS_ERROR_PE_RANGE,
@@ -96,33 +96,33 @@ enum class Status : int32_t {
     Mismatch = NVSHMEMRS_ERROR_MISMATCH,
     /// A PE of the job died, or left without finalize.
     PeDied = NVSHMEMRS_ERROR_PE_DIED,
-    /// A deadline passed. On GPU memory any call that waits for the GPU may give it, INTERRUPTED and
-    /// PE_DIED, too.
+    /// A deadline passed. On GPU memory any call that waits for the GPU may return it, and also INTERRUPTED
+    /// and PE_DIED.
     Timeout = NVSHMEMRS_ERROR_TIMEOUT,
     /// The wait was interrupted on this PE.
     Interrupted = NVSHMEMRS_ERROR_INTERRUPTED,
     /// The PEs could not find or accept each other.
     Bootstrap = NVSHMEMRS_ERROR_BOOTSTRAP,
-    /// The operating system refused something.
+    /// A system call failed.
     System = NVSHMEMRS_ERROR_SYSTEM,
-    /// The caller is a forked child, which is no PE of the job.
+    /// The caller is a forked child, which is not a PE of the job.
     Forked = NVSHMEMRS_ERROR_FORKED,
     /// The address is not the start of a live allocation (a double free, for example).
     BadFree = NVSHMEMRS_ERROR_BAD_FREE,
     /// Another thread of this PE is inside a collective on this team; or finalize was called from an
     /// interrupt hook.
     Busy = NVSHMEMRS_ERROR_BUSY,
-    /// A member left a collective on this team half-way, so the team cannot be used any more.
+    /// A member left a collective on this team early, so the team cannot be used any more.
     TeamBroken = NVSHMEMRS_ERROR_TEAM_BROKEN,
-    /// Another member of the collective had an argument that it could not accept.
+    /// Another member of the collective has an invalid argument.
     PeerArgument = NVSHMEMRS_ERROR_PEER_ARGUMENT,
-    /// Finalize: the checker has found problems, which standard error tells. Everything else was done as
+    /// Finalize: the checker has found problems, which are on standard error. All else was completed as
     /// usual.
     CheckFailed = NVSHMEMRS_ERROR_CHECK_FAILED,
-    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again
-    /// when it goes on; the team of a collective that ended so is broken.
+    /// A PE has been stopped (SIGSTOP, Ctrl-Z) for longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits work again
+    /// when it continues; the team of a collective that ended so is broken.
     PeStopped = NVSHMEMRS_ERROR_PE_STOPPED,
-    /// The CUDA driver refused something.
+    /// A call of the CUDA driver failed.
     Cuda = NVSHMEMRS_ERROR_CUDA,
     /// nvshmemrs panicked; the panic was caught at the C boundary.
     Panic = NVSHMEMRS_ERROR_PANIC,
@@ -166,7 +166,7 @@ enum class Algorithm : int32_t {
 namespace Team {
 /// All PEs of the job.
 inline constexpr uint64_t World = NVSHMEMRS_TEAM_WORLD;
-/// The PEs whose heaps load and store can reach from this PE.
+/// The PEs whose heaps this PE can load from and store to.
 inline constexpr uint64_t Shared = NVSHMEMRS_TEAM_SHARED;
 /// The PEs on the same host as this PE.
 inline constexpr uint64_t Node = NVSHMEMRS_TEAM_NODE;
@@ -174,8 +174,8 @@ inline constexpr uint64_t Node = NVSHMEMRS_TEAM_NODE;
 inline constexpr uint64_t SameMypeNode = NVSHMEMRS_TEAM_SAME_MYPE_NODE;
 /// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
 inline constexpr uint64_t SameGpu = NVSHMEMRS_TEAM_SAME_GPU;
-/// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are
-/// not members: for them it is as NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
+/// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. For other PEs,
+/// which are not members, it equals NVSHMEMRS_TEAM_INVALID, and an operation on it is an error.
 inline constexpr uint64_t GpuLeaders = NVSHMEMRS_TEAM_GPU_LEADERS;
 /// No team.
 inline constexpr uint64_t Invalid = NVSHMEMRS_TEAM_INVALID;
@@ -293,8 +293,8 @@ enum class Access : int32_t {
     /// Writes it, or reads and writes it, by an atomic instruction: announced before it; the reading part
     /// again after it.
     AtomicStore = NVSHMEMRS_ACCESS_ATOMIC_STORE,
-    /// Hands symmetric memory to something whose loads and stores nobody announces: `nvshmemrs-run --check`
-    /// says so at the end.
+    /// Passes symmetric memory to code whose loads and stores are not announced: `nvshmemrs-run --check`
+    /// reports that at the end.
     Unseen = NVSHMEMRS_ACCESS_UNSEEN,
 };
 
@@ -1319,10 +1319,10 @@ enum class Access : int32_t {
         static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
 }
 
-/// Begins a deadline of the calling thread: every wait of it from now on, and what it queues on streams,
-/// ends with TIMEOUT when `seconds` have passed since this call. It holds until `nvshmemrs_deadline_end`
-/// gets what is written to `previous`. While it holds it stands in for `NVSHMEMRS_TIMEOUT`, be it shorter
-/// or longer; of nested deadlines the earliest holds. Init keeps to its own limit.
+/// Begins a deadline of the calling thread: every later wait of this thread, and of calls that it queues on
+/// streams, ends with TIMEOUT when `seconds` have passed since this call. It applies until
+/// `nvshmemrs_deadline_end` is called with the value of `previous`. It replaces `NVSHMEMRS_TIMEOUT`, and
+/// may be shorter or longer; of nested deadlines the earliest applies. Init has its own limit.
 ///
 /// Local; needs no runtime. A collective that a deadline ends breaks its team.
 ///
@@ -1333,8 +1333,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_deadline_begin(seconds, previous));
 }
 
-/// Ends a deadline of the calling thread, with what `nvshmemrs_deadline_begin` wrote to `previous`: the one
-/// before, if there was one, holds again.
+/// Ends a deadline of the calling thread, with the value that `nvshmemrs_deadline_begin` wrote to
+/// `previous`: the previous deadline, if there was one, applies again.
 ///
 /// Local; needs no runtime.
 ///
@@ -1345,11 +1345,11 @@ enum class Access : int32_t {
 }
 
 /// The job as kernels of this PE see it: pass it to them by value, and they pass it to the functions of
-/// `nvshmemrs_device.cuh`. It serves the kernels of this PE only, until finalize. Teams that are made or
-/// destroyed later are seen through it, too. On device memory its addresses are those of this PE's GPU; on
-/// host memory they are those of this process, for the same functions compiled for the CPU.
+/// `nvshmemrs_device.cuh`. It is valid for kernels of this PE only, until finalize. It also shows teams
+/// that are created or destroyed later. On device memory its addresses are those of this PE's GPU; on host
+/// memory they are those of this process, for the same functions compiled for the CPU.
 ///
-/// Kernels reach PEs of their own host only: a put to another one ends the kernel, and
+/// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
 /// Local.
@@ -1362,7 +1362,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_device_state(runtime, state));
 }
 
-/// The address, for kernels of this PE, of a copy of what `nvshmemrs_device_state` gives: for frontends
+/// The address, for kernels of this PE, of a copy of the state of `nvshmemrs_device_state`: for frontends
 /// whose kernels take one pointer. It is memory of the GPU if the heap is, and must not be written.
 ///
 /// Local.
@@ -1390,8 +1390,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_device_algorithm(runtime, algorithm, blocks, threads, chunk));
 }
 
-/// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; 0 bytes
-/// give NULL.
+/// Allocates `bytes` bytes on every PE's symmetric heap, aligned to 64. The contents are undefined; the
+/// result for 0 bytes is NULL.
 ///
 /// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
 /// memory.
@@ -1418,7 +1418,7 @@ enum class Access : int32_t {
 
 /// As `nvshmemrs_malloc`, aligned to `alignment`, a power of two that is a multiple of `sizeof(void *)` and
 /// not above the size of the heap (NVSHMEM_SYMMETRIC_SIZE). Every PE's copy is aligned so, also at the
-/// addresses that `nvshmemrs_ptr` gives.
+/// addresses that `nvshmemrs_ptr` returns.
 ///
 /// Collective over TEAM_WORLD with the same arguments; includes a barrier. Returns when every PE has the
 /// memory.
@@ -1430,7 +1430,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_align(runtime, alignment, bytes, ptr));
 }
 
-/// Frees an allocation on every PE. NULL does nothing if every PE passes NULL.
+/// Frees an allocation on every PE. NULL has no effect if every PE passes NULL.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
 /// has called it.
@@ -1442,49 +1442,49 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_free(runtime, ptr));
 }
 
-/// Makes an allocation `bytes` bytes long and gives its address, which may be another one. Each PE's copy
-/// keeps its contents up to the smaller size. NULL allocates; 0 bytes free, and give NULL.
+/// Resizes an allocation to `bytes` bytes and returns its address, which may change. Each PE's copy keeps
+/// its contents up to the smaller size. NULL allocates; 0 bytes free, and the result is NULL.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address and `bytes`; includes a barrier. Returns when
 /// every PE has the memory.
 ///
-/// @return `Status::Success`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is as
-/// it was.
+/// @return `Status::Success`, or an error: as `nvshmemrs_malloc` and `nvshmemrs_free`; the allocation is
+/// unchanged.
 /// @see OpenSHMEM 1.5 section 9.3.1 (`shmem_realloc`).
 [[nodiscard]] inline Status realloc(nvshmemrs_runtime_t runtime, void *ptr, size_t bytes,
     void **new_ptr) noexcept {
     return static_cast<Status>(nvshmemrs_realloc(runtime, ptr, bytes, new_ptr));
 }
 
-/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, where they are: each PE registers a
-/// buffer of the same size. Gives the symmetric address. `buffer` stays valid, holds the same memory and is
-/// a symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
+/// Makes `bytes` bytes of this program's memory at `buffer` symmetric, in place: each PE registers a buffer
+/// of the same size. Returns the symmetric address. `buffer` stays valid for the same memory and is a
+/// symmetric address, too. The buffer must be private anonymous memory of whole pages (mmap,
 /// posix_memalign), and must not be unmapped, mapped anew or freed before it is unregistered. If the heap
 /// is in device memory, it must be whole mappings of memory that cuMemCreate made on this PE's GPU, with
 /// POSIX descriptors as handle type.
 ///
-/// Other threads of this process may load and store by the buffer's own address during the call; who comes
-/// in between waits. That takes userfaultfd of Linux 5.14: without it the call is NOT_SUPPORTED while the
-/// process has threads besides the caller and the library's own. What devices (O_DIRECT, RDMA) and other
-/// processes write to the pages during the call may be lost, a child that is forked during it may see
-/// zeroes in the buffer, and a system call of another thread on the buffer may fail with EFAULT. On device
-/// memory nothing is moved.
+/// Other threads of this process may load and store by the buffer's own address during the call; a thread
+/// that touches the buffer during the move waits. That needs userfaultfd of Linux 5.14: without it the call
+/// is NOT_SUPPORTED while the process has threads besides the caller and the library's own. Writes of
+/// devices (O_DIRECT, RDMA) and other processes to the pages during the call may be lost, a child that is
+/// forked during it may see zeroes in the buffer, and a system call of another thread on the buffer may
+/// fail with EFAULT. On device memory no pages are moved.
 ///
 /// Collective over TEAM_WORLD with the same `bytes` and `preferred`; includes a barrier. `preferred` may be
 /// NULL; otherwise it is an unused address, the same on every PE, which becomes the symmetric address.
 /// Returns when every PE has registered its buffer.
 ///
 /// @return `Status::Success`, or an error, on every member: INVALID_VALUE, MISMATCH, PEER_ARGUMENT,
-/// NOT_SUPPORTED, SYSTEM; the buffer is as it was.
+/// NOT_SUPPORTED, SYSTEM; the buffer is unchanged.
 /// @see NVSHMEM `nvshmemx_buffer_register_symmetric_at_preferred_address`.
 [[nodiscard]] inline Status buffer_register(nvshmemrs_runtime_t runtime, void *buffer, size_t bytes,
     void *preferred, void **symmetric) noexcept {
     return static_cast<Status>(nvshmemrs_buffer_register(runtime, buffer, bytes, preferred, symmetric));
 }
 
-/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is what
-/// `nvshmemrs_buffer_register` gave, or the buffer's own address. Other threads may go on using the
-/// buffer's own address, as with `nvshmemrs_buffer_register`; the symmetric address is over.
+/// Makes a registered buffer private memory again; it keeps its contents. `symmetric` is the address that
+/// `nvshmemrs_buffer_register` returned, or the buffer's own address. Other threads may use the buffer's
+/// own address meanwhile, as with `nvshmemrs_buffer_register`; the symmetric address becomes invalid.
 ///
 /// Collective over TEAM_WORLD with the same symmetric address; a barrier comes first. Returns when every PE
 /// has called it.
@@ -1496,10 +1496,10 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_buffer_unregister(runtime, symmetric));
 }
 
-/// Makes the global and static variables of the executable symmetric, where they are. The address of a
-/// variable is then its symmetric address on every PE, also where PEs have loaded the executable at
-/// different addresses. Finalize makes the variables private again, with their contents. All of them are
-/// one allocation: an access that leaves its variable is an error only if it leaves them all.
+/// Makes the global and static variables of the executable symmetric, in place. The address of a variable
+/// is then its symmetric address on every PE, even if PEs have loaded the executable at different
+/// addresses. Finalize makes the variables private again, with their contents. All of them are one
+/// allocation: an access that leaves its variable is an error only if it leaves them all.
 ///
 /// No other thread of the program may write to a variable during the call, nor during `nvshmemrs_finalize`.
 /// A child that is forked later gets a private copy. Thread-local variables, and those of shared libraries,
@@ -1516,9 +1516,9 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_static_data_register(runtime));
 }
 
-/// Says that this PE no longer uses an allocation. The next collective allocation frees what all PEs have
-/// released before they call it. Finalizers and garbage collectors call this instead of `nvshmemrs_free`.
-/// NULL does nothing.
+/// Releases an allocation on this PE. The next collective allocation frees the allocations that all PEs
+/// have released before they call it. Finalizers and garbage collectors call this instead of
+/// `nvshmemrs_free`. NULL has no effect.
 ///
 /// Local; never waits.
 ///
@@ -1540,10 +1540,10 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_heap_stats(runtime, stats));
 }
 
-/// What this PE has made and not freed (memory, registered buffers, teams, streams, events, kept heaps) and
-/// where, in the words that finalize writes to standard error. `text` has room for `bytes` bytes; a longer
-/// text is cut short; there is always a NUL behind it. `length` is how long the whole text is, without the
-/// NUL.
+/// The objects that this PE has created and not freed (memory, registered buffers, teams, streams, events,
+/// kept heaps) with their call sites, as finalize writes them to standard error. `text` has room for
+/// `bytes` bytes; a longer text is truncated; it always ends with a NUL. `length` is the length of the
+/// whole text, without the NUL.
 ///
 /// Local.
 ///
@@ -1591,7 +1591,7 @@ enum class Access : int32_t {
 
 /// Keeps the memory of this process's heap mapping valid after finalize, until `nvshmemrs_heap_drop`. For
 /// languages whose arrays may outlive the runtime: loads and stores through them then stay harmless;
-/// operations answer NOT_INITIALIZED.
+/// operations return NOT_INITIALIZED.
 ///
 /// Local; never waits.
 ///
@@ -1602,8 +1602,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_heap_keep(runtime, mapping));
 }
 
-/// Lets a mapping go that `nvshmemrs_heap_keep` kept. The last one to let go, after finalize, gives the
-/// memory back. 0 does nothing.
+/// Drops a mapping that `nvshmemrs_heap_keep` kept. The last drop, after finalize, frees the memory. 0 has
+/// no effect.
 ///
 /// Local; needs no runtime.
 ///
@@ -1659,8 +1659,8 @@ enum class Access : int32_t {
     return nvshmemrs_status_string(status);
 }
 
-/// Details of the last call that failed on this thread: what, which PE, which argument, what it is and what
-/// it must be. NUL-terminated; never NULL; valid until the next call that fails on this thread.
+/// Details of the last call that failed on this thread: the operation, the PE, the argument, its value and
+/// the accepted values. NUL-terminated; never NULL; valid until the next call that fails on this thread.
 ///
 /// Local; needs no runtime.
 ///
@@ -1955,8 +1955,8 @@ enum class Access : int32_t {
         static_cast<int32_t>(cmp), values, static_cast<int32_t>(dtype), found));
 }
 
-/// Reserves symmetric memory that pools of other libraries may have: see `nvshmemrs_pool_alloc`. It stays
-/// until finalize. A further call reserves more.
+/// Reserves symmetric memory for pools of other libraries: see `nvshmemrs_pool_alloc`. It stays until
+/// finalize. A further call reserves more.
 ///
 /// Collective over TEAM_WORLD with the same `bytes`; includes a barrier. Returns when every PE has the
 /// memory.
@@ -1969,23 +1969,21 @@ enum class Access : int32_t {
 }
 
 /// Symmetric memory of GPU `device`, in the form in which torch's CUDAPluggableAllocator asks for it: a
-/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` gives tensors on the symmetric heap. It
-/// is cut from what `nvshmemrs_pool_reserve` has reserved. The runtime is the one whose heap is on that
-/// GPU. `cuda_stream` does not matter. NULL after an error, which `nvshmemrs_last_error` has: no heap is on
-/// that GPU, or what is reserved has no room for so many bytes.
+/// `torch.cuda.MemPool` of this function and `nvshmemrs_pool_free` has its tensors on the symmetric heap.
+/// The memory is part of the reserve of `nvshmemrs_pool_reserve`. The runtime is the one whose heap is on
+/// that GPU. `cuda_stream` is ignored. NULL after an error, which `nvshmemrs_last_error` has: no heap is on
+/// that GPU, or the reserve has no room for so many bytes.
 ///
-/// Local; every PE must ask its pool for the same blocks in the same order, and give them back so, else
-/// they are not at the same symmetric address. It waits only for the stream on which memory was given back
-/// that comes again.
+/// Local; every PE must allocate and free the same blocks in the same order, else they do not have the same
+/// symmetric addresses. It waits only for the stream on which reused memory was freed.
 ///
 /// @see OpenSHMEM does not have it.
 [[nodiscard]] inline void * pool_alloc(size_t bytes, int32_t device, void *cuda_stream) noexcept {
     return nvshmemrs_pool_alloc(bytes, device, cuda_stream);
 }
 
-/// Gives back what `nvshmemrs_pool_alloc` gave. It comes again once what is on `cuda_stream` now has run.
-/// `bytes` and `device` do not matter. After finalize the memory goes with the last that is given back.
-/// NULL does nothing.
+/// Frees memory of `nvshmemrs_pool_alloc`. It is reused once the present work on `cuda_stream` is complete.
+/// `bytes` and `device` are ignored. After finalize the last free unmaps the memory. NULL has no effect.
 ///
 /// Local; never waits, so any thread may call it, and a garbage collector.
 ///
@@ -2151,14 +2149,14 @@ enum class Access : int32_t {
 /// of them the caller is the only PE. `mpirun` and `srun` may start PEs on several hosts.
 ///
 /// A PE that has joined already, by whichever function, may call it again. It gets the same runtime at
-/// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must be as the PE has it;
-/// attributes that are left to the library are not compared. Threads that are PEs count each for itself;
-/// the threads of a process that is a PE count together.
+/// once, and must call `nvshmemrs_finalize` once more. Each attribute that is set must equal the PE's
+/// attribute; default attributes are not compared. Each thread that is a PE has its own count; the threads
+/// of a process that is a PE have one count.
 ///
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached. Local if it is called again.
 ///
-/// @return `Status::Success`, or an error: BOOTSTRAP with what was tried and who is missing, TIMEOUT,
+/// @return `Status::Success`, or an error: BOOTSTRAP with the attempts and the missing PEs, TIMEOUT,
 /// NOT_SUPPORTED, OUT_OF_MEMORY; INVALID_VALUE for other arguments than before.
 /// @see OpenSHMEM 1.5 section 9.1.1 (`shmem_init`).
 [[nodiscard]] inline Status init(const nvshmemrs_init_attr_t *attr,
@@ -2166,7 +2164,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_init(attr, runtime));
 }
 
-/// Makes a unique id. One PE makes it, the caller hands it to the others by any means.
+/// Creates a unique id. One PE creates it, and the program sends it to the others by any means.
 ///
 /// Local; needs no runtime.
 ///
@@ -2182,25 +2180,25 @@ enum class Access : int32_t {
 /// Collective over all PEs of the job. `attr` may be NULL. Returns when every PE has joined and can be
 /// reached.
 ///
-/// @return `Status::Success`, or an error: PE_RANGE, BOOTSTRAP with who is missing or who was refused and
-/// why, TIMEOUT.
+/// @return `Status::Success`, or an error: PE_RANGE, BOOTSTRAP with the missing PEs or the refused
+/// processes, TIMEOUT.
 /// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_UNIQUEID`.
 [[nodiscard]] inline Status init_unique_id(const nvshmemrs_unique_id_t *id, int32_t pe, int32_t n_pes,
     const nvshmemrs_init_attr_t *attr, nvshmemrs_runtime_t *runtime) noexcept {
     return static_cast<Status>(nvshmemrs_init_unique_id(id, pe, n_pes, attr, runtime));
 }
 
-/// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. `mpi_comm` is
-/// the address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a thread
-/// of nvshmemrs's calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are on one
-/// host, MPI is used during this call only. It may be called again with the same communicator, as
+/// Joins the job of the processes of an MPI communicator: their ranks in it are the PEs. `mpi_comm` is the
+/// address of an `MPI_Comm`. The program has initialised MPI with MPI_THREAD_MULTIPLE, because a thread of
+/// nvshmemrs calls it, too, and calls MPI_Finalize after `nvshmemrs_finalize`. If all PEs are on one host,
+/// MPI is used during this call only. It may be called again with the same communicator, as
 /// `nvshmemrs_init`.
 ///
 /// Collective over all processes of the communicator. `attr` may be NULL. Returns when every PE has joined
 /// and can be reached.
 ///
-/// @return `Status::Success`, or an error: NULL_POINTER, BOOTSTRAP with what was tried: no plugin, another
-/// MPI than the plugin's, too little support for threads, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
+/// @return `Status::Success`, or an error: NULL_POINTER, BOOTSTRAP with the reason: no plugin, another MPI
+/// than the plugin's, too low a thread level, hosts that disagree; TIMEOUT, NOT_SUPPORTED.
 /// @see NVSHMEM `nvshmemx_init_attr` with `NVSHMEMX_INIT_WITH_MPI_COMM`.
 [[nodiscard]] inline Status init_mpi_comm(const void *mpi_comm, const nvshmemrs_init_attr_t *attr,
     nvshmemrs_runtime_t *runtime) noexcept {
@@ -2219,9 +2217,9 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_init_mpi_fortran(mpi_comm, attr, runtime));
 }
 
-/// Makes a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
+/// Creates a job of `n_pes` PEs that are threads of this process. Each thread then joins it.
 ///
-/// Local; needs no runtime. `attr` may be NULL; it holds for all PEs of the job.
+/// Local; needs no runtime. `attr` may be NULL; it applies to all PEs of the job.
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE, NOT_SUPPORTED.
 /// @see OpenSHMEM does not have it.
@@ -2242,7 +2240,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_local_job_join(job, pe, runtime));
 }
 
-/// Forgets a local job. PEs that have joined are not affected. 0 does nothing.
+/// Frees a local job. PEs that have joined are not affected. 0 has no effect.
 ///
 /// Local.
 ///
@@ -2252,13 +2250,13 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_local_job_free(job));
 }
 
-/// Leaves the job: completes all outstanding operations, waits for the other PEs, gives all memory back.
-/// Where init was called several times, only the last of as many calls does so, and the others return at
-/// once. The handle and every symmetric address of this runtime are invalid afterwards, also when the
-/// status says that another PE died. 0 does nothing. Init may be called again.
+/// Leaves the job: completes all outstanding operations, waits for the other PEs, frees all memory. If init
+/// was called several times, only the last of as many calls does so, and the others return at once. The
+/// handle and every symmetric address of this runtime are invalid afterwards, even if the status says that
+/// another PE died. 0 has no effect. Init may be called again.
 ///
 /// Collective over TEAM_WORLD. No other thread of this PE may be inside a call with this runtime, except in
-/// a wait of more than a millisecond, which ends with INTERRUPTED; from an interrupt hook the answer is
+/// a wait of more than a millisecond, which ends with INTERRUPTED; from an interrupt hook the status is
 /// BUSY. Returns when every PE has called it.
 ///
 /// @return `Status::Success`, or an error: BUSY, PE_DIED, TIMEOUT, INTERRUPTED, MISMATCH, BAD_HANDLE.
@@ -2280,8 +2278,8 @@ enum class Access : int32_t {
 }
 
 /// Ends all processes of the job with `status`, of which a process keeps 8 bits: the caller's at once, the
-/// others within a second, whatever they do. Output in C streams is written; functions of `atexit` and
-/// destructors do not run.
+/// others within a second, whatever they do. C streams are flushed; functions of `atexit` and destructors
+/// do not run.
 ///
 /// One-sided; any thread may call it. It returns with an error only; it is complete when the caller has
 /// ended.
@@ -2292,8 +2290,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_global_exit(runtime, status));
 }
 
-/// Leaves the job without the other PEs, which learn that this PE left. For exits in error. However often
-/// init was called, the membership ends. 0 does nothing.
+/// Leaves the job without the other PEs, which get an error. For exits after an error. The membership ends
+/// however often init was called. 0 has no effect.
 ///
 /// Local: it never waits. The handle and all symmetric addresses of this runtime are invalid afterwards.
 /// Other threads of this PE may be inside calls with it: their waits end with PE_DIED, and they must have
@@ -2315,7 +2313,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_my_pe(runtime, pe));
 }
 
-/// The GPU that this PE uses, as this process counts them; -1 if the heap is in host memory.
+/// The GPU of this PE, by its number in this process; -1 if the heap is in host memory.
 ///
 /// Local.
 ///
@@ -2335,12 +2333,11 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_n_pes(runtime, n_pes));
 }
 
-/// Whether the job is whole: success, or the error that every waiting call would return (PE_DIED with the
-/// PE's number, FORKED).
+/// The error that every waiting call would return (PE_DIED with the PE's number, FORKED), or success.
 ///
 /// Local; never waits.
 ///
-/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, and those that it looks for.
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, and those of a waiting call.
 /// @see OpenSHMEM does not have it.
 [[nodiscard]] inline Status runtime_check(nvshmemrs_runtime_t runtime) noexcept {
     return static_cast<Status>(nvshmemrs_runtime_check(runtime));
@@ -2368,8 +2365,8 @@ enum class Access : int32_t {
 }
 
 /// Sets a function that the calling thread's init calls while it waits, at least every 50 ms; if it returns
-/// a value other than 0, init ends with INTERRUPTED. The runtime that init gives begins with it as its
-/// interrupt hook. NULL removes it.
+/// a value other than 0, init ends with INTERRUPTED. It becomes the interrupt hook of the new runtime. NULL
+/// removes it.
 ///
 /// Local; needs no runtime. `user` is passed through and must stay valid.
 ///
@@ -2406,7 +2403,7 @@ enum class Access : int32_t {
 }
 
 /// Copies `bytes` bytes from local memory at `source` to the symmetric address `dest` on PE `pe`, then
-/// updates the signal at the symmetric address `signal` there: who sees the signal sees the data.
+/// updates the signal at the symmetric address `signal` there: a PE that sees the signal sees the data.
 ///
 /// One-sided. Returns when `source` may be reused. `signal_op` is one of `nvshmemrs_signal_op`.
 ///
@@ -2447,8 +2444,8 @@ enum class Access : int32_t {
         pe));
 }
 
-/// Waits until this PE's copy of the signal at `signal` compares to `value` as `cmp` says, and gives the
-/// value that did. What the sender put before the signal is visible on return.
+/// Waits until this PE's copy of the signal at `signal` compares to `value` by `cmp`, and returns the value
+/// that did. Earlier puts of the sender are visible on return.
 ///
 /// Local: only the caller waits. `cmp` is one of `nvshmemrs_cmp`; `seen` may be NULL.
 ///
@@ -2461,7 +2458,7 @@ enum class Access : int32_t {
         seen));
 }
 
-/// Reads this PE's copy of the signal at `signal`. What the sender put before that value is visible on
+/// Reads this PE's copy of the signal at `signal`. The sender's puts before that value are visible on
 /// return.
 ///
 /// Local; never waits.
@@ -2475,8 +2472,8 @@ enum class Access : int32_t {
 
 /// Sets a function that names the place in the program of each call with this runtime, for reports of the
 /// checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose
-/// calls do not come from the line that a user wrote (Python, Julia) use it; places in C, C++ and Fortran
-/// are found without. With neither setting it is never called.
+/// calls do not come from the user's source lines (Python, Julia) use it; call sites in C, C++ and Fortran
+/// are found without it. With neither setting it is never called.
 ///
 /// Local; `user` is passed through and must stay valid.
 ///
@@ -2500,11 +2497,11 @@ enum class Access : int32_t {
 }
 
 /// Announces to the checker an access of the program itself: `bytes` bytes at `address` are read or
-/// written, as `access` says, which is one of `nvshmemrs_access`. The checker sees what goes through the
-/// library; this is for the program's own loads and stores of symmetric memory, and of buffers that non-
-/// blocking operations use. Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c`
-/// says call it for each of theirs. `place` is the instruction after the access; it may be NULL for the
-/// caller's. Without the checker, or for other memory, it does nothing.
+/// written, according to `access`, which is one of `nvshmemrs_access`. The checker sees operations of the
+/// library; this function is for the program's own loads and stores of symmetric memory, and of buffers of
+/// non-blocking operations. Programs in C, C++ and Fortran that are compiled as `nvshmemrs_plain_access.c`
+/// says call it for each of their accesses. `place` is the instruction after the access; NULL stands for
+/// the caller's. Without the checker, or for other memory, it has no effect.
 ///
 /// Local; never waits. Where the PEs are threads of one process, those of the threads that have joined are
 /// seen.
@@ -2527,22 +2524,23 @@ enum class Access : int32_t {
     return nvshmemrs_place_string(place);
 }
 
-/// Makes a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's to
-/// any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call is
-/// queued: it returns at once and runs after all that was queued before. Its buffers must stay valid, and
-/// be left alone, until it has run. A call that gives a value (g, a fetching atomic, a test) waits until
-/// the stream has run it.
+/// Creates a stream: an ordered queue with a thread of its own. Pass its handle in place of the runtime's
+/// to any data operation (RMA, atomics, signals, waits and tests, fence, quiet, collectives), and the call
+/// is queued: it returns at once and runs after all earlier calls of the stream. Its buffers must stay
+/// valid, and must not be used, until it has run. A call with an output (g, a fetching atomic, a test)
+/// waits until the stream has run it.
 ///
-/// A team has one collective at a time, and its members must come in the same order: between collectives of
-/// a team that are queued and collectives of the same team that are called directly (malloc, free, finalize
-/// and splits are such), synchronize the stream.
+/// A team has one collective at a time, and its members must call them in the same order: synchronize the
+/// stream between queued collectives of a team and direct collectives of the same team (malloc, free,
+/// finalize and splits are direct).
 ///
 /// If the heap is in device memory, it is a stream of the PE's GPU, which is not ordered with the default
-/// stream. Calls check their arguments at once, put their work on it and return. While it is captured into
-/// a graph they become part of that, and buffers must stay valid as long as it is launched; calls that give
-/// a value, and those that wait for the stream, are an error then (NOT_SUPPORTED).
+/// stream. Calls check their arguments at once, enqueue their work on it and return. While it is captured
+/// into a graph they become part of the graph, and buffers must stay valid as long as it is launched; calls
+/// with an output, and calls that wait for the stream, are an error then (NOT_SUPPORTED).
 ///
-/// Local. Free it with `nvshmemrs_stream_free`; finalize ends those that are left, after what is queued.
+/// Local. Free it with `nvshmemrs_stream_free`; finalize ends the remaining streams, after their queued
+/// calls.
 ///
 /// @return `Status::Success`, or an error: SYSTEM.
 /// @see OpenSHMEM does not have it.
@@ -2550,13 +2548,13 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_new(runtime, stream));
 }
 
-/// A stream of the program's GPU code, so that calls can be put on it: `cuda_stream` is a `cudaStream_t` of
-/// this PE's GPU and its primary context, as those of the CUDA runtime, torch and CuPy are; 0 is the
-/// default stream.
+/// A handle for a stream of the program's GPU code, on which calls can be enqueued: `cuda_stream` is a
+/// `cudaStream_t` of this PE's GPU and its primary context, as streams of the CUDA runtime, torch and CuPy
+/// are; 0 is the default stream.
 ///
 /// Local. The `cudaStream_t` must exist until the handle is freed with `nvshmemrs_stream_free`, which waits
-/// for what is on it, or let go with `nvshmemrs_stream_release`. Graphs with calls in them must have run
-/// for the last time before finalize.
+/// for its work, or released with `nvshmemrs_stream_release`. All launches of graphs with calls must have
+/// completed before finalize.
 ///
 /// @return `Status::Success`, or an error: NOT_SUPPORTED on host memory, INVALID_VALUE for a stream of
 /// another GPU or context, CUDA.
@@ -2577,8 +2575,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_cuda(stream, cuda_stream));
 }
 
-/// Waits until everything queued has run, and ends the stream; its handle is stale afterwards, also after
-/// an error. 0 does nothing.
+/// Waits until all queued calls have run, and ends the stream; its handle is invalid afterwards, even after
+/// an error. 0 has no effect.
 ///
 /// Local; waits for the stream.
 ///
@@ -2588,14 +2586,13 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_free(stream));
 }
 
-/// Lets a stream go without waiting for it: what is queued still runs, and finalize waits for that. Its
-/// handle is stale afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
-/// because what is queued may need PEs that are somewhere else. Errors of queued calls are lost. 0 does
-/// nothing. Of a stream of the GPU that is being captured nobody can tell when its earlier work ends: then
-/// the heap's GPU memory stays mapped until the process ends, unless the handle was made in the same
-/// capture.
+/// Releases a stream without waiting for it: queued calls still run, and finalize waits for them. Its
+/// handle is invalid afterwards. Destructors and finalizers call this instead of `nvshmemrs_stream_free`,
+/// because queued calls may wait for other PEs. Errors of queued calls are lost. 0 has no effect. If the
+/// stream is being captured, the end of its earlier work is unknown: then the heap's GPU memory stays
+/// mapped until the process ends, unless the handle was created in the same capture.
 ///
-/// Local; never waits, but for room in a stream of the GPU that is full.
+/// Local; never waits, except for room in a full stream of the GPU.
 ///
 /// @return `Status::Success`, or an error: BAD_HANDLE.
 /// @see OpenSHMEM does not have it.
@@ -2603,8 +2600,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_release(stream));
 }
 
-/// Waits until everything queued before has run. Returns the first error since the last call, which is
-/// forgotten then.
+/// Waits until all earlier calls of the stream have run. Returns the first error since the last call, and
+/// clears it.
 ///
 /// Local; waits for the stream. NVSHMEM programs call `cudaStreamSynchronize`.
 ///
@@ -2615,7 +2612,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_synchronize(stream));
 }
 
-/// Whether everything queued before has run: 1 or 0.
+/// Whether all earlier calls of the stream have run: 1 or 0.
 ///
 /// Local; never waits.
 ///
@@ -2625,7 +2622,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_query(stream, done));
 }
 
-/// Queues a function of the caller's, which the stream calls with `user`.
+/// Queues a function of the caller, which the stream calls with `user`.
 ///
 /// Local; returns at once. The function may call nvshmemrs, except to wait for its own stream; on a stream
 /// of the GPU it may call neither nvshmemrs nor CUDA.
@@ -2638,8 +2635,8 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_call(stream, function, user));
 }
 
-/// Makes what is queued later on `stream` wait until the latest record of `event` has been reached. An
-/// event that was not recorded holds nothing up.
+/// Makes later calls on `stream` wait until the latest record of `event` has been reached. An event that
+/// was not recorded has no effect.
 ///
 /// Local; returns at once.
 ///
@@ -2650,7 +2647,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_stream_wait_event(stream, event));
 }
 
-/// Makes an event.
+/// Creates an event.
 ///
 /// Local. Free it with `nvshmemrs_event_free`.
 ///
@@ -2660,7 +2657,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_event_new(runtime, event));
 }
 
-/// Lets an event go. Records and waits that are queued stay as they are. 0 does nothing.
+/// Frees an event. Queued records and waits are not affected. 0 has no effect.
 ///
 /// Local; never waits.
 ///
@@ -2670,7 +2667,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_event_free(event));
 }
 
-/// Marks the end of what has been queued on `stream` so far. A later record replaces an earlier one.
+/// Marks the end of the calls queued on `stream` so far. A later record replaces an earlier one.
 ///
 /// Local; returns at once.
 ///
@@ -2817,15 +2814,15 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_team_config_default(config));
 }
 
-/// Makes a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative stride
-/// is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
+/// Creates a team of `size` members of `parent`: its numbers `start`, `start + stride`, ... A negative
+/// stride is allowed. Members get the new team, the others `NVSHMEMRS_TEAM_INVALID` and success.
 ///
 /// Collective over `parent` with the same arguments. `config` may be NULL if `config_mask` is 0;
 /// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 ///
-/// @return `Status::Success`, or an error, on every member, and no team is made: INVALID_VALUE, PE_RANGE,
-/// MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED,
-/// TIMEOUT, INTERRUPTED.
+/// @return `Status::Success`, or an error, on every member, and no team is created: INVALID_VALUE,
+/// PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE,
+/// PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 [[nodiscard]] inline Status team_split_strided(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
     int32_t start, int32_t stride, int32_t size, const nvshmemrs_team_config_t *config,
@@ -2834,7 +2831,7 @@ enum class Access : int32_t {
         config_mask, team));
 }
 
-/// Lays the members of `parent` out in rows of `xrange` and makes a team of each row and of each column:
+/// Arranges the members of `parent` in rows of `xrange` and creates a team of each row and of each column:
 /// `xteam` is the caller's row, `yteam` its column.
 ///
 /// Collective over `parent` with the same arguments. `xconfig` and `yconfig` may be NULL if their masks are
@@ -2850,8 +2847,8 @@ enum class Access : int32_t {
         yconfig, yconfig_mask, xteam, yteam));
 }
 
-/// Gives a random number by which the members of `nvshmemrs_team_init` find each other. One of them calls
-/// it and hands the number to the others.
+/// Returns a random number by which the members of `nvshmemrs_team_init` find each other. One member calls
+/// it and sends the number to the others.
 ///
 /// Local.
 ///
@@ -2861,7 +2858,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_team_unique_id(runtime, uniqueid));
 }
 
-/// Makes a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
+/// Creates a team of the `n_pes` PEs that call it with the same `config.uniqueid`; the caller is number
 /// `my_index`. PEs outside the team take no part.
 ///
 /// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
@@ -2875,7 +2872,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_team_init(runtime, config, config_mask, n_pes, my_index, team));
 }
 
-/// Gives the fields of a team's configuration that `config_mask` selects; the others have their defaults.
+/// Returns the fields of a team's configuration that `config_mask` selects; the others have their defaults.
 ///
 /// Local. `config_mask` is an or of `nvshmemrs_team_config_mask`.
 ///
@@ -2886,9 +2883,9 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_team_get_config(runtime, team, config_mask, config));
 }
 
-/// Destroys a team; its handle is stale afterwards. `NVSHMEMRS_TEAM_INVALID` does nothing. If a member left
-/// one of its collectives half-way, this PE's part of the team goes without waiting for the others, and
-/// what of it is still on streams of the GPU does nothing.
+/// Destroys a team; its handle is invalid afterwards. `NVSHMEMRS_TEAM_INVALID` has no effect. If a member
+/// left one of its collectives early, this PE's part of the team is destroyed without waiting for the
+/// others, and its collectives on streams of the GPU have no effect any more.
 ///
 /// Collective over `team`. Returns when every member has called it.
 ///
