@@ -190,21 +190,22 @@ fn allocate(bytes: usize, device: i32) -> Result<Option<u64>> {
 /// Takes memory of the reserves, with what must be waited for before it is used.
 fn cut(runtime: nvshmemrs_runtime_t, bytes: u64) -> Result<(u64, Vec<Event>)> {
     let mut pools = lock(&POOLS);
-    let mut reserved = 0;
+    let (mut reserved, mut largest) = (0, 0);
     for reserve in &mut pools.reserves {
         if reserve.runtime == runtime {
-            reserved += reserve.bytes;
             if let Some(address) = reserve.take(bytes) {
                 let marks = reserve.marks(address, bytes);
                 return Ok((address, marks));
             }
+            reserved += reserve.bytes;
+            largest = largest.max(reserve.gaps.values().copied().max().unwrap_or(0));
         }
     }
     Err(Error::invalid(
         "bytes",
         bytes,
         format!(
-            "what is left of the {reserved} bytes reserved for pools: reserve more with `nvshmemrs_pool_reserve`, on all PEs"
+            "at most {largest}, the largest gap in the {reserved} bytes reserved for pools: call `pool_reserve()` on all PEs for more"
         ),
     ))
 }

@@ -63,6 +63,7 @@ const WORDS: &[(&str, [&str; LANGUAGES])] = &[
         "buffer_register"]),
     ("buffer_unregister", ["buffer_unregister", "buffer_unregister", "unregister_external_buffer", "buffer_unregister",
         "buffer_unregister"]),
+    ("pool_reserve", ["pool_reserve", "pool_reserve", "mem_pool", "pool_reserve", "pool_reserve"]),
     ("stream", ["stream_new", "stream_new", "Stream", "stream_new", "stream_new"]),
     ("stream_synchronize", ["stream_synchronize", "stream_synchronize", "Stream.synchronize", "stream_synchronize",
         "stream_synchronize"]),

@@ -156,6 +156,25 @@ print("ok")
     assert "ok\n" in run(package, 1, debian(), "-c", code)
 
 
+def test_under_the_checker(package: Path) -> None:
+    code = """
+import torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
+nvshmem.init(timeout=60)
+nt.reserve(1 << 12)
+me, n = nvshmem.my_pe(), nvshmem.n_pes()
+held = nvshmem.tensor(4, torch.float32)
+nt.put(held, torch.full((4,), float(me)), (me + 1) % n)
+nt.barrier()
+assert nt.all_reduce(held).tolist() == [float(sum(range(n)))] * 4
+rows, received = nt.all_to_all_v(held.view(4, 1), torch.ones(n, dtype=torch.int64), n)
+assert received.tolist() == [[1] * n, list(range(n))]
+nvshmem.barrier_all()
+nvshmem.finalize()
+print("ok")
+"""
+    assert run(package, 2, debian(), "-c", code, check=True).count("ok\n") == 2
+
+
 DIFFERENT = """
 import sys, torch, nvshmemrs.core as nvshmem, nvshmemrs.core.interop.torch as nt
 nvshmem.init(timeout=60)

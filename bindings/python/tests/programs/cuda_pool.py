@@ -91,7 +91,7 @@ def large(use):
 
 
 raises(torch.cuda.OutOfMemoryError, "", functools.partial(large, torch.cuda.use_mem_pool))
-words = "what is left of the 16777216 bytes reserved for pools: reserve more"
+words = "in the 16777216 bytes reserved for pools: call `mem_pool()` on all PEs for more"
 raises(nvshmem.HeapExhaustedError, words, functools.partial(large, nvshmem.interop.torch.use_mem_pool))
 nvshmem.barrier_all()
 

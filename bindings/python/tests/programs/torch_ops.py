@@ -328,6 +328,8 @@ def refused():
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             raises("once, before the capture, on all PEs", nt.all_reduce, mine)
+            raises("call reserve before the capture", nt.reserve)
+            raises("call mem_pool before the capture", nt.mem_pool, 1 << 21)
             mine.add_(1)
     done()
     nvshmem.barrier_all()

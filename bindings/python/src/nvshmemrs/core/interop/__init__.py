@@ -3,9 +3,12 @@ what cannot be says so. ``interop.torch`` imports torch when it is first asked f
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import cupy, jax, numpy
+
+if TYPE_CHECKING:
+    from . import torch
 
 __all__ = ["cupy", "jax", "numpy", "torch"]
 

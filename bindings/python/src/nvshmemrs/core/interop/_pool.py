@@ -50,6 +50,12 @@ def mem_pool(nbytes: Optional[int] = None, **options: Any) -> Any:
         size = 0 if nbytes is None else integer(nbytes, "nbytes")
         if nbytes is not None and not 0 < size < 2**63:
             raise NvshmemInvalid(f"nbytes={nbytes!r}: a reserve has at least 1 byte")
+        captured = getattr(torch.cuda, "is_current_stream_capturing", None)
+        if nbytes is not None and captured is not None and captured():
+            raise NvshmemInvalid(
+                "mem_pool: the current stream is captured into a graph: call mem_pool before the "
+                "capture, on all PEs"
+            )
         if nbytes is None and job.runtime not in _reserved:
             raise NvshmemInvalid(
                 "mem_pool: no memory is reserved for pools: pass nbytes, on all PEs, the first time"

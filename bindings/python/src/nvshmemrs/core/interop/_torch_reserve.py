@@ -69,6 +69,7 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
     """
     try:
         found = group_of(group_name(group, mesh_dim))
+        refuse_capture("reserve")
         half = integer(nbytes, "nbytes")
         if not _ALIGNMENT <= half < 1 << 40:
             raise NvshmemInvalid(f"nbytes={nbytes}: a reserve has {_ALIGNMENT} bytes to 1 TiB")
@@ -178,6 +179,15 @@ def current_handle() -> ctypes.c_uint64:
 def capturing(stream: Any) -> bool:
     """Whether the current stream, `stream`, is captured into a graph."""
     return stream is not None and bool(_cuda().is_current_stream_capturing())
+
+
+def refuse_capture(function: str) -> None:
+    """Raises in a capture: memory that all PEs agree on cannot come in the middle of one."""
+    if job.device >= 0 and capturing(True):
+        raise NvshmemInvalid(
+            f"{function}: the current stream is captured into a graph: call {function} before the "
+            "capture, on all PEs"
+        )
 
 
 def take_turn(known: Reserve, stream: Any) -> None:
