@@ -281,7 +281,6 @@ def product(me, n):
             peers["torch.matmul, NCCL with windows"] = lambda: nccl(memory[0], lambda made: dist.reduce_scatter_tensor(memory[1], made))
         peers["torch.matmul, NCCL"] = lambda: nccl(made, lambda made: dist.reduce_scatter_tensor(scattered, made))
         beside(f"{work} and reduce-scatter, {n} PEs", found, peers)
-        eager(f"{work} and reduce-scatter, {n} PEs", reduce_scatter, "fused_matmul_reduce_scatter", a, b, "sum", 0, group)
 
         def all_gather(**more):
             fused.all_gather_matmul(gathered, shard, b, ws, **more)
@@ -301,6 +300,8 @@ def product(me, n):
             peers["NCCL with windows, torch.matmul"] = lambda: gather_then(memory[0], memory[1])
         peers["NCCL, torch.matmul"] = lambda: gather_then(whole, shard)
         beside(f"all-gather and {work}, {n} PEs", found, peers)
+        # Last: torch's own may not return where its workspace cannot be made.
+        eager(f"{work} and reduce-scatter, {n} PEs", reduce_scatter, "fused_matmul_reduce_scatter", a, b, "sum", 0, group)
         eager(f"all-gather and {work}, {n} PEs", all_gather, "fused_all_gather_matmul", shard, [b], 0, group)
     nvshmem.free_tensor(out)
 
