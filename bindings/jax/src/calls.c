@@ -167,7 +167,7 @@ static struct xla_error *run(const struct xla_call *call, uint64_t where, void *
     const struct xla_buffer *to = call->results.count > 1 ? call->results.buffers[1] : NULL;
     const int32_t pe = (int32_t)attribute(call, "pe");
     const uint64_t value = (uint64_t)attribute(call, "value");
-    const size_t parts = (from ? bytes_of(from) : 0) + (to ? bytes_of(to) : 0) + 2 * ALIGNMENT;
+    const size_t staged = (from ? bytes_of(from) : 0) + (to ? bytes_of(to) : 0) + 2 * ALIGNMENT;
     switch (operation) {
     case BARRIER:
         return failed(call, nvshmemrs_barrier(where, (nvshmemrs_team_t)attribute(call, "team")));
@@ -193,8 +193,8 @@ static struct xla_error *run(const struct xla_call *call, uint64_t where, void *
     default:
         if (operation > BROADCAST || operation < REDUCE || from == NULL || to == NULL)
             break;
-        if (parts > job.bytes)
-            return fail(call, XLA_INVALID_ARGUMENT, "nvshmemrs: the call needs %zu bytes of the staging area, which has %zu", parts, job.bytes);
+        if (staged > job.bytes)
+            return fail(call, XLA_INVALID_ARGUMENT, "nvshmemrs: the call needs %zu bytes of the staging area, which has %zu", staged, job.bytes);
         return failed(call, collective(call, where, operation, from, to));
     }
     return fail(call, XLA_INVALID_ARGUMENT, "nvshmemrs: operation %d is none of this library: its version is not that of the Python package",

@@ -115,7 +115,7 @@ def quiet(token: Any) -> Any:
 def put(dst: SymmetricArray, x: Any, pe: int, token: Any) -> Any:
     """Copies `x` to `dst` on PE `pe`; complete there after ``quiet`` or ``barrier``. The next token.
 
-    One-sided. OpenSHMEM 1.5 section 9.5.1.
+    One-sided. OpenSHMEM 1.5 section 9.6.1.
     """
     return call("put", token, x, dest=_dest(dst, x), pe=_pe(pe))[0]
 
@@ -123,7 +123,7 @@ def put(dst: SymmetricArray, x: Any, pe: int, token: Any) -> Any:
 def get(src: SymmetricArray, pe: int, token: Any) -> Tuple[Any, Any]:
     """What is in `src` on PE `pe`, as a new array, and the next token.
 
-    One-sided. OpenSHMEM 1.5 section 9.5.6.
+    One-sided. OpenSHMEM 1.5 section 9.6.1.
     """
     result = _result_of(src)
     return call("get", token, result=result, source=offset(src), pe=_pe(pe))[::-1]
