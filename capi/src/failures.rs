@@ -1,5 +1,5 @@
-//! Failed calls, whose statuses a program may have ignored. Where `NVSHMEM_DEBUG` is WARN or more, or the job is checked, each is told once,
-//! by function and status, with the line of the program.
+//! Logs failed calls, because a program may ignore their statuses. If `NVSHMEM_DEBUG` is WARN or more, or the job is checked, each is logged
+//! once, by function and status, with the line of the program.
 
 use crate::generated::exports::exports;
 use crate::guard::lock;
@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Not in a job: an answer of what finds or checks a runtime.
+/// Not in a job: a regular result of functions that find or check a runtime.
 const NOT_INITIALIZED: i32 = 10;
-/// Other memory: an answer of what asks for a pointer.
+/// Other memory: a regular result of queries of a pointer.
 const NOT_SYMMETRIC: i32 = 4;
 /// Of finalize, where the checker has reported findings.
 const CHECK_FAILED: i32 = 25;
 
-/// Functions whose failures are answers, or told already, and the status.
+/// Functions whose failures are regular results, or already logged, and the status.
 const ANSWERS: [(&str, i32); 5] = [
     ("nvshmemrs_finalize", CHECK_FAILED),
     ("nvshmemrs_current", NOT_INITIALIZED),
@@ -32,22 +32,22 @@ fn function(body: &str) -> &str {
     named.next_back().unwrap_or("a function")
 }
 
-/// Whether failures are told.
+/// Whether failures are logged.
 fn is_wanted() -> bool {
     let checked = std::env::var_os("NVSHMEMRS_CHECK");
     DebugLevel::from_environment() >= DebugLevel::Warn
         || checked.is_some_and(|word| !word.is_empty() && word != "0")
 }
 
-/// Whether the language of the program names the places of calls, which the stack does not tell then.
+/// Whether the language of the program names the call sites, which the stack does not show then.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// A language has set, or removed, the function that names the places of calls.
+/// A language has set, or removed, the function that names call sites.
 pub(crate) fn places_are_hooked(hooked: bool) {
     HOOKED.store(hooked, Relaxed);
 }
 
-/// Which PE this is, and the line of the program that called; nothing for what is not known.
+/// This PE's number, and the calling line of the program; none if unknown.
 fn caller() -> (Option<i32>, Option<String>) {
     let joined = handle::with_runtime(handle::own(), |runtime| {
         let place = runtime
@@ -60,7 +60,7 @@ fn caller() -> (Option<i32>, Option<String>) {
     (pe, place.or_else(native))
 }
 
-/// Tells that a call has failed, whose body has a type of this name.
+/// Logs a failed call whose body has a type of this name.
 #[cold]
 pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
     // A forked child has its own, as a thread that it does not have may have locked its parent's.

@@ -20,7 +20,7 @@ thread_local! {
 #[derive(Default)]
 struct Last {
     text: String,
-    /// In the languages that somebody has asked for.
+    /// In the languages that have been requested.
     said: [Option<CString>; LANGUAGES],
 }
 
@@ -80,7 +80,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> i32 {
     status::PANIC
 }
 
-/// Locks a mutex, also after a panic, which became a status: nothing that one of this crate guards is left half changed by it.
+/// Locks a mutex, even after a panic, which became a status: a panic leaves no data of this crate half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -95,14 +95,14 @@ pub(crate) fn status<F: FnOnce() -> Result<()>>(body: F) -> i32 {
     }
 }
 
-/// For functions that make or destroy things of a runtime; a stream will not do. What `body` calls in the core checks that the
-/// runtime is live.
+/// For functions that create or destroy objects of a runtime; a stream's handle is an error. The core functions that `body`
+/// calls check that the runtime is live.
 #[inline(always)]
 pub(crate) fn call(runtime: nvshmemrs_runtime_t, body: impl FnOnce(&Runtime) -> Result<()>) -> i32 {
     status(|| handle::with_runtime(runtime, body))
 }
 
-/// For local queries: they are answered at once, also when a stream's handle is given.
+/// For local queries: they return at once, even with a stream's handle.
 #[inline(always)]
 pub(crate) fn local(
     runtime: nvshmemrs_runtime_t,
@@ -111,7 +111,7 @@ pub(crate) fn local(
     status(|| handle::with_view(runtime, body))
 }
 
-/// As [`local`], where what `body` calls in the core cannot fail and so does not check.
+/// As [`local`], if the core functions that `body` calls cannot fail and so do not check.
 #[inline(always)]
 pub(crate) fn local_live(
     runtime: nvshmemrs_runtime_t,
@@ -141,7 +141,7 @@ pub(crate) fn fetched(
     status(|| handle::with_runtime_or_stream(runtime, body, handle::submit_and_wait))
 }
 
-/// For operations with arguments that the caller may reuse on return: `prepare` runs at once, also given a stream's handle, so
+/// For operations with arguments that the caller may reuse on return: `prepare` runs at once, even with a stream's handle, so
 /// that it can read them, and ends with [`Call::queued`] or [`Call::fetched`].
 #[inline(always)]
 pub(crate) fn prepared(

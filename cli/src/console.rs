@@ -1,5 +1,5 @@
-//! What the tools write to their own streams. All of it goes through here: a reader that is gone, a full disk or a closed descriptor is
-//! never a panic and ends no job. (`println!` and its kin panic; the crates' lints deny them.)
+//! The output of the tools. A missing reader, a full disk or a closed descriptor causes no panic and ends no job here. (`println!`
+//! panics; the crates' lints deny it.)
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

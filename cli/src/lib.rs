@@ -2,11 +2,11 @@
 //!
 //! * [`run`] is `nvshmemrs-run`: it starts the PEs of a job on this host, watches over them, and ends the
 //!   job when one of them fails.
-//! * [`info`] is `nvshmemrs-info`: it tells what this machine and this build offer, which settings hold
-//!   and why, and what the PEs of a running job are waiting for.
+//! * [`info`] is `nvshmemrs-info`: it shows the machine and this build, the settings in force with their sources, and the waits of a
+//!   running job.
 //!
-//! [`pages`] makes completions and manual pages, and [`say`] is how every tool writes. Both stand on the public API of the `nvshmemrs`
-//! crate and on `nvshmemrs-inspect`, which looks into running jobs, and neither contains `unsafe`.
+//! [`pages`] generates completions and manual pages, and every tool writes by [`console`]. Both tools use the public API of the
+//! `nvshmemrs` crate and `nvshmemrs-inspect`, which inspects running jobs, and contain no `unsafe`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

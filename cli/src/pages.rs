@@ -1,4 +1,4 @@
-//! What a tool says about its own options: shell completions and a manual page, made of the same table as `--help`.
+//! Shell completions and a manual page of a tool, generated from the same table as `--help`.
 
 use crate::console;
 use anyhow::Context;

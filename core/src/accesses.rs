@@ -1,5 +1,5 @@
-//! Loads and stores of the program itself, announced to the checker: by the hooks of an instrumented program, or by hand. And how
-//! places in the program are found.
+//! Loads and stores of the program itself, announced to the checker by the hooks of an instrumented program, or explicitly; and the
+//! lookup of call sites.
 
 use crate::runtime::Inner;
 use crate::sites::inside::Inside;
@@ -8,7 +8,7 @@ use crate::{Result, Runtime};
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// Takes the accesses of a PE's program, also after the PE has left: then they mean nothing. It keeps nothing of the PE's alive.
+/// Takes the accesses of a PE's program. After the PE has left they are ignored. It keeps no object of the PE alive.
 #[derive(Clone)]
 pub struct Accesses {
     inner: Weak<Inner>,
@@ -77,7 +77,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// What takes the accesses of the program, if the checker is on. Local.
+    /// The receiver of the program's accesses, if the checker is on. Local.
     pub fn accesses(&self) -> Option<Accesses> {
         self.inner.transport.observer().map(|_| Accesses {
             inner: Arc::downgrade(&self.inner),
@@ -86,15 +86,15 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Says that operations are called through the C ABI, whose functions begin where `exports` says: then places are those of the
-    /// native callers. Local.
+    /// Declares that operations are called through the C ABI, whose functions begin at the addresses `exports`: then call sites are
+    /// those of the native callers. Local.
     pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
         if let Some(sites) = &self.inner.sites {
             sites.name_native_callers(exports);
         }
     }
 
-    /// The place from which the C ABI was called, if this runtime names places: for work that another thread is to do. Local.
+    /// The call site of the C ABI, if this runtime records call sites: for work that another thread runs. Local.
     #[inline]
     pub fn calling_place(&self) -> Option<Place> {
         let sites = self.inner.sites.as_ref()?;
@@ -111,8 +111,8 @@ impl Runtime {
         }
     }
 
-    /// Sets, or removes, the function that is asked for the place of each call through the C ABI, and the one that gives operations the
-    /// names of the program's language. Local.
+    /// Sets, or removes, the function that returns the call site of each call through the C ABI, and the function that returns an
+    /// operation's name in the program's language. Local.
     pub fn set_site_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
         if let Some(sites) = &self.inner.sites {
             sites.set_hook(hook, words);

@@ -1,10 +1,10 @@
 //! Atomic memory operations.
 //!
-//! They are atomic with respect to all atomic operations of all PEs on the same element. Reading acquires, and writing releases:
-//! what a PE put before an atomic operation is visible to whoever has read its result.
+//! They are atomic with respect to all atomic operations of all PEs on the same element. Reading acquires, and writing releases: earlier puts
+//! of a PE are visible to a PE that reads the result of its atomic operation.
 //!
-//! There are no non-blocking forms here. They would borrow the place of the result only until they return, so they would be the
-//! blocking ones; the C ABI has them, and gives the result by [`give_until_quiet`](Runtime::give_until_quiet).
+//! There are no non-blocking forms here. They would borrow the destination of the result only until they return, so they would equal the
+//! blocking forms. The C ABI has them, and delivers the result by [`give_until_quiet`](Runtime::give_until_quiet).
 
 use crate::buffer::NbiDest;
 use crate::operation::Operation;
@@ -30,7 +30,7 @@ pub trait AtomicElement: WaitElement {
     const FLOATING: bool;
 }
 
-/// An integer that all atomic operations work on.
+/// An integer type of all atomic operations.
 ///
 /// ```
 /// nvshmemrs::local::run(1, |rt| {
@@ -52,7 +52,7 @@ pub trait AtomicElement: WaitElement {
 /// .unwrap();
 /// ```
 pub trait AtomicInteger: AtomicElement {
-    /// What an increment adds.
+    /// The summand of an increment.
     #[doc(hidden)]
     const ONE: Self;
 }
@@ -121,7 +121,7 @@ impl Runtime {
         Ok(T::from_bits(old))
     }
 
-    /// An operation whose old value nobody wants.
+    /// A non-fetching operation.
     #[inline(always)]
     #[track_caller]
     fn atomic_update<T: AtomicElement>(
@@ -145,8 +145,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// In a checked job, writes the result of an atomic operation, to `dest`, which has room for it, at some time before quiet. Else, and for
-    /// want of room, it does nothing and gives `false`: then the caller writes it at once, which is right as well. For the C ABI.
+    /// In a checked job, writes the result of an atomic operation to `dest`, which has room for it, at some time before quiet. In other jobs,
+    /// or without memory to keep it, returns `false`: then the caller writes it at once. For the C ABI.
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! What the program gives its own kernels, so that they communicate themselves.
+//! The state that the program passes to its own kernels, so that they communicate.
 
 use crate::transport::{DeviceState, DeviceTables};
 use crate::{Error, Result, Runtime};
@@ -20,11 +20,11 @@ impl Runtime {
         })
     }
 
-    /// The job as kernels of this PE see it: what the functions of `nvshmemrs_device.cuh` get first.
+    /// The job as kernels of this PE see it: the first argument of the functions of `nvshmemrs_device.cuh`.
     ///
     /// It is valid until [`finalize`](Runtime::finalize), for kernels of this PE only. On device memory its addresses are those of
-    /// this PE's GPU. On host memory they are those of this process, for the same functions compiled for the CPU. Teams that are made
-    /// or destroyed later are seen through it, too.
+    /// this PE's GPU. On host memory they are those of this process, for the same functions compiled for the CPU. It also shows teams
+    /// that are created or destroyed later.
     ///
     /// Kernels reach PEs of their own host only. A put to another PE ends the kernel, and [`check`](Runtime::check) names that PE.
     ///
@@ -50,7 +50,7 @@ impl Runtime {
 
     /// The address, for kernels of this PE, of a copy of [`device_state`](Runtime::device_state): for frontends that take one pointer.
     ///
-    /// It is valid as long as that. Local. Errors: as [`device_state`](Runtime::device_state).
+    /// It is valid as long as the state. Local. Errors: as [`device_state`](Runtime::device_state).
     pub fn device_state_address(&self) -> Result<u64> {
         self.device_tables()?.state_address()
     }

@@ -1,12 +1,12 @@
-//! nvshmemrs: one-sided communication in the NVSHMEM/OpenSHMEM model, which starts anywhere.
+//! nvshmemrs: one-sided communication in the NVSHMEM/OpenSHMEM model.
 //!
-//! # Words
+//! # Terms
 //!
 //! * **PE** (processing element): one member of a job, a process or a thread, numbered 0 to `n_pes - 1`.
 //! * **Symmetric heap**: memory that every PE has, of the same size and layout. An address in it is a
-//!   *symmetric address*: it names the same object on every PE.
+//!     *symmetric address*: it refers to the same object on every PE.
 //! * **Team**: an ordered set of PEs. A **collective** over a team is called by every member, in the same order.
-//! * **One-sided**: only the caller calls it.
+//! * **One-sided**: only the caller takes part.
 //! * **Put, get**: copy to, or from, another PE's symmetric memory. **Quiet** completes them, **fence** orders
 //!   them, a **signal** tells another PE that they have arrived.
 //!
@@ -17,11 +17,11 @@
 //! | how the PEs of a job find each other | `bootstrap`, [`local`] |
 //! | init and finalize | `lifecycle` |
 //! | operations that run later, in order | [`Stream`] |
-//! | operations over a team: they check every argument, once | `memory_management`, `team_management`, `collectives` |
-//! | the other operations, which do so, too | `rma`, `strided`, `atomics`, `signal`, `point_to_point`, `order` |
-//! | waiting, and who waits for what | `wait`, [`board`] |
+//! | collectives; they check every argument, once | `memory_management`, `team_management`, `collectives` |
+//! | the other operations, with the same checks | `rma`, `strided`, `atomics`, `signal`, `point_to_point`, `order` |
+//! | waiting, and the board of published waits | `wait`, [`board`] |
 //! | a PE's membership in a job, its heap and its teams | [`Runtime`], `heap`, `team`, `symmetric` |
-//! | memory and data movement, which take arguments for granted | `transport` |
+//! | memory and data movement, which rely on these checks | `transport` |
 //!
 //! # Example
 //!

@@ -8,7 +8,7 @@ use crate::symmetric::{SymElement, Symmetric};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
-    /// What every operation on one PE's memory checks.
+    /// The checks of every operation on one PE's memory.
     #[inline(always)]
     pub(crate) fn check_target(&self, sym: SymRange, pe: Pe) -> Result<()> {
         self.inner.ready()?;
@@ -16,13 +16,13 @@ impl Runtime {
         self.inner.within(sym)
     }
 
-    /// What was put may be what the target waits for.
+    /// Rings the target's doorbell, if it may wait for the written words.
     #[inline(always)]
     pub(crate) fn ring_for_words(&self, dest: SymRange, pe: Pe) {
         doorbell::ring_words(&self.inner.control, pe, dest);
     }
 
-    /// What every transfer of `bytes` bytes checks; gives the symmetric side.
+    /// The checks of every transfer of `bytes` bytes; returns the symmetric range.
     #[inline(always)]
     pub(crate) fn check_transfer(
         &self,

@@ -11,7 +11,7 @@ use crate::transport::{Nbi, SignalUpdate, Submission};
 use crate::{Pe, Result, Runtime};
 
 impl Runtime {
-    /// Copies `source` to `dest` on PE `pe`, then updates the signal there: who sees the signal sees the data.
+    /// Copies `source` to `dest` on PE `pe`, then updates the signal there: a PE that sees the signal sees the data.
     ///
     /// One-sided. Returns when `source` may be reused. OpenSHMEM 1.5 section 9.8.3.
     #[inline(always)]
@@ -114,8 +114,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Waits until this PE's copy of the signal compares to `value`, and returns the value that did. What the sender put before
-    /// it is visible on return.
+    /// Waits until this PE's copy of the signal compares to `value`, and returns the value that did. Earlier puts of the sender
+    /// are visible on return.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15.
     #[inline(always)]
@@ -164,7 +164,7 @@ impl Runtime {
         }
     }
 
-    /// Reads this PE's copy of the signal. What the sender put before that value is visible on return.
+    /// Reads this PE's copy of the signal. The sender's puts before that value are visible on return.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.8.5.
     #[inline(always)]

@@ -1,12 +1,12 @@
-//! The one place that waits.
+//! The one loop of all waits.
 //!
-//! A wait spins while the PEs fit the cores, yields at once when they do not, and after a millisecond sleeps on its PE's
-//! doorbell, a futex, for at most 1 ms at a time (plain stores ring no bell). Work of a GPU rings none at all, so where the heap is in
-//! its memory a sleep is a twentieth of the time waited, too. From then on a wait is published on the board (see [`crate::board`]), so one
-//! that ends quickly costs nothing more.
+//! A wait spins while the PEs fit the cores, yields at once when they do not, and after a millisecond sleeps on its PE's doorbell, a futex,
+//! for at most 1 ms at a time (plain stores ring no doorbell). A GPU rings no doorbells, so with the heap in its memory a sleep is also at
+//! most a twentieth of the time waited. A sleeping wait is published on the board (see [`crate::board`]); a short wait has no cost of the
+//! board.
 //!
-//! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted. That a PE is gone does not end a
-//! wait for what this PE's own GPU does by itself.
+//! A wait ends with an error when a PE is gone, when its deadline has passed, or when it is interrupted. The death of a PE does not end a
+//! wait for work of this PE's own GPU.
 
 use crate::clock::now_ns;
 use crate::deadline;
@@ -29,12 +29,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// Pauses before the first yield, where every PE has a core of its own: some microseconds. More would cost a whole time slice's
-/// worth of barriers when something else keeps a core busy and two PEs come to share the other one.
+/// Pauses before the first yield, if every PE has a core of its own: some microseconds. With more, a PE that has to share a core would
+/// spin for its whole time slice while the other cannot run.
 const SPINS: u32 = 200;
-/// After how many pauses messages between hosts are looked after.
+/// The number of pauses between two polls of the network.
 const PROGRESS_EVERY: u32 = 2;
-/// After how many looks at what another host may send a wait yields, where every PE has a core of its own.
+/// The number of polls of the network before a wait yields, if every PE has a core of its own.
 const YIELD_EVERY: u32 = 8;
 /// How long a wait yields before it sleeps.
 const YIELD_FOR: Duration = Duration::from_millis(1);
@@ -42,12 +42,12 @@ const YIELD_FOR: Duration = Duration::from_millis(1);
 const FIRST_NAP: Duration = Duration::from_micros(50);
 /// The longest sleep at a time.
 const NAP: Duration = Duration::from_millis(1);
-/// Where no bell is rung, a sleep is at most this part of the time waited.
+/// Without a doorbell, a sleep is at most this part of the time waited.
 const NAP_PART: u32 = 20;
 /// How often a sleeping wait calls the interrupt hook.
 const HOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How many pauses a wait makes before it yields: none when PEs share cores.
+/// The number of pauses before a wait yields: none when PEs share cores.
 pub(crate) fn spins(control: &Control) -> u32 {
     match cores::are_enough(control, &control.local_pes(), 1) {
         true => SPINS,
@@ -56,9 +56,9 @@ pub(crate) fn spins(control: &Control) -> u32 {
 }
 
 thread_local! {
-    /// What ends the waits of this thread, if it runs a stream.
+    /// The flag that ends the waits of this thread, if it runs a stream.
     static STOP: PerThread<Option<Arc<AtomicBool>>> = const { PerThread::new() };
-    /// When the long wait that this thread is in gives up, and why: what it looks at may be waited for, too.
+    /// The limit of the long wait that this thread is in: its condition may wait, too.
     static OUTER: Cell<Option<(u64, Limit)>> = const { Cell::new(None) };
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn runs(stop: &Arc<AtomicBool>) -> bool {
     })
 }
 
-/// How long to sleep after a sleep of `before`, in a wait that has taken `waited`. `rung`: who makes it ready rings a bell.
+/// How long to sleep after a sleep of `before`, in a wait that has taken `waited`. `rung`: the writer rings the doorbell.
 fn next_nap(rung: bool, before: Duration, waited: Duration) -> Duration {
     match rung {
         true => (before * 2).min(NAP),
@@ -133,7 +133,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Waits until `ready` gives a value; it gives what it sees otherwise, for the board.
+    /// Waits until `ready` returns a value; otherwise it returns its last observation, for the board.
     #[inline]
     pub(crate) fn wait<T, S: Into<Seen>>(
         &self,
@@ -169,7 +169,7 @@ impl Inner {
         }
     }
 
-    /// Waits until a stream or an event of the GPU is done.
+    /// Waits until a stream or an event of the GPU is complete.
     pub(crate) fn wait_until_done(
         &self,
         operation: Operation,
@@ -179,7 +179,7 @@ impl Inner {
         self.wait_for(Wait { operation, target }, done)
     }
 
-    /// Waits until the answer is yes, or an error. It may be asked for again after that.
+    /// Waits until `done` returns true or an error. It may be called again after that.
     pub(crate) fn wait_for(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()> {
         self.wait(wait, || match done() {
             Ok(true) => Ok(Ok(())),
@@ -192,7 +192,7 @@ impl Inner {
         }
     }
 
-    /// How often to look before the wait counts as long.
+    /// The number of checks before the wait counts as long.
     #[inline]
     fn spins_for(&self, wait: &Wait) -> u32 {
         match (wait.target, self.transport.internal().polling_is_slow()) {
@@ -205,7 +205,7 @@ impl Inner {
         }
     }
 
-    /// Whether other hosts are to be heard meanwhile. A wait for PEs of this host leaves that to the network thread at first.
+    /// Whether the wait polls the network. A wait for local PEs leaves that to the progress thread at first.
     #[inline]
     fn reaches_out(&self, wait: &Wait) -> bool {
         match (self.control.remote(), wait.target) {
@@ -217,7 +217,7 @@ impl Inner {
         }
     }
 
-    /// The rest of a wait that is not over soon.
+    /// The rest of a long wait.
     #[cold]
     #[inline(never)]
     fn wait_long(
@@ -315,7 +315,7 @@ impl Inner {
         }
     }
 
-    /// How long a wait of this thread that began at `since_ns` may last, and what says so.
+    /// How long a wait of this thread that began at `since_ns` may last, and the source of that limit.
     fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
         let own = match (operation, deadline::until()) {
             (Operation::Init, _) => Some(self.limits.of_init(since_ns)),

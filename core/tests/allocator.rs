@@ -72,9 +72,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn agrees_with_the_model(steps in prop::collection::vec(step(), 1..80)) {
-        let mut allocator = Allocator::new(1 << 14);
-        let mut twin = Allocator::new(1 << 14);
+    fn agrees_with_the_model(
+        steps in prop::collection::vec(step(), 1..80),
+        quarantine in prop_oneof![Just(0), 64..1u64 << 13],
+    ) {
+        let mut allocator = Allocator::new(1 << 14).with_quarantine(quarantine);
+        let mut twin = Allocator::new(1 << 14).with_quarantine(quarantine);
         let mut live: Vec<Block> = Vec::new();
         for step in steps {
             match step {
@@ -129,4 +132,30 @@ proptest! {
         }
         prop_assert_eq!(allocator.largest(), allocator.size(), "freeing everything leaves fragments");
     }
+}
+
+#[test]
+fn what_is_in_quarantine_is_not_used_again() {
+    let mut allocator = Allocator::new(1 << 12).with_quarantine(1 << 10);
+    let block = |allocator: &mut Allocator, bytes| allocator.allocate(bytes, 8).expect("room");
+    let first = block(&mut allocator, 512);
+    allocator.free(first.offset);
+    assert!(allocator.is_quarantined(first.offset));
+    let second = block(&mut allocator, 512);
+    assert_ne!(second.offset, first.offset);
+    assert_eq!(allocator.take_left(), []);
+    // More than the quarantine holds: the first block leaves it.
+    let third = block(&mut allocator, 640);
+    allocator.free(third.offset);
+    assert_eq!(allocator.take_left(), [(first.offset, 512)]);
+    assert!(!allocator.is_quarantined(first.offset));
+    // Nothing else fits: the rest leaves it, too.
+    allocator.free(second.offset);
+    assert_eq!(allocator.take_left(), [(third.offset, 640)]);
+    assert_eq!(block(&mut allocator, 1 << 12).offset, 0);
+    assert_eq!(allocator.take_left(), [(second.offset, 512)]);
+    // A block that is larger than all of it is free at once.
+    allocator.free(0);
+    assert!(!allocator.is_quarantined(0));
+    assert_eq!(allocator.largest(), 1 << 12);
 }

@@ -2,7 +2,7 @@
 """Fused operations on GPUs, beside torch with NCCL, with NCCL's windows, and with torch's symmetric memory, in the same run.
 
 Each PE has a GPU: nvshmemrs-run -n 2 -- python3 fused_bench.py [PART ...]. Parts: norm, experts, product. All is timed in CUDA graphs
-unless a row says otherwise. With --verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
+unless a row says otherwise. With --all more shapes, with --verbose each try. PE 0 prints; times are microseconds, medians of 9 rounds, of the slowest PE.
 """
 
 import itertools
@@ -14,6 +14,7 @@ from triton_bench import VERBOSE, dist, meet, nvshmem, start, time_of, torch
 from nvshmemrs.core import fused
 
 BF16 = torch.bfloat16
+ALL = "--all" in sys.argv
 pools = []
 
 
@@ -87,8 +88,8 @@ def norm(me, n):
                     out, x, weight, ws, residual=residual, residual_out=added, algorithm=algorithm, warps=warps, programs=programs  # noqa: B023
                 )
 
-            shapes = [("one_shot", warps, programs) for warps in (4, 8, 16) for programs in (None, 132)]
-            shapes += [("two_shot", 8, None)]
+            shapes = [("one_shot", warps, programs) for warps in ((4, 8, 16) if ALL else (8, 16)) for programs in (None, 132)]
+            shapes += [("two_shot", 8, None)] if n > 2 or ALL else []
             tries = [("{}, {} warps, {} programs".format(*shape), lambda shape=shape: call(*shape)) for shape in shapes]
             name = f"all-reduce, residual and RMSNorm, {rows} x {hidden} bfloat16 ({rows * hidden * 2 >> 10} KiB), {n} PEs"
             found = best(name, tries)
@@ -121,14 +122,19 @@ def symm_mem(x):
         group = dist.group.WORLD.group_name
         memory = symmetric.empty(x.shape, dtype=x.dtype, device=x.device)
         symmetric.rendezvous(memory, group=group)
-    except (RuntimeError, AttributeError) as error:
+    except (RuntimeError, AttributeError, TypeError) as error:
         left_out("torch's symmetric memory", error)
         return {}
     memory.copy_(x)
-    return {
-        "one-shot": lambda: torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group),
-        "two-shot": lambda: torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group),
-    }
+
+    def one():
+        return torch.ops.symm_mem.one_shot_all_reduce(memory, "sum", group)
+
+    def two():
+        return torch.ops.symm_mem.two_shot_all_reduce_(memory, "sum", group)
+
+    one.memory = two.memory = memory
+    return {"one-shot": one, "two-shot": two}
 
 
 def experts(me, n):
@@ -215,7 +221,111 @@ def experts(me, n):
     nvshmem.free_tensor(inbox)
 
 
-PARTS = {"norm": norm, "experts": experts}
+# Height, width and depth of tiles, warps, stages, programs for each multiprocessor. Each is compiled, so there are more with --all only.
+TILES = ((128, 128, 64, 4, 3, 2), (128, 256, 64, 8, 3, 1), (128, 256, 64, 8, 4, 1), (256, 128, 64, 8, 3, 1))
+
+
+def product(me, n):
+    size = 4096
+    section = size // n
+    torch.manual_seed(3 + me)
+    a, b = (torch.randn(size, size, device="cuda").mul_(size**-0.25).to(BF16) for _ in range(2))
+    shard = a[:section].contiguous()
+    out = nvshmem.tensor((size, size), BF16)
+    rows, gathered, made = (torch.empty(length, size, dtype=BF16, device="cuda") for length in (section, size, size))
+    alone = time_of(lambda: torch.matmul(a, b, out=made), 20, graph=True)
+    tell(f"{size}^3 bfloat16, torch.matmul alone", alone)
+    many = torch.cuda.get_device_properties(0).multi_processor_count
+    shapes = [(f"tiles {tiles}", dict(tiles=(*tiles[:5], tiles[5] * many))) for tiles in (TILES if ALL else TILES[:2])]
+    pieces = [(f"{count} pieces", dict(pieces=count)) for count in (1, 2, 4)]
+    group = dist.group.WORLD.group_name
+    memory = windows((size, size), (section, size))
+    torchs = symm_mem(made)
+
+    def nccl(into, collective):
+        torch.matmul(a, b, out=into)
+        collective(into)
+
+    def attempts(call, some):
+        return [(words, lambda more=more: call(**more)) for words, more in some]
+
+    with fused.Workspace(product_bytes=2 * size * size) as ws:
+        both = shapes + (pieces if n == 2 else [])
+        work = f"{size}^3 bfloat16"
+
+        def all_reduce(**more):
+            fused.matmul_all_reduce(out, a, b, ws, **more)
+
+        found = best(f"{work} and all-reduce", attempts(all_reduce, both))
+        torch.matmul(a, b, out=made)
+        dist.all_reduce(made)
+        close(out, made, "all-reduce")
+        peers = {}
+        if memory:
+            peers["torch.matmul, NCCL with windows"] = lambda: nccl(memory[0], dist.all_reduce)
+        peers["torch.matmul, NCCL"] = lambda: nccl(made, dist.all_reduce)
+        for name, op in torchs.items():
+            peers[f"torch.matmul, torch {name}"] = lambda op=op: (torch.matmul(a, b, out=op.memory), op())
+        beside(f"{work} and all-reduce, {n} PEs", found, peers, share=0.85)
+
+        def reduce_scatter(**more):
+            fused.matmul_reduce_scatter(rows, a, b, ws, **more)
+
+        found = best(f"{work} and reduce-scatter", attempts(reduce_scatter, both if ALL or n > 2 else pieces))
+        scattered = torch.empty_like(rows)
+        torch.matmul(a, b, out=made)
+        dist.reduce_scatter_tensor(scattered, made)
+        close(rows, scattered, "reduce-scatter")
+        peers = {}
+        if memory:
+            peers["torch.matmul, NCCL with windows"] = lambda: nccl(memory[0], lambda made: dist.reduce_scatter_tensor(memory[1], made))
+        peers["torch.matmul, NCCL"] = lambda: nccl(made, lambda made: dist.reduce_scatter_tensor(scattered, made))
+        beside(f"{work} and reduce-scatter, {n} PEs", found, peers)
+        eager(f"{work} and reduce-scatter, {n} PEs", reduce_scatter, "fused_matmul_reduce_scatter", a, b, "sum", 0, group)
+
+        def all_gather(**more):
+            fused.all_gather_matmul(gathered, shard, b, ws, **more)
+
+        found = best(f"all-gather and {work}", attempts(all_gather, (shapes if ALL else []) + pieces))
+        whole = torch.empty_like(a)
+        dist.all_gather_into_tensor(whole, shard)
+        close(gathered, torch.matmul(whole, b), "all-gather")
+
+        def gather_then(into, from_):
+            dist.all_gather_into_tensor(into, from_)
+            torch.matmul(into, b, out=made)
+
+        peers = {}
+        if memory:
+            memory[1].copy_(shard)
+            peers["NCCL with windows, torch.matmul"] = lambda: gather_then(memory[0], memory[1])
+        peers["NCCL, torch.matmul"] = lambda: gather_then(whole, shard)
+        beside(f"all-gather and {work}, {n} PEs", found, peers)
+        eager(f"all-gather and {work}, {n} PEs", all_gather, "fused_all_gather_matmul", shard, [b], 0, group)
+    nvshmem.free_tensor(out)
+
+
+def eager(name, ours, op, *arguments):
+    """Beside torch's fused op, both called from Python: it may not be captured."""
+    ours()
+    us = time_of(ours, 20)
+    try:
+        call = getattr(torch.ops.symm_mem, op)
+        call(*arguments)
+        peer = (f"torch.ops.symm_mem.{op}", time_of(lambda: call(*arguments), 20))
+    except (RuntimeError, AttributeError, AssertionError, TypeError) as error:
+        left_out(op, error)
+        peer = None
+    tell(f"{name}, without a graph", us, peer=peer)
+
+
+def close(found, expected, what):
+    meet()
+    error = (found.float() - expected.float()).abs().max() / expected.float().abs().max()
+    assert error < 0.02, (what, error)
+
+
+PARTS = {"norm": norm, "experts": experts, "product": product}
 
 
 def main():

@@ -27,6 +27,7 @@ PROGRAMS = {
     "ours-numba": ([f"{BENCH}/numba_kernels.py"], NUMBA),
     "ours-triton": ([f"{BENCH}/triton_bench.py"], TRITON),
     "ours-fused": ([f"{BENCH}/fused_bench.py"], TRITON),
+    "ours-torch": ([f"{BENCH}/torch_ops_bench.py"], TRITON),
     "ours-ring": ([f"{EXAMPLES}/numba_ring.py"], NUMBA),
     "ours-heat": ([f"{EXAMPLES}/numba_heat.py"], NUMBA),
     "ours-gemm": ([f"{EXAMPLES}/triton_gemm_all_reduce.py"], TRITON),

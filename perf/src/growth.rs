@@ -1,4 +1,4 @@
-//! How barrier and a reduction of one element grow with the number of PEs.
+//! The cost of a barrier and of a reduction of one element for growing numbers of PEs.
 
 use crate::args::Args;
 use crate::catalogue;

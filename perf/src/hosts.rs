@@ -1,4 +1,4 @@
-//! `--hosts`: what PEs of other hosts cost, on hosts that this machine plays, beside MPI's own figures, which are taken in turn.
+//! `--hosts`: the cost of operations on remote PEs, on one machine that plays several hosts, measured in turn with MPI itself.
 
 use crate::args::Args;
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! Where and when figures were taken.
+//! The machine and the date of the figures.
 
 use crate::side::Peer;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Both sides in turn, so that whatever changes on the machine meanwhile meets both alike.
+//! Measures both sides in turn, so that changes on the machine affect both alike.
 
 use crate::args::Args;
 use crate::catalogue::{self, Group, OPERATIONS, Operation};

@@ -1,4 +1,4 @@
-//! Programs with a time limit. What one leaves behind is ended, also when the user has enough.
+//! Programs with a time limit. Processes that a program leaves behind are killed, also on Ctrl-C.
 
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,4 +1,4 @@
-//! What calls from Python cost, as `bindings/python/bench/call_overhead.py` measures them.
+//! The cost of calls from Python, as `bindings/python/bench/call_overhead.py` measures it.
 
 use crate::args::Args;
 use crate::process;

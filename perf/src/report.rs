@@ -1,4 +1,4 @@
-//! All that was measured, as one value; `tables` shows it.
+//! All measurements, as one value; `tables` formats it.
 
 use crate::catalogue::Operation;
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! What starting and ending a job costs.
+//! The cost of starting and ending a job.
 
 use crate::args::Args;
 use crate::report::Absolute;

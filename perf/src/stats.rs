@@ -1,4 +1,4 @@
-//! What several rounds come to.
+//! Statistics of several rounds.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The targets that the project has set itself, beside OpenSHMEM on one host.
+//! The project's targets, compared with OpenSHMEM on one host.
 
 use crate::catalogue::{Group, OPERATIONS};
 use serde::Serialize;

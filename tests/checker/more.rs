@@ -9,7 +9,7 @@ fn the_last_line_says_what_was_not_watched() {
     let not_shown = "loads and stores that the program does not show";
     let [numpy, streams] = [
         "what other libraries than NumPy do with arrays",
-        "the order of a stream and its caller",
+        "what other PEs learn of a stream from its caller",
     ];
     let cases: [(&str, &[&str]); 5] = [
         ("source_reused.c", &[not_shown]),
@@ -86,10 +86,10 @@ fn problems_are_counted_by_their_causes() {
         output.assert_code(1);
         let reports = findings(&output.stderr).len();
         assert!(reports > causes, "{}", output.describe());
-        assert_eq!(
-            last_line(&output),
-            problems(causes, reports),
-            "{}",
+        let last = problems(causes, reports);
+        assert!(
+            last_line(&output).starts_with(&last),
+            "{last}\n{}",
             output.describe()
         );
     }
@@ -128,7 +128,7 @@ fn nothing_is_said_of_correct_programs() {
         .filter(|source| source.extension() == Some(OsStr::new("c")))
         .collect();
     sources.sort_unstable();
-    assert_eq!(sources.len(), 5);
+    assert_eq!(sources.len(), 6);
     for source in sources {
         let stem = source.file_stem().expect("a name").to_string_lossy();
         let shown = compile_instrumented(&source, &format!("correct-{stem}-shown"), &[]);
@@ -167,4 +167,139 @@ fn nothing_is_said_of_correct_programs_in_numpy_style() {
             .filter(|line| line.starts_with("done PE"));
         assert_eq!(done.count(), n_pes as usize, "{}", output.describe());
     }
+}
+
+/// Bugs that only some orders of events show are found with nearly every seed, with a core for each PE or one for all.
+#[test]
+fn nothing_is_left_to_luck() {
+    let programs = [
+        "first_of_two.c",
+        "lapped.c",
+        "overshoot.c",
+        "status_late.c",
+        "status_twice.c",
+    ];
+    const SEEDS: usize = 20;
+    for name in programs {
+        let program = Program::new(name);
+        let words = program.words(false);
+        let n_pes = program.header.n_pes.unwrap_or(2);
+        for cores in [None, Some("0")] {
+            let found = (1..=SEEDS).filter(|seed| {
+                let mut command = under_check(n_pes, &seed.to_string(), &words);
+                if let Some(cores) = cores {
+                    command = on_cores(cores, &command);
+                }
+                let output = run(&mut command, HANG);
+                let found = findings(&output.stderr);
+                (program.header.expected.iter())
+                    .all(|expected| found.iter().any(|finding| expected.is(finding)))
+            });
+            let found = found.count();
+            assert!(found >= 17, "{name} on cores {cores:?}: {found} of {SEEDS}");
+        }
+    }
+}
+
+/// The same command on some of the machine's cores only.
+fn on_cores(cores: &str, command: &Command) -> Command {
+    let mut pinned = Command::new("taskset");
+    pinned.args(["-c", cores]).arg(command.get_program());
+    pinned.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => pinned.env(name, value),
+            None => pinned.env_remove(name),
+        };
+    }
+    pinned.stdin(Stdio::null());
+    pinned
+}
+
+/// The report file names the lines, in a form that CI systems and editors read; also when nothing was found.
+#[test]
+fn reports_are_written_for_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = |name: &str, mended: bool, code: i32| -> serde_json::Value {
+        let program = Program::new("ring.c");
+        let path = folder.path().join(name);
+        let option = format!("--check-report={}", path.display());
+        let mut command = launcher(3, &[&option]);
+        command
+            .args(program.words(mended))
+            .env("NVSHMEMRS_CHECK_SEED", "1");
+        let output = run(&mut command, HANG);
+        output.assert_code(code);
+        let text = fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{error}\n{}", output.describe()));
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let json = report("a.json", false, 1);
+    let problems = json["problems"].as_array().expect("problems");
+    assert_eq!((json["version"].as_u64(), problems.len()), (Some(1), 1));
+    let first = &problems[0]["reports"][0];
+    assert_eq!(first["accesses"].as_array().map(Vec::len), Some(2));
+    assert!(
+        first["where"]
+            .as_str()
+            .is_some_and(|place| place.contains("calloc at"))
+    );
+    assert!(
+        problems[0]["pes"]
+            .as_array()
+            .is_some_and(|pes| pes.len() > 1)
+    );
+    assert_eq!(json["not_watched"].as_array().map(Vec::len), Some(1));
+
+    let sarif = report("a.sarif", false, 1);
+    assert_eq!(sarif["version"], "2.1.0");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 1);
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    let file = place["artifactLocation"]["uri"].as_str().expect("a file");
+    assert!(file.ends_with("checker/planted/ring.c"), "{file}");
+    assert!(place["region"]["startLine"].as_u64() > Some(1));
+    let rules = &sarif["runs"][0]["tool"]["driver"]["rules"];
+    assert_eq!(rules[0]["id"], results[0]["ruleId"]);
+
+    let none = report("b.json", true, 0);
+    assert_eq!(none["problems"].as_array().map(Vec::len), Some(0));
+    assert_eq!(none["ran"], true);
+    let none = report("b.sarif", true, 0);
+    assert_eq!(none["runs"][0]["results"].as_array().map(Vec::len), Some(0));
+
+    let missing = folder.path().join("no/such/a.json");
+    let mut command = launcher(1, &[&format!("--check-report={}", missing.display())]);
+    let output = run(command.arg("true"), HANG);
+    output.assert_code(1);
+    output.assert_stderr("cannot write the checker's report to");
+}
+
+/// A store to a page of a freed array ends the program there, after it was reported.
+#[test]
+fn pages_of_freed_arrays_are_protected() {
+    let program = "import nvshmemrs.core as nvshmem\nnvshmem.init()\n\
+                   array = nvshmem.array(4096, 'int64')\nnvshmem.free_array(array)\narray[2000] = 1\nprint('not reached')\n";
+    let words = [python(), "-c".into(), program.into()];
+    let output = run(&mut under_check(1, "5", &words), HANG);
+    output.assert_code(128 + 11);
+    output.assert_stderr("memory is used after the free");
+    assert!(
+        !output.stdout.contains("not reached"),
+        "{}",
+        output.describe()
+    );
+}
+
+/// One mistake is told once, whichever PEs meet it: the whole of it, and a line for each other pair of places.
+#[test]
+fn one_mistake_is_one_report() {
+    let words = Program::new("ring.c").words(false);
+    let output = run(&mut under_check(4, "3", &words), HANG);
+    output.assert_code(1);
+    let whole = output
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("  where: "));
+    assert_eq!(whole.count(), 1, "{}", output.describe());
 }

@@ -244,19 +244,23 @@ def pools(n: int, python: str) -> Check:
     return Check(f"{n} processes: torch.cuda.MemPool, Python", command, "^ok$", n, gpus=n, env=paths)
 
 
-TORCH_PARTS = "eager onesided alltoallv refused compiled gradients graphs streams pools groups wrong_splits"
+TORCH_PARTS = {
+    "torch_ops.py": ("eager", "onesided", "alltoallv", "refused", "groups", "wrong_splits"),
+    "torch_graphs.py": ("compiled", "gradients", "graphs", "streams", "pools"),
+}
 
 
 def torch_ops(numbers: list[int], python: str) -> list[Check]:
     """torch.ops.nvshmemrs: eager, compiled, in graphs, on streams, with gradients, in pools, with wrong arguments."""
-    file = str(PYTEST.parent / "programs/torch_ops.py")
     env = {**python_env(), "NVSHMEM_SYMMETRIC_SIZE": "512m"}
     checks = []
     # Two share a GPU where there is only one.
     for n in sorted({*numbers, 2}):
-        for part in TORCH_PARTS.split():
-            name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
-            checks.append(Check(name, processes(n, python, file, part), "^ok$", n, gpus=n, env=env, limit=300))
+        for file, parts in TORCH_PARTS.items():
+            for part in parts:
+                command = processes(n, python, str(PYTEST.parent / "programs" / file), part)
+                name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
+                checks.append(Check(name, command, "^ok$", n, gpus=n, env=env, limit=300))
     return checks
 
 
@@ -556,6 +560,8 @@ def cute(n: int, python: str) -> list[Check]:
             command = processes(pes, python, script, str(CUTE), part)
             name = f"cute: {part}, {pes} processes"
             checks.append(Check(name, command, f"^cute ok: {part}$", pes, gpus=n, env=python_env(), limit=200))
+        command = processes(pes, python, str(PYTEST.parent / "programs/cute_names.py"), str(CUTE))
+        checks.append(Check(f"cute: names, {pes} processes", command, "^cute ok: names, PE ", pes, gpus=n, env=python_env(), limit=100))
         command = processes(pes, python, str(DIST / "examples/cute/ring_launch.py"), str(CUTE))
         name = f"cute: ring_launch.py, {pes} processes"
         checks.append(Check(name, command, "^ring_launch ok PE ", pes, gpus=n, env=python_env(), limit=100))

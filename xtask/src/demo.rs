@@ -1,4 +1,4 @@
-//! The main job on real data: `examples/python/landscape.py` on four PEs.
+//! The main example on real data: `examples/python/landscape.py` on four PEs.
 
 use crate::run;
 use crate::setup::{self, Purpose};

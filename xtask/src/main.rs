@@ -20,6 +20,7 @@ mod run;
 mod sanitize;
 mod setup;
 mod show;
+mod site;
 mod soak;
 mod test;
 mod tree;
@@ -78,6 +79,8 @@ enum Command {
     Bundle(bundle::Args),
     /// Install libraries, headers, tools and what build systems look for, below a folder
     Install(install::Args),
+    /// Build the documentation site in `target/site`; its search works without a network
+    Site,
     /// Hillslope diffusion over a real elevation model on four PEs
     Demo {
         /// The folder of the picture
@@ -150,6 +153,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle(args) => bundle::bundle(&tree, &args)?,
         Command::Install(args) => install::install(&tree, &args)?,
+        Command::Site => site::site(&tree)?,
         Command::Demo { out } => demo::demo(&tree, &out)?,
         Command::Test { quick } => return test::test(&tree, quick),
         Command::Sanitize { sanitizer, quick } => {

@@ -1,5 +1,5 @@
-//! What the commands show. A thread can keep what it says and what its processes print, and show it in one piece: so the output of
-//! things that run side by side is kept apart.
+//! The output of the commands. A thread can buffer its own output and that of its processes, and print it in one piece: so the
+//! output of parallel steps is not mixed.
 
 use anyhow::{Context, Result};
 use rustix::fs::MemfdFlags;

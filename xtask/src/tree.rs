@@ -1,4 +1,4 @@
-//! Where things are in the checkout, and the environment of what is started there.
+//! The paths of the checkout, and the environment of processes that are started there.
 
 use crate::{run, show};
 use anyhow::{Context, Result};
@@ -57,6 +57,11 @@ impl Tree {
     /// Where wheels for others are.
     pub(crate) fn wheels(&self) -> PathBuf {
         self.target.join("wheels")
+    }
+
+    /// Where the documentation site is.
+    pub(crate) fn site(&self) -> PathBuf {
+        self.target.join("site")
     }
 
     /// A folder below the build folder for what the xtask itself makes.

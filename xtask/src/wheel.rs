@@ -1,5 +1,5 @@
-//! Python's wheel. `cargo xtask wheel` makes the one for people without Rust, which runs on every Linux with glibc 2.28; the tests
-//! make theirs by the same code, from what is built anyway.
+//! Python's wheel. `cargo xtask wheel` builds the wheel for machines without Rust, which runs on every Linux with glibc 2.28; the
+//! tests build theirs by the same code, from the existing build.
 
 use crate::bundle::{content, empty, files, strip};
 use crate::install::layout::Layout;

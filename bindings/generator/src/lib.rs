@@ -9,6 +9,7 @@
 //! table::types --emit::device_lists--> the types of the tests of kernels
 //! table::types --emit::device_names--> the names at the end of the headers for kernels
 //! table::nvshmem --emit::nvshmem_device--> NVSHMEM's names in kernels
+//! model::Api --emit::reference--> JSON for the documentation site, which is not written to a file
 //! ```
 //!
 //! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
@@ -101,6 +102,11 @@ pub fn fortran(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let place = |name| root.join(format!("bindings/fortran/src/{name}.f90"));
     let modules = modules.into_iter();
     Ok(modules.map(|(name, text)| (place(name), text)).collect())
+}
+
+/// The C ABI of the repository at `root` as JSON, for the reference pages of the documentation site.
+pub fn reference(root: &Path) -> anyhow::Result<String> {
+    emit::reference::emit(&model::Api::read(&root.join("capi/src"))?)
 }
 
 /// The root of the repository that this generator was built from.

@@ -1,5 +1,6 @@
-//! `nvshmemrs-generator [--check | fortran]`: writes the generated files. With `--check` it compares the committed files and names the
-//! first that differs; with `fortran` it writes Fortran's modules only.
+//! `nvshmemrs-generator [--check | fortran | reference]`: writes the generated files. With `--check` it compares the committed files and
+//! names the first that differs; with `fortran` it writes Fortran's modules only; with `reference` it prints the functions, enums and
+//! structs of the C ABI as JSON, which the reference pages of the documentation site are made from.
 
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -22,8 +23,12 @@ fn run() -> anyhow::Result<()> {
         [] => false,
         ["--check"] => true,
         ["fortran"] => return update(&root, &nvshmemrs_generator::fortran(&root)?, false),
+        ["reference"] => {
+            println!("{}", nvshmemrs_generator::reference(&root)?);
+            return Ok(());
+        }
         _ => bail!(
-            "unknown arguments {arguments:?}; give none to write the files, `--check` to compare, or `fortran`"
+            "unknown arguments {arguments:?}; give none to write the files, `--check` to compare, `fortran`, or `reference`"
         ),
     };
     // The rest is made from these.

@@ -60,6 +60,20 @@ def test_it_is_small_and_for_every_architecture(bitcode: Path) -> None:
     assert re.search(r"@nvshmemi_device_state_d = .*addrspace\(4\) externally_initialized", text)
 
 
+def test_cute_links_it(bitcode: Path, tmp_path: Path) -> None:
+    pytest.importorskip("nvidia_cutlass_dsl")
+    script = Path(__file__).parent / "cute/names_build.py"
+    printed = run(sys.executable, str(script), str(tmp_path))
+    assert "has no attribute 'bfloat16_fly'" in printed
+    text = (tmp_path / "names.ptx").read_text()
+    assert "nvshmemi_device_state_d" in text
+    assert re.findall(r"^\.extern \.func.* (\w+)$", text, re.MULTILINE) == ["vprintf"]
+    (line,) = re.findall(r"^functions: (.*)$", printed, re.MULTILINE)
+    functions = set(line.split())
+    defined = names(bitcode, "--defined-only", "--extern-only")
+    assert functions == {name for name in defined if re.match("nvshmemx?_", name)}
+
+
 def test_triton_links_it_for_every_architecture(bitcode: Path, tmp_path: Path) -> None:
     pytest.importorskip("triton")
     script = program("triton_bitcode.py")

@@ -272,7 +272,7 @@ for line in sys.stdin:
         print(f"{type(error).__name__}: {error}")
 """
 WORDS = {
-    "import nvshmem.bindings.device.cute": "does not have it; CuTe's kernels call the functions of",
+    "import nvshmem.bindings.device.misspelt": "nvshmemrs, which is nvshmem here, does not have it",
     "from nvshmem.core.utils import _get_device": "ImportError: cannot import name '_get_device' "
     "from 'nvshmemrs.core.utils'",
     "nvshmem.core.device.misspelt": "AttributeError: module 'nvshmemrs.core.device' has no attribute",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -35,6 +36,25 @@ def test_the_pes_may_be_the_processes_of_jax_distributed() -> None:
     words = (program("jax_calls.py"), "shards", f"distributed={port}")
     printed = run_job(2, sys.executable, *words, **HOST)
     assert printed.count("jax ok: shards") == 2, printed
+
+
+def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
+    page = ROOT / "docs/jax.md"
+    if not page.is_file():
+        pytest.skip("the page is in the repository only")
+    on_hosts, _, on_gpus = page.read_text().partition("## Kernels of Pallas")
+    blocks = re.findall(r"^```python\n(.*?)^```$", on_hosts, re.MULTILINE | re.DOTALL)
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    printed = run_job(2, sys.executable, str(script), **HOST)
+    for words in (r"PE 0 got \[3. 3. 3. 3.\]", r"PE 1 got \[2. 2. 2. 2.\]", "PE 0 sums to 4.0"):
+        assert re.search(words, printed), printed
+    # The kernel of the page, as far as it goes without a GPU.
+    (kernel,) = re.findall(r"^```python\n(.*?)^```$", on_gpus, re.MULTILINE | re.DOTALL)
+    before = "import nvshmemrs.core.interop.jax as nj\nfrom nvshmemrs.core.interop.jax import _mosaic\nn = 2\n"
+    lowered = "found = _mosaic.lowered(ring, (shape,), n)\nprint(len(found.results), 'result')\n"
+    script.write_text(before + kernel.partition("launch = ")[0] + lowered)
+    assert "1 result" in run(sys.executable, "-W", "ignore", str(script), **HOST)
 
 
 def faults(part: str, **environment: str) -> Dict[str, str]:
@@ -87,6 +107,21 @@ def test_memory_that_is_gone_is_told_also_to_compiled_programs() -> None:
     assert "call interop.jax.start() first" in found["stop again"], found
 
 
+def test_a_dead_pe_ends_a_collective_inside_of_jit() -> None:
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
+    words = [launcher, "--grace", "60", "-n", "2", "--", sys.executable]
+    printed = run(*words, program("jax_faults.py"), "killed", expected=3, **HOST)
+    assert re.search(r"^dead: JaxRuntimeError: .*nvshmemrs: .*PE 1", printed, re.MULTILINE), printed
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_handler_for_gpus_puts_its_work_on_the_stream(n: int, fakes: Dict[str, str]) -> None:
+    path = {"PYTHONPATH": fakes["PYTHONPATH"], "NVSHMEMRS_MEMORY": "device"}
+    printed = run_job(n, sys.executable, program("jax_on_streams.py"), base=fakes, **path)
+    assert printed.count("ok\n") == n, printed
+
+
 def test_start_comes_first_and_wants_one_device() -> None:
     found = faults("start", XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert "call interop.jax.start() first" in found["before start"], found
@@ -112,6 +147,13 @@ def test_kernels_of_pallas_are_lowered_to_the_names_of_nvshmem(n: int) -> None:
         pytest.skip(str(error))
     printed = run(sys.executable, program("jax_pallas.py"), "lower", str(n), **HOST)
     assert printed.count("pallas ok: ") == 2, printed
+    for words in (
+        "has 0 kernels of Mosaic's",
+        "does more than call the kernel: .*stablehlo.add",
+        "must return what the kernel returns",
+        "has 2 kernels of Mosaic's",
+    ):
+        assert re.search(rf"^refused: the function {words}", printed, re.MULTILINE), printed
 
 
 def test_where_mosaic_looks_is_said_before_jax_is_imported(
@@ -171,7 +213,6 @@ STRUCTURES = {
 }
 CONSTANTS = {
     "XLA_FFI_MAJOR": "XLA_FFI_API_MAJOR",
-    "XLA_FFI_MINOR": "XLA_FFI_API_MINOR",
     "XLA_EXTENSION_METADATA": "XLA_FFI_Extension_Metadata",
     "XLA_BUFFER": "XLA_FFI_ArgType_BUFFER",
     "XLA_SCALAR": "XLA_FFI_AttrType_SCALAR",
@@ -189,14 +230,18 @@ def test_the_structures_are_those_of_jax(tmp_path: Path) -> None:
         pytest.skip("the handlers' source is in the repository only")
     lines = ["#include <cstddef>", "#include <cstdint>", '#include "xla/ffi/api/c_api.h"']
     lines += [f'#include "{ours}"', "#define SAME(...) static_assert(__VA_ARGS__, #__VA_ARGS__)"]
+    header = Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h").read_text()
     for names, fields in STRUCTURES.items():
         mine, theirs = names.split()
+        if theirs == "XLA_FFI_Extension_Base" and "XLA_FFI_InternalExtension" in header:
+            theirs = "XLA_FFI_InternalExtension"  # its name from version 0.4 on
         for field in fields.split():
             here, _, there = field.partition("=")
             there = there or here
             lines.append(f"SAME(offsetof({mine}, {here}) == offsetof({theirs}, {there}));")
             lines.append(f"SAME(sizeof({mine}::{here}) <= sizeof({theirs}::{there}));")
     lines += [f"SAME(int({mine}) == int({theirs}));" for mine, theirs in CONSTANTS.items()]
+    lines.append("SAME(int(XLA_FFI_MINOR) <= int(XLA_FFI_API_MINOR));")
     source = tmp_path / "same.cpp"
     source.write_text("\n".join(lines) + "\n")
     compiler = ["c++", "-std=c++17", "-fsyntax-only", f"-I{jax.ffi.include_dir()}", str(source)]

@@ -157,9 +157,9 @@ def test_the_checker_passes_the_examples() -> None:
 @pytest.mark.parametrize(
     "scenario, found, one, other",
     [
-        ("waits", "data is read that may not have arrived", "load", "put"),
+        ("waits", "one place is read and written", "load", "put"),
         ("fence", "the put comes after the p, or there is no fence", "load", "put"),
-        ("early", "data is written that another PE may still read", "store", "get"),
+        ("early", "one place is read and written", "store", "get"),
     ],
 )
 def test_the_checker_finds_what_kernels_forget(

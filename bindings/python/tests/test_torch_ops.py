@@ -1,12 +1,13 @@
 """torch.ops.nvshmemrs on host memory: eager operations with Debian 12's torch, 1.13, and all of them,
-compiled and with gradients too, with Debian 13's, 2.6. programs/torch_ops.py has the checks; on GPUs
-`run-gpu-tests` runs them.
+compiled and with gradients too, with Debian 13's, 2.6. programs/torch_ops.py and torch_graphs.py have
+the checks; on GPUs `run-gpu-tests` runs them.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import nvshmemrs.core as nvshmem
 
 ROOT = Path(__file__).resolve().parents[3]
 EAGER = ["eager", "onesided", "alltoallv", "refused", "wrong_splits", "groups"]
-NEWER = [*EAGER, "compiled", "gradients"]
+COMPILED = ["compiled", "gradients"]
 
 
 @functools.lru_cache(None)
@@ -66,8 +67,8 @@ def run(package: Path, n: int, python: str, *command: str, check: bool = False, 
     return done.stdout
 
 
-def every_part(package: Path, n: int, python: str, parts: List[str]) -> None:
-    said = run(package, n, python, program("torch_ops.py"), *parts)
+def every_part(package: Path, n: int, python: str, file: str, parts: List[str]) -> None:
+    said = run(package, n, python, program(file), *parts)
     assert said.count("ok\n") == n, said
     for part in parts:
         for pe in range(n):
@@ -76,12 +77,16 @@ def every_part(package: Path, n: int, python: str, parts: List[str]) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_eager_operations(package: Path, n: int) -> None:
-    every_part(package, n, debian(), EAGER)
+    every_part(package, n, debian(), "torch_ops.py", EAGER)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("n", [1, 3])
 def test_compiled_and_with_gradients(package: Path, n: int) -> None:
-    every_part(package, n, newer(), NEWER)
+    every_part(package, n, newer(), "torch_graphs.py", COMPILED)
+
+
+def test_eager_operations_of_a_newer_torch(package: Path) -> None:
+    every_part(package, 2, newer(), "torch_ops.py", EAGER)
 
 
 def test_no_import_of_torch_unless_it_is_asked_for(package: Path) -> None:
@@ -208,3 +213,21 @@ nvshmem.finalize()
 print("ok")
 """
     assert run(package, 2, debian(), "-c", code).count("ok\n") == 2
+
+
+PAGE = ROOT / "docs/torch.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if PAGE.is_file() else []
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_examples_of_the_page(package: Path, number: int) -> None:
+    run(package, 2, newer(), "-c", EXAMPLES[number])
+
+
+def test_the_page_names_every_function() -> None:
+    if not PAGE.is_file():
+        pytest.skip("the page is in the repository only")
+    text = PAGE.read_text()
+    new = set(nvshmem.interop.torch.__all__) - set(nvshmem.interop._tensors.__all__)  # type: ignore[attr-defined, unused-ignore]
+    assert not [name for name in new if name not in text]
+    assert len(EXAMPLES) >= 4

@@ -112,9 +112,9 @@ def test_the_checker_passes_the_examples(example: str) -> None:
 @pytest.mark.parametrize(
     "scenario, found, one, other, kernel",
     [
-        ("waits", "data is read that may not have arrived", "load", "put", "passes_on"),
+        ("waits", "one place is read and written", "load", "put", "passes_on"),
         ("flag", "data is read that may not have arrived", "load", "put", "stores"),
-        ("early", "data is written that another PE may still read", "store", "get", "fills_early"),
+        ("early", "one place is read and written", "store", "get", "fills_early"),
     ],
 )
 def test_the_checker_finds_what_kernels_forget(

@@ -33,7 +33,7 @@ KERNELS = [
     str(path)
     for path in sorted((PYTHON / "src/nvshmemrs/core/device/triton").glob("_[a-z]*.py"))
     if path.name != "_host.py"
-]
+] + [str(path) for path in sorted((PYTHON / "src/nvshmemrs/core/fused/_kernels").glob("*.py"))]
 
 
 def run(*command: str, **environment: str) -> str:

@@ -169,7 +169,7 @@ def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
         pytest.skip("the package's source is in the repository only")
     release = tmp_path / "target/release"
     release.mkdir(parents=True)
-    ends = ("", "_shmem", "_nvshmem", "_inspect")
+    ends = ("", "_shmem", "_nvshmem", "_inspect", "_jax")
     libraries = [f"libnvshmemrs{end}.so" for end in ends]
     for name in (*libraries, "nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"):
         (release / name).write_text("as cargo would leave it")

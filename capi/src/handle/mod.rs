@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once};
 
 /// Handles that can be live at a time.
 const SLOTS: usize = 8192;
-/// The first of them are of runtimes, and of nothing else: as many as a job can have PEs that are threads.
+/// The first slots are for runtimes only: as many as a job can have PEs that are threads.
 const RUNTIMES: usize = 4096;
 const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
 const INDEX_BITS: u32 = 24;
@@ -40,7 +40,7 @@ const MAPPING: u64 = 3;
 const STREAM: u64 = 4;
 const EVENT: u64 = 5;
 
-/// What a handle can stand for.
+/// The object of a handle.
 pub(crate) enum Object {
     Runtime(Runtime),
     Job(Arc<local::Job>),
@@ -53,13 +53,13 @@ pub(crate) enum Object {
     Ended,
 }
 
-/// What the `handle` of a free slot says: a number that is no handle.
+/// The `handle` of a free slot: a number that is not a handle.
 const FREE: u64 = u64::MAX;
 
 struct Slot {
     /// The live handle, or [`FREE`].
     handle: AtomicU64,
-    /// The runtime in `object`, if it is one: what most calls ask for. NULL else.
+    /// The runtime in `object`, if it is one, for a fast lookup; else NULL.
     runtime: AtomicPtr<Runtime>,
     object: AtomicPtr<Object>,
     /// How often the slot has been used.
@@ -78,8 +78,8 @@ static TABLE: [Slot; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Held while slots are filled and emptied. A forked child takes another one than its parent, of which a thread that the child does
-/// not have may have held it.
+/// Held while slots are filled and emptied. A forked child takes another lock than its parent, because a thread of the parent may
+/// hold that one for ever.
 static CHANGES: [Mutex<()>; 8] = [const { Mutex::new(()) }; 8];
 
 fn changes() -> MutexGuard<'static, ()> {
@@ -97,7 +97,7 @@ fn kind_name(kind: u64) -> &'static str {
     }
 }
 
-/// Gives an object a handle.
+/// Creates a handle for an object.
 pub(crate) fn insert(object: Object) -> Result<u64> {
     static QUIET: Once = Once::new();
     // A caught panic is reported as a status; the library prints nothing. This is the library's own copy of std.
@@ -149,7 +149,7 @@ fn ended() -> *mut Object {
     std::ptr::from_ref(&ENDED).cast_mut()
 }
 
-/// Whether a slot holds what was a stream or an event of a runtime that has been finalized.
+/// Whether a slot holds an ended stream or event of a finalized runtime.
 fn is_ended(slot: &Slot) -> bool {
     slot.object.load(Acquire) == ended()
 }
@@ -182,7 +182,7 @@ fn find_runtime(handle: u64) -> Option<&'static Runtime> {
     unsafe { slot.runtime.load(Acquire).as_ref() }
 }
 
-/// What a handle is that another kind was wanted for, or that has ended.
+/// Describes a handle of the wrong kind, or an ended handle, for errors.
 #[cold]
 fn described(handle: u64, live: bool) -> String {
     match handle >> KIND_SHIFT {

@@ -1,4 +1,4 @@
-//! `nvshmemrs-info`: what this machine offers, which settings hold, and what a running job waits for.
+//! `nvshmemrs-info`: the machine, the settings in force, and the waits of a running job.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

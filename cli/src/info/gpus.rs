@@ -1,4 +1,4 @@
-//! The GPUs of this machine, what a job would use of them, and what is missing for what.
+//! The GPUs of this machine, those that a job would use, and missing requirements.
 
 use anyhow::Result;
 use nvshmemrs::gpus::{self, Survey};

@@ -1,4 +1,4 @@
-//! Which launchers have left their variables in the environment.
+//! The launchers whose variables are in the environment.
 
 use nvshmemrs::LAUNCHERS;
 use nvshmemrs::config::presentable;

@@ -1,12 +1,12 @@
-//! `nvshmemrs-info`: what this machine and this build offer, which settings hold and where they come from,
-//! and what the PEs of a running job wait for.
+//! `nvshmemrs-info`: the machine and this build, the settings in force with their sources, and the waits of a
+//! running job.
 //!
-//! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, what jobs use of them, what is missing for what.
+//! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, those that jobs use, missing requirements.
 //! * [`launchers`]: which launcher started this process.
-//! * [`settings`]: the settings that hold, and names that nothing reads.
-//! * [`report`]: all of it as one value. [`print`](mod@print): the same for people.
+//! * [`settings`]: the settings in force, and unknown names.
+//! * [`report`]: all of it as one value. [`print`](mod@print): the same as text.
 //!
-//! A running job is looked into by package nvshmemrs-inspect.
+//! Package nvshmemrs-inspect inspects a running job.
 
 pub mod gpus;
 pub mod launchers;

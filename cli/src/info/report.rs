@@ -1,4 +1,4 @@
-//! Everything that `nvshmemrs-info` tells, as one value.
+//! The whole report of `nvshmemrs-info`, as one value.
 
 use super::gpus::Gpus;
 use super::launchers::{self, Launcher};

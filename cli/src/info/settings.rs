@@ -1,4 +1,4 @@
-//! The settings that hold here, those of NVSHMEM and what they do here, and names that nothing reads.
+//! The settings in force, NVSHMEM's settings and their effect here, and unknown names.
 
 use nvshmemrs::config::nvshmem::{Here, NVSHMEM, PREFIX, documented};
 use nvshmemrs::config::unknown::{Unknown, unknown};

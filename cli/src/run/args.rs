@@ -1,5 +1,6 @@
 //! The command line of `nvshmemrs-run`.
 
+use super::report::ReportFile;
 use clap::{CommandFactory, Parser, ValueHint};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -47,10 +48,21 @@ pub struct Args {
     #[arg(long)]
     pub check: bool,
 
+    /// As --check, and write what it found to FILE: as JSON if the name ends in .json, as SARIF if it ends in .sarif.
+    #[arg(long, value_name = "FILE", value_parser = ReportFile::parse, value_hint = ValueHint::FilePath)]
+    pub check_report: Option<ReportFile>,
+
     /// The command and its arguments; a `--` may stand before it.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+impl Args {
+    /// Whether the job runs under the checker.
+    pub fn is_checked(&self) -> bool {
+        self.check || self.check_report.is_some()
+    }
 }
 
 const NOTES: &str = "\
@@ -162,6 +174,11 @@ mod tests {
         let checked = |line| parse(line).expect("valid").check;
         assert!(checked("nvshmemrs-run -n 2 --check ./x"));
         assert!(!checked("nvshmemrs-run -n 2 ./x --check"));
+        let args = |line| parse(line).expect("valid");
+        let reported = args("nvshmemrs-run -n 2 --check-report=a.json ./x");
+        assert!(reported.is_checked() && !reported.check);
+        assert!(!args("nvshmemrs-run -n 2 ./x --check-report=a.json").is_checked());
+        assert!(parse("nvshmemrs-run -n 2 --check-report=a.txt ./x").is_err());
     }
 
     #[test]

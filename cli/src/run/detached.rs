@@ -1,4 +1,4 @@
-//! A PE that is no part of its job any more, though its process runs: it has executed another program, or has let the job go otherwise.
+//! A PE that has left its job while its process runs: it has executed another program, or has closed the job's memory.
 
 use nvshmemrs::board::Board;
 use std::fs;

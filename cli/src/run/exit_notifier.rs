@@ -1,8 +1,8 @@
-//! Tells the PEs which of them have ended for good: those that wait in init for one that has not joined cannot know.
+//! Records the exits of PEs for the others: a PE that waits in init cannot see the exit of a PE that has not joined.
 //!
-//! A PE that has failed ends the job, so it is told at once. One that has exited with status 0 may have left the real program behind, as a
-//! wrapper does that starts it in the background; so it is told once nothing is left of its process group, and nothing that it started
-//! and that has a group of its own.
+//! A failed PE ends the job, so its exit is recorded at once. A PE that has exited with status 0 may have left the real program in the
+//! background, as a wrapper does; so its exit is recorded when its process group is empty, and no process that it started and that has a
+//! group of its own is left.
 
 use super::job::{End, Job, Pe};
 use super::watch::numbers;

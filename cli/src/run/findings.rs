@@ -1,12 +1,13 @@
-//! Whether the checker ran, what it has found and what it could not watch: a file without a name that all PEs inherit, to whose end each
-//! adds a record when it joins and one for each finding. It also counts what a PE found that did not get as far as finalize.
+//! The results of the checker: whether it ran, its findings, and accesses that it could not watch. PEs inherit a memfd, and each appends
+//! a record when it joins, and for each finding a record with its text. So findings of a PE that does not reach finalize count, too.
 
+use super::report::Report;
 use anyhow::{Context, Result};
 use rustix::fs::{MemfdFlags, fstat, memfd_create};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 
 /// Bytes of a record: what it is, and four keys. The checker writes it.
 const RECORD: usize = 40;
@@ -25,6 +26,8 @@ mod what {
     pub(super) const STREAMS: u64 = 5;
     /// It has handed symmetric memory to something that shows nothing.
     pub(super) const HANDED_OUT: u64 = 6;
+    /// So many bytes of JSON follow, which describe the finding before: up to a multiple of a record's length.
+    pub(super) const TEXT: u64 = 7;
 }
 
 /// The file of a job.
@@ -64,22 +67,47 @@ impl Findings {
 
     /// What the PEs have counted so far.
     pub fn count(&self) -> Result<Count> {
+        Ok(self.read()?.0)
+    }
+
+    /// The same, and what they have found, in groups of one cause.
+    pub fn read(&self) -> Result<(Count, Vec<Vec<Report>>)> {
+        let mut bytes = Vec::new();
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(0))
+            .and_then(|_| file.read_to_end(&mut bytes))
+            .context("cannot read the findings")?;
         let (mut count, mut causes) = (Count::default(), Causes::default());
-        let (mut text, mut at) = ([0; 100 * RECORD], 0);
-        loop {
-            let bytes = self.0.read_at(&mut text, at);
-            let bytes = bytes.context("cannot read the number of findings")?;
-            // What is not a whole record was cut off.
-            let (records, _) = text[..bytes].as_chunks::<RECORD>();
-            if records.is_empty() {
-                count.problems = causes.count();
-                return Ok(count);
+        let mut reports: Vec<Report> = Vec::new();
+        let mut rest = &bytes[..];
+        // What is not a whole record was cut off.
+        while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
+            rest = behind;
+            let words: [u64; 5] = std::array::from_fn(|index| {
+                let word = record[8 * index..].first_chunk::<8>();
+                word.map_or(0, |word| u64::from_ne_bytes(*word))
+            });
+            if words[0] != what::TEXT {
+                count.add(words, &mut causes);
+                continue;
             }
-            at += (records.len() * RECORD) as u64;
-            for record in records {
-                count.add(record, &mut causes);
+            let len = usize::try_from(words[1]).unwrap_or(usize::MAX);
+            let padded = len
+                .checked_next_multiple_of(RECORD)
+                .filter(|len| *len <= rest.len());
+            let Some(padded) = padded else { break };
+            // A text that a PE has spoilt is left out; the finding counts all the same.
+            reports.extend(serde_json::from_slice::<Report>(&rest[..len]));
+            rest = &rest[padded..];
+        }
+        count.problems = causes.count();
+        let mut groups: BTreeMap<usize, Vec<Report>> = BTreeMap::new();
+        for report in reports {
+            if let Some(&number) = causes.by_key.get(&report.keys[0]) {
+                groups.entry(causes.first(number)).or_default().push(report);
             }
         }
+        Ok((count, groups.into_values().collect()))
     }
 }
 
@@ -118,21 +146,24 @@ impl Causes {
 }
 
 impl Count {
-    fn add(&mut self, record: &[u8; RECORD], causes: &mut Causes) {
-        let (words, _) = record.as_chunks::<8>();
-        let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
-        match words.next() {
-            Some(what::JOINED) => self.joined += 1,
-            Some(what::FOUND) => {
+    fn add(&mut self, [what, keys @ ..]: [u64; 5], causes: &mut Causes) {
+        match what {
+            what::JOINED => self.joined += 1,
+            what::FOUND => {
                 self.reports += 1;
-                causes.add(words);
+                causes.add(keys.into_iter());
             }
-            Some(what::ACCESSES) => self.accesses = true,
-            Some(what::PYTHON_ARRAYS) => self.python_arrays = true,
-            Some(what::STREAMS) => self.streams = true,
-            Some(what::HANDED_OUT) => self.handed_out = true,
+            what::ACCESSES => self.accesses = true,
+            what::PYTHON_ARRAYS => self.python_arrays = true,
+            what::STREAMS => self.streams = true,
+            what::HANDED_OUT => self.handed_out = true,
             _ => {}
         }
+    }
+
+    /// Whether a PE has joined the job with the checker.
+    pub fn ran(&self) -> bool {
+        self.joined > 0
     }
 
     /// The last line of the job's output; `failed`: a PE of it has failed.
@@ -143,13 +174,14 @@ impl Count {
                 count => format!("{count} {word}s"),
             };
             let problems = several(self.problems, "problem");
-            return match self.reports == self.problems {
-                true => format!("the checker found {problems}"),
-                false => format!(
-                    "the checker found {problems} ({})",
-                    several(self.reports, "report")
-                ),
+            let reports = match self.reports == self.problems {
+                true => String::new(),
+                false => format!("{}; ", several(self.reports, "report")),
             };
+            return format!(
+                "the checker found {problems} ({reports}not watched: {})",
+                self.not_watched().join("; ")
+            );
         }
         if self.joined == 0 {
             return "the checker did not run, or could not say so: no PE has joined a job with it"
@@ -158,12 +190,12 @@ impl Count {
         let when = if failed { " before the job failed" } else { "" };
         format!(
             "the checker found nothing{when} (not watched: {})",
-            self.not_watched()
+            self.not_watched().join("; ")
         )
     }
 
     /// What the checker cannot see in this job.
-    fn not_watched(&self) -> String {
+    pub fn not_watched(&self) -> Vec<&'static str> {
         let loads = match (self.accesses, self.python_arrays) {
             (true, _) => "loads and stores that the program does not show",
             (false, true) => "what other libraries than NumPy do with arrays",
@@ -176,9 +208,9 @@ impl Count {
         );
         all.extend(
             self.streams
-                .then_some("the order of a stream and its caller"),
+                .then_some("what other PEs learn of a stream from its caller"),
         );
-        all.join("; ")
+        all
     }
 }
 
@@ -219,9 +251,18 @@ mod tests {
         other
             .write_all(&record(what::STREAMS, [0; 4]))
             .expect("to write");
+        let json = br#"{"problem":"read-early","title":"t","pe":1,"seed":2,"accesses":[],"memory":"team","where":"w","why":"","remedy":"r","keys":[500,0,0,0]}"#;
+        let mut text = record(what::TEXT, [json.len() as u64, 0, 0, 0]);
+        text.extend(json);
+        text.resize(text.len().next_multiple_of(RECORD), 0);
+        one.write_all(&record(what::FOUND, [500, 0, 0, 0]))
+            .expect("to write");
+        one.write_all(&text).expect("to write");
         one.write_all(b"a part of one").expect("to write");
-        let count = findings.count().expect("a count");
-        assert_eq!((count.joined, count.reports, count.problems), (2, 502, 502));
+        let (count, groups) = findings.read().expect("a count");
+        assert_eq!((count.joined, count.reports, count.problems), (2, 503, 502));
+        assert_eq!(groups.len(), 1);
+        assert_eq!(groups[0].len(), 1);
         assert!(count.streams && !count.accesses && !count.python_arrays);
     }
 
@@ -256,10 +297,22 @@ mod tests {
             };
             count.line(true)
         };
-        assert_eq!(line(1, 1), "the checker found 1 problem");
-        assert_eq!(line(1, 9), "the checker found 1 problem (9 reports)");
-        assert_eq!(line(2, 2), "the checker found 2 problems");
-        assert_eq!(line(17, 20), "the checker found 17 problems (20 reports)");
+        assert_eq!(
+            line(1, 1),
+            "the checker found 1 problem (not watched: the program's own loads and stores)"
+        );
+        assert_eq!(
+            line(1, 9),
+            "the checker found 1 problem (9 reports; not watched: the program's own loads and stores)"
+        );
+        assert_eq!(
+            line(2, 2),
+            "the checker found 2 problems (not watched: the program's own loads and stores)"
+        );
+        assert_eq!(
+            line(17, 20),
+            "the checker found 17 problems (20 reports; not watched: the program's own loads and stores)"
+        );
     }
 
     #[test]
@@ -297,7 +350,7 @@ mod tests {
         assert_eq!(
             all.line(false),
             "the checker found nothing (not watched: loads and stores that the program does not show; \
-             memory that was handed out as a plain view, by address or by DLPack; the order of a stream and its caller)"
+             memory that was handed out as a plain view, by address or by DLPack; what other PEs learn of a stream from its caller)"
         );
     }
 }

@@ -1,9 +1,8 @@
-//! Ends what PEs have started when the launcher is killed.
+//! Kills the processes that PEs have started when the launcher is killed.
 //!
-//! The kernel kills each PE's own process with the launcher (see [`super::shim`]), but not the processes
-//! that it started: with a wrapper such as `uv run` those are the real PEs. So a small process holds the
-//! other end of a pipe from the launcher, learns each PE's process group, and kills them all if the pipe
-//! ends without a word.
+//! The kernel kills each PE's own process with the launcher (see [`super::shim`]), but not the processes that it started: with a wrapper
+//! such as `uv run` those are the real PEs. So a small process reads a pipe from the launcher, receives each PE's process group, and kills
+//! them all if the pipe is closed without a final message.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, BufRead, Write};

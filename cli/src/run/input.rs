@@ -1,7 +1,8 @@
 //! Standard input of PE 0.
 //!
-//! A file or a pipe is simply inherited. A terminal is not: PE 0 is in a process group of its own, which
-//! the terminal would stop when it reads. There the launcher reads, and passes it on through a pipe.
+//! PE 0 inherits a file or a pipe. It does not inherit a terminal: PE 0 is in a process group of its own,
+//! which the terminal would stop when it reads. Then the launcher reads the terminal, and forwards the
+//! input through a pipe.
 
 use super::threads;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

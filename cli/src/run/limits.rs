@@ -1,4 +1,4 @@
-//! Which limit it was that stopped the launcher from starting something.
+//! Finds the limit that kept the launcher from starting a process.
 
 use anyhow::{Error, anyhow};
 use rustix::io::Errno;

@@ -1,13 +1,14 @@
 //! `nvshmemrs-run`: starts the PEs of a job on this host and watches over them.
 //!
 //! * [`args`]: the command line.
-//! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the
-//!   launcher is killed; [`limits`]: why none can be started.
+//! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the launcher is killed; [`limits`]: why a process cannot
+//!   be started.
 //! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
 //!   PE's terminal.
-//! * [`ends`]: tells the PEs which of them have ended. [`findings`]: what the synchronisation checker has found.
+//! * [`exit_notifier`]: records the exits of PEs for the others. [`findings`]: the findings of the checker.
+//! * [`report`]: the same as a file.
 //! * [`signals`]: signals to the launcher; [`threads`]: its threads, which take none.
-//! * [`verdict`]: the last lines of a job that has failed; [`left`]: a PE that is gone while its process runs. [`watch`]: the loop that brings these together.
+//! * [`verdict`]: the last lines of a job that has failed; [`detached`]: a PE that has left its job while its process runs. [`watch`]: the main loop.
 
 pub mod args;
 pub mod detached;
@@ -19,6 +20,7 @@ pub mod job;
 pub mod limits;
 pub mod output;
 pub mod relay;
+pub mod report;
 pub mod shim;
 pub mod signals;
 pub mod terminal;

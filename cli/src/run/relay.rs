@@ -1,6 +1,8 @@
-//! Prints for a process that a PE has left behind, when the launcher has ended: without it, that process would be killed by SIGPIPE.
+//! Forwards the output of a process that a PE has left behind, after the launcher has ended: without it, SIGPIPE would kill that
+//! process.
 //!
-//! The launcher starts its own program with [`FLAG`] first, the pipe as standard input, and as standard output where the pipe ended.
+//! The launcher starts its own program with [`FLAG`] as the first argument, the pipe as standard input, and the pipe's destination
+//! as standard output.
 
 use super::output::{LineBuffer, Stream};
 use crate::console;

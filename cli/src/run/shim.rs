@@ -1,4 +1,4 @@
-//! What runs between the launcher and a PE's command: it ties the PE's life to the launcher's.
+//! The program between the launcher and a PE's command: it ties the PE's life to the launcher's.
 //!
 //! The launcher starts its own program once per PE with [`FLAG`] first. That process asks the kernel to be
 //! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request

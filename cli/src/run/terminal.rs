@@ -1,8 +1,8 @@
 //! The terminal of a job of one PE.
 //!
-//! A PE is in a process group of its own, and the kernel lets only the foreground group of a terminal read and gives it what Ctrl-C and
-//! Ctrl-Z mean. So where all standard streams are a terminal, the launcher lends it to the only PE, as a shell does to a job: the PE can
-//! read and edit lines. When Ctrl-Z has stopped the PE, the launcher takes the terminal back and stops, too.
+//! A PE is in a process group of its own, and the kernel lets only the foreground group of a terminal read and sends it the signals of
+//! Ctrl-C and Ctrl-Z. So if all standard streams are a terminal, the launcher makes the only PE its foreground group, as a shell does
+//! with a job: the PE can read and edit lines. When Ctrl-Z has stopped the PE, the launcher takes the terminal back and stops, too.
 
 use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal};

@@ -5,6 +5,7 @@ use super::exit_notifier::ExitNotifier;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
 use super::output::{Outputs, Pump};
+use super::report::ReportFile;
 use super::terminal::Terminal;
 use super::verdict::Evidence;
 use super::{input, limits, shim, signals};
@@ -69,6 +70,8 @@ struct Launcher<'a> {
     exits: ExitNotifier,
     /// What the checker has found, if it is on.
     findings: Option<Findings>,
+    /// Where to write them.
+    report: Option<ReportFile>,
     phase: Phase,
     /// The exit status, once a PE has failed.
     failure: Option<u8>,
@@ -96,7 +99,8 @@ impl<'a> Launcher<'a> {
             terminal: Terminal::of_job(args.n_pes)?,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
             exits: ExitNotifier::new(args.n_pes),
-            findings: args.check.then(Findings::new).transpose()?,
+            findings: args.is_checked().then(Findings::new).transpose()?,
+            report: args.check_report.clone(),
             phase: Phase::Running,
             failure: None,
             interrupted: false,
@@ -455,7 +459,13 @@ impl<'a> Launcher<'a> {
         }
         self.job.close();
         if let Some(findings) = &self.findings {
-            let count = findings.count()?;
+            let (count, problems) = findings.read()?;
+            if let Some(Err(error)) =
+                (self.report.as_ref()).map(|file| file.write(&count, &problems))
+            {
+                line(&format!("{error:#}"));
+                status = status.max(1);
+            }
             line(&count.line(status != 0));
             if count.reports > 0 && status == 0 {
                 status = 1;

@@ -1,4 +1,4 @@
-//! What launchers put in the environment.
+//! The variables that launchers set.
 
 use super::hosts::ONLY_MPI;
 use super::unique_id::{Key, UniqueId};
@@ -7,7 +7,7 @@ use crate::{Error, Pe, Result, config};
 use std::env::var;
 use std::fs;
 
-/// What the environment says.
+/// The job that the environment describes.
 pub(super) enum Found {
     /// No launcher: the caller is the only PE.
     Single,

@@ -5,21 +5,21 @@ use crate::{Pe, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::{Mutex, PoisonError};
 
-/// What a PE has open in init besides connections to the others, with some to spare.
+/// Files that a PE has open in init besides connections to the others, with a reserve.
 const OWN: u64 = 6;
-/// How much more is asked for than is needed: strangers may connect, and other threads open files.
+/// The reserve above the needed number: foreign processes may connect, and other threads open files.
 const SPARE: u64 = 64;
 
 /// The limit that this process's inits have raised: how many of them need it, what it was, and what it is now.
 static RAISED: Mutex<Option<(usize, Rlimit, u64)>> = Mutex::new(None);
 
-/// Holds the limit on open files where init needs it; then it is what it was.
+/// Raises the limit on open files during init; restores it when dropped.
 #[derive(Debug)]
 pub(super) struct FileLimit {
     raised: bool,
 }
 
-/// How many more files a process can open under `limit`; none if it cannot tell what is open.
+/// How many more files a process can open under `limit`; none if it cannot count its open files.
 fn free(limit: u64) -> Option<u64> {
     let open = std::fs::read_dir("/proc/self/fd").ok()?;
     let numbers = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u64>().ok());

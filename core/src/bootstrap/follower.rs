@@ -1,5 +1,5 @@
-//! The side of the other PEs of a host: one looks for the leader, proves that it belongs to the job, maps its memory and waits for the word
-//! to go.
+//! The side of the followers, the other PEs of a host: a follower connects to the leader, proves the job's secret, maps the job's memory
+//! and waits for `Go`.
 
 use super::file_limit::FileLimit;
 use super::holder;
@@ -18,18 +18,19 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long the leader has to answer before that is worth a word. It serves all connections at once.
+/// How long the leader may take to answer before this PE reports it. The leader serves all connections at once.
 const ANSWER: Duration = Duration::from_secs(1);
-/// How long a PE looks for the leader before it asks who has the names, and the longest pause between two such looks, which cost a while.
+/// How long a PE tries to connect before it searches the holder of the socket names, and the longest pause between two such searches, which
+/// are slow.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
-/// How much longer for each PE: the more there are, the longer the leader takes to take all in, and the more it costs that all ask.
+/// The additional time per PE: with more PEs the leader takes longer, and the searches of all PEs cost more.
 const LOOK_LATER: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_secs(8);
 
-/// Why a follower is no member.
+/// Why a follower could not join.
 pub(super) enum Failure {
-    /// The connection ended without a word: the leader is gone, or had turned this PE away because it was slow to introduce itself or there
-    /// were too many connections. Then it may come again.
+    /// The connection was closed without a message: the leader is gone, or has dropped this connection because it was slow or there were
+    /// too many. The PE may connect again.
     HungUp(std::io::Error),
     /// This PE is gone.
     Gone(Pe, Error),
@@ -44,7 +45,7 @@ impl From<Error> for Failure {
 }
 
 impl Rendezvous<'_> {
-    /// What it means that a connection to the leader broke.
+    /// The failure for a broken connection to the leader.
     fn broken(&self, error: std::io::Error) -> Failure {
         match error.kind() {
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
@@ -55,7 +56,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// What it means that nothing could be sent to the leader. It may have given up before it heard this, and said so.
+    /// The failure for a message that could not be sent. The leader may have given up before, with an error message.
     fn unsent(&self, stream: &UnixStream, error: std::io::Error) -> Failure {
         let mut arriving = Arriving::new(MAX_MESSAGE);
         while let Ok(Some(said)) = arriving.take(stream) {
@@ -67,12 +68,12 @@ impl Rendezvous<'_> {
         self.broken(error)
     }
 
-    /// The error that the leader has told.
+    /// The error in a message of the leader.
     fn refused(&self, said: &Message) -> Error {
         self.names(self.leader(), said.text())
     }
 
-    /// A PE other than the leader: joins the job that it brings together. Gives the connection to it, too.
+    /// Joins the job of the leader, as another PE. Returns the connection to the leader, too.
     pub(super) fn follow(&self, heap: Option<u64>) -> Result<(Control, Links)> {
         let _limit = FileLimit::raise(self.pe, 1)?;
         let (stream, control) = self.join_leader(heap)?;
@@ -93,7 +94,7 @@ impl Rendezvous<'_> {
         Err(error)
     }
 
-    /// Looks for the leader until it has taken this PE in.
+    /// Connects to the leader until it has accepted this PE.
     fn join_leader(&self, heap: Option<u64>) -> Result<(UnixStream, Control)> {
         let leader = self.leader();
         let mut pause = Duration::from_micros(200);
@@ -165,7 +166,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// What may keep this PE from a leader that is there.
+    /// A possible reason why this PE cannot reach a running leader.
     fn namespaces(&self) -> &'static str {
         match self.registry.and_then(RegistryReader::shares_network) {
             Some(true) => "",
@@ -190,7 +191,7 @@ impl Rendezvous<'_> {
             .map_err(|why| self.explain(why, ""))
     }
 
-    /// What it means that nothing was heard; `who` says more of the leader.
+    /// The failure for a missing message; `who` describes the leader.
     fn explain(&self, why: ReceiveError, who: &str) -> Failure {
         match why {
             ReceiveError::Late => Failure::Other(bootstrap(format!(
@@ -211,7 +212,8 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// Receives the first word of the process at the leader's place. One that does not answer soon is named: it may not be the leader.
+    /// Receives the first message of the process at the leader's socket. A process that does not answer soon is named: it may not be the
+    /// leader.
     fn first_word(&self, stream: &UnixStream) -> std::result::Result<Message, Failure> {
         let soon = (Instant::now() + ANSWER).min(self.until);
         match self.await_message(stream, soon) {

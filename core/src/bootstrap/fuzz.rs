@@ -1,5 +1,5 @@
-//! The bootstrap protocol, spoken by hostile peers. All that a peer says is there before anybody listens, so nothing waits and
-//! nothing depends on time.
+//! The bootstrap protocol with hostile peers. All messages of a peer are sent before the receiver reads, so no step waits or
+//! depends on time.
 
 use super::gather::Gathering;
 use super::socket::{Hello, Rendezvous};

@@ -1,8 +1,8 @@
-//! The leader takes in the other PEs, and keeps everybody else from holding it up.
+//! The leader accepts the other PEs, and keeps foreign processes from delaying it.
 //!
-//! All connections are served at once, so one that sends nothing, half a message or a byte now and then delays nobody. The kernel
-//! says who has connected: another user is turned away before a byte is read or written. There are bounds on how many may be
-//! introducing themselves at a time, on how long each may take, and on what is remembered of those who were refused.
+//! All connections are served at once, so a connection that sends nothing, half a message or a byte now and then delays no other. The
+//! kernel reports the peer: a connection of another user is closed before a byte is read or written. There are limits on the number of
+//! unidentified connections, on the time that each may take, and on the list of refused connections.
 
 use super::hosts;
 use super::socket::{Hello, Member, Rendezvous, bootstrap, nonce};
@@ -26,9 +26,9 @@ use std::time::{Duration, Instant};
 const INTRODUCTION: Duration = Duration::from_secs(5);
 /// Connections that may be introducing themselves at a time, beside those of the job's own PEs.
 const MAX_STRANGERS: usize = 64;
-/// Connections that are taken in between two looks at the others.
+/// Connections that are accepted between two polls of the others.
 const AT_A_TIME: usize = 64;
-/// How many kinds of refusals the leader remembers, for its message.
+/// How many kinds of refusals the leader keeps for its message.
 const MAX_REFUSED: usize = 8;
 
 /// A connection that has not introduced itself.
@@ -40,7 +40,7 @@ struct Unidentified {
     until: Instant,
 }
 
-/// The leader while the others come.
+/// The leader while the others connect.
 pub(super) struct Gathering<'a> {
     job: &'a Rendezvous<'a>,
     heap: Option<u64>,
@@ -53,7 +53,7 @@ pub(super) struct Gathering<'a> {
 }
 
 impl<'a> Gathering<'a> {
-    /// Nobody has come yet.
+    /// No PE has connected yet.
     pub(super) fn new(job: &'a Rendezvous<'a>, heap: Option<u64>) -> Gathering<'a> {
         Gathering {
             job,
@@ -66,7 +66,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Whoever has joined; all other connections are closed.
+    /// The members; all other connections are closed.
     pub(super) fn end(self) -> Vec<Option<Member>> {
         let count = self.count;
         if count > 0 {
@@ -77,7 +77,7 @@ impl<'a> Gathering<'a> {
         self.members
     }
 
-    /// Takes in the others until all are there; returns the heap size that all agree on.
+    /// Accepts the others until all have joined; returns the heap size that all agree on.
     pub(super) fn gather(&mut self, listener: &UnixListener) -> Result<u64> {
         listener
             .set_nonblocking(true)
@@ -103,7 +103,7 @@ impl<'a> Gathering<'a> {
         stride(self.heap.unwrap_or(self.job.default_heap))
     }
 
-    /// Says on this PE's page who is missing.
+    /// Updates the missing PEs in this PE's init status.
     fn show(&self) {
         self.job.page.update(|fields| {
             fields.step = Step::Gather;
@@ -115,7 +115,7 @@ impl<'a> Gathering<'a> {
         });
     }
 
-    /// Tells those who have connected, and are no members, why nobody will be one.
+    /// Sends the reason for the failure to connections that are not members.
     pub(super) fn dismiss(&mut self, listener: &UnixListener, why: &str) {
         // From now on nobody can connect any more who would then not be told.
         let _ = rustix::net::shutdown(listener, Shutdown::Both);
@@ -132,7 +132,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Waits until somebody connects or says something; an error if a member hangs up. Tells which strangers have something to say.
+    /// Waits for connections or data; an error if a member closes its connection. Returns which unidentified connections have data.
     fn poll(&self, listener: &UnixListener) -> Result<Vec<bool>> {
         let members = self.members.iter().enumerate();
         let joined: Vec<(usize, &Member)> = members
@@ -175,7 +175,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Looks who has connected, and asks for the secret.
+    /// Checks the user of a connection, and sends the challenge.
     pub(super) fn admit(&mut self, stream: UnixStream, challenge: [u8; 32]) {
         let pid = match check_user(&stream) {
             Ok(pid) => pid,
@@ -197,7 +197,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Turns away the longest waiting one of the process that has the most connections here.
+    /// Closes the oldest unidentified connection of the process that has the most of them.
     fn turn_one_away(&mut self) {
         let mut held: HashMap<i32, usize> = HashMap::new();
         for stranger in &self.strangers {
@@ -213,7 +213,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Takes what strangers say, and turns those away that have taken too long; an error if that ends the job.
+    /// Reads data of unidentified connections, and closes those that have taken too long; an error if that ends the job.
     pub(super) fn receive_ready(&mut self, ready: impl Fn(usize) -> bool) -> Result<()> {
         // From the back, so that one that is done leaves the others' places alone.
         for index in (0..self.strangers.len()).rev() {
@@ -284,7 +284,7 @@ impl<'a> Gathering<'a> {
         Ok(())
     }
 
-    /// Keeps a refusal for the message, and tells it if asked to.
+    /// Keeps a refusal for the message, and logs it if enabled.
     fn refuse(&mut self, why: String) {
         self.count += 1;
         // Somebody who tries again and again fills neither the memory nor the message.
@@ -297,7 +297,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// The place of a process that knows the secret, or why it cannot be a member all the same.
+    /// The index of a process that has proved the secret, or why it still cannot be a member.
     fn place(&self, hello: &Hello) -> std::result::Result<usize, String> {
         let (pe, n_pes, leader) = (hello.pe, self.job.n_pes, self.job.leader());
         let own = self.heap.unwrap_or(u64::MAX);
@@ -335,7 +335,7 @@ impl<'a> Gathering<'a> {
         Ok(place)
     }
 
-    /// The PEs that have not come.
+    /// The PEs that have not connected.
     fn absent(&self) -> impl Iterator<Item = Pe> + '_ {
         let members = self.members.iter().zip(self.job.others());
         members
@@ -343,7 +343,7 @@ impl<'a> Gathering<'a> {
             .map(|(_, pe)| pe)
     }
 
-    /// Who is missing, and who was refused instead.
+    /// The missing PEs, and the refused connections, as text.
     fn missing(&self) -> String {
         let missing: Vec<String> = self.absent().map(|pe| pe.to_string()).collect();
         let refused = match &self.refused[..] {
@@ -366,7 +366,7 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// What it means that two PEs have found different hosts.
+/// The error for two PEs on different hosts.
 fn other_host(pe: Pe, leader: Pe) -> String {
     match config::set("NVSHMEMRS_HOST_ID") {
         Some(_) => format!(

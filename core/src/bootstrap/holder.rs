@@ -5,22 +5,22 @@ use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 
-/// Who has a socket.
+/// The holder of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// This process of this user.
     Own(i32),
     /// A process of another user, in words.
     Other(String),
-    /// Somebody has it who cannot be seen from here. For a user who is not root that is any process of another user, and for all a
-    /// process in another pid namespace, or one that may not be looked at (it has changed its user, or is not dumpable). So it may
-    /// be of this user. Without /proc it is anybody.
+    /// A process that is not visible from here. For a user other than root that is any process of another user, and for all users
+    /// a process in another pid namespace or without access (it has changed its user, or is not dumpable). So it may be a process
+    /// of this user. Without /proc it may be any process.
     Unknown,
-    /// There is no socket of that name, or the one that there was has gone meanwhile.
+    /// There is no socket of that name, or it was closed meanwhile.
     Nobody,
 }
 
-/// Who is at the other end of a connection, in words: "pid 7 of this user has @name, and does not answer".
+/// A description of the peer of a connection: "pid 7 of this user has @name, and does not answer".
 pub(super) fn of_connection(stream: &UnixStream) -> String {
     let who = match check_user(stream) {
         Ok(pid) => format!("pid {pid} of this user"),
@@ -34,7 +34,7 @@ pub(super) fn of_connection(stream: &UnixStream) -> String {
     }
 }
 
-/// Looks through all processes for who has the socket of that name.
+/// Searches all processes for the holder of the socket of that name.
 pub(super) fn of(name: &str) -> Holder {
     let Some(sockets) = sockets(name) else {
         return Holder::Unknown;
@@ -61,7 +61,7 @@ pub(super) fn of(name: &str) -> Holder {
     })
 }
 
-/// Whether it can be told which names are taken.
+/// Whether taken names can be determined.
 pub(super) fn can_tell() -> bool {
     sockets("").is_some()
 }

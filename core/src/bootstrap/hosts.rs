@@ -1,12 +1,12 @@
-//! Jobs whose PEs are on several hosts. All PEs open a wire over a [plugin], tell each other where they are and what they ask for, and
-//! prove the job's secret. The PEs of a host then meet as those of a job on one host do ([`socket`](super::socket)), each host with memory
-//! of its own. Once every host has it, the [net transport](crate::transport::net) takes the wire.
+//! Jobs whose PEs are on several hosts. All PEs open a wire over a [plugin], exchange their hosts and attributes, and prove the job's
+//! secret. The PEs of a host then connect as in a job on one host ([`socket`](super::socket)), each host with memory of its own. Once
+//! every host has its memory, the [net transport](crate::transport::net) takes the wire.
 //!
-//! What all PEs must know is exchanged among all; each PE comes to the same verdict from it, so an error reaches all of them.
+//! Each PE computes the same result from the exchanged facts, so an error reaches all of them.
 //!
 //! 1. [`PeInfo`] of every PE, of the same length in every version.
 //! 2. The proof of the secret, over the facts of all, in which each PE has put random numbers.
-//! 3. Whether the PE has its place on its host, or why not.
+//! 3. Whether the PE has joined on its host, or why not.
 
 use super::unique_id::Key;
 use super::{check_job, missing, socket, stride};
@@ -29,18 +29,18 @@ use std::collections::HashMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// What a job on several hosts needs.
+/// The error for launchers without MPI.
 pub(super) const ONLY_MPI: &str =
     "only MPI brings the PEs of several hosts together, so start the job with mpirun or srun";
 
-/// How often a PE that waits for MPI looks whether the program still wants to.
+/// How often a PE that waits for MPI calls the interrupt hook.
 const LOOK: Duration = Duration::from_millis(50);
-/// How much later than its own limit a step is given up that should have ended by itself.
+/// How much later than its own limit a step is abandoned that should have ended by itself.
 const GRACE: Duration = missing::TIME.saturating_mul(2);
 
-/// Who is to come, and who said so.
+/// The processes of the job, and the source of their number.
 pub(super) struct JobSource<'a> {
-    /// The program's communicator; without it all processes of the launcher come.
+    /// The program's communicator; without it all processes of the launcher join.
     pub(super) communicator: Option<Communicator>,
     /// This PE and how many there are, if a launcher has said it.
     pub(super) told: Option<(Pe, Pe)>,
@@ -64,7 +64,7 @@ const TROUBLE_BYTES: usize = 320;
 /// Bytes of what a PE says of its place on its host.
 const STATUS_BYTES: usize = 512;
 
-/// What a PE tells all others.
+/// The facts that a PE sends to all others.
 #[derive(Clone, Debug, PartialEq)]
 struct PeInfo {
     version: String,
@@ -79,7 +79,7 @@ struct PeInfo {
     memory: u32,
     check: bool,
     nonce: [u8; 32],
-    /// Why this PE cannot go on; empty: it can.
+    /// Why this PE cannot join; empty: it can.
     trouble: String,
 }
 
@@ -136,7 +136,7 @@ fn text(bytes: &[u8]) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
-/// What all PEs agree on, if they do: the bytes of heap per PE.
+/// The bytes of heap per PE that all PEs agree on; an error if they disagree.
 fn verdict(all: &[PeInfo]) -> Result<u64> {
     let first = &all[0];
     let disagree = |what: &str, say: &dyn Fn(&PeInfo) -> String, hint: &str| {
@@ -187,7 +187,7 @@ fn verdict(all: &[PeInfo]) -> Result<u64> {
     }
 }
 
-/// The default heap of a job: what the host that has the least for each of its PEs has for one.
+/// The default heap of a job: the smallest share per PE of all hosts.
 fn default_heap(all: &[PeInfo]) -> u64 {
     let mut pes: HashMap<Id, Pe> = HashMap::new();
     for one in all {
@@ -198,7 +198,7 @@ fn default_heap(all: &[PeInfo]) -> u64 {
     machine::fitting_heap(least, all.len() as Pe)
 }
 
-/// The error of another PE, which cannot go on.
+/// The error of another PE that cannot join.
 fn troubled(all: &[PeInfo]) -> Option<Error> {
     let pe = all.iter().position(|one| !one.trouble.is_empty())?;
     let PeInfo {
@@ -235,7 +235,7 @@ impl Step<'_> {
         }
     }
 
-    /// Runs what may wait for other hosts on a thread of its own, which is left behind if it takes too long.
+    /// Runs a function that may wait for other hosts on a thread of its own, which is detached if it takes too long.
     fn on_thread<T: Send + 'static>(
         &self,
         what: &str,
@@ -274,7 +274,7 @@ impl Step<'_> {
         }
     }
 
-    /// Gives all PEs the bytes of each.
+    /// Exchanges bytes among all PEs.
     fn exchange(&self, wire: Table, mine: Vec<u8>) -> Result<(Table, Vec<Vec<u8>>)> {
         let left = self.until.saturating_duration_since(Instant::now());
         let mut wire = wire;
@@ -301,7 +301,7 @@ impl Step<'_> {
     }
 }
 
-/// Closes the wire on an error that all PEs have come to.
+/// Closes the wire on an error of all PEs.
 fn close_with(wire: &mut Table, error: Error) -> Error {
     wire.close(plugin::CLOSE_TIMEOUT);
     error
@@ -439,7 +439,7 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
     Runtime::assemble(control, pe, &resolved, member, until, joined, None)
 }
 
-/// The PEs of a host meet, and each joins what is near.
+/// The PEs of a host connect, and each joins the memory of the host.
 fn meet(
     key: &Key,
     hosts: &Hosts,

@@ -1,8 +1,8 @@
-//! Which process has joined as a PE of a job. The children of a PE inherit its variables. A child that calls init would wait for a job
-//! that never comes together, so init tells it that the PE has joined already.
+//! The process that has joined as a PE of a job. The children of a PE inherit its variables. A child that calls init would wait for
+//! ever, so init returns an error that the PE has joined already.
 //!
-//! A process that has joined listens on an abstract socket whose name has the PE's number, and takes no connections: the kernel tells
-//! whoever connects which process listens.
+//! A process that has joined listens on an abstract socket whose name contains the PE's number, and accepts no connections: the kernel
+//! tells a connecting process which process listens.
 
 use super::holder::{self, Holder};
 use super::socket::bootstrap;
@@ -16,8 +16,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Mutex;
 
-/// The marks of jobs that the environment describes, by name, with the process that holds each. A process keeps its mark when the job
-/// has ended: the other PEs wait for no child then either.
+/// The marks of jobs that the environment describes, by name, with the process that holds each. A process keeps its mark after the job
+/// has ended, because the other PEs would not wait for a child then either.
 static KEPT: Mutex<Option<HashMap<String, (u32, Mark)>>> = Mutex::new(None);
 
 /// Shows that this process has joined a job, until it is dropped or the process ends.
@@ -44,8 +44,8 @@ fn name(key: &Key, pe: Pe) -> String {
     format!("{}-pe{pe}", key.name())
 }
 
-/// An error if another process has joined as this PE. `keys` are those that the job may have; `remedy` says how to start a process
-/// that is no PE of the job.
+/// An error if another process has joined as this PE. `keys` are the possible keys of the job; `remedy` says how to start a process
+/// that is not a PE of the job.
 pub(super) fn check(keys: &[&Key], pe: Pe, n_pes: Pe, remedy: &str) -> Result<()> {
     // The only PE of a job waits for nobody.
     if n_pes < 2 {

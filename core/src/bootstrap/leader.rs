@@ -1,4 +1,4 @@
-//! The side of the leader, the first PE of a host: it takes the others in ([`gather`](super::gather)), makes the job's memory, hands it out and gives the word to go.
+//! The side of the leader, the first PE of a host: it accepts the others ([`gather`](super::gather)), creates the job's memory, sends it and then `Go`.
 
 use super::file_limit::FileLimit;
 use super::gather::Gathering;
@@ -11,7 +11,7 @@ use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, send, send_with_fd};
 use crate::{Pe, Result};
 use rustix::event::{PollFd, PollFlags};
 
-/// A member that is to take the job's memory.
+/// A member that has not mapped the job's memory yet.
 struct PendingMember<'a> {
     pe: Pe,
     member: &'a Member,
@@ -20,7 +20,7 @@ struct PendingMember<'a> {
 }
 
 impl Rendezvous<'_> {
-    /// Brings the others together. Gives the connections to them, too.
+    /// Creates the job with the others. Returns the connections to them, too.
     pub(super) fn lead(&self, heap: Option<u64>) -> Result<(Control, Links)> {
         let limit = FileLimit::raise(self.pe, self.pes.len() as u64 - 1)?;
         let listener = self.listen()?;
@@ -72,7 +72,7 @@ impl Rendezvous<'_> {
         Ok(())
     }
 
-    /// Waits until all members have taken the job's memory.
+    /// Waits until all members have mapped the job's memory.
     fn await_ready(&self, members: &[Option<Member>]) -> Result<()> {
         let taking = members
             .iter()

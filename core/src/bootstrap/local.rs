@@ -1,5 +1,5 @@
-//! Jobs whose PEs are threads of one process, for tests, notebooks and programs with one thread per device. A job of one PE needs
-//! nothing else, so a program that no launcher started is one, too.
+//! Jobs whose PEs are threads of one process, for tests, notebooks and programs with one thread per device. A program without a
+//! launcher is such a job of one PE.
 
 use super::{check_job, stride};
 use crate::job::block::Control;
@@ -20,7 +20,7 @@ pub struct Job {
     control: Control,
     attr: Resolved,
     joined: Mutex<Vec<bool>>,
-    /// What the PEs join with.
+    /// The provider of the heap's memory.
     provider: Box<dyn MemoryProvider>,
     /// The hosts that the PEs pretend to be on, and the block of each PE's.
     #[cfg(test)]
@@ -28,7 +28,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Makes a job of `n_pes` PEs. Local.
+    /// Creates a job of `n_pes` PEs. Local.
     #[cfg_attr(test, track_caller)]
     pub fn new(n_pes: Pe, attr: &InitAttr) -> Result<Job> {
         check_job(0, n_pes)?;

@@ -4,7 +4,7 @@ use crate::Pe;
 use crate::transport::net::{Event, GAVE_UP, Table, Wire};
 use std::time::{Duration, Instant};
 
-/// How long it takes. Whoever gives up later than that after this PE counts as missing.
+/// How long it takes. A PE that times out later than that after this PE counts as missing.
 pub(super) const TIME: Duration = Duration::from_secs(1);
 /// How often a PE tells some of the others.
 const EVERY: Duration = Duration::from_millis(50);
@@ -13,7 +13,7 @@ const TIMES: usize = 8;
 /// How long it rests between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The PEs of which nothing is heard. The wire is only good for closing afterwards.
+/// The silent PEs. Afterwards the wire can only be closed.
 pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
     let (me, n_pes) = wire.ranks();
     let mut there = vec![false; n_pes as usize];
@@ -63,7 +63,7 @@ fn bits(there: &[bool]) -> Vec<u8> {
     there.chunks(8).map(byte).collect()
 }
 
-/// Whoever sends anything is there; what is no message of this kind tells nothing more.
+/// Applies a message: its sender is present; a message of this kind has further PEs.
 fn apply(there: &mut [bool], from: Pe, bytes: &[u8]) {
     if let Some(sender) = there.get_mut(from as usize) {
         *sender = true;

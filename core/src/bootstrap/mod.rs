@@ -1,6 +1,6 @@
 //! The bootstrap: how the PEs of a job find each other. [`env`] reads the launcher's variables, [`socket`] connects the processes of one
-//! host, [`local`] the threads of one process. [`init_status`] shows the progress to observers, [`exit_registry`] shows the PEs what the
-//! launcher sees.
+//! host, [`local`] the threads of one process. [`init_status`] shows the progress to observers, [`exit_registry`] shows exits that the
+//! launcher has seen to the PEs.
 
 mod env;
 mod file_limit;
@@ -182,8 +182,8 @@ impl Runtime {
         from_unique_id(id, pe, n_pes, attr)
     }
 
-    /// Joins the job of the processes of a communicator of MPI: their ranks in it are the PEs. The program has initialised MPI with
-    /// MPI_THREAD_MULTIPLE, because a thread of nvshmemrs's calls it, too, and finalises it after the job has ended. If all PEs are on one
+    /// Joins the job of the processes of an MPI communicator: their ranks in it are the PEs. The program has initialised MPI with
+    /// MPI_THREAD_MULTIPLE, because a thread of nvshmemrs calls it, too, and finalises it after the job has ended. If all PEs are on one
     /// host, MPI is used in init only.
     ///
     /// Collective over all processes of the communicator. NVSHMEM `nvshmemx_init_attr` with an MPI communicator.

@@ -1,9 +1,8 @@
-//! Brings the processes of one host together over a unix socket.
+//! Connects the processes of one host over a unix socket.
 //!
-//! The first PE of the host, the leader, listens on an abstract socket (no file, nothing to leave behind). Each other PE connects; both sides check that the
-//! other is the same user and prove the job's secret. Then the leader makes the job's memory and hands everyone its descriptor; each maps
-//! it, takes its place and says so; when all have, the leader gives the word to go. Every step has a deadline, and an error
-//! reaches everyone who has connected.
+//! The first PE of the host, the leader, listens on an abstract socket, which is not a file. Each other PE connects; both sides check that the peer runs as the
+//! same user and prove the job's secret. Then the leader creates the job's memory and sends its descriptor to all; each PE maps it, joins and answers `Ready`;
+//! then the leader sends `Go`. Every step has a deadline, and an error reaches every PE that has connected.
 //!
 //! ```text
 //! follower                                leader
@@ -14,12 +13,12 @@
 //!          <- Go                                       or Refusal { text }
 //! ```
 //!
-//! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](crate::job::wire), the places
-//! where the socket may be in [`socket_names`](super::socket_names).
+//! [`leader`](super::leader) and [`follower`](super::follower) are the two sides. The messages are in [`wire`](crate::job::wire), the names of the socket in
+//! [`socket_names`](super::socket_names).
 //!
-//! A PE that is gone ends init for all. The leader sees that a connection has ended, and tells the others; they see that of the leader. What has not
-//! connected nobody can see but the launcher, which says so in its [`exit_registry`](crate::job::exit_registry): all waits look there. It also says how a PE has
-//! ended, and which was the first; so who has seen a PE hang up asks there before it names that one.
+//! A PE that is gone ends init for all. The leader notices a closed connection, and tells the others; they notice the leader's. Only the launcher notices the
+//! end of a PE that has not connected, and records it in its [`exit_registry`](crate::job::exit_registry), which all waits read. The registry also has how a PE
+//! has ended, and which PE was the first; so a PE that has seen a connection close reads it before it names that PE.
 
 use super::unique_id::Key;
 use crate::job::exit_registry::RegistryReader;
@@ -36,34 +35,34 @@ use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How much longer than its deadline a PE waits for the word of the leader.
+/// How much longer than its deadline a PE waits for a message of the leader.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
-/// How often a PE that waits looks whether the launcher knows of one that has ended.
+/// How often a waiting PE reads the exit registry.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// How long the launcher has to learn that a PE has ended which has hung up.
+/// How long the launcher may take to learn the end of a PE whose connection has closed.
 const RECORD_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// One PE's part in bringing a job together.
+/// One PE's part in the bootstrap of a job on one host.
 pub(super) struct Rendezvous<'a> {
     pub(super) key: &'a Key,
     pub(super) pe: Pe,
     /// The PEs of the job, on all hosts.
     pub(super) n_pes: Pe,
-    /// Those of this host, in order. They meet here, and the first is the leader.
+    /// The PEs of this host, in order. They connect here, and the first is the leader.
     pub(super) pes: &'a [Pe],
     /// This host.
     pub(super) host: Id,
-    /// Who told this PE about the job, for messages.
+    /// The source of this PE's number, for messages.
     pub(super) how: &'a str,
-    /// Whether this PE wants the job to be checked.
+    /// Whether this PE requests a checked job.
     pub(super) check: CheckSettings,
-    /// Where this PE wants the heap.
+    /// The kind of memory that this PE requests for the heap.
     pub(super) memory: MemoryKind,
     /// Whether the connections are used after init.
     pub(super) exchanges: bool,
     /// The GPU that this PE uses.
     pub(super) gpu: Option<Id>,
-    /// The leader: the bytes of heap per PE if nobody says otherwise.
+    /// The leader: the default bytes of heap per PE.
     pub(super) default_heap: u64,
     /// How long it may take, for messages.
     pub(super) deadline: Duration,
@@ -71,10 +70,10 @@ pub(super) struct Rendezvous<'a> {
     pub(super) limit: &'static str,
     /// When that is over.
     pub(super) until: Instant,
-    /// What the launcher says, if it is ours, and when to look there next: a job that comes together soon need not.
+    /// The exit registry, if the launcher is ours, and when to read it next: a fast bootstrap does not read it.
     pub(super) registry: Option<&'a RegistryReader>,
     pub(super) look: Cell<Instant>,
-    /// What this PE shows meanwhile.
+    /// The init status of this PE.
     pub(super) page: &'a InitStatusFile,
 }
 
@@ -84,7 +83,7 @@ pub(super) struct Member {
     pub(super) nonce: [u8; 32],
 }
 
-/// What a follower says of itself.
+/// The introduction of a follower.
 pub(super) struct Hello {
     pub(super) pe: Pe,
     pub(super) n_pes: Pe,
@@ -140,32 +139,32 @@ pub(super) fn bootstrap(text: impl Into<String>) -> Error {
     Error::Bootstrap(text.into())
 }
 
-/// Why a PE heard nothing.
+/// Why a PE received no message.
 pub(super) enum ReceiveError {
     /// The connection broke.
     Broken(std::io::Error),
     /// The time is over.
     Late,
-    /// The program does not want to wait any more.
+    /// The program has interrupted the wait.
     Interrupted,
-    /// This PE is gone, as the launcher says.
+    /// This PE is gone, according to the exit registry.
     Gone(Pe, Error),
     /// Anything else.
     Other(Error),
 }
 
 impl Rendezvous<'_> {
-    /// The PE that brings the others together.
+    /// The leader.
     pub(super) fn leader(&self) -> Pe {
         self.pes[0]
     }
 
-    /// The PEs that come to the leader.
+    /// The PEs that connect to the leader.
     pub(super) fn others(&self) -> impl Iterator<Item = Pe> + '_ {
         self.pes[1..].iter().copied()
     }
 
-    /// What the leader tells the others about an error of its own.
+    /// The text about an error of the leader for the others.
     pub(super) fn words(&self, error: &Error) -> String {
         match error {
             Error::Bootstrap(text) => text.clone(),
@@ -187,7 +186,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// Waits until something can be done with one of these, or it is time to look around.
+    /// Waits until one of these descriptors is ready, or the next check is due.
     pub(super) fn poll(&self, fds: &mut [PollFd<'_>], until: Instant) -> Result<()> {
         let until = match self.registry {
             Some(_) => until.min(Instant::now() + CHECK_INTERVAL),
@@ -199,7 +198,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// The PE that has ended as the launcher knows, so that the job cannot come together any more, and the error that says so.
+    /// A PE that has ended according to the exit registry, so that the bootstrap cannot succeed any more, and the error for it.
     pub(super) fn gone(&self) -> Option<(Pe, Error)> {
         let (registry, now) = (self.registry?, Instant::now());
         if now < self.look.get() {
@@ -215,7 +214,7 @@ impl Rendezvous<'_> {
         self.gone().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// The error where PE `pe` has hung up, and the PE that it names.
+    /// The error for a closed connection of PE `pe`, and the PE that it names.
     pub(super) fn ended(&self, pe: Pe, why: Option<std::io::Error>) -> (Pe, Error) {
         match self
             .registry
@@ -230,7 +229,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// An error that names PE `pe`. The launcher learns that, too.
+    /// An error that names PE `pe`, which is also recorded in the exit registry.
     pub(super) fn names(&self, pe: Pe, text: String) -> Error {
         if let Some(registry) = self.registry {
             registry.blame(pe);

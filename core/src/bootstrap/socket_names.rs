@@ -14,12 +14,12 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
-/// Names that the leader tries, should another user sit on one.
+/// The number of names that the leader tries, in case another user has taken some.
 const CANDIDATES: u32 = 4;
-/// How often the leader tries a name that was taken and, when it looked who has it, was not any more.
+/// How often the leader retries a name that was taken but had no holder when it searched for one.
 const RETRIES: u32 = 100;
 
-/// The pid of the process at the other end, if it is the same user; otherwise who it is.
+/// The pid of the peer, if it runs as the same user; otherwise a description of it.
 pub(super) fn check_user(stream: &UnixStream) -> std::result::Result<i32, String> {
     let peer = credentials::of_socket(stream.as_fd()).map_err(|error| error.to_string())?;
     let me = rustix::process::geteuid().as_raw();
@@ -35,15 +35,15 @@ pub(super) fn another_user(pid: i32, uid: u32, me: u32) -> String {
     format!("pid {pid} of user {uid}, where user {me} runs the job")
 }
 
-/// What came of the places that were tried, for messages.
+/// The results of the names that were tried, for messages.
 #[derive(Default)]
 pub(super) struct Attempts {
     places: Vec<String>,
-    /// Who sits on one: another user, or somebody of whom nothing is known.
+    /// The holder of a name: another user, or an unknown process.
     taken_by: Option<&'static str>,
-    /// Whether a process of this user has one, and does not take connections.
+    /// Whether a process of this user has a name, and does not accept connections.
     held: bool,
-    /// Whether the leader may be at one all the same: its queue is full, or this process could not look.
+    /// Whether the leader may still have a name: its queue is full, or this process could not check.
     pub(super) open: bool,
 }
 
@@ -57,13 +57,13 @@ impl Attempts {
         self.taken_by = Some("another user's process");
     }
 
-    /// Somebody of this user who has a name, and does not take connections.
+    /// Records a process of this user that has a name, and does not accept connections.
     fn note_own(&mut self, name: &str, pid: i32, why: &str) {
         self.note(name, &format!("pid {pid} of this user has it, {why}"));
         self.held = true;
     }
 
-    /// Whether somebody has a name, but is not the leader as far as can be told.
+    /// Whether a process that is probably not the leader has a name.
     pub(super) fn is_taken(&self) -> bool {
         self.held || self.taken_by.is_some()
     }
@@ -92,19 +92,19 @@ impl Display for Attempts {
     }
 }
 
-/// Who is at a place.
+/// The result of connecting to a name.
 pub(super) enum Probe {
     /// A process of this user, which this one has connected to: its pid.
     Own(UnixStream, i32),
     /// A process of another user, in words.
     Other(String),
-    /// Somebody who has too many connections waiting, so that the kernel does not say who.
+    /// A process whose connection queue is full, so that the kernel does not report it.
     Busy,
-    /// Nobody who listens.
+    /// No process listens.
     Nobody(Errno),
 }
 
-/// Connects to a place, without waiting for room in its queue. An error if this process has no room for another socket.
+/// Connects to a name, without waiting for room in its queue. An error if this process cannot open another socket.
 pub(super) fn probe(name: &str) -> std::result::Result<Probe, Errno> {
     let connected = SocketAddrUnix::new_abstract_name(name.as_bytes()).and_then(|address| {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -129,7 +129,7 @@ impl Rendezvous<'_> {
         format!("{}-{candidate}", self.key.name())
     }
 
-    /// Listens at the first place that neither another user has nor somebody who cannot be seen.
+    /// Listens at the first name that neither another user nor an invisible process has.
     pub(super) fn listen(&self) -> Result<UnixListener> {
         let mut attempts = Attempts::default();
         for candidate in 0..CANDIDATES {
@@ -149,10 +149,10 @@ impl Rendezvous<'_> {
         )))
     }
 
-    /// Listens at a place, unless another user has it. A process of this user that has it is an error, also where it does not listen yet
-    /// or takes no connections: there must not be two PEs 0. A process that takes no connections and cannot be seen from here either
-    /// counts as another user's, so that no other user can keep the job from starting. Where it is one of this user after all, in
-    /// another pid namespace or not to be looked at, it is passed over, too.
+    /// Listens at a name, unless another user has it. If a process of this user has it, that is an error, even if it does not listen yet
+    /// or accepts no connections: there must not be two PEs 0. A process that accepts no connections and is not visible from here counts
+    /// as another user's, so that no other user can keep the job from starting. If it is a process of this user after all, in another
+    /// pid namespace or without access, its name is skipped, too.
     fn listen_at(&self, name: &str, attempts: &mut Attempts) -> Result<Option<UnixListener>> {
         let address = SocketAddr::from_abstract_name(name)
             .map_err(|error| Error::system("naming the job's socket", error))?;
@@ -195,7 +195,7 @@ impl Rendezvous<'_> {
         Ok(None)
     }
 
-    /// Tries every place once; otherwise says what came of it, and if it is to `ask` also who has the places that take no connections.
+    /// Tries every name once; on failure returns the results, and if `ask` the holders of names that accept no connections.
     pub(super) fn connect(&self, ask: bool) -> std::result::Result<UnixStream, Attempts> {
         let mut attempts = Attempts::default();
         for name in (0..CANDIDATES).map(|candidate| self.name(candidate)) {

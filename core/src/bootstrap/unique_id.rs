@@ -8,8 +8,8 @@ const BYTES: usize = 128;
 const VERSION: u32 = (1 << 16) + BYTES as u32;
 const MAGIC: &[u8; 8] = b"nvshmRS1";
 
-/// Names a job, and carries the secret that its PEs prove to each other. Whoever has it, and is the same user on the same
-/// host, can join.
+/// Names a job, and carries the secret that its PEs prove to each other. A process that has it, and runs as the same user
+/// on the same host, can join.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UniqueId {
     bytes: [u8; BYTES],
@@ -37,7 +37,7 @@ impl UniqueId {
         &self.bytes
     }
 
-    /// The id with these bytes; an error if they are none.
+    /// The id with these bytes; an error if they are invalid.
     pub fn from_bytes(bytes: &[u8; BYTES]) -> Result<UniqueId> {
         let version = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         if version != VERSION || &bytes[4..12] != MAGIC {
@@ -58,7 +58,7 @@ impl UniqueId {
             .collect()
     }
 
-    /// Reads what [`to_hex`](UniqueId::to_hex) wrote.
+    /// Parses the output of [`to_hex`](UniqueId::to_hex).
     pub fn from_hex(text: &str) -> Result<UniqueId> {
         let wrong = || {
             Error::invalid(
@@ -83,13 +83,13 @@ impl UniqueId {
         })
     }
 
-    /// What PEs meet by.
+    /// The key of the bootstrap.
     pub(super) fn key(&self) -> Key {
         Key::new(&self.bytes)
     }
 }
 
-/// A meeting place and the secret that opens it.
+/// The names of a job's sockets, and its secret.
 #[derive(Clone)]
 pub(super) struct Key {
     name: String,
@@ -97,7 +97,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Everybody with the same `material` meets at the same place.
+    /// The key derived from `material`: equal material gives equal names.
     pub(super) fn new(material: &[u8]) -> Key {
         let digest = |label: &str| {
             Sha256::new()

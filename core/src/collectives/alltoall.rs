@@ -57,7 +57,7 @@ impl Runtime {
     }
 
     /// As [`alltoall`](Runtime::alltoall) for parts of `count` elements of `element_bytes` bytes, which lie `dest_stride` and
-    /// `source_stride` elements apart, each at least 1. Elements in between stay as they are. In place is not possible.
+    /// `source_stride` elements apart, each at least 1. Elements in between do not change. In place is not possible.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.6.
     #[allow(clippy::too_many_arguments, reason = "they are the standard's")]
@@ -139,6 +139,7 @@ impl Runtime {
             }
         }
         collective.meet_again(Operation::Alltoalls)?;
+        collective.reads_blocks(from, &source);
         collective.writes_blocks(dest_offset, &dest);
         Ok(())
     }
@@ -201,8 +202,8 @@ fn check_stride(argument: &'static str, stride: isize) -> Result<()> {
     }
 }
 
-/// Exchanges part j of member i with part i of member j, for all pairs. One member does each pair, so nobody else touches its
-/// parts; the pairs are shared out evenly.
+/// Exchanges part j of member i with part i of member j, for all pairs. One member swaps each pair, so no other member
+/// accesses its parts; the pairs are distributed evenly.
 fn swap_parts(collective: &CollectiveCall<'_>, at: u64, bytes: u64) {
     let (n_pes, me) = (collective.n_pes(), collective.my_pe());
     for other in (0..n_pes).filter(|&other| other != me) {

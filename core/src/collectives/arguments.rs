@@ -1,10 +1,10 @@
-//! Checks of arguments that several collectives have alike.
+//! Checks of arguments that several collectives share.
 
 use crate::buffer::SymRange;
 use crate::{Error, Result};
 
-/// Checks that two symmetric buffers are clear of each other, or lie as the collective's in-place form wants it: `dest` at the
-/// offset `in_place`. Tells whether they do.
+/// Checks that two symmetric buffers do not overlap, or have the positions of the collective's in-place form: `dest` at the
+/// offset `in_place`. Returns whether it is in place.
 #[inline]
 pub(super) fn check_overlap(
     dest: SymRange,

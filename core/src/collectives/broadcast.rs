@@ -1,4 +1,4 @@
-//! Broadcast: small ones travel with the meeting; otherwise every member copies from the root, over several hosts in two levels.
+//! Broadcast: small data is a payload of the meeting; otherwise every member copies from the root, on several hosts in two levels.
 
 use super::moves::{BROADCAST, Moved};
 use super::{CollectiveCall, Part};
@@ -8,7 +8,7 @@ use crate::team::Groups;
 use crate::{Pe, Result, Runtime, Team};
 use bytemuck::Pod;
 
-/// Over several hosts, the shortest part that goes to a member of its own.
+/// On several hosts, the shortest part that is sent to a separate member.
 const LEAST: u64 = 4 << 10;
 
 impl Runtime {
@@ -57,8 +57,8 @@ pub(super) fn large(collective: &CollectiveCall<'_>, moved: &Moved) -> Result<()
     Ok(())
 }
 
-/// The root sends each part to one member of another host, and these spread them: so no host sends more than the whole. Members of the
-/// root's own host copy from the root.
+/// The root sends each part to one member of another host, and these members distribute them: so no host sends more than the whole.
+/// Members of the root's own host copy from the root.
 fn broadcast_over(
     collective: &CollectiveCall<'_>,
     levels: &Groups,

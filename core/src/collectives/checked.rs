@@ -1,5 +1,4 @@
-//! What the checker is told of a collective: who has met, and what each member reads and writes of its own memory. The data is
-//! moved unchecked.
+//! The checker's events of a collective: the meeting, and the reads and writes of each member's own memory. The data itself is moved by internal operations.
 
 use super::CollectiveCall;
 use crate::buffer::SymRange;
@@ -13,7 +12,7 @@ use std::panic::Location;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Inner {
-    /// Where the program calls a collective; 0 if the job is not checked.
+    /// The call site of a collective; 0 if the job is not checked.
     #[inline(always)]
     #[track_caller]
     pub(super) fn site(&self, called: Operation) -> u16 {
@@ -25,7 +24,8 @@ impl Inner {
 }
 
 impl CollectiveCall<'_> {
-    /// [`meet_unchecked`](CollectiveCall::meet_unchecked) in a checked job. The first meeting is what a collective promises: all have entered before any returns.
+    /// [`meet_unchecked`](CollectiveCall::meet_unchecked) in a checked job. The first meeting is the order that a collective guarantees: all have entered before
+    /// any returns.
     #[cold]
     #[inline(never)]
     pub(super) fn meet_checked(
@@ -61,7 +61,7 @@ impl CollectiveCall<'_> {
         self.site
     }
 
-    /// What a member came with to an epoch, and where: "barrier at ring.c:42 (main)". `None` if the job is not checked.
+    /// A member's operation in an epoch, and its call site: "barrier at ring.c:42 (main)". `None` if the job is not checked.
     pub(super) fn place(&self, member: Pe, epoch: u64) -> Option<String> {
         let observer = self.inner.transport.observer()?;
         let site = self.site_of(member, epoch).load(Relaxed) as u16;
@@ -99,6 +99,13 @@ impl CollectiveCall<'_> {
         if let Some(observer) = self.inner.transport.observer() {
             observer.own(true, range, self.site);
         }
+    }
+
+    /// As [`writes`](CollectiveCall::writes), of a collective whose members may have read `source` until now.
+    #[inline(always)]
+    pub(super) fn reads_and_writes(&self, source: SymRange, dest: SymRange) {
+        self.reads(source);
+        self.writes(dest);
     }
 
     /// As [`reads`](CollectiveCall::reads), of blocks that begin at `offset`.

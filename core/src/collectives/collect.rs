@@ -1,4 +1,4 @@
-//! Collect: what every member brings, put together in team order; lengths may differ.
+//! Collect: concatenates the members' sources in team order; lengths may differ.
 
 use super::{PAYLOAD_BYTES, Part, check_overlap, with_work};
 use crate::buffer::SymRange;
@@ -9,14 +9,14 @@ use crate::transport::{CollectiveShape, Task};
 use crate::{Error, Result, Runtime, Team};
 use bytemuck::Pod;
 
-/// Words that a member's length and place take.
+/// Words of a member's length and offset.
 const HEAD: usize = 2;
-/// Bytes that fit in a meeting's payload beside them.
+/// Bytes that fit in a meeting's payload besides them.
 const SMALL: usize = PAYLOAD_BYTES - 8 * HEAD;
 
 impl Runtime {
-    /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member. `bytes` may differ;
-    /// `dest` has room for the sum, which follows from all members' lengths.
+    /// Concatenates `bytes` bytes of `source` of every member, in team order, in `dest` on every member. `bytes` may differ; `dest`
+    /// has room for the sum of all members' lengths.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8.
     #[track_caller]
@@ -146,7 +146,7 @@ impl Runtime {
                 collective.spread(operation, &|member| parts[member as usize])?;
                 collective.meet_again(operation)?;
             }
-            collective.writes(dest);
+            collective.reads_and_writes(source, dest);
             Ok(())
         })
     }

@@ -1,7 +1,7 @@
 //! How the values of two members combine: one kernel per element type and operation.
 //!
-//! Narrow floating-point numbers are folded in single precision and rounded once at the end; all others in their own type. Nothing is
-//! contracted into fused operations, so a left fold has the same bits wherever it is done.
+//! Narrow floating-point numbers are folded in single precision and rounded once at the end; all others in their own type. No
+//! operations are contracted into fused ones, so a left fold has the same bits wherever it is computed.
 
 use crate::dtype::{Dtype, Element, NumberKind};
 use crate::op::Op;

@@ -1,9 +1,9 @@
 //! Meetings of teams whose members are on several hosts.
 //!
-//! Members of one host see each other's marks in shared memory. The first member there sends them to other hosts, while it waits like all
-//! others: in round k to the host that is 2^k further, with all marks that it has of its own host and of those before it. So each host
-//! sends and receives one message per round, there are log2(hosts) rounds, and every member then sees every mark in the block of its own
-//! host, with what came with it. All that follows is as on one host.
+//! Members of one host see each other's marks in shared memory. The first member there forwards them to other hosts, while it waits like
+//! all others: in round k to the host at distance 2^k, with all marks that it has of its own host and of the hosts before it. So each
+//! host sends and receives one message per round, there are log2(hosts) rounds, and every member then sees every mark with its payload in
+//! the block of its own host. The rest is as on one host.
 
 use super::CollectiveCall;
 use crate::Pe;
@@ -24,15 +24,15 @@ pub(super) struct Relay<'a> {
     remote: &'a RemoteHosts,
     groups: Arc<Groups>,
     epoch: u64,
-    /// How many groups have come, from its own one back, and how many members of the next.
+    /// The number of groups that have arrived, from its own group back, and the number of arrived members of the next.
     arrived: usize,
     members: usize,
-    /// How far away the host is that gets the next message.
+    /// The distance of the host that gets the next message.
     distance: usize,
 }
 
 impl CollectiveCall<'_> {
-    /// What this member has to send in an epoch, if it is the one of its host that does.
+    /// The messages of this member in an epoch, if it is the first member of its host.
     #[inline(always)]
     pub(super) fn relay(&self, epoch: u64) -> Option<Box<Relay<'_>>> {
         let groups = self.levels()?;
@@ -73,13 +73,13 @@ impl Relay<'_> {
         true
     }
 
-    /// The group that is so many before its own.
+    /// The group `steps` before its own.
     fn before(&self, steps: usize) -> usize {
         let count = self.groups.groups.len();
         (self.groups.mine + count - steps) % count
     }
 
-    /// Counts the groups whose members have all come.
+    /// Counts the groups whose members have all arrived.
     fn count_arrived(&mut self) {
         while self.arrived < self.groups.groups.len() {
             let group = &self.groups.groups[self.before(self.arrived)];
@@ -95,7 +95,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Sends the marks of so many groups, from its own one back.
+    /// Sends the marks of `groups` groups, from its own group back.
     fn send(&self, groups: usize) {
         let count = self.groups.groups.len();
         let to = &self.groups.groups[(self.groups.mine + self.distance) % count];
@@ -116,8 +116,8 @@ impl Relay<'_> {
         self.remote.send(to.host, &message);
     }
 
-    /// What a member has come with. One that has gone on to another team with this number has come with the same as all did: it
-    /// left this meeting before, which is then the team's last one, and brings no payload.
+    /// The arrival of a member. A member that is already in another team with this number has arrived with the same call as all others:
+    /// it has left this meeting, which is then the team's last one, and has no payload.
     fn read<'w>(&self, member: Pe, words: &'w mut [u64; super::PAYLOAD_WORDS]) -> Arrival<'w> {
         let slot = self.collective.slot(member, self.epoch);
         let (operation, length) = slot.operation_and_length();
@@ -143,7 +143,7 @@ impl Relay<'_> {
         }
     }
 
-    /// What this member has come with, without a payload.
+    /// The arrival of this member, without a payload.
     fn read_own<'w>(&self) -> Arrival<'w> {
         let mut words = [0; super::PAYLOAD_WORDS];
         let own = self.read(self.collective.my_pe(), &mut words);

@@ -1,5 +1,5 @@
-//! Large data of collectives over several hosts, in two levels: what members of other hosts need crosses to each host once, to one of its
-//! members, and the others copy it from there through shared memory.
+//! Large data of collectives on several hosts, in two levels: data for another host is transferred once, to one of its members, and the
+//! others copy it from there through shared memory.
 
 use super::CollectiveCall;
 use crate::job::hosts::Hosts;
@@ -8,7 +8,7 @@ use crate::team::Groups;
 use crate::{Pe, Result};
 use std::sync::Arc;
 
-/// A member's part of what all shall have: where it has it, where it goes on every member, and how long it is.
+/// A member's part of the data for all: its offset there, its offset on every member, and its length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) from: u64,
@@ -45,7 +45,7 @@ impl CollectiveCall<'_> {
         }
     }
 
-    /// Copies every member's part to every member. It is there after the next meeting.
+    /// Copies every member's part to every member. The copy is complete after the next meeting.
     pub(super) fn spread(&self, operation: Operation, part: &dyn Fn(Pe) -> Part) -> Result<()> {
         if let Some(levels) = self.levels() {
             return self.spread_over(&levels, operation, None, part);
@@ -58,7 +58,7 @@ impl CollectiveCall<'_> {
         Ok(())
     }
 
-    /// As [`spread`](CollectiveCall::spread), over several hosts, but not to the members of group `except`, which have it all.
+    /// As [`spread`](CollectiveCall::spread), on several hosts, except to the members of group `except`, which have all data.
     pub(super) fn spread_over(
         &self,
         levels: &Groups,

@@ -1,12 +1,12 @@
-//! Collectives, and where the members of a team meet.
+//! Collectives, and the meetings of a team's members.
 //!
-//! Every collective begins with a meeting. Each member writes what it was called with (and its own error, if it has one) to its
-//! slot, marks the slot with the epoch, and waits until it has seen every other member's mark. All members then see the same
-//! signatures, so they come to the same verdict: either all signatures are equal, or every member reads the posted arguments
-//! and returns the same error, and nothing has been written yet. So a member with wrong arguments strands nobody.
+//! Every collective begins with a meeting. Each member writes its arguments (and its own error, if it has one) to its slot, marks
+//! the slot with the epoch, and waits until it has seen every other member's mark. All members then see the same signatures:
+//! either all are equal, or every member reads the posted arguments and returns the same error, before any data is written. So
+//! invalid arguments of one member leave no other member waiting.
 //!
-//! A meeting can carry a payload of up to [`PAYLOAD_BYTES`], which small collectives use instead of a second meeting: the
-//! data comes with the mark, in one cache line if it is short. Each member's two slots are used in turn, and a slot
+//! A meeting can carry a payload of up to [`PAYLOAD_BYTES`], which small collectives use instead of a second meeting: the data
+//! is stored with the mark, in one cache line if it is short. Each member's two slots are used in turn, and a slot
 //! is written again only after every member has entered the next epoch, hence has read it.
 
 mod alltoall;
@@ -43,16 +43,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 
-/// What fits in a meeting's payload.
+/// The most bytes of a meeting's payload.
 pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
 
-/// What a member calls a collective with.
+/// A member's call of a collective.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) operation: Operation,
     /// The arguments that all members must pass alike.
     pub(crate) args: [u64; ARGS],
-    /// This member's own error, which every member is to learn of.
+    /// This member's own error, which is sent to every member.
     pub(crate) error: Option<Error>,
 }
 
@@ -104,7 +104,7 @@ impl Inner {
         self.enter_as(team, operation, operation)
     }
 
-    /// As [`enter`](Inner::enter), for a collective that the program knows as another one.
+    /// As [`enter`](Inner::enter), for a collective that the program knows by another name.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn enter_as(
@@ -156,7 +156,7 @@ impl<'a> CollectiveCall<'a> {
         self.team.members()
     }
 
-    /// How many members the team has.
+    /// The number of members.
     #[inline(always)]
     pub(crate) fn n_pes(&self) -> Pe {
         self.team.n_pes()
@@ -189,7 +189,7 @@ impl<'a> CollectiveCall<'a> {
             .slot(self.team.row, self.pe(member), epoch)
     }
 
-    /// Meets the other members, bringing `payload`. Returns the epoch once all have come with equal calls.
+    /// Meets the other members with `payload`. Returns the epoch once all have arrived with equal calls.
     pub(crate) fn meet(&self, call: Call, payload: &[u64]) -> Result<u64> {
         match call.error {
             None => self.join(call.operation, call.args, payload),
@@ -230,7 +230,7 @@ impl<'a> CollectiveCall<'a> {
         }
     }
 
-    /// Brings this member's own error to the meeting, in place of data, so that every member learns of it.
+    /// Meets the other members with this member's own error in place of data, so that every member learns of it.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail<T>(
@@ -254,7 +254,7 @@ impl<'a> CollectiveCall<'a> {
         Err(error)
     }
 
-    /// Says what this member came with, and marks its slot. Returns the epoch.
+    /// Publishes this member's call, and marks its slot. Returns the epoch.
     #[inline(always)]
     fn arrive(
         &self,
@@ -339,8 +339,8 @@ impl<'a> CollectiveCall<'a> {
         self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
 
-    /// This member's wait ended early, so the others can never finish this team's collectives: tell them. Of a PE that is gone, and of
-    /// a broken team, they know.
+    /// This member's wait ended early, so the others can never complete this team's collectives: marks the team as broken. They know
+    /// already of a PE that is gone, and of a broken team.
     #[cold]
     fn leave(&self, error: &Error) {
         if !matches!(error, Error::PeDied { .. } | Error::TeamBroken { .. }) {
@@ -348,14 +348,14 @@ impl<'a> CollectiveCall<'a> {
         }
     }
 
-    /// Tells the members that the team's collectives cannot go on.
+    /// Marks the team as broken.
     #[cold]
     fn break_team(&self) {
         self.inner.break_team(self.team());
     }
 
-    /// Why the members of an epoch do not match: the first member's own error, else the first one that differs from
-    /// member 0.
+    /// The error for calls that do not match in an epoch: the first member's own error, else the first member that differs from member
+    /// 0.
     #[cold]
     #[inline(never)]
     fn explain(&self, operation: Operation, epoch: u64) -> Error {
@@ -441,7 +441,7 @@ impl<'a> CollectiveCall<'a> {
         ))
     }
 
-    /// Reads what a member brought to an epoch.
+    /// Reads a member's payload in an epoch.
     #[inline]
     pub(crate) fn payload(&self, member: Pe, epoch: u64, words: &mut [u64]) {
         self.payload_from(member, epoch, 0, words);

@@ -1,7 +1,7 @@
-//! The table of the collectives that move parts of one length, and what they have in common.
+//! The table of the collectives that move parts of one length, and their common code.
 //!
-//! A [`Move`] says which members use `dest` and `source`, and whether a buffer has a part for each member. From it follow the checks of
-//! the arguments, the arguments that the members compare, what the checker is told, and how small data travels with the meeting.
+//! A [`Move`] says which members use `dest` and `source`, and whether a buffer has a part for each member. It determines the checks of the
+//! arguments, the arguments that the members compare, the checker's events, and the payload of small data.
 
 use super::{CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, times, with_work};
 use super::{alltoall, broadcast};
@@ -57,7 +57,7 @@ impl Side {
         }
     }
 
-    /// Where the part of a member lies in the buffer.
+    /// The offset of a member's part in the buffer.
     #[inline(always)]
     fn part(self, member: Pe, bytes: usize) -> u64 {
         if self.parts {
@@ -88,7 +88,7 @@ pub(super) struct Moved {
     /// The length of a part.
     pub(super) bytes: u64,
     pub(super) root: Pe,
-    /// Whether this member's own part of `source` lies at its place in `dest`.
+    /// Whether this member's own part of `source` is its part of `dest`.
     pub(super) in_place: bool,
 }
 
@@ -117,7 +117,7 @@ pub(super) const ALLTOALL: Move = Move {
     source: Side::new(Users::All, true),
     large: alltoall::large,
 };
-/// Each member copies its own part, so that large data is not left to one processor.
+/// Each member copies its own part, so that the work is distributed.
 pub(super) const GATHER: Move = Move {
     operation: Operation::Gather,
     dest: Side::new(Users::RootAlone, true),
@@ -186,7 +186,8 @@ impl Move {
 }
 
 impl CollectiveCall<'_> {
-    /// Tells the checker that this member is about to return: until then its `source` may be read. Of `dest` the part `kept` stays as it is.
+    /// Tells the checker that this member is about to return: until then its `source` may be read. The part `kept` of `dest` does not
+    /// change.
     #[inline(always)]
     fn finish(&self, source: Option<SymRange>, dest: Option<(SymRange, SymRange)>) {
         if self.inner.transport.observer().is_some() {
@@ -210,7 +211,7 @@ impl CollectiveCall<'_> {
         }
     }
 
-    /// Meets the members, and moves large data. Members may have to know where the root's buffer is: it brings that.
+    /// Meets the members, and moves large data. The root posts the address of its buffer if the others need it.
     #[inline(never)]
     fn move_large(&self, row: &Move, args: [u64; ARGS], mut moved: Moved) -> Result<()> {
         let (operation, n_pes) = (row.operation, self.n_pes() as usize);
@@ -232,7 +233,7 @@ impl CollectiveCall<'_> {
         self.meet_again(operation)
     }
 
-    /// The offset of the buffer that the root brought to a meeting. It is checked: another process has written it.
+    /// The offset of the root's buffer from a meeting. It is checked, because another process has written it.
     #[cold]
     fn roots_buffer(&self, operation: Operation, root: Pe, epoch: u64, bytes: u64) -> Result<u64> {
         let mut offset = [0];
@@ -359,8 +360,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has room for
-    /// all. In place: `source` is this member's part of `dest`.
+    /// Concatenates `bytes` bytes of `source` of every member, in team order, in `dest` on every member, which has room for all. In place:
+    /// `source` is this member's part of `dest`.
     ///
     /// Collective over `team`. Returns when `dest` is written here and `source` may be reused. OpenSHMEM 1.5 section 9.9.8.
     #[track_caller]
@@ -392,8 +393,8 @@ impl Runtime {
         self.fcollect(team, dest.range(), source.range(), bytes)
     }
 
-    /// Puts together `bytes` bytes of `source` of every member, in team order, in `dest` on member `root` (a number in the team), which
-    /// has room for all. The other members may pass any `dest`: it is not used. In place: the root's `source` is its part of `dest`.
+    /// Concatenates `bytes` bytes of `source` of every member, in team order, in `dest` on member `root` (a number in the team), which has
+    /// room for all. The other members may pass any `dest`: it is not used. In place: the root's `source` is its part of `dest`.
     ///
     /// Collective over `team`. Returns when `source` may be reused, and on the root when `dest` is written. As `MPI_Gather`.
     #[track_caller]

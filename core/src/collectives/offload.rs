@@ -6,7 +6,7 @@ use crate::transport::{Collective, Collectives, Meeting, Submission, Task};
 use crate::{Error, Result};
 
 impl CollectiveCall<'_> {
-    /// The collectives that the transport does by itself, and a call of one; `None`: it does none.
+    /// The collectives that the transport runs itself, and a call of one; `None`: it runs none.
     #[inline(always)]
     fn offload_call(
         &self,
@@ -24,7 +24,7 @@ impl CollectiveCall<'_> {
         Some((own, call))
     }
 
-    /// Has the transport do the collective, if it does that for this submission; all members have `args` alike.
+    /// Runs the collective by the transport, if it supports this submission; `args` are equal on all members.
     #[inline(always)]
     pub(super) fn offload(
         &self,
@@ -43,7 +43,7 @@ impl CollectiveCall<'_> {
         self.inner.transport.collectives().is_some()
     }
 
-    /// Has the transport move the data of a collective whose members have met in `epoch`, if it does that.
+    /// Moves the data of a collective whose members have met in `epoch` by the transport, if it supports that.
     #[inline(always)]
     pub(super) fn offload_data(
         &self,
@@ -56,8 +56,8 @@ impl CollectiveCall<'_> {
         Some(own.move_data(&call, epoch, self))
     }
 
-    /// This member cannot take part, because its arguments are wrong or something before has failed: the others learn of it, in the
-    /// meeting, or on a stream as the transport tells them.
+    /// This member cannot take part, because its arguments are invalid or an earlier step has failed: the others learn of it in the
+    /// meeting, or on a stream by the transport.
     #[cold]
     pub(super) fn refuse<T>(
         &self,

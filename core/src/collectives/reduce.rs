@@ -1,5 +1,5 @@
-//! Reduce (to all): small ones travel with the meeting; otherwise each member combines one part of the elements and writes it to
-//! all, over several hosts in two levels.
+//! Reduce (to all): small data is a payload of the meeting; otherwise each member combines one part of the elements and writes it to all, on
+//! several hosts in two levels.
 //!
 //! Every element is a left fold over the members in team order, whatever the algorithm, so the result has the same bits on every
 //! member and in every run.
@@ -21,7 +21,7 @@ use crate::transport::{GetRequest, Task};
 use crate::{Error, Pe, Result, Runtime, Team};
 use std::ops::Range;
 
-/// What is reduced, and how: the same on every member.
+/// The parameters of a reduction: equal on every member.
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
     pub(super) kernel: &'static Kernel,
@@ -38,7 +38,7 @@ pub(super) fn check_kernel(dtype: i32, op: i32) -> Result<(&'static Kernel, Op)>
     Ok((kernel(Dtype::from_number(dtype)?, op)?, op))
 }
 
-/// Checks that elements begin where their type wants it.
+/// Checks that elements are aligned to their type.
 #[inline]
 pub(super) fn check_aligned(
     argument: &'static str,
@@ -65,7 +65,7 @@ fn not_aligned(argument: &'static str, range: SymRange, dtype: Dtype) -> Error {
 }
 
 impl Reduction {
-    /// Checks a reduction whose buffers have the same length: they are the same or clear of each other.
+    /// Checks a reduction whose buffers have the same length: they are the same or do not overlap.
     #[inline]
     pub(super) fn check(
         inner: &Inner,
@@ -93,12 +93,12 @@ impl Reduction {
 }
 
 impl Kernel {
-    /// Words of accumulator that `count` elements take.
+    /// The words of the accumulator for `count` elements.
     pub(super) fn words(&self, count: usize) -> usize {
         (count * self.acc_size).div_ceil(8)
     }
 
-    /// Makes `count` elements at byte `at` of `pe` the accumulator.
+    /// Loads `count` elements at byte `at` of `pe` into the accumulator.
     pub(super) fn load(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         if self.widen.is_none() {
             let dest = bytes_of_mut(work.acc, count * self.size);
@@ -112,7 +112,7 @@ impl Kernel {
         }
     }
 
-    /// Makes what was fetched the accumulator.
+    /// Loads the fetched elements into the accumulator.
     #[inline]
     pub(super) fn start(&self, work: &mut Work<'_>, count: usize) {
         match self.widen {
@@ -124,7 +124,7 @@ impl Kernel {
         }
     }
 
-    /// Reads `count` elements at byte `at` of `pe`, to be folded.
+    /// Fetches `count` elements at byte `at` of `pe`.
     pub(super) fn fetch(&self, inner: &Inner, pe: Pe, at: u64, work: &mut Work<'_>, count: usize) {
         let dest = bytes_of_mut(work.next, count * self.size);
         inner
@@ -158,7 +158,7 @@ impl Kernel {
         }
     }
 
-    /// Folds `count` elements that members `0..members` brought to a meeting, from word `first` on.
+    /// Folds `count` elements of the payloads of members `0..members`, from word `first` on.
     #[inline]
     pub(super) fn fold_payloads(
         &self,
@@ -180,9 +180,9 @@ impl Kernel {
 }
 
 impl Runtime {
-    /// Combines `count` elements of `source` of every member, element by element in team order, and writes the result to `dest` on
-    /// every member. `dtype` and `op` are numbers of the C ABI, so that a wrong one reaches every member as an error; the buffers are
-    /// the same or do not overlap.
+    /// Combines `count` elements of `source` of every member, element by element in team order, and writes the result to `dest` on every
+    /// member. `dtype` and `op` are numbers of the C ABI, so that an invalid number is an error on every member; the buffers are the same or do
+    /// not overlap.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.9.9.
     #[inline]
@@ -209,7 +209,7 @@ impl Runtime {
         self.reduction(Operation::Reduce, team, buffers, arguments, combine)
     }
 
-    /// A collective that combines as many elements as `dest` has, once its arguments are found right.
+    /// A collective that combines as many elements as `dest` has, after its arguments are checked.
     #[inline(always)]
     #[track_caller]
     pub(super) fn reduction(
@@ -234,7 +234,7 @@ impl Runtime {
         }
         collective.reads(reduction.source);
         combine(&reduction, &collective, args)?;
-        collective.writes(reduction.dest);
+        collective.reads_and_writes(reduction.source, reduction.dest);
         Ok(())
     }
 
@@ -253,13 +253,13 @@ impl Runtime {
 }
 
 impl Reduction {
-    /// Whether the sources travel with the meeting.
+    /// Whether the sources are payloads of the meeting.
     #[inline(always)]
     pub(super) fn is_small(&self) -> bool {
         self.source.bytes() as usize <= PAYLOAD_BYTES
     }
 
-    /// What a transport does that does reductions itself.
+    /// The task for a transport that runs reductions itself.
     #[cold]
     pub(super) fn task(&self) -> Task {
         Task {
@@ -271,7 +271,7 @@ impl Reduction {
         }
     }
 
-    /// The sources travel with the meeting, and every member combines them all.
+    /// The sources are payloads of the meeting, and every member combines them all.
     #[inline]
     fn small(
         &self,
@@ -291,8 +291,8 @@ impl Reduction {
         })
     }
 
-    /// Member m combines the m-th part of all sources, and all get it. In place this is safe because only member m reads or writes part m
-    /// of anybody's buffers until all have combined theirs.
+    /// Member m combines the m-th part of all sources, and all get it. In place this is safe because only member m accesses part m of any
+    /// member's buffers until all have combined theirs.
     #[inline(never)]
     fn large(
         &self,
@@ -320,8 +320,8 @@ impl Reduction {
         collective.meet_again(Operation::Reduce)
     }
 
-    /// As [`large`](Reduction::large), over several hosts: each member writes its part to its own `dest`, and then all get it. What may be
-    /// combined in any order is combined on each host first, where each member has a part of it in its `dest`.
+    /// As [`large`](Reduction::large), on several hosts: each member writes its part to its own `dest`, and then all get it. Elements that may
+    /// be combined in any order are combined on each host first, where each member has a part of the result in its `dest`.
     #[cold]
     fn over_hosts(&self, collective: &CollectiveCall<'_>, levels: &Groups) -> Result<()> {
         let (kernel, size, to) = (self.kernel, self.kernel.size as u64, self.dest.offset());
@@ -387,8 +387,8 @@ impl Reduction {
     }
 }
 
-/// Combines `elements` of what all members have from byte `from` on, in team order, and calls `done` with each piece of the result, which is
-/// in the accumulator: its first element, and how many.
+/// Combines the `elements` of all members from byte `from` on, in team order, and calls `done` with each piece of the result, which is in the
+/// accumulator: its first element, and the number of elements.
 pub(super) fn fold_all(
     collective: &CollectiveCall<'_>,
     kernel: &Kernel,
@@ -417,10 +417,10 @@ const FETCHED: usize = 4 << 20;
 const LEAST: usize = 8 << 10;
 const MOST: usize = 256 << 10;
 
-/// Bytes from which on integers are combined on each host first. It takes a meeting more.
+/// The fewest bytes for which integers are combined on each host first. It takes an additional meeting.
 const COMBINED: u64 = 32 << 10;
 
-/// As [`fold_all`], of these members, over several hosts: what members of other hosts have is fetched ahead, from all of them at the same time.
+/// As [`fold_all`], for these members, on several hosts: elements of remote members are prefetched, from all of them at the same time.
 fn fold_over(
     collective: &CollectiveCall<'_>,
     levels: &Groups,

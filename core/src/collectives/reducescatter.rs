@@ -83,7 +83,7 @@ impl Runtime {
                 kernel.fold_payloads(&collective, epoch, n_pes, first, work, count);
                 let me = std::iter::once(inner.my_pe);
                 kernel.store(inner, me, dest.offset(), work, count);
-                collective.writes(dest);
+                collective.reads_and_writes(source, dest);
                 Ok(())
             });
         }
@@ -94,7 +94,7 @@ impl Runtime {
             kernel.store(inner, std::iter::once(inner.my_pe), to, work, count);
         });
         collective.meet_again(Operation::Reducescatter)?;
-        collective.writes(dest);
+        collective.reads_and_writes(source, dest);
         Ok(())
     }
 

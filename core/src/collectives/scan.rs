@@ -101,7 +101,7 @@ impl Runtime {
     }
 }
 
-/// The sources travel with the meeting, and every member combines those that it needs.
+/// The sources are payloads of the meeting, and every member combines those that it needs.
 fn scan_small(
     inner: &Inner,
     collective: &CollectiveCall<'_>,
@@ -132,8 +132,8 @@ fn scan_small(
     })
 }
 
-/// Each member goes along all members with one part of the elements, and writes every member's result of that part. In place this
-/// is safe because nobody else reads or writes that part of anybody's buffers, and a source is read before its place is written.
+/// Each member folds one part of the elements over all members, and writes every member's result of that part. In place this is
+/// safe because no other member accesses that part of any buffer, and a source is read before it is overwritten.
 fn scan_large(
     inner: &Inner,
     collective: &CollectiveCall<'_>,

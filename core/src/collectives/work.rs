@@ -1,4 +1,4 @@
-//! The local buffers that collectives work with: a PE's own copy is read into them, folded there, and written back.
+//! The local buffers of collectives: a PE's own copy is read into them, folded there, and written back.
 
 use crate::Result;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
@@ -34,12 +34,12 @@ impl Inner {
     }
 }
 
-/// Words of each buffer that a large collective works with; they stay in the nearest cache.
+/// Words of each buffer of a large collective; they fit the first-level cache.
 pub(super) const WORK_WORDS: usize = 1024;
-/// Words that a tiny collective works with: no more than it costs little to clear.
+/// Words of each buffer of a tiny collective: few enough to be cheap to clear.
 const FEW_WORDS: usize = 8;
 
-/// Buffers that a collective works with, all of one length.
+/// Buffers of a collective, all of one length.
 pub(super) struct Work<'a> {
     pub(super) acc: &'a mut [u64],
     pub(super) next: &'a mut [u64],

@@ -1,4 +1,4 @@
-//! A control block that says anything, seen from outside.
+//! A control block with arbitrary contents, seen from outside.
 
 use super::BlockWord;
 use crate::board::Board;

@@ -1,5 +1,5 @@
-//! Ways in for the fuzz targets in `fuzz/`: to what no caller of the library reaches, namely what other processes send and what they leave
-//! in shared memory. It is built with `--cfg fuzzing` only, as cargo-fuzz does, and is no part of the API.
+//! Entry points for the fuzz targets in `fuzz/`: to inputs that no caller of the library controls, namely messages of other processes and
+//! shared memory. It is built with `--cfg fuzzing` only, as cargo-fuzz does, and is not part of the API.
 //!
 //! Nothing in here is random: the same arguments do the same, so that a crash can be repeated.
 

@@ -1,4 +1,5 @@
-//! A PE whose partner has gone mad: it comes to every meeting, but brings anything, and writes anything to the control block.
+//! A PE whose partner is corrupted: it arrives in every meeting, but with arbitrary contents, and writes arbitrary values to
+//! the control block.
 
 use super::BlockWord;
 use crate::job::block::{Control, PAYLOAD_WORDS};

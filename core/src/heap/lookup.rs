@@ -1,8 +1,8 @@
 //! A small cache in front of the allocator: which allocation does an offset lie in?
 //!
-//! Every operation of the C ABI asks this, so a hit must cost a few loads. A line is found by the offset's address: small
-//! allocations by their granule, others by their page. Lines are written under the heap's lock and read without it; a
-//! version number that is odd during a write makes a reader that met one ask the allocator instead.
+//! Every operation of the C ABI does a lookup, so a hit must cost a few loads. A line is indexed by the offset: small allocations
+//! by their granule, others by their page. Lines are written under the heap's lock and read without it; a version number is odd
+//! during a write, and a reader that sees that asks the allocator instead.
 
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 
@@ -75,13 +75,13 @@ impl Lookup {
         &self.large[spread(offset >> 12)]
     }
 
-    /// Whether a remembered allocation holds `bytes` bytes (at least 1) at `offset`. `false` says nothing.
+    /// Whether a cached allocation contains `bytes` bytes (at least 1) at `offset`. `false`: unknown.
     #[inline(always)]
     pub(crate) fn contains(&self, offset: u64, bytes: u64) -> bool {
         self.large(offset).contains(offset, bytes) || self.small(offset).contains(offset, bytes)
     }
 
-    /// Remembers that `offset` lies in the allocation from `start` to `end`. Under the heap's lock only.
+    /// Caches that `offset` lies in the allocation from `start` to `end`. Under the heap's lock only.
     pub(crate) fn remember(&self, offset: u64, start: u64, end: u64) {
         let line = if end - start < LARGE {
             self.small(offset)
@@ -91,7 +91,7 @@ impl Lookup {
         line.set(start, end);
     }
 
-    /// Forgets everything. Under the heap's lock only.
+    /// Clears the cache. Under the heap's lock only.
     pub(crate) fn forget(&self) {
         for line in self.small.iter().chain(&self.large) {
             if line.end.load(Relaxed) != 0 {

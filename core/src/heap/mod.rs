@@ -1,8 +1,8 @@
-//! The symmetric heap of one PE: what is allocated in it, and what of that this PE has released.
+//! The symmetric heap of one PE: its allocations, and those that this PE has released.
 //!
 //! [`layout`](crate::job::layout) is address arithmetic, [`allocator`](crate::allocator) the deterministic allocator. [`lookup`] finds
-//! the allocation that an address lies in, [`registered`] knows the buffers of the program's that are symmetric. Allocation itself is
-//! a collective: [`memory_management`](crate::memory_management).
+//! the allocation that an address lies in, [`registered`] has the registered buffers of the program. Allocation itself is a
+//! collective: [`memory_management`](crate::memory_management).
 
 mod lookup;
 pub(crate) mod registered;
@@ -14,6 +14,9 @@ use lookup::Lookup;
 use registered::{Registered, RegisteredRanges};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};
+
+/// Bytes of freed blocks that a checked job does not use again soon.
+const QUARANTINE: u64 = 64 << 20;
 
 /// How full the symmetric heap is; the same on every PE, except for `released`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub struct HeapStats {
     pub released: u64,
 }
 
-/// What a collective allocation asks for.
+/// The request of a collective allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub(crate) bytes: u64,
@@ -84,7 +87,7 @@ impl Request {
         })
     }
 
-    /// Refuses an alignment that no place in a heap of this size has.
+    /// An error for an alignment that no offset of a heap of this size has.
     pub(crate) fn fits(self, heap_bytes: u64) -> Result<Request> {
         let largest = max_alignment(heap_bytes);
         if self.alignment > largest {
@@ -121,9 +124,14 @@ pub(crate) struct State {
 }
 
 impl Heap {
-    pub(crate) fn new(layout: &Layout) -> Heap {
+    /// An empty heap. `checked`: freed blocks are not used again soon.
+    pub(crate) fn new(layout: &Layout, checked: bool) -> Heap {
+        let quarantine = match checked {
+            true => QUARANTINE.min(layout.heap_bytes / 8),
+            false => 0,
+        };
         let state = State {
-            allocator: Allocator::new(layout.heap_bytes),
+            allocator: Allocator::new(layout.heap_bytes).with_quarantine(quarantine),
             released: HashSet::new(),
             leaving: None,
             registered: Registered::new(layout),
@@ -150,7 +158,7 @@ impl State {
         }
     }
 
-    /// The error for a request that the heap has no block for; `pending` tells what waits to be released.
+    /// The error for a request that does not fit the heap; `pending` describes allocations that some PEs have released.
     #[cold]
     pub(crate) fn full(&self, requested: u64, pending: String) -> Error {
         Error::HeapFull {
@@ -184,7 +192,7 @@ impl State {
         }
     }
 
-    /// Refuses what the machine could not back, before anything is committed.
+    /// An error for a request that the machine's memory cannot back, before any memory is committed.
     pub(crate) fn check_machine(&mut self, bytes: u64, n_pes: Pe) -> Result<()> {
         if bytes > self.allocator.size() {
             // The heap is the tighter limit; it says so itself.

@@ -1,4 +1,4 @@
-//! The buffers of the program's that are symmetric: where they lie in the window behind the heap, and where they appear.
+//! The registered buffers of the program: their offsets in the window behind the heap, and their addresses.
 
 use crate::allocator::{Allocator, Block};
 use crate::job::layout::Layout;
@@ -19,7 +19,7 @@ pub(crate) struct Buffer {
 
 /// The buffers of one PE that are registered.
 pub(crate) struct Registered {
-    /// Places within the window; the same on every PE.
+    /// Offsets within the window; the same on every PE.
     pub(crate) window: Allocator,
     /// Where the window begins.
     pub(crate) start: u64,
@@ -46,16 +46,16 @@ impl Registered {
     }
 }
 
-/// Where registered buffers appear outside the window, for who looks up an address.
+/// The addresses of registered buffers outside the window, for lookups.
 #[derive(Default)]
 pub(crate) struct RegisteredRanges {
-    /// Whether there are any, so that a program without them pays nothing.
+    /// Whether there are any, so that a program without them has no cost.
     any: AtomicBool,
     list: RwLock<Vec<RegisteredRange>>,
     variables: VariablesRange,
 }
 
-/// Where the executable's variables are, once they are symmetric: looked up without a lock.
+/// The range of the executable's variables, once they are symmetric: looked up without a lock.
 #[derive(Default)]
 struct VariablesRange {
     start: AtomicU64,
@@ -116,7 +116,7 @@ impl RegisteredRanges {
         there.then(|| (start, self.variables.offset.load(Relaxed)))
     }
 
-    /// Adds, or removes, the places of a buffer.
+    /// Adds, or removes, the addresses of a buffer.
     pub(crate) fn change(&self, offset: u64, buffer: &Buffer, there: bool) {
         let mut list = crate::lock::write(&self.list);
         list.retain(|range| range.offset != offset);

@@ -1,4 +1,4 @@
-//! Making the runtime of a PE that has taken its place in a job.
+//! Creates the runtime of a PE that has joined a job.
 
 use super::stall::StallReport;
 use super::status::status_writer;
@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
-/// The PE, as its transport may ask it.
+/// The PE as the owner of its transport.
 struct TransportOwner(Weak<Inner>);
 
 impl TransportOwner {
@@ -64,7 +64,7 @@ impl Owner for TransportOwner {
 }
 
 impl Runtime {
-    /// Makes the runtime of PE `me`, which has taken its place, and waits for the others, `until` when they must be there.
+    /// Creates the runtime of PE `me`, which has joined, and waits for the others at most `until` then.
     pub(crate) fn assemble(
         control: Control,
         me: Pe,
@@ -105,7 +105,7 @@ impl Runtime {
             n_pes: control.n_pes(),
             layout,
             transport,
-            heap: Heap::new(&layout),
+            heap: Heap::new(&layout, seed.is_some()),
             teams: Teams::new(&control),
             grouped: Grouped::default(),
             streams: Streams::default(),

@@ -63,7 +63,7 @@ impl Inner {
         drained.and(completed).and(result).and(checked).and(kernels)
     }
 
-    /// Waits until all PEs have come to a state, and tells them on meanwhile.
+    /// Waits until all PEs have reached a state, and disseminates the state meanwhile.
     pub(super) fn wait_for_all(&self, wait: Wait, state: State) -> Result<()> {
         let mut dissemination = self
             .control
@@ -79,7 +79,7 @@ impl Inner {
         })
     }
 
-    /// An error if the checker has found something on any PE that has come to finalize.
+    /// An error if the checker has findings on any PE in finalize.
     fn check_findings(&self) -> Result<()> {
         let Some(observer) = self.transport.observer() else {
             return Ok(());
@@ -97,7 +97,7 @@ impl Inner {
         }
     }
 
-    /// Ends the long waits of this PE's other threads, so that none looks at memory that is given back: a process may end while they wait.
+    /// Ends the long waits of this PE's other threads, so that none reads memory that is freed: a process may end while they wait.
     fn end_waits(&self) {
         let block = self.control.pe(self.my_pe);
         let waits = || block.waits.iter().any(|slot| slot.id.load(Acquire) != 0);
@@ -189,8 +189,8 @@ impl Runtime {
         self.inner.exit_all(status)
     }
 
-    /// Leaves the job without the other PEs, which learn that this PE left, as dropping the runtime does. Waits of this PE's own
-    /// other threads end, too. Local; never waits for other PEs.
+    /// Leaves the job without the other PEs, which get an error, as by dropping the runtime. Waits of this PE's own other threads end,
+    /// too. Local; never waits for other PEs.
     pub fn leave(&self) {
         if self.member && self.inner.ready().is_ok() {
             self.inner.end(State::Left);

@@ -1,7 +1,7 @@
 //! The status of a PE, written on request. Its watchdog composes it and writes it to the [status file](crate::job::status_file), also while
 //! all threads of the PE wait or compute.
 //!
-//! No lock that is taken here is held by anybody who waits for another PE.
+//! No lock that is taken here is held by a thread that waits for another PE.
 
 use crate::config::presentable;
 use crate::job::liveness::WatchdogTask;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Most allocations that are listed.
 const MOST: usize = 1000;
 
-/// What a PE tells. The fields have the names of the values that package nvshmemrs-inspect gives.
+/// The status of a PE. The fields have the names of the values of package nvshmemrs-inspect.
 #[derive(Serialize)]
 struct Status {
     /// The library's version.
@@ -32,7 +32,7 @@ struct Status {
     streams: Vec<Stream>,
     checker: Option<Checker>,
     traffic: Option<Vec<Traffic>>,
-    /// Whether places in the program are known.
+    /// Whether call sites are recorded.
     tracked: bool,
 }
 
@@ -236,7 +236,7 @@ fn membership(
     })
 }
 
-/// What the watchdog of a PE does each time that somebody asks.
+/// The watchdog's task on each request of an observer.
 pub(super) fn status_writer(inner: &Arc<Inner>) -> WatchdogTask {
     let inner = Arc::downgrade(inner);
     let mut status_file: Option<StatusFile> = None;

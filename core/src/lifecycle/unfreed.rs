@@ -1,4 +1,4 @@
-//! The list of what is not freed: what finalize writes to standard error, and what the program asks for.
+//! The list of objects that are not freed, which finalize writes to standard error and the program can query.
 
 use crate::job::published::{Target, Wait};
 use crate::job::shared_words;
@@ -10,7 +10,7 @@ use crate::{Error, Pe, Result, Runtime, debug};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 impl Inner {
-    /// The list that finalize is to write, once the other PEs can see what is in it; `None` without a ledger.
+    /// Publishes the list's digests for the other PEs, and returns the list; `None` without a ledger.
     pub(super) fn publish_unfreed(&self) -> Option<Report> {
         let ledger = self.ledger.as_ref()?;
         let report = Report::new(&self.unfreed(ledger));
@@ -19,8 +19,8 @@ impl Inner {
         Some(report)
     }
 
-    /// Writes a list to standard error, in one go. If all PEs have `met` in finalize, of those that have the same list only the first
-    /// writes it, PE 0 before the others, and these leave out the lines that PE 0 has written.
+    /// Writes a list to standard error, in one call. If all PEs have `met` in finalize, only the first of those with the same list
+    /// writes it, PE 0 before the others, and the others leave out the lines that PE 0 has written.
     pub(super) fn write_unfreed(&self, report: &Report, met: bool) {
         let whole = report.whole();
         let mut same = vec![self.my_pe];
@@ -59,7 +59,8 @@ impl Inner {
 }
 
 impl Runtime {
-    /// What this PE has made and not freed, if `NVSHMEMRS_TRACK` is set: the list that finalize writes to standard error.
+    /// The objects that this PE has created and not freed, if `NVSHMEMRS_TRACK` is set: the list that finalize writes to standard
+    /// error.
     ///
     /// Local.
     pub fn unfreed(&self) -> Result<Vec<Unfreed>> {
@@ -68,7 +69,7 @@ impl Runtime {
         Ok(self.inner.unfreed(ledger))
     }
 
-    /// [`unfreed`](Runtime::unfreed) in words, as finalize writes it.
+    /// [`unfreed`](Runtime::unfreed) as text, as finalize writes it.
     ///
     /// Local.
     pub fn unfreed_text(&self) -> Result<String> {

@@ -1,4 +1,4 @@
-//! Typed symmetric memory, and the only doors between Rust's memory and the heap's.
+//! Typed symmetric memory, the only access from Rust to the heap's memory.
 //!
 //! # Rules of this module
 //!
@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 /// An array of `len` elements on the symmetric heap of every PE.
 ///
-/// Dropping it records a release, which is local and never waits; the next collective allocation frees
-/// what all PEs have released. [`Runtime::free_array`] frees it at once, collectively.
+/// Dropping it marks it as released, which is local and never waits; the next collective allocation frees arrays that all
+/// PEs have released. [`Runtime::free_array`] frees it at once, collectively.
 pub struct SymArray<T: Pod> {
     runtime: Arc<Inner>,
     offset: u64,
@@ -54,7 +54,7 @@ impl<T: Pod> SymArray<T> {
         }
     }
 
-    /// Lets the array go without recording a release, because its memory has been freed.
+    /// Drops the array without a release, because its memory has been freed.
     pub(crate) fn forget(mut self) {
         self.len = 0;
     }
@@ -185,7 +185,7 @@ impl<T: Pod> Drop for SymArray<T> {
 }
 
 impl Runtime {
-    /// An array of `len` elements on every PE, all zero. Dropping it records a release.
+    /// An array of `len` elements on every PE, all zero. Dropping it marks it as released.
     ///
     /// Collective over WORLD with equal `len` and element size; includes a barrier.
     #[track_caller]

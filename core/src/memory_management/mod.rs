@@ -1,8 +1,7 @@
 //! Symmetric memory: allocating, freeing and registering it, all of which are collectives over WORLD.
 //!
-//! The allocator is deterministic, so every PE comes to the same answer by itself. [`released`] is how a PE gives memory up without a
-//! collective, [`array`] the typed form, [`register`] makes buffers of the program's symmetric,
-//! and [`static_data`] its variables.
+//! The allocator is deterministic, so every PE computes the same offsets by itself. [`released`] frees memory without a collective of
+//! its own, [`array`] is the typed form, [`register`] makes buffers of the program symmetric, and [`static_data`] its variables.
 
 mod array;
 mod realloc;
@@ -28,7 +27,7 @@ use crate::track::Resource;
 use crate::transport::Submission;
 use crate::{Error, Pe, Result, Runtime};
 
-/// What a request is noted as, if it is granted: the operation, and the bytes.
+/// The ledger's entry of a successful request: the operation, and the bytes.
 fn noted(request: &Result<Request>) -> (Operation, u64) {
     match request {
         Ok(request) if request.zero => (Operation::Calloc, request.bytes),
@@ -38,7 +37,7 @@ fn noted(request: &Result<Request>) -> (Operation, u64) {
     }
 }
 
-/// What a PE meets the others with for a request.
+/// The collective call of a request.
 fn malloc_call(request: Result<Request>) -> Call {
     let memory = match &request {
         Err(Error::MachineMemory {
@@ -76,7 +75,7 @@ impl Inner {
         self.allocate_in(&collective, completed.and(request))
     }
 
-    /// As [`allocate`](Inner::allocate), by members that have met for something else.
+    /// As [`allocate`](Inner::allocate), in a meeting for another operation.
     fn allocate_in(
         &self,
         collective: &CollectiveCall<'_>,
@@ -95,6 +94,7 @@ impl Inner {
                 )));
             }
             let block = state.allocator.allocate(request.bytes, request.alignment);
+            self.end_quarantine(&mut state, collective.site());
             block.ok_or_else(|| state.full(request.bytes, pending.describe(&state)))?
         };
         let range = SymRange::new(block.offset, block.taken);
@@ -107,7 +107,7 @@ impl Inner {
             ..Call::plain(Operation::Malloc)
         };
         if let Err(error) = collective.meet(call, &[]) {
-            self.drop_block(&mut self.heap.lock(), block.offset);
+            self.drop_block(&mut self.heap.lock(), block.offset, collective.site());
             return Err(error);
         }
         self.observe_allocated(collective, block.offset, request.bytes);
@@ -117,7 +117,7 @@ impl Inner {
         Ok(Some(block.offset))
     }
 
-    /// Tells the checker of a block that all PEs have now.
+    /// Tells the checker of a block that all PEs have allocated.
     fn observe_allocated(&self, collective: &CollectiveCall<'_>, offset: u64, bytes: u64) {
         if let Some(observer) = self.transport.observer() {
             let range = SymRange::new(offset, bytes);
@@ -132,7 +132,7 @@ impl Inner {
         }
     }
 
-    /// Tells it whether all PEs have come to free that.
+    /// Tells the checker whether all PEs have entered the free.
     fn tell_all_freed<T>(&self, met: &Result<T>) {
         match (self.transport.observer(), met) {
             (None, _) => {}
@@ -141,7 +141,7 @@ impl Inner {
         }
     }
 
-    /// Refuses a request that the memory of this PE's host cannot back; one PE of each host looks.
+    /// An error for a request that the memory of this PE's host cannot back; one PE of each host checks.
     fn check_machine(&self, request: Request) -> Result<Request> {
         let leads_host = self.control.local_pes().first() == Some(&self.my_pe);
         if leads_host && self.transport.properties().takes_machine_memory {
@@ -151,7 +151,7 @@ impl Inner {
         Ok(request)
     }
 
-    /// Agrees on a request, and frees what all PEs have released. Gives what waits for other PEs' releases, too.
+    /// Agrees on a request, and frees the allocations that all PEs have released. Also returns those that some PEs have not released.
     fn agree(
         &self,
         collective: &CollectiveCall<'_>,
@@ -176,16 +176,32 @@ impl Inner {
         Ok((request, pending))
     }
 
-    /// Frees the allocation at `offset` on this PE.
-    fn drop_block(&self, state: &mut State, offset: u64) {
+    /// Frees the allocation at `offset` on this PE, in a collective that is called at `site`.
+    fn drop_block(&self, state: &mut State, offset: u64, site: u16) {
         if let Some(block) = state.allocator.free(offset) {
             self.note_freed(Resource::Allocation, offset);
             state.released.remove(&block.id);
             state.leaving.take_if(|id| *id == block.id);
             self.heap.lookup.forget();
-            self.transport
-                .memory()
-                .decommit(SymRange::new(block.offset, block.taken));
+            let range = SymRange::new(block.offset, block.taken);
+            match self.transport.observer() {
+                Some(observer) if state.allocator.is_quarantined(block.offset) => {
+                    observer.quarantined(range);
+                }
+                _ => self.transport.memory().decommit(range),
+            }
+            self.end_quarantine(state, site);
+        }
+    }
+
+    /// Gives back the memory of blocks that have left the quarantine, which ends at `site`.
+    fn end_quarantine(&self, state: &mut State, site: u16) {
+        for (offset, bytes) in state.allocator.take_left() {
+            let range = SymRange::new(offset, bytes);
+            if let Some(observer) = self.transport.observer() {
+                observer.quarantine_ends(range, site);
+            }
+            self.transport.memory().decommit(range);
         }
     }
 
@@ -202,7 +218,7 @@ impl Inner {
         Ok(Some(block))
     }
 
-    /// Takes back [`own`](Inner::own), because the other PEs did not agree.
+    /// Reverts [`own`](Inner::own), because the other PEs did not agree.
     fn disown(&self) {
         self.heap.lock().leaving = None;
     }
@@ -230,7 +246,8 @@ impl Inner {
             self.tell_all_freed(&met);
             match met {
                 Ok(_) => {
-                    self.drop_block(&mut self.heap.lock(), block.offset);
+                    let site = collective.site();
+                    self.drop_block(&mut self.heap.lock(), block.offset, site);
                 }
                 Err(_) => self.disown(),
             }
@@ -243,8 +260,8 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Allocates symmetric memory; the address is this PE's, `None` for 0 bytes. `request` may be an error found before: the
-    /// other PEs then learn of it.
+    /// Allocates symmetric memory; returns this PE's address, `None` for 0 bytes. `request` may be an earlier error: the other PEs
+    /// then learn of it.
     ///
     /// Collective over WORLD with equal requests; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
     #[track_caller]

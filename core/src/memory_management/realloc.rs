@@ -41,7 +41,7 @@ impl Inner {
         result
     }
 
-    /// What the members do once they have come with the same arguments.
+    /// Changes the size, after the members have met with equal arguments.
     fn change(
         &self,
         collective: &CollectiveCall<'_>,
@@ -52,7 +52,7 @@ impl Inner {
             return self.allocate_in(collective, Ok(Request::bytes(bytes)));
         };
         if bytes == 0 {
-            self.drop_block(&mut self.heap.lock(), old.offset);
+            self.drop_block(&mut self.heap.lock(), old.offset, collective.site());
             return Ok(None);
         }
         {
@@ -73,19 +73,19 @@ impl Inner {
                 .copy(me, new, me, old.offset, old.bytes);
             // Nobody is to use the new block before every PE's contents are there.
             if let Err(error) = collective.meet_again(Operation::Realloc) {
-                self.drop_block(&mut self.heap.lock(), new);
+                self.drop_block(&mut self.heap.lock(), new, collective.site());
                 return Err(error);
             }
         }
-        self.drop_block(&mut self.heap.lock(), old.offset);
+        self.drop_block(&mut self.heap.lock(), old.offset, collective.site());
         Ok(new)
     }
 }
 
 impl Runtime {
-    /// Makes an allocation `bytes` bytes long, and gives its address, which may be another one; each PE's copy keeps its contents up to
-    /// the smaller size. 0 (NULL) allocates; 0 bytes free, and give `None`. After an error the allocation is as it was. The alignment of a
-    /// block that moves is 64.
+    /// Resizes an allocation to `bytes` bytes, and returns its address, which may change; each PE's copy keeps its contents up to the
+    /// smaller size. Address 0 (NULL) allocates; 0 bytes free, and return `None`. After an error the allocation is unchanged. The
+    /// alignment of a block that moves is 64.
     ///
     /// Collective over WORLD with the same symmetric address and `bytes`; includes a barrier. OpenSHMEM 1.5 section 9.3.1.
     #[track_caller]

@@ -1,8 +1,8 @@
-//! Registered buffers: memory of the program's that becomes symmetric where it is.
+//! Registered buffers: memory of the program that becomes symmetric at its address.
 //!
-//! A registered buffer gets a place in the window behind the heap, the same on every PE, and its pages become shared memory there.
-//! They appear at the buffer's own address as before, and at a preferred address if one was given; all of these are symmetric
-//! addresses afterwards. To everything else it is like an allocation.
+//! A registered buffer gets an offset in the window behind the heap, the same on every PE, and its pages become shared memory there. They
+//! are also mapped at the buffer's own address, and at a preferred address if the caller gave one; all of these are symmetric addresses
+//! afterwards. Operations treat the buffer as an allocation.
 
 use crate::buffer::{Registration, SymRange};
 use crate::collectives::Call;
@@ -40,7 +40,7 @@ impl Inner {
         memory.check_adopt(buffer, bytes, preferred)
     }
 
-    /// Gives the symmetric address, and its offset in the window's part of the heap.
+    /// Returns the symmetric address, and its offset.
     #[track_caller]
     fn register(&self, registration: Result<Registration>) -> Result<(u64, u64)> {
         let operation = Operation::BufferRegister;
@@ -150,7 +150,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes a buffer the program's own again.
+    /// Makes a buffer private memory again.
     fn forget_buffer(&self, buffer: &Buffer) -> Result<()> {
         let offset = self.layout.heap_bytes + buffer.block.offset;
         self.heap.ranges.change(offset, buffer, false);
@@ -165,7 +165,7 @@ impl Inner {
             .give_back(range, buffer.address, preferred)
     }
 
-    /// Makes all buffers the program's own again, when the runtime ends.
+    /// Makes all buffers private memory again, when the runtime ends.
     pub(crate) fn forget_buffers(&self) {
         let buffers: Vec<Buffer> = {
             let state = self.heap.lock();
@@ -183,18 +183,18 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Makes memory of the program's symmetric, in place: each PE registers a buffer of the same size. Gives its symmetric address; the
-    /// buffer's own address stays valid for the same memory, and is a symmetric address, too. `registration` may be an error found
-    /// before: the other PEs then learn of it.
+    /// Makes memory of the program symmetric, in place: each PE registers a buffer of the same size. Returns its symmetric address; the
+    /// buffer's own address stays valid for the same memory, and is a symmetric address, too. `registration` may be an earlier error: the
+    /// other PEs then learn of it.
     ///
     /// The buffer must be private anonymous memory of whole pages. The call makes it shared memory: a forked child's stores reach it, too.
     /// Finalize makes buffers that are left private again.
     ///
-    /// Other threads of this process may read and write the buffer by its own address meanwhile; one that comes in between waits until the
-    /// pages have been moved. That takes userfaultfd of Linux 5.14; without it both calls are errors while the process has threads besides
-    /// the caller and the library's. A device that writes to the pages (O_DIRECT, RDMA), another process that does, a child that is forked
-    /// during a call, and system calls of other threads are not covered: a store of a device may be lost, a child may see zeroes, and
-    /// a system call may fail with EFAULT unless the process may use userfaultfd for kernel faults.
+    /// Other threads of this process may read and write the buffer by its own address meanwhile; a thread that touches it during the move
+    /// waits. That needs userfaultfd of Linux 5.14; without it both calls are errors while the process has threads besides the caller and
+    /// the library's. A device or another process that writes to the pages (O_DIRECT, RDMA), a child that is forked during a call, and
+    /// system calls of other threads are not covered: a store of a device may be lost, a child may see zeroes, and a system call may fail
+    /// with EFAULT unless the process may use userfaultfd for kernel faults.
     ///
     /// If the heap is in device memory, the buffer must be whole mappings of memory that cuMemCreate made on this PE's GPU, with POSIX
     /// descriptors as handle type; other PEs then map them, too.
@@ -210,8 +210,8 @@ impl Runtime {
         Ok(address)
     }
 
-    /// Makes a registered buffer private memory of the program's again; it keeps its contents. Other threads may use the buffer's own
-    /// address meanwhile, as with [`buffer_register`](Runtime::buffer_register); the symmetric address is over.
+    /// Makes a registered buffer private memory of the program again; it keeps its contents. Other threads may use the buffer's own
+    /// address meanwhile, as with [`buffer_register`](Runtime::buffer_register); the symmetric address becomes invalid.
     ///
     /// Collective over WORLD with the same symmetric address; a barrier comes first. NVSHMEM
     /// `nvshmemx_buffer_unregister_symmetric`.

@@ -1,8 +1,8 @@
-//! Releases: a PE says by itself, at any time, that it no longer uses an allocation. The next collective allocation frees what all PEs
-//! have released.
+//! Releases: a PE marks an allocation as unused, at any time, without the other PEs. The next collective allocation frees the allocations
+//! that all PEs have released.
 //!
-//! A release is a note of the PE's own. Each PE brings the ids of its releases to the allocation's meeting, so all know what every PE
-//! had released when it arrived, and come to the same answer by themselves.
+//! A release is local. Each PE posts the ids of its releases in the allocation's meeting, so all PEs have the same lists, and free the same
+//! allocations.
 
 use crate::collectives::{Call, CollectiveCall};
 use crate::heap::State;
@@ -12,13 +12,13 @@ use crate::runtime::Inner;
 use crate::{Pe, Result, Runtime, words};
 use std::collections::{BTreeSet, HashSet};
 
-/// Ids that a PE brings to one meeting; the word before them says how many they are.
+/// Ids that a PE posts in one meeting; the word before them is their number.
 const IDS: usize = PAYLOAD_WORDS - 1;
 
-/// In that word: more ids are left, all of them larger.
+/// The flag in that word for remaining ids, all of them larger.
 const MORE: u64 = 1 << 32;
 
-/// Ids that a PE has brought to a meeting, ascending.
+/// Ids that a PE has posted in a meeting, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Brought {
     ids: Vec<u64>,
@@ -30,13 +30,13 @@ impl Brought {
         self.ids.binary_search(&id).is_ok()
     }
 
-    /// Whether the PE may have released an id, as far as it has told.
+    /// Whether the PE may have released an id, according to its posts.
     fn may_have(&self, id: u64) -> bool {
         self.has(id) || self.more && self.ids.last() < Some(&id)
     }
 }
 
-/// Releases that free nothing yet.
+/// Allocations that some PEs have not released yet.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// Allocations that some PEs have released.
@@ -48,8 +48,8 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Judges what the PEs have brought to a meeting, ids from `from` on: gives those that all have released, and from which id on they
-    /// must meet again.
+    /// Evaluates the PEs' posts of a meeting, ids from `from` on: returns the ids that all have released, and the first id for a
+    /// further meeting.
     fn judge(&mut self, brought: &[Brought], from: u64) -> (Vec<u64>, Option<u64>) {
         self.any |= brought.iter().any(|one| !one.ids.is_empty());
         let told = brought.iter().filter(|one| one.more);
@@ -85,7 +85,7 @@ impl Pending {
         (common, next)
     }
 
-    /// What waits to be released, for an error of a heap that is full; empty if nothing does.
+    /// Describes allocations that some PEs have not released, for the error of a full heap; empty if there are none.
     #[cold]
     pub(super) fn describe(&self, state: &State) -> String {
         let waits = |id: u32| self.ids.contains(&u64::from(id));
@@ -114,7 +114,7 @@ impl Inner {
         ids
     }
 
-    /// Meets with `call`, bringing the ids that this PE has released, and frees what all PEs have; in as many rounds as they need.
+    /// Meets with `call` and the ids that this PE has released, and frees those that all PEs have; in as many rounds as needed.
     pub(super) fn meet_and_free(
         &self,
         collective: &CollectiveCall<'_>,
@@ -139,7 +139,7 @@ impl Inner {
             });
             let brought: Vec<Brought> = members.collect();
             let (common, next) = pending.judge(&brought, from);
-            self.free_ids(&common);
+            self.free_ids(&common, collective.site());
             let Some(next) = next else {
                 return Ok(pending);
             };
@@ -149,8 +149,8 @@ impl Inner {
         }
     }
 
-    /// Frees allocations by their ids, those that this PE has released.
-    fn free_ids(&self, ids: &[u64]) {
+    /// Frees allocations by their ids, those that this PE has released, in a collective that is called at `site`.
+    fn free_ids(&self, ids: &[u64], site: u16) {
         if ids.is_empty() {
             return;
         }
@@ -160,7 +160,7 @@ impl Inner {
         });
         let offsets: Vec<u64> = freed.map(|block| block.offset).collect();
         for offset in offsets {
-            self.drop_block(&mut state, offset);
+            self.drop_block(&mut state, offset, site);
         }
     }
 
@@ -172,7 +172,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Where the allocations start that this PE has released and that are not freed.
+    /// The offsets of allocations that this PE has released and that are not freed.
     pub(crate) fn released_offsets(&self) -> HashSet<u64> {
         let state = self.heap.lock();
         let live = state.allocator.live();
@@ -188,8 +188,8 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Records that this PE no longer uses an allocation; the next collective allocation frees what all PEs have released before they
-    /// call it. 0 (NULL) does nothing.
+    /// Marks an allocation as no longer used by this PE; the next collective allocation frees the allocations that all PEs have
+    /// released before they call it. 0 (NULL) has no effect.
     ///
     /// Local; never waits.
     pub fn release(&self, address: u64) -> Result<()> {

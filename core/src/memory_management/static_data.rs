@@ -1,7 +1,7 @@
-//! Static symmetric data: the executable's global and static variables become symmetric where they are.
+//! Static symmetric data: the executable's global and static variables become symmetric at their addresses.
 //!
-//! They get a place in the window behind the heap, as a registered buffer does, the same on every PE; their addresses may differ between
-//! the PEs. The standard makes them symmetric in every program, so an executable that cannot have them fails when it uses one.
+//! They get an offset in the window behind the heap, as a registered buffer does, the same on every PE; their addresses may differ between
+//! the PEs. In the standard they are always symmetric, so if they cannot be, an operation on a variable fails, not init.
 
 use crate::buffer::SymRange;
 use crate::debug::Level;
@@ -112,9 +112,8 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Makes the global and static variables of the executable symmetric, where they are. A variable of this PE is then the symmetric
-    /// address of the same variable on every PE, also where address space layout randomisation puts them elsewhere. Finalize makes them
-    /// private again, with their contents.
+    /// Makes the global and static variables of the executable symmetric, in place. The address of a variable on this PE is then the symmetric address of the same
+    /// variable on every PE, even if address space layout randomisation gives it other addresses there. Finalize makes them private again, with their contents.
     ///
     /// No other thread of the program may write to a variable during the call, nor during finalize; a thread that waits, or computes with
     /// other memory, does no harm. A child that is forked gets a private copy of the variables. Thread-local variables, and those of

@@ -1,8 +1,7 @@
 //! Point-to-point synchronisation: waiting for, and testing, elements of this PE's own copy that other PEs write.
 //!
-//! The forms for several elements take a `status` array: a number other than 0 excludes the element of the same index. The
-//! `_vector` forms compare every element with a value of its own. What a PE put before the value that holds is visible
-//! afterwards.
+//! The forms for several elements take a `status` array: a number other than 0 excludes the element of the same index. The `_vector`
+//! forms compare every element with a value of its own. Earlier puts of the PE that wrote a matching value are visible afterwards.
 
 mod search_start;
 mod set;
@@ -69,7 +68,7 @@ impl WaitElement for f64 {
 }
 
 impl Inner {
-    /// As [`wait`](Inner::wait), for one word of this PE; gives the value that holds.
+    /// As [`wait`](Inner::wait), for one word of this PE; returns the matching value.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn wait_word(
@@ -215,7 +214,7 @@ impl Runtime {
     }
 }
 
-/// The waits and tests for several elements: what each compares with, what it gives, and the operation it is.
+/// The waits and tests for several elements: the comparison values, the result, and the operation of each.
 macro_rules! for_several {
     ($($(#[$about:meta])* $name:ident($value:ident: $kind:ty) -> $result:ty = $compared:ident.$end:ident, $operation:ident;)*) => {
         impl Runtime {
@@ -241,14 +240,14 @@ for_several! {
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.2.
     wait_until_all(value: T) -> () = compared.wait_all, WaitUntilAll;
 
-    /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns its index; `None`, at once, if there
-    /// is none to wait for. If several compare, calls with the same arguments take turns: in time they return each.
+    /// Waits until one of `ivars` that `status` does not exclude compares to `value`, and returns its index; `None`, at once, if all
+    /// are excluded. If several compare, calls with the same arguments rotate among them, and return each eventually.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.3.
     wait_until_any(value: T) -> Option<usize> = compared.wait_any, WaitUntilAny;
 
-    /// Waits until at least one of `ivars` that `status` does not exclude compares to `value`, and returns the indices of
-    /// all that do, in order; none, at once, if there is none to wait for.
+    /// Waits until at least one of `ivars` that `status` does not exclude compares to `value`, and returns the indices of all that do,
+    /// in order; none, at once, if all are excluded.
     ///
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.4.
     wait_until_some(value: T) -> Vec<usize> = compared.wait_some, WaitUntilSome;
@@ -268,13 +267,13 @@ for_several! {
     /// Local: only the caller waits. OpenSHMEM 1.5 section 9.10.7.
     wait_until_some_vector(values: &[T]) -> Vec<usize> = compared_each.wait_some, WaitUntilSomeVector;
 
-    /// Whether all of `ivars` that `status` does not exclude compare to `value`; `true` if there is none to look at.
+    /// Whether all of `ivars` that `status` does not exclude compare to `value`; `true` if all are excluded.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.9.
     test_all(value: T) -> bool = compared.test_all, TestAll;
 
     /// The index of one of `ivars` that `status` does not exclude and that compares to `value`, if there is one. If there are several,
-    /// calls with the same arguments take turns: in time they return each.
+    /// calls with the same arguments rotate among them, and return each eventually.
     ///
     /// Local; never waits. OpenSHMEM 1.5 section 9.10.10.
     test_any(value: T) -> Option<usize> = compared.test_any, TestAny;

@@ -1,22 +1,22 @@
-//! Where a search for any element begins, so that a series of calls comes to every element that holds.
+//! The start index of a search for any element, so that a series of calls returns every element that matches.
 //!
-//! Each thread remembers, for a few sets of arguments, the index that its last call with them returned. The next call with the same
-//! arguments begins behind it. A call whose arguments are not remembered begins anywhere.
+//! Each thread keeps, for some sets of arguments, the index that its last call with them returned. The next call with the same arguments
+//! begins behind it. A call whose arguments are not in the table begins at a random index.
 //!
-//! Why every element that goes on to hold is returned in time, whatever else is called in between: Take a series of calls with the
-//! same arguments that never ends, and an element that holds all the time.
+//! Proof that every element that keeps matching is returned eventually, whatever other calls come in between: Take an endless series of
+//! calls with the same arguments, and an element that always matches.
 //!
-//! 1. If a thread makes calls of the series without an end, and from some call on no other arguments take their place in its table, each
-//!    call begins behind what the one before returned. So at most as many calls as there are elements pass between two that return it.
-//! 2. Else calls of the series begin anywhere again and again: where other arguments have taken the place, and where a thread makes its
-//!    first call. Each of those begins at this very element with a probability of one in the number of elements. So one of them
-//!    does in time; that none ever does has probability 0.
+//! 1. If a thread makes infinitely many calls of the series, and from some call on no other arguments evict their entry from its table,
+//!    each call begins behind the index that the previous call returned. So at most as many calls as there are elements pass between two
+//!    that return it.
+//! 2. Else infinitely many calls of the series begin at a random index: after an eviction, or in a thread's first call. Each of those
+//!    begins at this element with a probability of one in the number of elements. So the probability that none does is 0.
 //!
 //! Arguments are compared by a hash of 64 bits.
 
 use crate::per_thread::{self, PerThread};
 
-/// Sets of arguments that a thread remembers.
+/// Sets of arguments in a thread's table.
 const TABLE_SIZE: usize = 64;
 
 /// An odd number whose bits are mixed well: 2^64 divided by the golden ratio.
@@ -38,7 +38,7 @@ impl Key {
     }
 }
 
-/// What a thread remembers: a set of arguments, and the index that comes next for them.
+/// An entry of the table: a set of arguments, and its next index.
 #[derive(Clone, Copy)]
 struct NextIndex {
     key: Key,
@@ -86,7 +86,7 @@ impl SearchStarts {
     }
 }
 
-/// Where a search among `len` elements begins: below `len`, or 0 if there are none.
+/// The start index of a search among `len` elements: below `len`, or 0 if there are none.
 #[inline]
 pub(super) fn begin(key: Key, len: usize) -> usize {
     per_thread::with(&STARTS, |starts| {
@@ -98,7 +98,7 @@ pub(super) fn begin(key: Key, len: usize) -> usize {
     })
 }
 
-/// Remembers that a search among `len` elements has returned an index.
+/// Stores that a search among `len` elements has returned an index.
 #[inline]
 pub(super) fn remember(key: Key, index: usize, len: usize) {
     let next = if index + 1 < len { index + 1 } else { 0 };

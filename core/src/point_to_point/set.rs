@@ -13,18 +13,18 @@ use crate::{Error, Result, Runtime};
 use std::cell::RefCell;
 use std::panic::Location;
 
-/// What the elements are compared with.
+/// The comparison values of the elements.
 #[derive(Clone, Copy)]
 enum Values<'a, T> {
     Same(T),
     Each(&'a [T]),
 }
 
-/// The elements of one call, and when they hold.
+/// The elements of one call, and their comparison.
 pub(super) struct Set<'a, T> {
     rt: &'a Runtime,
     called: Operation,
-    /// In a checked job: which elements have held, and with which values.
+    /// In a checked job: the elements that have matched, and their values.
     held: Option<RefCell<Vec<(usize, u64)>>>,
     offset: u64,
     len: usize,
@@ -117,7 +117,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
-    /// Where an element lies.
+    /// The offset of an element.
     fn place(&self, index: usize) -> u64 {
         self.offset + (index * size_of::<T>()) as u64
     }
@@ -139,7 +139,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
-    /// `Ok` once every element from `next` on has held; `next` moves past those that have.
+    /// `Ok` once every element from `next` on has matched; `next` advances past those that have.
     fn all(&self, next: &mut usize) -> std::result::Result<(), Seen> {
         while *next < self.len {
             if !self.excluded(*next) {
@@ -150,7 +150,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         Ok(())
     }
 
-    /// The first index from `start` on that holds, or else the first one before it; `None` if there is no element to look at.
+    /// The first matching index from `start` on, or else the first one before it; `None` if all elements are excluded.
     fn any(&self, start: usize) -> std::result::Result<Option<usize>, Seen> {
         let mut lowest = None;
         for part in [start..self.len, 0..start] {
@@ -166,7 +166,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         lowest.map_or(Ok(None), Err)
     }
 
-    /// What a search for any element has in common with those that take turns with it.
+    /// The key shared by calls that rotate among the same elements.
     fn key(&self) -> Key {
         let called = (
             self.called as u64,
@@ -190,7 +190,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
-    /// Searches for any element, from the one on whose turn it is.
+    /// Searches for any element, from the stored start index on.
     fn in_turn(
         &self,
         search: impl FnOnce(usize) -> Result<Option<usize>>,
@@ -203,7 +203,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         found
     }
 
-    /// `first`, which held, and all after it that hold now.
+    /// `first`, which matched, and all later elements that match now.
     fn some(&self, first: Option<usize>) -> Vec<usize> {
         let Some(first) = first else {
             return Vec::new();
@@ -216,7 +216,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         found
     }
 
-    /// Tells the checker which elements have held, and that these are all the call has seen.
+    /// Tells the checker which elements have matched, and that the call has read no others.
     #[track_caller]
     fn acquire(&self) {
         let transport = &self.rt.inner.transport;
@@ -226,7 +226,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         }
     }
 
-    /// What the elements' values came to, if they could be read.
+    /// The result, unless reading the elements has failed.
     #[inline(always)]
     fn seen<R>(&self, result: R) -> Result<R> {
         self.rt
@@ -252,8 +252,8 @@ impl<'a, T: WaitElement> Set<'a, T> {
         self.seen(result)
     }
 
-    /// Looks at the elements on a stream of the transport's, if the operation goes there. A wait for all that needs nothing of the
-    /// caller's is put on the stream, and counts as ended. Where nothing is to be looked at, the host knows the answer.
+    /// Runs the search on a native stream, if the operation is submitted there. A wait for all that uses no memory of the caller
+    /// is enqueued, and counts as ended. If all elements are excluded, the host has the result.
     fn on_stream(&self, mode: MatchMode, waits: bool) -> Option<Result<Found>> {
         if self.len == 0 {
             return None;
@@ -297,7 +297,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         result
     }
 
-    /// Tells the checker that none of the elements' values must be missed.
+    /// Tells the checker of a wait for each of the elements.
     #[track_caller]
     fn watch(&self) -> Vec<Watch> {
         let Some(observer) = self.rt.inner.transport.observer() else {

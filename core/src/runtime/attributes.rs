@@ -1,4 +1,4 @@
-//! What a job may be told at init, and what of it holds once the environment has been asked.
+//! The attributes of init, and the values in force together with the environment.
 
 use crate::clock::now_ns;
 use crate::config::{SETTINGS, Source, Value};
@@ -8,15 +8,15 @@ use crate::{Error, MemoryKind, Result, config};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a job may be told at init. All PEs must agree on `heap_bytes`, `memory` and `check`.
+/// The attributes of init. All PEs must agree on `heap_bytes`, `memory` and `check`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InitAttr {
     /// Bytes of symmetric heap per PE; `None` takes `NVSHMEM_SYMMETRIC_SIZE`, else the machine's default.
     pub heap_bytes: Option<u64>,
     /// Where the heap lives; `None` takes `NVSHMEMRS_MEMORY`, else host.
     pub memory: Option<MemoryKind>,
-    /// The GPU that this PE uses, if the heap is in device memory, as this process counts them; `None` takes the one of the calling
-    /// thread's current CUDA context, else one by the PE's number.
+    /// The GPU of this PE, if the heap is in device memory, by its number in this process; `None` takes the GPU of the calling
+    /// thread's current CUDA context, else a GPU by the PE's number.
     pub device: Option<i32>,
     /// How long a wait may last, at most 10^9 s; `None` takes `NVSHMEMRS_TIMEOUT`, else there is no limit.
     pub timeout: Option<Duration>,
@@ -24,11 +24,11 @@ pub struct InitAttr {
     pub init_timeout: Option<Duration>,
     /// Whether the job is checked for missing synchronisation; `None` takes `NVSHMEMRS_CHECK`, else it is not.
     pub check: Option<bool>,
-    /// What the checker's choices follow from; `None` takes `NVSHMEMRS_CHECK_SEED`, else it is random.
+    /// The seed of the checker's choices; `None` takes `NVSHMEMRS_CHECK_SEED`, else it is random.
     pub check_seed: Option<u64>,
 }
 
-/// What init goes by, once the environment has been asked.
+/// The attributes in force, together with the environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
     pub(crate) memory: MemoryKind,
@@ -40,13 +40,13 @@ pub(crate) struct Resolved {
     pub(crate) stall_after: Option<Duration>,
     pub(crate) track: bool,
     pub(crate) traffic: bool,
-    /// The settings as they hold.
+    /// The settings in force.
     pub(crate) settings: Arc<[Value]>,
     pub(crate) check: CheckSettings,
 }
 
 impl InitAttr {
-    /// All settings, with what the environment and this say of them.
+    /// All settings, from the environment and these attributes.
     fn settings(&self) -> Arc<[Value]> {
         let seconds = |limit: Option<Duration>| limit.map(|limit| limit.as_secs_f64().to_string());
         let said = [
@@ -84,7 +84,7 @@ impl InitAttr {
         SETTINGS.iter().map(value).collect()
     }
 
-    /// How long init may last, and what says so.
+    /// How long init may last, and the source of that limit.
     pub(crate) fn init_limit(&self) -> Result<(Duration, Limit)> {
         Ok(match self.init_timeout {
             Some(limit) => (
@@ -140,15 +140,15 @@ impl InitAttr {
     }
 }
 
-/// How long the waits of a PE may last, if no deadline says otherwise, and what says so.
+/// How long the waits of a PE may last without a deadline, and the source of that limit.
 pub(crate) struct Limits {
     timeout: Option<(Duration, Limit)>,
-    /// When init is over, on the monotonic clock in ns.
+    /// When init times out, on the monotonic clock in ns.
     init: (u64, Limit),
 }
 
 impl Limits {
-    /// Those of a PE that is in init until then.
+    /// The limits of a PE in init.
     pub(crate) fn new(attr: &Resolved, until: Instant) -> Limits {
         let left = until.saturating_duration_since(Instant::now());
         let until = now_ns().saturating_add(left.as_nanos() as u64);
@@ -163,7 +163,7 @@ impl Limits {
         self.timeout
     }
 
-    /// For a wait in init that begins at a moment, on the monotonic clock in ns.
+    /// The limit of a wait in init that begins at `since`, on the monotonic clock in ns.
     pub(crate) fn of_init(&self, since: u64) -> (Duration, Limit) {
         let (until, limit) = self.init;
         (Duration::from_nanos(until.saturating_sub(since)), limit)

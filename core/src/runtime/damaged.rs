@@ -1,5 +1,5 @@
-//! A control block that says what no PE has written: an error at worst, and never an access outside of it. The fuzz targets `peer` and
-//! `board` look for more of these; what they have found is here.
+//! A corrupted control block must lead to an error at worst, and never to an access outside of it. The fuzz targets `peer` and `board`
+//! search for such blocks; their findings are tests here.
 
 use crate::job::block::{Control, MAX_PES};
 use crate::job::segment::Segment;

@@ -1,4 +1,4 @@
-//! Notes of what the program makes and frees, if somebody wants to know.
+//! Records the objects that the program creates and frees, with `NVSHMEMRS_TRACK`.
 
 use super::Inner;
 use crate::operation::Operation;
@@ -7,7 +7,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 impl Inner {
-    /// Notes that the program has made something, with `operation`.
+    /// Records that the program has created an object, with `operation`.
     #[track_caller]
     pub(crate) fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
         if let Some(ledger) = &self.ledger {
@@ -15,7 +15,7 @@ impl Inner {
         }
     }
 
-    /// As [`note`](Inner::note), for what is there as long as `object` is.
+    /// As [`note`](Inner::note), for an entry that lives as long as `object`.
     #[track_caller]
     pub(crate) fn note_while<T: Any + Send + Sync>(
         &self,
@@ -28,7 +28,7 @@ impl Inner {
         }
     }
 
-    /// Notes that something is freed.
+    /// Records that an object is freed.
     pub(crate) fn note_freed(&self, resource: Resource, number: u64) {
         if let Some(ledger) = &self.ledger {
             ledger.note_freed(resource, number);

@@ -1,7 +1,7 @@
 //! A PE's membership in a job. It owns everything below it; there is no global state.
 //!
-//! Here are the parts, and what every operation begins with. How a runtime is put together and how it ends is in
-//! [`lifecycle`](crate::lifecycle).
+//! This module has its parts, and the check with which every operation begins. [`lifecycle`](crate::lifecycle) creates and ends a
+//! runtime.
 
 mod attributes;
 #[cfg(test)]
@@ -45,13 +45,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub struct Mapping {
     _segment: Arc<Segment>,
     _elsewhere: Option<Arc<dyn Any + Send + Sync>>,
-    /// Tells whether the mapping is still there.
+    /// Its weak references show whether the mapping exists.
     _there: Arc<()>,
 }
 
-/// Marks a runtime that is no longer live, where the fork generation would be.
+/// Marks a runtime that is no longer live, in place of the fork generation.
 pub(crate) const ENDED: u64 = u64::MAX;
-/// As [`ENDED`], where the PE has left without finalize.
+/// As [`ENDED`], for a PE that has left without finalize.
 pub(crate) const LEFT: u64 = u64::MAX - 1;
 
 pub(crate) struct Inner {
@@ -64,7 +64,7 @@ pub(crate) struct Inner {
     pub(crate) control: Control,
     pub(crate) heap: Heap,
     pub(crate) teams: Teams,
-    /// The members of teams by host, in a job on several.
+    /// The members of teams by host, in a job on several hosts.
     pub(crate) grouped: Grouped,
     pub(crate) streams: Streams,
     pub(crate) spins: AtomicU32,
@@ -72,18 +72,18 @@ pub(crate) struct Inner {
     pub(crate) interrupted: AtomicBool,
     pub(crate) hook: Mutex<Option<InterruptHook>>,
     pub(crate) debug: Level,
-    /// Where operations are called, if the checker or the list of allocations wants to know.
+    /// The call sites of operations, if the checker or the ledger needs them.
     pub(crate) sites: Option<Arc<Sites>>,
-    /// What was made and is not freed, if somebody wants to know.
+    /// The objects that are not freed, with `NVSHMEMRS_TRACK`.
     pub(crate) ledger: Option<Ledger>,
-    /// What was moved, if somebody wants to know.
+    /// The counts of operations, with `NVSHMEMRS_TRAFFIC`.
     pub(crate) traffic: Option<Arc<Traffic>>,
     /// The settings as they held at init.
     pub(crate) settings: Arc<[Value]>,
     pub(crate) watchdog: Mutex<Option<Watchdog>>,
-    /// What init holds as long as the PE is in the job.
+    /// Objects of init that live as long as the PE is in the job.
     pub(crate) held: Mutex<Option<Box<dyn Any + Send>>>,
-    /// Where the launcher hears of this PE, and whether it has heard which one this PE has seen go wrong.
+    /// The exit registry, if the launcher is ours; `blamed`: this PE has recorded another PE's failure there.
     pub(crate) registry: Option<RegistryReader>,
     pub(crate) blamed: AtomicBool,
     /// Why the executable's variables cannot be symmetric, once that was tried.
@@ -133,7 +133,7 @@ impl Inner {
         }
     }
 
-    /// Tells the launcher, once, which PE this one has seen go wrong.
+    /// Tells the launcher, once, which PE this PE has seen fail.
     fn blame(&self, pe: Pe) {
         if let Some(registry) = &self.registry
             && !self.blamed.swap(true, Relaxed)
@@ -171,7 +171,7 @@ impl Inner {
         process::exit_if_asked(&self.control);
     }
 
-    /// Writes down which PE is gone, if that is asked for.
+    /// Logs which PE is gone, if `NVSHMEM_DEBUG` enables it.
     pub(crate) fn tell_loss(&self) {
         self.exit_if_asked();
         if let Ok((pe, how)) = self.lost()
@@ -237,7 +237,7 @@ pub struct Runtime {
     pub(crate) inner: Arc<Inner>,
     /// Whether this is the PE's membership, or only a way for a stream to reach it.
     pub(crate) member: bool,
-    /// Where operations that are called on it go.
+    /// The submission of operations that are called on it.
     pub(crate) submission: Submission,
 }
 
@@ -252,12 +252,12 @@ impl std::fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// What a stream calls operations on. Dropping it does not leave the job.
+    /// The runtime on which a stream calls operations. Dropping it does not leave the job.
     pub(crate) fn view(inner: &Arc<Inner>) -> Runtime {
         Runtime::view_on(inner, Submission::Blocking)
     }
 
-    /// As [`view`](Runtime::view), whose operations are submitted so.
+    /// As [`view`](Runtime::view), with a submission for its operations.
     pub(crate) fn view_on(inner: &Arc<Inner>, submission: Submission) -> Runtime {
         Runtime {
             inner: Arc::clone(inner),
@@ -278,7 +278,7 @@ impl Runtime {
         self.inner.n_pes
     }
 
-    /// The GPU that this PE uses, as this process counts them; `None` if the heap is in host memory. Local.
+    /// The GPU of this PE, by its number in this process; `None` if the heap is in host memory. Local.
     pub fn device(&self) -> Option<i32> {
         self.inner.transport.properties().device
     }
@@ -301,15 +301,15 @@ impl Runtime {
         self.inner.ready()
     }
 
-    /// Whether the job is whole: otherwise the error that every waiting call would return. Local; never waits.
+    /// The error that every waiting call would return, if there is one. Local; never waits.
     pub fn check(&self) -> Result<()> {
         self.inner.ready()?;
         self.inner.check_kernels()?;
         self.inner.check_running(Operation::Check)
     }
 
-    /// What the checker has found on this PE: how often, and the texts of the last findings, oldest first. Nothing in a job that is
-    /// not checked. Local.
+    /// The checker's findings on this PE: their number, and the texts of the last findings, oldest first. None in a job that is not
+    /// checked. Local.
     pub fn check_reports(&self) -> (u64, Vec<String>) {
         match self.inner.transport.observer() {
             Some(observer) => (observer.findings().0, observer.reports()),

@@ -1,12 +1,12 @@
-//! What runs on without a call of the program's: why it may have ended before it was done.
+//! Operations that run without a call of the program, on streams and in kernels: errors that end them early.
 
 use super::Inner;
 use crate::Result;
 use crate::operation::Operation;
 
 impl Inner {
-    /// An error if what this PE has put on streams may have ended before it was done, or will never be done: what waits for others there
-    /// ends when a PE is gone, when it has an error to report, and when a member cannot take part in a collective.
+    /// An error if this PE's operations on streams may have ended early, or will never complete: operations that wait for others there
+    /// end when a PE is gone, when an operation has failed, and when a member cannot take part in a collective.
     pub(crate) fn check_running(&self, operation: Operation) -> Result<()> {
         // What they have found says more than that they have ended.
         self.transport.internal().failure()?;
@@ -14,7 +14,7 @@ impl Inner {
         self.check_stream_teams(operation)
     }
 
-    /// Ends all PEs if a kernel of the program's has asked for that.
+    /// Ends all PEs if a kernel of the program has called for it.
     pub(crate) fn exit_if_a_kernel_asked(&self) {
         let tables = self.transport.any().device_tables();
         if let Some(status) = tables.and_then(|tables| tables.exit_status()) {
@@ -22,7 +22,7 @@ impl Inner {
         }
     }
 
-    /// An error if a kernel of the program's has found something wrong with its arguments (`NVSHMEMRS_DEVICE_CHECK`).
+    /// An error if a kernel of the program has found an invalid argument (`NVSHMEMRS_DEVICE_CHECK`).
     pub(crate) fn check_kernels(&self) -> Result<()> {
         self.exit_if_a_kernel_asked();
         let tables = self.transport.any().device_tables();
@@ -31,7 +31,7 @@ impl Inner {
             .map_or(Ok(()), Err)
     }
 
-    /// An error if a member has left a team with collectives on streams half-way; what waits for it there ends.
+    /// An error if a team with collectives on streams is broken; kernels that wait for its members end.
     #[cold]
     pub(crate) fn check_stream_teams(&self, operation: Operation) -> Result<()> {
         let own = self.transport.collectives();

@@ -1,4 +1,4 @@
-//! The streams of host memory of a PE, as far as its membership is concerned: finalize waits for what is on them.
+//! The streams of host memory of a PE, for which finalize waits.
 
 use super::{Inner, LEFT};
 use crate::Result;
@@ -12,13 +12,13 @@ pub(crate) trait WorkQueue: Send + Sync {
     /// Takes no more jobs; what is queued still runs.
     fn close(&self);
 
-    /// Takes no more jobs, and forgets those that have not begun.
+    /// Takes no more jobs, and drops those that have not begun.
     fn abandon(&self);
 
     /// Waits until the jobs submitted before have run.
     fn drain(&self, inner: &Inner, operation: Operation) -> Result<()>;
 
-    /// How many jobs were submitted, how many of them have run, and the error that is kept for the next synchronisation.
+    /// The number of submitted jobs, the number that have run, and the error kept for the next synchronisation.
     fn position(&self) -> (u64, u64, Option<String>);
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// In a forked child: the threads are the parent's and cannot be joined or let go there.
+    /// In a forked child: the threads are the parent's and cannot be joined or detached there.
     pub(super) fn forget_threads(&mut self) {
         let dropped = self
             .dropped
@@ -58,7 +58,7 @@ impl Inner {
         crate::lock::lock(&self.streams.dropped)
     }
 
-    /// Lets the thread of a stream that was dropped go on until its queue is empty.
+    /// Keeps the thread of a dropped stream running until its queue is empty.
     pub(crate) fn leave_running(&self, thread: JoinHandle<()>) {
         let mut threads = self.dropped_streams();
         threads.retain(|thread| !thread.is_finished());

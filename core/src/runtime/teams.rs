@@ -24,7 +24,7 @@ impl Inner {
         &self.teams.states[index as usize]
     }
 
-    /// An error if a member left a collective of the team half-way.
+    /// An error if the team is broken.
     #[inline(always)]
     pub(crate) fn check_team(&self, operation: Operation, team: &TeamState) -> Result<()> {
         let block = self.control.block(team.row, self.my_pe);
@@ -45,7 +45,7 @@ impl Inner {
         }
     }
 
-    /// Tells the members that a team's collectives cannot go on, because of this PE.
+    /// Marks a team as broken by this PE, for all members.
     #[cold]
     pub(crate) fn break_team(&self, team: &TeamState) {
         let mark = team.epoch_to_break() << 20 | (self.my_pe as u64 + 1);

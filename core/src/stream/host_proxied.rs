@@ -2,8 +2,8 @@
 //! operations.
 //!
 //! For each operation the GPU's stream gets an event, and behind it a hold. The thread of the queue waits for the event, runs the operation
-//! as a blocking one, and releases the hold. So operations run in stream order, also between the program's own work. Nothing can be
-//! submitted while the stream is captured into a graph.
+//! as a blocking one, and releases the hold. So operations run in stream order, also between the program's own work. Submitting an
+//! operation while the stream is captured into a graph is an error.
 
 use super::native::{NativeEvent, NativeStream};
 use super::queue::{Job, QueueStream};
@@ -14,7 +14,7 @@ use crate::transport::{StreamHold, Submission, TransportEvent};
 use crate::{Result, Runtime};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What cannot become part of a graph.
+/// The operation that cannot be captured, for errors.
 const WHAT: &str = "an operation in a job on several hosts";
 
 pub(super) struct HostProxiedStream {
@@ -31,7 +31,7 @@ impl std::fmt::Debug for HostProxiedStream {
     }
 }
 
-/// A hold on a stream, which goes on when this is dropped: also if the job that it was for never runs.
+/// A hold on a stream, which is released when this is dropped, even if its job never runs.
 struct Hold {
     hold: Arc<dyn StreamHold>,
     mark: Box<dyn TransportEvent>,
@@ -75,27 +75,27 @@ impl HostProxiedStream {
         Ok((Hold { hold, mark, number }, order))
     }
 
-    /// Puts a job on the stream.
+    /// Enqueues a job on the stream.
     pub(super) fn submit(&self, job: Job) -> Result<()> {
         let (hold, _order) = self.hold()?;
         self.queue.submit(Box::new(move |rt| hold.run(rt, job)))
     }
 
-    /// Puts a job on the stream, and waits for its result.
+    /// Enqueues a job on the stream, and waits for its result.
     pub(super) fn run<T: Send + 'static>(&self, inner: &Inner, job: Job<T>) -> Result<T> {
         let (hold, order) = self.hold()?;
         let job = Box::new(move |rt: &Runtime| hold.run(rt, job));
         self.queue.run_and(inner, job, || drop(order))
     }
 
-    /// Waits until everything on it has run, and returns what went wrong.
+    /// Waits until all its operations have run, and returns the first error.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.native.check_capture("waiting for a stream")?;
         self.queue.synchronize(inner)?;
         self.native.synchronize(inner)
     }
 
-    /// Whether everything on it has run.
+    /// Whether all its operations have run.
     pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
         Ok(self.native.is_done(inner)? && self.queue.query())
     }
@@ -109,7 +109,7 @@ impl HostProxiedStream {
         &self.native
     }
 
-    /// Where it is, for who asks for its number.
+    /// Its submission, for queries of its number.
     pub(super) fn raw(&self) -> Submission {
         self.native.submission()
     }
@@ -118,18 +118,18 @@ impl HostProxiedStream {
         self.queue.close();
     }
 
-    /// Forgets what has not begun, and ends the waits of what is running.
+    /// Drops operations that have not begun, and ends the waits of the running one.
     pub(super) fn stop(&self) {
         self.queue.stop();
     }
 
-    /// The program drops it: what is on it runs on.
+    /// The program drops it: queued operations still run.
     pub(super) fn let_go(&mut self, inner: &Inner) {
         self.queue.let_go(inner);
         self.native.let_go(inner);
     }
 
-    /// Names it among the streams that have not been dropped.
+    /// Identifies it among the streams that have not been dropped.
     pub(super) fn number(&self) -> u64 {
         self.queue.number()
     }

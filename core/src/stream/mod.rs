@@ -21,16 +21,17 @@
 //! .unwrap();
 //! ```
 //!
-//! What was submitted to one stream runs in order; streams run side by side. An error does not stop a stream, because that could
-//! strand the other PEs of a collective: the first one is kept, and [`Stream::synchronize`] returns it.
+//! Operations of one stream run in order; streams run concurrently. An error does not stop a stream, because other PEs may wait for a
+//! later collective: the first error is kept, and [`Stream::synchronize`] returns it.
 //!
-//! A transport may have streams of its own ([`native`]): on device memory a stream is one of the GPU's, the library's own or the
-//! program's. What is submitted is called at once, on a runtime whose operations put their work on that stream and return; an error
-//! that shows then is returned by the call. In a job on several hosts a GPU's stream has a queue that it waits for ([`host_proxied`]).
+//! A transport may have native streams ([`native`]): on device memory a stream is a stream of the GPU, of the library or of the program. A
+//! submitted closure is called at once, on a runtime whose operations enqueue their work on that stream and return; the call returns an
+//! error of that. In a job on several hosts a GPU's stream waits for a queue of the host ([`host_proxied`]).
 
 mod host_proxied;
 mod native;
 mod queue;
+mod watched;
 
 use crate::operation::Operation;
 use crate::runtime::Inner;
@@ -45,8 +46,8 @@ use std::time::Duration;
 
 /// An ordered queue of operations: with a thread of its own, or a stream of the GPU.
 ///
-/// Dropping it waits for nothing, because what is queued may need other PEs: it runs on, and finalize waits for it. An error that was
-/// kept is lost then; [`close`](Stream::close) waits and returns it. A stream of the program's must exist as long as this value.
+/// Dropping it does not wait, because queued operations may wait for other PEs: they still run, and finalize waits for them. A kept error
+/// is lost then; [`close`](Stream::close) waits and returns it. A stream of the program must exist as long as this value.
 pub struct Stream {
     runtime: Runtime,
     kind: Kind,
@@ -74,9 +75,6 @@ impl std::fmt::Debug for Stream {
 impl Stream {
     fn start(inner: &Arc<Inner>) -> Result<Stream> {
         inner.ready()?;
-        if let Some(observer) = inner.transport.observer() {
-            observer.streams();
-        }
         match inner.transport.streams() {
             None => Ok(Stream {
                 runtime: Runtime::view(inner),
@@ -103,10 +101,10 @@ impl Stream {
         })
     }
 
-    /// Queues an operation, or any other work, and returns at once. It runs on the stream's thread, after all that was
-    /// submitted before. On a stream of the GPU it is called at once, with a runtime whose operations are queued; what else it does,
-    /// it does at once (see [`call`](Stream::call)), and an error it has is returned. In a job on several hosts it runs later there, too,
-    /// on the stream's thread, in the order of the GPU's stream; while that is captured into a graph, the call is an error.
+    /// Queues an operation, or any other work, and returns at once. It runs on the stream's thread, after all earlier submissions. On a
+    /// stream of the GPU the closure is called at once, with a runtime whose operations are enqueued; its other work is done at once (see
+    /// [`call`](Stream::call)), and its error is returned. In a job on several hosts it runs later there, too, on the stream's thread, in
+    /// the order of the GPU's stream; while that is captured into a graph, the call is an error.
     ///
     /// Local. Complete after [`synchronize`](Stream::synchronize). NVSHMEM `nvshmemx_..._on_stream`.
     pub fn submit(&self, job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
@@ -118,22 +116,22 @@ impl Stream {
         }
     }
 
-    /// Queues a function of the program's. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`), and it is
-    /// an error while the stream is captured into a graph. In a job on several hosts it may call both, because a thread of the host's
-    /// runs it.
+    /// Queues a function of the program. On a stream of the GPU it must not call nvshmemrs or CUDA (see `cudaLaunchHostFunc`), and it is
+    /// an error while the stream is captured into a graph. In a job on several hosts it may call both, because a thread of the host runs
+    /// it.
     ///
     /// Local; returns at once.
     pub fn call(&self, work: impl FnOnce(&Runtime) -> Result<()> + Send + 'static) -> Result<()> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => queue.submit(Box::new(work)),
+            Kind::Queue(queue) => queue.call(Box::new(work)),
             Kind::Native(native, _) => native.call(Runtime::view(&self.runtime.inner), work),
             Kind::HostProxied(proxied) => proxied.submit(Box::new(work)),
         }
     }
 
-    /// Runs an operation after all that was submitted before, and waits for its result. On a stream of the GPU what gives nothing back
-    /// is queued, as by [`submit`](Stream::submit).
+    /// Runs an operation after all earlier submissions, and waits for its result. On a stream of the GPU an operation without a result is
+    /// enqueued, as by [`submit`](Stream::submit).
     ///
     /// Local; waits until the stream has come to the operation.
     pub fn run<T: Send + 'static>(
@@ -155,7 +153,7 @@ impl Stream {
         }
     }
 
-    /// Waits until everything submitted before has run, and returns the first error since the last call.
+    /// Waits until all earlier submissions have run, and returns the first error since the last call.
     ///
     /// Local; waits for the stream.
     pub fn synchronize(&self) -> Result<()> {
@@ -167,18 +165,17 @@ impl Stream {
         }
     }
 
-    /// Whether everything submitted before has run. Local; never waits.
+    /// Whether all earlier submissions have run. Local; never waits.
     pub fn query(&self) -> Result<bool> {
         self.runtime.inner.ready()?;
         match &self.kind {
-            Kind::Queue(queue) => Ok(queue.query()),
+            Kind::Queue(queue) => Ok(queue.is_done()),
             Kind::Native(native, _) => native.is_done(&self.runtime.inner),
             Kind::HostProxied(proxied) => proxied.is_done(&self.runtime.inner),
         }
     }
 
-    /// Makes later work of this stream wait until `event`'s latest record has been reached. An event that was not recorded
-    /// holds nothing up.
+    /// Makes later work of this stream wait until `event`'s latest record has been reached. An event that was not recorded has no effect.
     ///
     /// Local; only the stream waits.
     pub fn wait(&self, event: &Event) -> Result<()> {
@@ -191,9 +188,9 @@ impl Stream {
         }
     }
 
-    /// Waits until everything submitted before has run, ends the stream and its thread, and returns the first error since the last
-    /// [`synchronize`](Stream::synchronize). What ends the wait with an error ends what the stream waits for, too, and what has not
-    /// begun is forgotten; a stream of the GPU runs on then.
+    /// Waits until all earlier submissions have run, ends the stream and its thread, and returns the first error since the last
+    /// [`synchronize`](Stream::synchronize). If the wait ends with an error, the waits of the stream end, too, and operations that have
+    /// not begun are dropped; a stream of the GPU continues then.
     ///
     /// Local; waits for the stream.
     pub fn close(mut self) -> Result<()> {
@@ -209,7 +206,7 @@ impl Stream {
         result
     }
 
-    /// Forgets what has not begun, and ends the waits of what is running. A stream of the GPU runs on.
+    /// Drops operations that have not begun, and ends the waits of the running one. A stream of the GPU continues.
     ///
     /// Local; returns at once.
     pub fn stop(&self) {
@@ -245,7 +242,7 @@ impl Stream {
         &self.runtime
     }
 
-    /// Names it among the streams that have not been dropped.
+    /// Identifies it among the streams that have not been dropped.
     fn number(&self) -> u64 {
         match &self.kind {
             Kind::Queue(queue) => queue.number(),
@@ -269,7 +266,7 @@ impl Drop for Stream {
     }
 }
 
-/// A mark in a stream: it tells when the stream has come there, and other streams can wait for it.
+/// A mark in a stream: it shows when the stream has reached it, and other streams can wait for it.
 #[derive(Clone)]
 pub struct Event {
     inner: Arc<Inner>,
@@ -292,7 +289,7 @@ impl std::fmt::Debug for Event {
 }
 
 impl Event {
-    /// Marks the end of what has been submitted to `stream` so far. A later record replaces an earlier one.
+    /// Marks the end of the operations submitted to `stream` so far. A later record replaces an earlier one.
     ///
     /// Local; returns at once.
     pub fn record(&self, stream: &Stream) -> Result<()> {
@@ -322,7 +319,7 @@ impl Event {
     pub fn query(&self) -> Result<bool> {
         self.inner.ready()?;
         match &self.marks {
-            Marks::Queue(marks) => Ok(marks.is_reached()),
+            Marks::Queue(marks) => Ok(marks.query(&self.inner)),
             Marks::Native(mark) => mark.is_done(&self.inner),
         }
     }
@@ -362,7 +359,7 @@ impl Event {
 }
 
 impl Runtime {
-    /// A new stream. If the heap is in device memory, it is one of the GPU, which is not ordered with the default stream.
+    /// A new stream. If the heap is in device memory, it is a stream of the GPU, which is not ordered with the default stream.
     ///
     /// Local.
     #[track_caller]
@@ -373,8 +370,8 @@ impl Runtime {
         Ok(stream)
     }
 
-    /// A stream of the program's, so that operations can be put on it. It must be of this PE's GPU and its primary context, as those of
-    /// the CUDA runtime, CuPy and torch are.
+    /// A stream of the program, on which operations can be enqueued. It must belong to this PE's GPU and its primary context, as streams
+    /// of the CUDA runtime, CuPy and torch do.
     ///
     /// Local. An error on host memory.
     #[track_caller]

@@ -1,4 +1,4 @@
-//! A stream of the transport's own: operations are put on it at once, and run there in order.
+//! A native stream: operations are enqueued at once, and run there in order.
 
 use crate::job::signals;
 use crate::operation::Operation;
@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A stream of the library's own, or one of the program's.
+/// A stream of the library, or of the program.
 pub(super) struct NativeStream {
     stream: Arc<dyn TransportStream>,
-    /// The first error of a function of the program's that ran on it.
+    /// The first error of a function of the program that ran on it.
     error: Mutex<Option<Error>>,
 }
 
@@ -33,17 +33,17 @@ impl NativeStream {
         }
     }
 
-    /// An error while it is captured into a graph: then `what` is not possible.
+    /// An error while it is captured into a graph, when `what` is not possible.
     pub(super) fn check_capture(&self, what: &str) -> Result<()> {
         self.stream.check_capture(what)
     }
 
-    /// Where operations go that are called on it.
+    /// The submission of operations on it.
     pub(super) fn submission(&self) -> Submission {
         self.stream.submission()
     }
 
-    /// Whether everything on it has run; an error while it is captured, or if it may have ended before it was done.
+    /// Whether all its operations have run; an error while it is captured, or if an operation may have ended early.
     pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
         self.stream
             .check_capture("asking whether a stream is done")?;
@@ -52,13 +52,13 @@ impl NativeStream {
         Ok(done)
     }
 
-    /// An error while it is captured, because a result would be there only when the graph runs.
+    /// An error while it is captured, because the result would exist only when the graph runs.
     pub(super) fn check_result(&self) -> Result<()> {
         self.stream
             .check_capture("an operation that gives something back")
     }
 
-    /// Waits until everything on it has run, and returns what went wrong.
+    /// Waits until all its operations have run, and returns the first error.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         let operation = Operation::StreamSynchronize;
         let drained = self
@@ -78,7 +78,7 @@ impl NativeStream {
         crate::lock::lock(&self.error)
     }
 
-    /// Runs a function of the program's when what came before has run.
+    /// Runs a function of the program after the earlier operations.
     pub(super) fn call(
         self: &Arc<Self>,
         runtime: Runtime,
@@ -113,8 +113,8 @@ impl NativeStream {
     }
 }
 
-/// Drops something that a function on a stream was given. If nobody else has it, a thread of its own does so: the transport must not be
-/// called where such functions run.
+/// Drops an object that was passed to a function on a stream. The last reference is dropped on a separate thread: the transport must
+/// not be called where such functions run.
 fn dispose<T: Send + Sync + 'static>(shared: Arc<T>) {
     let Some(last) = Arc::into_inner(shared) else {
         return;
@@ -125,7 +125,7 @@ fn dispose<T: Send + Sync + 'static>(shared: Arc<T>) {
     let _ = signals::spawn(builder, move || drop(ManuallyDrop::into_inner(last)));
 }
 
-/// A mark in a stream of the transport's.
+/// A mark in a native stream.
 pub(super) struct NativeEvent {
     event: Box<dyn TransportEvent>,
     recorded: AtomicBool,
@@ -152,7 +152,7 @@ impl NativeEvent {
         Ok(())
     }
 
-    /// Whether what came before has run; an error if it may have ended before it was done.
+    /// Whether the earlier operations have run; an error if an operation may have ended early.
     pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
         let done = self.event.is_reached()?;
         inner.check_running(Operation::EventSynchronize)?;

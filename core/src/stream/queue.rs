@@ -1,5 +1,6 @@
 //! A stream of host memory: a queue with a thread of its own.
 
+use super::watched::{Watched, WatchedMark};
 use crate::job::doorbell;
 use crate::job::published::{Target, Wait};
 use crate::job::signals;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) type Job<T = ()> = Box<dyn FnOnce(&Runtime) -> Result<T> + Send>;
 
-/// What the users of a stream and its thread share.
+/// The state that the users of a stream share with its thread.
 pub(crate) struct Queue {
     state: Mutex<State>,
     /// Rung when a job comes in, or the stream closes.
@@ -25,6 +26,7 @@ pub(crate) struct Queue {
     completed: AtomicU64,
     /// Ends the waits of the job that is running.
     stop: Arc<AtomicBool>,
+    watched: Watched,
 }
 
 #[derive(Default)]
@@ -46,12 +48,13 @@ impl Queue {
         self.work.notify_all();
     }
 
-    /// Takes no more jobs, and forgets those that have not begun. They count as run once the one that is running has ended.
+    /// Takes no more jobs, and drops those that have not begun. They count as run once the running job has ended.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         state.closed = true;
         let dropped = std::mem::take(&mut state.jobs);
         drop(state);
+        self.watched.forgets(dropped.len());
         drop(dropped);
         self.work.notify_all();
     }
@@ -153,6 +156,7 @@ impl QueueStream {
             work: Condvar::new(),
             completed: AtomicU64::new(0),
             stop: Arc::default(),
+            watched: Watched::new(inner),
         });
         let (served, runtime) = (Arc::clone(&queue), Runtime::view(inner));
         let builder = std::thread::Builder::new().name("nvshmemrs-stream".into());
@@ -167,11 +171,16 @@ impl QueueStream {
 
     /// Queues an operation.
     pub(super) fn submit(&self, job: Job) -> Result<()> {
-        self.submit_made(|| job)
+        self.submit_made(false, || job)
     }
 
-    /// Queues what `make` makes while the order of the queue is held.
-    fn submit_made(&self, make: impl FnOnce() -> Job) -> Result<()> {
+    /// Queues a function of the program.
+    pub(super) fn call(&self, work: Job) -> Result<()> {
+        self.submit_made(true, || work)
+    }
+
+    /// Queues the job that `make` returns, which is called with the queue locked.
+    fn submit_made(&self, function: bool, make: impl FnOnce() -> Job) -> Result<()> {
         let mut state = self.queue.lock();
         if state.closed {
             return Err(Error::NotInitialized(
@@ -179,13 +188,14 @@ impl QueueStream {
             ));
         }
         state.submitted += 1;
-        state.jobs.push_back(carried(make()));
+        let job = carried(make());
+        state.jobs.push_back(self.queue.watched.wrap(job, function));
         drop(state);
         self.queue.work.notify_one();
         Ok(())
     }
 
-    /// Runs an operation after all that was submitted before, and waits for its result.
+    /// Runs an operation after all earlier submissions, and waits for its result.
     pub(super) fn run<T: Send + 'static>(&self, inner: &Inner, job: Job<T>) -> Result<T> {
         self.run_and(inner, job, || ())
     }
@@ -231,13 +241,16 @@ impl QueueStream {
             // It has begun, so it still uses what the caller lent it: what ended this wait ends that job's, too.
             call.stop(&self.queue.stop);
         }
-        call.result()
+        let result = call.result();
+        self.queue.watched.done();
+        result
     }
 
-    /// Waits until everything submitted before has run, and returns the first error since the last call.
+    /// Waits until all earlier submissions have run, and returns the first error since the last call.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.check_caller()?;
         self.queue.drain(inner, Operation::StreamSynchronize)?;
+        self.queue.watched.done();
         match self.queue.lock().error.take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -250,7 +263,16 @@ impl QueueStream {
         self.submit(Box::new(move |rt| marks.await_ticket(&rt.inner, ticket)))
     }
 
-    /// Whether everything submitted before has run.
+    /// Whether all earlier submissions have run, for the program.
+    pub(super) fn is_done(&self) -> bool {
+        let done = self.query();
+        if done {
+            self.queue.watched.done();
+        }
+        done
+    }
+
+    /// Whether all earlier submissions have run.
     pub(super) fn query(&self) -> bool {
         let submitted = self.queue.lock().submitted;
         self.queue.completed.load(Acquire) >= submitted
@@ -269,13 +291,13 @@ impl QueueStream {
         }
     }
 
-    /// Forgets what has not begun, and ends the waits of what is running.
+    /// Drops operations that have not begun, and ends the waits of the running one.
     pub(super) fn stop(&self) {
         self.queue.abandon();
         self.queue.stop.store(true, Release);
     }
 
-    /// Lets the thread run on until the queue is empty.
+    /// Keeps the thread running until the queue is empty.
     pub(super) fn let_go(&mut self, inner: &Inner) {
         if inner.forked() {
             // The thread exists in the parent process only, and may hold any lock here for ever.
@@ -286,7 +308,7 @@ impl QueueStream {
         }
     }
 
-    /// Names it among the streams that have not been dropped.
+    /// Identifies it among the streams that have not been dropped.
     pub(super) fn number(&self) -> u64 {
         Arc::as_ptr(&self.queue) as u64
     }
@@ -300,7 +322,7 @@ impl QueueStream {
     }
 }
 
-/// A call whose result somebody waits for.
+/// A call whose caller waits for the result.
 struct Call<T> {
     phase: Mutex<Phase<T>>,
     done: AtomicBool,
@@ -327,7 +349,7 @@ impl<T> Call<T> {
         wanted
     }
 
-    /// Ends the waits of the call, if it is running: under the lock, so that no later one is meant.
+    /// Ends the waits of the call, if it is running: under the lock, so that no later call is affected.
     fn stop(&self, stop: &AtomicBool) {
         let phase = self.lock();
         if matches!(*phase, Phase::Running) {
@@ -367,9 +389,10 @@ impl<T> Call<T> {
 pub(super) struct QueueMarks {
     /// How often the event was recorded.
     recorded: AtomicU64,
-    /// The latest record that a stream has come to.
+    /// The latest record that a stream has reached.
     reached: AtomicU64,
     at: Mutex<Option<Instant>>,
+    watched: WatchedMark,
 }
 
 impl std::fmt::Debug for QueueMarks {
@@ -386,16 +409,18 @@ impl QueueMarks {
             recorded: AtomicU64::new(0),
             reached: AtomicU64::new(0),
             at: Mutex::new(None),
+            watched: WatchedMark::default(),
         }
     }
 
-    /// Marks the end of what has been submitted to a stream so far.
+    /// Marks the end of the operations submitted to a stream so far.
     pub(super) fn record(self: &Arc<Self>, stream: &QueueStream) -> Result<()> {
         let marks = Arc::clone(self);
-        stream.submit_made(|| {
+        stream.submit_made(false, || {
             // Drawn here, so that a stream that has ended leaves the event as it was.
             let ticket = marks.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {
+                marks.watched.reached(&rt.inner);
                 // A record that a later one has replaced says nothing any more.
                 let mut at = marks.at();
                 if marks.reached.fetch_max(ticket, AcqRel) < ticket {
@@ -419,6 +444,15 @@ impl QueueMarks {
         self.reached.load(Acquire) >= recorded
     }
 
+    /// Whether the latest record has been reached, asked by the program.
+    pub(super) fn query(&self, inner: &Inner) -> bool {
+        let reached = self.is_reached();
+        if reached {
+            self.watched.seen(inner);
+        }
+        reached
+    }
+
     /// Waits until the latest record has been reached.
     pub(super) fn synchronize(&self, inner: &Inner) -> Result<()> {
         self.await_ticket(inner, self.recorded.load(Acquire))
@@ -432,10 +466,12 @@ impl QueueMarks {
         inner.wait(wait, || match self.reached.load(Acquire) {
             reached if reached >= ticket => Ok(()),
             reached => Err(reached),
-        })
+        })?;
+        self.watched.seen(inner);
+        Ok(())
     }
 
-    /// The time from this event to another one, both reached; zero if the other one came first.
+    /// The time from this event to another event, both reached; zero if the other event came first.
     pub(super) fn elapsed(&self, end: &QueueMarks) -> Duration {
         // One after the other: both may be the same event.
         let from = *self.at();

@@ -1,4 +1,4 @@
-//! Symmetric addresses: the checks that each operation makes of those that it is given, once.
+//! Symmetric addresses: each operation checks its addresses here, once.
 
 mod slice;
 
@@ -165,7 +165,8 @@ impl Inner {
         Ok(SymRange::new(offset, bytes))
     }
 
-    /// Checks that a local buffer, if it lies in the heap (anybody's part), does not run past its allocation, and if not, does not run into it.
+    /// Checks that a local buffer in the heap (the part of any PE) does not exceed its allocation, and that another buffer does not overlap the
+    /// heap.
     #[inline(always)]
     pub(crate) fn local(&self, argument: &'static str, address: u64, bytes: u64) -> Result<()> {
         match self.layout.locate(address) {
@@ -268,7 +269,7 @@ impl Runtime {
         Ok(SymSlice::new(range.offset(), count))
     }
 
-    /// Checks a local buffer: if it lies in the heap, it must not run past its allocation, and if not, it must not run into it. Local.
+    /// Checks a local buffer: in the heap, it must not exceed its allocation, and elsewhere, it must not overlap the heap. Local.
     #[inline(always)]
     pub fn check_local(&self, argument: &'static str, address: u64, bytes: usize) -> Result<()> {
         self.inner.local(argument, address, bytes as u64)
@@ -291,7 +292,7 @@ impl Runtime {
         Ok(transport.any().local_ptr(pe, object.offset()))
     }
 
-    /// Where an address of the symmetric heap (anybody's part) lives. Local.
+    /// The kind of memory of an address of the symmetric heap (the part of any PE). Local.
     pub fn memory_kind(&self, address: u64) -> Result<MemoryKind> {
         self.inner.ready()?;
         let registered = || self.inner.registered_offset(address);

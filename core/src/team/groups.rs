@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) host: usize,
-    /// By their numbers in the team, in order. The first one speaks with other hosts.
+    /// By their numbers in the team, in order. The first member exchanges messages with other
+    /// hosts.
     pub(crate) members: Vec<Pe>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) struct Groups {
     pub(crate) groups: Vec<Group>,
     /// The group of this PE.
     pub(crate) mine: usize,
-    /// The group of each member, and its place there.
+    /// The group of each member, and its index there.
     pub(crate) positions: Vec<(usize, usize)>,
 }
 
@@ -49,7 +50,7 @@ impl Groups {
         }
     }
 
-    /// The member of a group that takes there what comes from a member of another one.
+    /// The member of a group that receives data from a member of another group.
     pub(crate) fn receiver(&self, group: usize, from: Pe) -> Pe {
         let members = &self.groups[group].members;
         members[self.positions[from as usize].1 % members.len()]
@@ -61,7 +62,7 @@ impl Groups {
 pub(crate) struct Grouped(Mutex<HashMap<u32, (Team, Arc<Groups>)>>);
 
 impl Grouped {
-    /// The groups of a team; `make` finds them when they are asked for the first time.
+    /// The groups of a team; `make` computes them at the first request.
     pub(crate) fn of(
         &self,
         index: u32,

@@ -1,9 +1,8 @@
-//! Teams: ordered sets of PEs. What one PE knows of its own.
+//! Teams: ordered sets of PEs, as one PE knows its own.
 //!
-//! A team has a number below [`MAX_TEAMS`], which its members agree on when they make it
-//! ([`team_management`](crate::team_management)). Each PE has slots of its own for each number, so teams without a common member may
-//! have the same one, and no PE outside a team is asked. The number is used again after the team is destroyed; its epochs go on
-//! counting, so what an earlier team left in a slot is always older.
+//! A team has a number below [`MAX_TEAMS`], on which its members agree when they create it ([`team_management`](crate::team_management)).
+//! Each PE has slots of its own for each number, so teams without a common member may have the same number, and no other PE takes part. The
+//! number is used again after the team is destroyed; its epochs continue, so marks of an earlier team in a slot are always older.
 
 mod groups;
 
@@ -28,7 +27,7 @@ pub struct Team(u64);
 impl Team {
     /// All PEs of the job.
     pub const WORLD: Team = Team(0);
-    /// The PEs whose heaps load and store can reach from this PE.
+    /// The PEs whose heaps this PE can load from and store to.
     pub const SHARED: Team = Team(1);
     /// The PEs on the same host as this PE.
     pub const NODE: Team = Team(2);
@@ -36,8 +35,8 @@ impl Team {
     pub const SAME_MYPE_NODE: Team = Team(3);
     /// The PEs that use this PE's GPU for their heaps. A PE whose heap is in host memory is alone in it.
     pub const SAME_GPU: Team = Team(4);
-    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. Other PEs are not members: for them
-    /// it is as [`Team::INVALID`], and an operation on it is an error.
+    /// The PE with the lowest number of each GPU, and every PE whose heap is in host memory. For other PEs, which are not members, it
+    /// equals [`Team::INVALID`], and an operation on it is an error.
     pub const GPU_LEADERS: Team = Team(5);
     /// No team.
     pub const INVALID: Team = Team(u64::MAX);
@@ -64,12 +63,12 @@ impl Team {
     }
 }
 
-/// What a team is made with. OpenSHMEM 1.5 `shmem_team_config_t`.
+/// The configuration of a team. OpenSHMEM 1.5 `shmem_team_config_t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TeamConfig {
-    /// Contexts that the team shall support. There are no contexts in this version; the number is kept and given back.
+    /// Contexts that the team must support. There are no contexts in this version; the number is kept and returned.
     pub num_contexts: i32,
-    /// What the members of [`Runtime::team_init`] find each other by.
+    /// The id by which the members of [`Runtime::team_init`] find each other.
     pub unique_id: u64,
 }
 
@@ -142,7 +141,7 @@ impl Members {
     }
 }
 
-/// A team number, as one PE knows it.
+/// A PE's state of a team number.
 pub(crate) struct TeamState {
     pub(crate) index: u32,
     pub(crate) row: Row,
@@ -157,7 +156,7 @@ pub(crate) struct TeamState {
     config: Mutex<TeamConfig>,
     /// The last epoch this PE has entered; it survives the team.
     epoch: AtomicU64,
-    /// The epoch after which the team's first one comes.
+    /// The epoch before the team's first one.
     base_epoch: AtomicU64,
     /// A thread of this PE is inside a collective.
     busy: AtomicBool,
@@ -193,7 +192,7 @@ impl TeamState {
         self.handle.load(Acquire) == team.0
     }
 
-    /// Makes a team's handle stale; whether it was still the number's.
+    /// Invalidates a team's handle; returns whether it was still the number's.
     pub(crate) fn take_handle(&self, team: Team) -> bool {
         let taken = self
             .handle
@@ -201,12 +200,12 @@ impl TeamState {
         taken.is_ok()
     }
 
-    /// What the team was made with.
+    /// The team's configuration.
     pub(crate) fn config(&self) -> TeamConfig {
         *crate::lock::lock(&self.config)
     }
 
-    /// A thread begins a collective; not while another one is inside one.
+    /// A thread begins a collective; false while another thread is inside one.
     #[inline(always)]
     pub(crate) fn enter(&self) -> bool {
         !self.busy.swap(true, Acquire)
@@ -238,7 +237,7 @@ impl TeamState {
         self.my_pe.load(Relaxed)
     }
 
-    /// How many PEs the team has.
+    /// The number of PEs in the team.
     #[inline(always)]
     pub(crate) fn n_pes(&self) -> Pe {
         self.n_pes.load(Relaxed)
@@ -250,14 +249,14 @@ impl TeamState {
         self.start.load(Relaxed) + member * self.stride.load(Relaxed)
     }
 
-    /// The first and the last member, where a stride describes those between.
+    /// The first and the last member, if a stride describes the team.
     #[inline(always)]
     fn ends(&self) -> Option<(Pe, Pe)> {
         let last = self.n_pes() - 1;
         (!self.listed.load(Relaxed)).then(|| (self.strided_pe(0), self.strided_pe(last)))
     }
 
-    /// Whether all members are known to be on this PE's host, in a job on several.
+    /// Whether all members are known to be on this PE's host, in a job on several hosts.
     #[inline]
     pub(crate) fn is_on_one_host(&self, hosts: &Hosts) -> bool {
         self.ends().is_some_and(|ends| hosts.holds(ends))
@@ -291,7 +290,7 @@ impl TeamState {
         self.base_epoch.load(Relaxed)
     }
 
-    /// The team's last epoch, or its first one if there has been none: a mark for a broken team needs one of its own.
+    /// The team's last epoch, or its first one if there has been none: a mark of a broken team needs an epoch of that team.
     pub(crate) fn epoch_to_break(&self) -> u64 {
         self.epoch
             .load(Relaxed)
@@ -337,17 +336,17 @@ pub(crate) struct Teams {
     pool: Mutex<Pool>,
 }
 
-/// Which team numbers this PE uses.
+/// The team numbers that this PE uses.
 struct Pool {
     used: [u64; TEAM_WORDS],
-    /// How many of the used ones no team has, nor will have.
+    /// The number of used numbers that no team has or will have.
     lost: u32,
     /// Makes handles of different teams different.
     generation: u64,
 }
 
 impl Teams {
-    /// The numbers of a PE's teams, none of which is there yet; the predefined ones are kept free for those.
+    /// The numbers of a PE without teams; those of the predefined teams are reserved.
     pub(crate) fn new(control: &Control) -> Teams {
         let states: Box<[TeamState]> = (0..MAX_TEAMS as u32)
             .map(|index| TeamState::free(control, index))
@@ -373,7 +372,7 @@ impl Teams {
         self.pool().used.map(|word| !word)
     }
 
-    /// Takes a number, unless another thread was faster.
+    /// Takes a number, unless another thread has taken it.
     pub(crate) fn claim(&self, index: usize) -> Option<Claim<'_>> {
         let mut pool = self.pool();
         let (word, bit) = (&mut pool.used[index / 64], 1 << (index % 64));
@@ -388,12 +387,12 @@ impl Teams {
         self.pool().used[index / 64] &= !(1 << (index % 64));
     }
 
-    /// A number is not given back.
+    /// Counts a number that is never free again.
     pub(crate) fn lose(&self) {
         self.pool().lost += 1;
     }
 
-    /// How many numbers were not given back.
+    /// The number of numbers that are never free again.
     pub(crate) fn lost(&self) -> u32 {
         self.pool().lost
     }
@@ -440,8 +439,8 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// The number that all of some PEs can use, if there is one. Each attempt prefers another one, so that two threads that make teams with
-/// the same PEs come apart.
+/// A number that is free on all of some PEs, if there is one. Each attempt prefers another number, so that two threads that create
+/// teams of the same PEs choose different ones.
 pub(crate) fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
     let count: u32 = free.iter().map(|word| word.count_ones()).sum();
     if count == 0 {
@@ -452,11 +451,11 @@ pub(crate) fn choose(free: [u64; TEAM_WORDS], attempt: usize) -> Option<usize> {
         .nth(attempt % count as usize)
 }
 
-/// How often members try to agree on a number: once for each. Every failure means that another thread was faster, so a few times do;
-/// memory that is no longer what the members wrote must not keep them at it for ever.
+/// How often members try to agree on a number: once for each. A failure means that another thread was faster, so a few attempts
+/// suffice; corrupted memory must not cause an endless loop.
 pub(crate) const MAX_ATTEMPTS: usize = MAX_TEAMS;
 
-/// The last epoch that any member has used at a number. A mark for a broken team has 44 bits for it, which nobody counts to.
+/// The last epoch that any member has used at a number. A mark of a broken team has 44 bits for it, which no job exhausts.
 pub(crate) fn latest(epochs: impl Iterator<Item = u64>) -> Result<u64> {
     let latest = epochs.max().unwrap_or(0);
     match latest >> 43 {

@@ -1,9 +1,8 @@
-//! Making a team of PEs that share nothing but a unique id: no other team takes part.
+//! Creates a team of PEs that share only a unique id, without a parent team.
 //!
-//! Each member writes to a slot of its own which id it looks for, how many members there are, which one it is and which team numbers
-//! it has left, and then looks for the others' slots. The rest goes as in a split: all choose the same number, say whether
-//! they could take it, and try again if one could not. A last meeting on the new team makes sure that everyone has read
-//! everything before the slots are given up.
+//! Each member writes to a join slot of its own the id, the number of members, its own number and its free team numbers, and then
+//! searches the others' slots. The rest is as in a split: all choose the same number, publish whether they have reserved it, and try
+//! again if a member could not. A last meeting on the new team guarantees that all members have read the slots before they are freed.
 
 use crate::collectives::Call;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
@@ -17,10 +16,10 @@ use crate::{Error, Pe, Result, Runtime};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 
-/// The phase of a slot whose owner gave up; it stays until the slot is needed.
+/// The phase of a slot whose owner has failed; it stays until the slot is needed.
 const FAILED: u32 = u32::MAX;
 
-/// This thread's slot, while it makes a team.
+/// This thread's slot, while it creates a team.
 struct JoinAttempt<'a> {
     inner: &'a Inner,
     slot: &'a JoinSlot,
@@ -90,7 +89,7 @@ impl<'a> JoinAttempt<'a> {
         }
     }
 
-    /// Says that this thread has come one phase further.
+    /// Publishes the next phase of this thread.
     fn advance(&mut self) {
         self.phase += 1;
         shared_words::set_join_phase(self.slot, self.phase);
@@ -98,7 +97,7 @@ impl<'a> JoinAttempt<'a> {
         doorbell::ring_team(&self.inner.control);
     }
 
-    /// Waits until `ready` members have come, or one has failed.
+    /// Waits until `ready` returns the members, or a member has failed.
     fn wait(
         &self,
         n_pes: Pe,
@@ -114,7 +113,7 @@ impl<'a> JoinAttempt<'a> {
         self.inner.wait(wait, &mut ready)
     }
 
-    /// Waits until `n_pes` threads look for the same id: they are the members, here by their numbers.
+    /// Waits until `n_pes` threads have the same id: they are the members, returned by their numbers.
     fn gather(&self, unique_id: u64, n_pes: Pe) -> Result<Vec<(Pe, &'a JoinSlot)>> {
         let inner = self.inner;
         let agrees = |slot: &JoinSlot| slot.n_pes.load(Relaxed) == n_pes as u32;
@@ -163,7 +162,7 @@ impl<'a> JoinAttempt<'a> {
             .ok_or_else(|| Error::Internal("team_init met too few members".into()))
     }
 
-    /// An error if a member gave up; the one about another PE, if that is why it did.
+    /// An error if a member has failed; the error about another PE, if that is the reason.
     fn check_member(&self, pe: Pe, slot: &JoinSlot) -> Result<()> {
         if failed(slot) {
             self.inner.check_job(Operation::TeamInit)?;
@@ -172,7 +171,7 @@ impl<'a> JoinAttempt<'a> {
         check_failed(pe, slot)
     }
 
-    /// Waits until the members have come as far as this thread.
+    /// Waits until the members have reached the phase of this thread.
     fn await_phase(&self, members: &[(Pe, &JoinSlot)]) -> Result<()> {
         self.wait(members.len() as Pe, || {
             let behind = members
@@ -208,7 +207,7 @@ fn check_failed(pe: Pe, slot: &JoinSlot) -> Result<()> {
     })
 }
 
-/// The slots, on all PEs, of threads that look for a unique id.
+/// The slots, on all PEs, of threads with a unique id.
 fn joining_slots(inner: &Inner, unique_id: u64) -> Vec<(Pe, &JoinSlot)> {
     (0..inner.n_pes)
         .flat_map(|pe| {
@@ -295,7 +294,7 @@ impl Inner {
 }
 
 impl Runtime {
-    /// A random id for [`team_init`](Runtime::team_init), to be handed to the members. Local.
+    /// A random id for [`team_init`](Runtime::team_init), to be sent to the members. Local.
     pub fn team_unique_id(&self) -> Result<u64> {
         self.inner.ready()?;
         getrandom::u64()
@@ -304,7 +303,7 @@ impl Runtime {
             .map_err(|error| Error::system("getrandom", error))
     }
 
-    /// Makes a team of the `n_pes` PEs that call it with the same `config.unique_id`; the caller is number `my_index`.
+    /// Creates a team of the `n_pes` PEs that call it with the same `config.unique_id`; the caller is number `my_index`.
     ///
     /// Collective over the new team's members only. After an error use a fresh id. NVSHMEM `nvshmemx_team_init`.
     #[track_caller]
@@ -312,7 +311,7 @@ impl Runtime {
         self.team_init_checked(config, n_pes, Ok(my_index))
     }
 
-    /// As [`team_init`](Runtime::team_init), where `my_index` may be an error found before: the other members then learn of it.
+    /// As [`team_init`](Runtime::team_init), where `my_index` may be an earlier error: the other members then learn of it.
     #[track_caller]
     pub fn team_init_checked(
         &self,

@@ -1,4 +1,4 @@
-//! Making and destroying teams, which are collectives, and what a PE asks of its own.
+//! Creating and destroying teams, which are collectives, and local queries of teams.
 
 mod join;
 mod numbers;
@@ -13,7 +13,7 @@ use crate::track::Resource;
 use crate::{Pe, Result, Runtime};
 
 impl Inner {
-    /// Takes a number, unless another thread was faster; what an earlier team has left there is cleared.
+    /// Takes a number, unless another thread has taken it; clears the state of an earlier team.
     fn claim_team(&self, index: usize) -> Result<Option<Claim<'_>>> {
         let Some(claim) = self.teams.claim(index) else {
             return Ok(None);
@@ -27,7 +27,7 @@ impl Inner {
         Ok(Some(claim))
     }
 
-    /// Lets the transport make what it needs of a team, and what kernels need.
+    /// Creates the state of a team in the transport, and for kernels.
     fn make_transport_team(&self, team: Team, members: &Members, my_pe: Pe, base_epoch: u64) {
         let (own, tables) = (
             self.transport.collectives(),
@@ -50,14 +50,14 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Notes that the program has made a team.
+    /// Records in the ledger that the program has created a team.
     #[track_caller]
     fn note_team(&self, operation: Operation, team: Team) {
         self.inner.note(operation, Resource::Team, team.number(), 0);
     }
 
-    /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
-    /// OpenSHMEM 1.5 section 9.4.1.
+    /// This PE's number in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is not a member.
+    /// Local. OpenSHMEM 1.5 section 9.4.1.
     pub fn team_my_pe(&self, team: Team) -> Result<Pe> {
         self.inner.ready()?;
         match self.is_none(team) {
@@ -66,8 +66,8 @@ impl Runtime {
         }
     }
 
-    /// The number of PEs in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is none. Local.
-    /// OpenSHMEM 1.5 section 9.4.2.
+    /// The number of PEs in a team; -1 for [`Team::INVALID`], and for [`Team::GPU_LEADERS`] on a PE that is not a member.
+    /// Local. OpenSHMEM 1.5 section 9.4.2.
     pub fn team_n_pes(&self, team: Team) -> Result<Pe> {
         self.inner.ready()?;
         match self.is_none(team) {
@@ -77,7 +77,8 @@ impl Runtime {
     }
 
     /// The number in `dest_team` of the PE that is `src_pe` in `src_team`; -1 if it is not a member there, or if one of the
-    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none. Local. OpenSHMEM 1.5 section 9.4.5.
+    /// teams is [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is not a member. Local. OpenSHMEM 1.5 section
+    /// 9.4.5.
     pub fn team_translate_pe(&self, src_team: Team, src_pe: Pe, dest_team: Team) -> Result<Pe> {
         self.inner.ready()?;
         if self.is_none(src_team) || self.is_none(dest_team) {
@@ -93,7 +94,7 @@ impl Runtime {
         Ok(dest.member(src.pe(src_pe)).unwrap_or(-1))
     }
 
-    /// What a team was made with. Local. OpenSHMEM 1.5 section 9.4.4.
+    /// The configuration of a team. Local. OpenSHMEM 1.5 section 9.4.4.
     pub fn team_config(&self, team: Team) -> Result<TeamConfig> {
         self.inner.ready()?;
         let state = self.inner.team(team)?;

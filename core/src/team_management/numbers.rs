@@ -1,4 +1,4 @@
-//! The numbers of teams that are no more.
+//! Frees the numbers of destroyed teams.
 
 use super::NAMES;
 use crate::job::block::MAX_TEAMS;
@@ -7,7 +7,7 @@ use crate::team::TeamState;
 use crate::{Error, Pe};
 
 impl Inner {
-    /// Frees the number of a team whose collectives all members have done.
+    /// Frees the number of a team whose collectives all members have completed.
     pub(super) fn free_number(&self, state: &TeamState) {
         self.end_for_kernels(state);
         if let Some(own) = self.transport.collectives() {
@@ -16,15 +16,15 @@ impl Inner {
         self.teams.give_back(state.index as usize);
     }
 
-    /// Kernels find no team at the number any more.
+    /// Removes the team from the tables of kernels.
     fn end_for_kernels(&self, state: &TeamState) {
         if let Some(tables) = self.transport.any().device_tables() {
             tables.end_team(state.index);
         }
     }
 
-    /// As [`free_number`](Inner::free_number), of a team that a member has left half-way. Where a transport does collectives itself, the
-    /// number may have to stay out of use.
+    /// As [`free_number`](Inner::free_number), for a broken team. If the transport runs collectives itself, the number may not be used
+    /// again.
     pub(super) fn free_broken(&self, state: &TeamState) {
         self.end_for_kernels(state);
         match self.transport.collectives() {
@@ -33,7 +33,7 @@ impl Inner {
         }
     }
 
-    /// The error of a PE that finds no number for a new team.
+    /// The error of a PE without a free number for a new team.
     #[cold]
     pub(super) fn exhausted(&self, pe: Pe) -> Error {
         let lost = match self.teams.lost() {

@@ -1,4 +1,4 @@
-//! The predefined teams: they follow from where the PEs are.
+//! The predefined teams, which follow from the topology.
 
 use super::NAMES;
 use crate::Runtime;
@@ -7,7 +7,7 @@ use crate::runtime::Inner;
 use crate::team::{Members, Team};
 
 impl Inner {
-    /// Makes the predefined teams that this PE is a member of, once it knows where all PEs are.
+    /// Creates the predefined teams of which this PE is a member, once it knows the topology.
     pub(crate) fn make_predefined(&self, topology: &Topology) {
         for (index, state) in self.teams.states.iter().take(NAMES.len()).enumerate() {
             let team = Team::from_number(index as u64);
@@ -28,7 +28,8 @@ impl Inner {
 }
 
 impl Runtime {
-    /// Whether a handle is that of no team: [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is none.
+    /// Whether a handle stands for no team: [`Team::INVALID`], or [`Team::GPU_LEADERS`] on a PE that is not a
+    /// member.
     pub(super) fn is_none(&self, team: Team) -> bool {
         match team {
             Team::INVALID => true,

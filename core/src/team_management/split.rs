@@ -1,8 +1,8 @@
-//! Making teams out of a team, and destroying them.
+//! Splits teams, and destroys teams.
 //!
-//! All members of the parent take part. They meet once to compare arguments and to learn which numbers each of them has left, and once
-//! more to learn whether each could take the number that its new team has chosen: a thread that makes another team at the same time
-//! may have been faster, and then all try again.
+//! All members of the parent take part. They meet once to compare arguments and to learn the free numbers of each member, and once more to
+//! learn whether each has reserved the number that its new team has chosen: a thread that creates another team at the same time may have
+//! taken it, and then all try again.
 
 use super::NAMES;
 use crate::collectives::{Call, CollectiveCall};
@@ -33,7 +33,7 @@ impl Part {
     }
 }
 
-/// How a PE fared with the number that its new team has chosen.
+/// The result of a PE's reservation of the number that its new team has chosen.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(u64)]
 enum ClaimResult {
@@ -43,7 +43,7 @@ enum ClaimResult {
 }
 
 impl Inner {
-    /// Makes one team per part. Every member of the parent calls it with its own part, or with none. `call` is what the members compare.
+    /// Creates one team per part. Every member of the parent calls it with its own part, or with none. The members compare `call`.
     fn make_teams(
         &self,
         collective: &CollectiveCall<'_>,
@@ -166,14 +166,14 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes a team's handle stale on this PE; of several threads that do, one gets the team's state.
+    /// Invalidates a team's handle on this PE; of several threads that do, one gets the team's state.
     pub(super) fn take_handle(&self, team: Team) -> Option<&TeamState> {
         let state = self.team(team).ok()?;
         state.take_handle(team).then_some(state)
     }
 }
 
-/// The numbers that every member of a part has left.
+/// The numbers that are free on every member of a part.
 fn common(collective: &CollectiveCall<'_>, epoch: u64, part: Part) -> [u64; TEAM_WORDS] {
     let mut all = [u64::MAX; TEAM_WORDS];
     for member in 0..part.n_pes {
@@ -220,8 +220,8 @@ fn check_strided(start: Pe, stride: Pe, size: Pe, n_pes: Pe) -> Result<Part> {
 }
 
 impl Runtime {
-    /// Makes a team of the parent's members `start`, `start + stride`, ..., `size` of them. `None` on those that are not among
-    /// them. `config` may be an error found before: the other members then learn of it.
+    /// Creates a team of the parent's members `start`, `start + stride`, ..., `size` of them. `None` on other members. `config` may be an
+    /// earlier error: the other members then learn of it.
     ///
     /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.6.
     #[track_caller]
@@ -262,8 +262,8 @@ impl Runtime {
         Ok(team)
     }
 
-    /// Lays the parent's members out in rows of `x_range`, and makes a team of each row and one of each column: first the caller's
-    /// row (x axis), then its column (y axis).
+    /// Arranges the parent's members in rows of `x_range`, and creates a team of each row and of each column. Returns the caller's row (x
+    /// axis), then its column (y axis).
     ///
     /// Collective over `parent`, with equal arguments. OpenSHMEM 1.5 section 9.4.7.
     #[track_caller]
@@ -327,11 +327,11 @@ impl Runtime {
         }
     }
 
-    /// Destroys a team made by a split or by [`team_init`](Runtime::team_init); [`Team::INVALID`] does nothing. If a member left one of
-    /// its collectives half-way, this PE's part of the team goes without waiting for the others.
+    /// Destroys a team created by a split or by [`team_init`](Runtime::team_init); [`Team::INVALID`] has no effect. If the team is broken,
+    /// this PE's part of it is destroyed without waiting for the others.
     ///
-    /// Collectives of the team that are on streams run first; of graphs, those that have been launched must have run. Those of a team that
-    /// was left half-way do nothing any more; on GPUs its number is not used again, so a job has room for 250 of that kind.
+    /// Collectives of the team on streams run first; launched graphs with its collectives must have completed. Collectives of a broken
+    /// team have no effect any more; on GPUs its number is not used again, so a job has room for 250 broken teams.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.8.
     pub fn team_destroy(&self, team: Team) -> Result<()> {

@@ -1,8 +1,8 @@
-//! The choice of a transport: which one a job's memory has, and the way of each operation to it.
+//! The choice of a transport for a job's memory, and the dispatch of each operation to it.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`route`] | the way of an operation: host memory inlined, all else by one cold call |
+//! | [`route`] | the dispatch of operations: host memory inlined, any other transport by one cold call |
 //! | [`cuda`] | memory of GPUs |
 //! | [`net`] | PEs of several hosts |
 //! | `pretended` | tests on pretended hosts |

@@ -1,9 +1,8 @@
 //! Dispatches an operation to its transport: host memory is inlined, all others are one cold call.
 //!
-//! An operation says what the program knows it as, `called`; what watches the program reports that name and the place of the
-//! call, so these methods are `#[track_caller]`, as are the functions that lead to them. On host memory an operation costs
-//! one comparison more than the transport's own. Internal operations of the library (moving the data of a collective, polling
-//! a word) bypass the checker, [`internal`](Route::internal).
+//! `called` is the name of an operation for the program; observers report that name and the call site, so these methods are `#[track_caller]`,
+//! as are the functions that lead to them. On host memory an operation costs one comparison more than the transport's own. Internal operations
+//! of the library (moving the data of a collective, polling a word) bypass the checker, [`internal`](Route::internal).
 
 use super::host::HostTransport;
 use super::net::{Connected, NetTransport};
@@ -22,8 +21,7 @@ use std::panic::Location;
 /// The transport of a runtime. The discriminant is explicit, so that one comparison selects the variant: the compiler would hide it in a field.
 #[repr(u64)]
 pub(crate) enum Route {
-    /// Host memory. Not behind a table of functions: an 8-byte put takes a few nanoseconds, and an indirect call would be a good
-    /// part of them.
+    /// Host memory. Not behind a table of functions: an 8-byte put takes a few nanoseconds, of which an indirect call would be a large part.
     Host(HostTransport),
     /// Host memory of several hosts. Operations on PEs of this host are as in [`Host`](Route::Host), and as fast.
     Hosts(NetTransport),
@@ -140,7 +138,7 @@ impl Route {
         self.any().streams()
     }
 
-    /// A wait goes on; what is held back may be delivered meanwhile.
+    /// Called during a wait; delayed operations may be delivered meanwhile.
     pub(crate) fn progress(&self) {
         match self {
             Route::Host(_) => {}
@@ -149,7 +147,7 @@ impl Route {
         }
     }
 
-    /// The program is about to look at own words.
+    /// The program is about to read words of this PE.
     #[inline(always)]
     pub(crate) fn look(&self, words: SymRange) {
         if let Some(observer) = self.observer() {
@@ -157,7 +155,7 @@ impl Route {
         }
     }
 
-    /// The program has seen the value of an own word that is written atomically, or that it waits for.
+    /// The program has read the value of a word of this PE that is written atomically, or that it waits for.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn acquired(&self, element: SymRange, value: u64, called: Operation) {
@@ -279,8 +277,8 @@ impl FromReply for u64 {
     }
 }
 
-/// Writes the program's operations, each in two: on host memory it is inlined; all else stands out of line, so that nothing of it
-/// is in an operation's way there.
+/// Defines the program's operations, each as two functions: the case of host memory is inlined; other transports are out of line, so that they
+/// do not slow it down.
 macro_rules! operations {
     ($(
         $(#[$about:meta])*
@@ -359,7 +357,7 @@ operations! {
         body: Body::Atomic { pe, offset, width, operation, fetches: true },
     }
 
-    /// As [`atomic`](Route::atomic), for who does not want the old value.
+    /// As [`atomic`](Route::atomic), without the old value.
     fn atomic_update / atomic_update_elsewhere(pe: Pe, offset: u64, width: Width, operation: Atomic) -> (), if is_local(pe) {
         host: |host| {
             host.atomic(pe, offset, width, operation);
@@ -458,7 +456,7 @@ internal! {
     /// See [`Body::Load`].
     fn load(called: Operation, offset: u64, bytes: usize) -> u64
         = |_hosts| true, |host| host.load(offset, bytes), called => Body::Load { offset, bytes };
-    /// Reads this PE's copy of the signal at `offset`; what was put before it is visible afterwards.
+    /// Reads this PE's copy of the signal at `offset`, with acquire.
     fn signal_fetch(called: Operation, offset: u64) -> u64
         = |_hosts| true, |host| host.load(offset, size_of::<u64>()), called => Body::Load { offset, bytes: size_of::<u64>() };
     /// See [`Body::QuietBeforeRelease`].
@@ -515,7 +513,7 @@ impl<'a> Internal<'a> {
         }
     }
 
-    /// Whether a look at a word takes long: see [`Properties`](super::Properties).
+    /// Whether reading a word is slow: see [`Properties`](super::Properties).
     #[inline(always)]
     pub(crate) fn polling_is_slow(self) -> bool {
         match self {

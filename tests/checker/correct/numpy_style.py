@@ -361,4 +361,46 @@ def views_without_a_look():
     yield (room,)
 
 
+@scenario
+def streams_of_arrays():
+    """Arrays on streams: temporaries are sent, and others used when synchronize or an event allows."""
+    inbox, fetched = nvshmem.array((ROUNDS, 4), "int64"), nvshmem.array(4, "int64")
+    stream, other = nvshmem.Stream(), nvshmem.Stream()
+    for step in range(ROUNDS):
+        nvshmem.put(inbox[step], np.full(4, step * n + me), right, stream=stream)
+        block = np.zeros(4, "int64")
+        block[:] = step
+        nvshmem.put(inbox[step, :2], block[:2], me, stream=other) if n == 1 else None
+    stream.synchronize()
+    nvshmem.barrier_all()
+    equal(inbox[:, 3], [step * n + left for step in range(ROUNDS)])
+    for step in range(ROUNDS):
+        nvshmem.get(fetched, inbox[step], right, stream=stream)
+        other.wait(stream.record())
+        nvshmem.get(fetched, inbox[step], right, stream=other)
+        other.synchronize()
+        equal(fetched, step * n + me)
+        fetched[:] = 0
+    nvshmem.barrier_all()
+    other.close()
+    stream.close()
+    yield inbox, fetched
+
+
+@scenario
+def arrays_come_and_go():
+    """Arrays are freed and made again, and copies of what they held live on."""
+    kept = []
+    for step in range(ROUNDS):
+        rows = [nvshmem.array(size, "int64") for size in (3, 5000)]
+        for row in rows:
+            equal(row[-1], 0)
+            row[:] = step
+        kept.append([row[:3].copy() for row in rows])
+        for row in rows:
+            nvshmem.free_array(row)
+    equal(np.array(kept)[:, 1, 2], np.arange(ROUNDS))
+    yield ()
+
+
 leave()

@@ -7,7 +7,7 @@ use super::sync::{
 use crate::weak::{ordering, weak};
 use rustix::io::Errno;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,6 +150,28 @@ pub(crate) mod stream {
     use std::time::{Duration, Instant};
     include!(concat!(env!("OUT_DIR"), "/stream.rs"));
 
+    /// The checker is not modelled.
+    pub(crate) struct Watched;
+
+    impl Watched {
+        fn wrap(&self, job: Job, _function: bool) -> Job {
+            job
+        }
+
+        fn forgets(&self, _count: usize) {}
+
+        fn done(&self) {}
+    }
+
+    #[derive(Default)]
+    pub(crate) struct WatchedMark;
+
+    impl WatchedMark {
+        fn reached(&self, _inner: &Inner) {}
+
+        fn seen(&self, _inner: &Inner) {}
+    }
+
     /// Deadlines of the caller's are not modelled.
     fn carried<T>(job: T) -> T {
         job
@@ -190,6 +212,7 @@ pub(crate) mod stream {
                 work: Condvar::new(),
                 completed: AtomicU64::new(0),
                 stop: Arc::new(AtomicBool::new(false)),
+                watched: Watched,
             });
             let view = Runtime {
                 inner: Arc::clone(inner),
@@ -339,6 +362,10 @@ impl Relay {
 impl CollectiveCall<'_> {
     fn relay(&self, _: u64) -> Option<Relay> {
         None
+    }
+
+    fn site(&self) -> u16 {
+        self.site
     }
 }
 
@@ -636,7 +663,7 @@ impl Inner {
     }
 
     /// Mirrors `drop_block` of memory_management/mod.rs.
-    fn drop_block(&self, state: &mut HeapState, offset: u64) {
+    fn drop_block(&self, state: &mut HeapState, offset: u64, _site: u16) {
         if let Some(block) = state.allocator.free(offset) {
             state.released.remove(&block.id);
             state.freed.push(block.offset);

@@ -92,7 +92,7 @@ class Job {
     u8 *base_;
 };
 
-// Numbers of Operation in core/src/operation.rs.
+// Numbers of Operation in core/crates/vocabulary/src/operation.rs.
 static constexpr u32 FINALIZE = 2, BARRIER = 5, BROADCAST = 7, FCOLLECT = 11, COLLECT = 12, ALLTOALL = 13, ALLTOALLS = 14, GATHER = 28,
                      SCATTER = 29;
 

@@ -1,4 +1,4 @@
-//! What a bundle holds, and where.
+//! The contents of a bundle.
 
 use super::{executable, files};
 use crate::install::layout::Layout;
@@ -38,7 +38,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 20] = [
+const TEXTS: [(&str, &str); 22] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -78,12 +78,20 @@ const TEXTS: [(&str, &str); 20] = [
         "share/nvshmemrs/bench/fused_bench.py",
     ),
     (
+        "perf/gpu/torch_ops_bench.py",
+        "share/nvshmemrs/bench/torch_ops_bench.py",
+    ),
+    (
         "perf/gpu/numba_kernels.py",
         "share/nvshmemrs/bench/numba_kernels.py",
     ),
     (
         "perf/gpu/python_kernels.py",
         "share/nvshmemrs/bench/python_kernels.py",
+    ),
+    (
+        "perf/gpu/jax_bench.py",
+        "share/nvshmemrs/bench/jax_bench.py",
     ),
     ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
     (

@@ -104,6 +104,7 @@ fn cute(tree: &Tree, dist: &Path) -> Result<()> {
     python::packages(tree, Purpose::Test)?;
     for program in [
         "bindings/python/tests/cute/build.py",
+        "bindings/python/tests/cute/names_build.py",
         "examples/cute/ring_build.py",
     ] {
         let mut build = tree.command(tree.python());

@@ -1,5 +1,5 @@
-//! Brings what a command needs and no more. Whatever is there already is left alone, so a second run needs no
-//! network; outside the checkout only Debian packages are installed, and only by root.
+//! Installs the requirements of a command and no more. Installed ones are not changed, so a second run needs
+//! no network; outside the checkout only Debian packages are installed, and only as root.
 
 mod debian;
 pub(crate) mod julia;
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Purpose {
     /// `cargo xtask demo`
     Demo,
+    /// `cargo xtask site`
+    Site,
     /// `cargo xtask test`
     Test,
     /// `cargo xtask bench`

@@ -15,6 +15,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
     let name = match purpose {
         Purpose::Bench | Purpose::Plugins => "requirements.txt",
         Purpose::Demo => "requirements-demo.txt",
+        Purpose::Site => "requirements-site.txt",
         Purpose::Test => "requirements-test.txt",
         Purpose::Wheel => "requirements-wheel.txt",
     };
@@ -33,6 +34,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
     let files = [
         "requirements.txt",
         "requirements-demo.txt",
+        "requirements-site.txt",
         "requirements-test.txt",
         "requirements-wheel.txt",
     ];

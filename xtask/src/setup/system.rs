@@ -1,4 +1,4 @@
-//! Programs that the operating system brings: Debian packages, and rustup's components.
+//! Programs of the operating system: Debian packages, and rustup's components.
 
 use super::{Purpose, say};
 use crate::run;
@@ -96,7 +96,7 @@ fn has_libclang() -> bool {
 
 fn needs(purpose: Purpose) -> &'static [Need] {
     match purpose {
-        Purpose::Demo => &[PYTHON],
+        Purpose::Demo | Purpose::Site => &[PYTHON],
         Purpose::Test => &[
             PYTHON, CC, CXX, GFORTRAN, DOXYGEN, MAKE, KILL, MPIRUN, MPICC, LIBCLANG, VALGRIND,
             ABIDIFF, SETPRIV, PKG_CONFIG, RUBY, TORCH,
@@ -111,7 +111,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
 fn wishes(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Test => &[CLANG, LLVM],
-        Purpose::Demo | Purpose::Bench | Purpose::Wheel | Purpose::Plugins => &[],
+        Purpose::Demo | Purpose::Site | Purpose::Bench | Purpose::Wheel | Purpose::Plugins => &[],
     }
 }
 

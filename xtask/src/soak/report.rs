@@ -1,4 +1,4 @@
-//! What the PEs of a soak run have left: added up, judged, as a table and as JSON.
+//! The results of the PEs of a soak run: summed, judged, as a table and as JSON.
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};

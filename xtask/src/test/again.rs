@@ -1,5 +1,5 @@
-//! A second try for tests that failed. On a busy machine a process may have no turn for as long as a test waits for it. Such a test
-//! passes when it runs alone, and is reported as unsteady. A test that fails twice has failed.
+//! A second try for failed tests. On a busy machine a process may not run for as long as a test waits for it. Such a test passes
+//! when it runs alone, and is reported as unsteady. A test that fails twice has failed.
 
 use super::count::Count;
 use crate::run::{self, Shown};

@@ -1,4 +1,4 @@
-//! Counting tests in what test programs print.
+//! Counts tests in the output of test programs.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use crate::bundle::empty;
 use crate::sanitize::{self, Sanitizer};
 use crate::setup::{Purpose, julia, python, system, torch};
 use crate::tree::Tree;
-use crate::{build_only, fuzz, images, install, plugins, run, show, soak, wheel};
+use crate::{build_only, fuzz, images, install, plugins, run, show, site, soak, wheel};
 use again::Kind;
 use anyhow::{Context, Result, ensure};
 use count::Count;
@@ -69,6 +69,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         |steps| {
             steps.tested("pytest", || pytest(tree));
             steps.step("README program", || readme(tree));
+            steps.step("documentation site", || site::make(tree));
             steps.step("ruff", || {
                 run::run(
                     tree.command(tree.python())

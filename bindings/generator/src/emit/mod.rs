@@ -13,6 +13,7 @@ pub mod julia;
 pub mod names;
 pub mod nvshmem_device;
 pub mod python;
+pub mod reference;
 pub mod typed;
 
 use crate::model::Function;

@@ -22,10 +22,6 @@ __all__ = ["install"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_nvshmem4py")
 """The folder in which Python finds our `nvshmem`, once it is in `sys.path`."""
 
-# What NVSHMEM4Py has and nvshmemrs has not, and why.
-_REASONS = {
-    "nvshmem.bindings.device.cute": "CuTe's kernels call the functions of nvshmem.core.device.cute",
-}
 # Names that NVSHMEM4Py has in other submodules than nvshmemrs.
 _ELSEWHERE = {
     "nvshmemrs.core.direct": ("SignalOp",),
@@ -98,7 +94,7 @@ def _original(name: str) -> str:
         return "nvshmemrs._bindings"
     if name == "nvshmem.core._internal_tracking":
         return "nvshmemrs._internal_tracking"
-    found = re.fullmatch(r"nvshmem\.(?:bindings\.device|device\.bindings)(\.numba\w*)?", name)
+    found = re.fullmatch(r"nvshmem\.(?:bindings\.device|device\.bindings)(\.\w+)?(?:\._cuteast)?", name)
     if found:  # programs write it both ways
         kind = found[1]
         return f"nvshmemrs.core.device{kind}.bindings" if kind else "nvshmemrs._device_bindings"
@@ -121,10 +117,8 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         except ModuleNotFoundError:
             found = None
         if found is None:
-            reason = _REASONS.get(fullname)
             raise ModuleNotFoundError(
-                f"No module named {fullname!r}: nvshmemrs, which is nvshmem here, does not have it"
-                + (f"; {reason}" if reason else ""),
+                f"No module named {fullname!r}: nvshmemrs, which is nvshmem here, does not have it",
                 name=fullname,
             )
         return ModuleSpec(fullname, self, origin=found.origin)

@@ -10,7 +10,7 @@ from triton_compiled import compiled
 
 from nvshmemrs.core.fused import _kernels as kernels
 
-WORDS = dict.fromkeys("workspace calls used flags table entered left status".split(), "*i64")
+WORDS = dict.fromkeys("workspace calls used flags table entered left status flag".split(), "*i64")
 Case = Tuple[str, Any, Dict[str, str], Dict[str, Any], int]
 
 
@@ -37,7 +37,7 @@ def cases() -> "List[Case]":
         tile = dict(BM=128, BN=128, BK=depth, GROUP=8, EVEN_N=True, EVEN_K=True, b_column=1)
         found.append((f"reduce_product {kind}", kernels.reduce_product_kernel, types, dict(tile, EVERYWHERE=True), 4))
         found.append((f"gather_product {kind}", kernels.gather_product_kernel, types, dict(tile, SENDERS=16), 4))
-    for name in ("meet", "signal", "wait"):
+    for name in ("meet", "wait"):
         found.append((name, getattr(kernels, f"{name}_kernel"), WORDS, {}, 1))
     return found
 

@@ -1,5 +1,6 @@
 """Wrong use of operations in JAX programs, by one PE: each line that it prints is an error's text."""
 
+import os
 import sys
 import warnings
 
@@ -97,6 +98,15 @@ def versions():
         "nvshmemrs was tested with JAX 0.10 and 0.11, and this is 0.99.1"
     ], caught
     nj.start(staging=4096)
+
+
+def killed():
+    """PE 1 of two dies, before a collective of the other."""
+    token = jax.block_until_ready(nj.barrier(nj.token()))
+    if nvshmem.my_pe() == 1:
+        os._exit(3)
+    told("dead", jax.jit(nj.all_reduce), jnp.ones(4), token)
+    os._exit(0)
 
 
 nvshmem.init(heap_bytes=1 << 24)

@@ -67,6 +67,16 @@ def lower(n):
         print(f"pallas ok: {name} lowered, {len(found.module)} bytes", flush=True)
 
 
+def wrong():
+    """Functions that do not hold one kernel and nothing else."""
+    one = ring(2)
+    for function in (lambda x: x, lambda x: one(x + 1), lambda x: one(x) * 2, lambda x: one(one(x))):
+        try:
+            _mosaic.lowered(function, (SHAPE,), 2)
+        except nvshmem.NvshmemInvalid as error:
+            print(f"refused: {error}", flush=True)
+
+
 def main():
     nvshmem.init()
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
@@ -104,5 +114,6 @@ def main():
 
 if sys.argv[1:2] == ["lower"]:
     lower(int(sys.argv[2]))
+    wrong()
 else:
     main()

@@ -1,10 +1,10 @@
-//! Where the streams of a PE lead.
+//! The destinations of a PE's streams.
 //!
-//! * One PE without `--tag` has the launcher's own.
-//! * A terminal of the launcher's becomes a terminal of each PE, a file or a pipe becomes a pipe: so C and Python print a line when it is
-//!   ended exactly where they do without the launcher.
-//! * Where both streams of the launcher lead to one place, a PE has one pipe for both: their order stays.
-//! * A device that is no terminal, such as /dev/null, is given to the PEs as it is, except with `--tag`.
+//! * One PE without `--tag` has the launcher's own streams.
+//! * If the launcher has a terminal, each PE gets a terminal; for a file or a pipe, a pipe. So C and Python flush each line exactly when
+//!   they do without the launcher.
+//! * If both streams of the launcher lead to the same file, a PE has one pipe for both, which keeps their order.
+//! * PEs inherit a device that is not a terminal, such as /dev/null, except with `--tag`.
 
 use super::Stream;
 use anyhow::{Context, Result};

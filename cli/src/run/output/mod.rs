@@ -1,12 +1,12 @@
-//! What the PEs print: whole lines of many PEs on the launcher's streams.
+//! The output of the PEs: whole lines of many PEs on the launcher's streams.
 //!
-//! A job of one PE has the launcher's own streams, and prints byte for byte. With several PEs, or `--tag`, each PE has a pipe for each
-//! stream ([`destinations`]). One thread reads all of them ([`printer`], [`line_buffer`]: lines; [`arbiter`]: whose turn it is), so that a slow reader
-//! of the launcher's output holds up the PEs that write, but never the launcher.
+//! A job of one PE has the launcher's own streams. With several PEs, or `--tag`, each PE has a pipe for each stream ([`destinations`]). One
+//! thread reads all of them ([`printer`], [`line_buffer`]: lines; [`arbiter`]: their order), so that a slow reader of the launcher's output
+//! blocks the PEs that write, but never the launcher.
 //!
-//! Where the reader is gone, a PE's pipe is closed: the PE gets SIGPIPE when it writes, as if it had printed itself. What cannot be
-//! printed for another reason, such as a full disk, is lost, and the PE goes on. What a PE leaves behind prints through a process of
-//! its own when the job is over ([`super::relay`]).
+//! If the reader is gone, a PE's pipe is closed: the PE gets SIGPIPE when it writes, as without the launcher. Output that cannot be printed
+//! for another reason, such as a full disk, is lost, and the PE continues. A process that a PE leaves behind prints through a relay process
+//! after the job ([`super::relay`]).
 
 mod arbiter;
 mod destinations;

@@ -1,4 +1,4 @@
-//! The thread that reads all pipes and prints what has come.
+//! The thread that reads all pipes and prints the lines.
 
 use super::Stream;
 use super::arbiter::OutputArbiter;

@@ -5,12 +5,14 @@
 //!          arrivals that another PE than the memory's owner has noticed; who has pointers to whose memory
 //!          sync objects: lines that were too short, keys, entries
 //!          for each team number and PE: what it published in its last two meetings
+//!          the keys of problems that were reported
 //!          for each PE: one bit per word of its part, set if the word has had a sync object
 //!          for each PE: the shadow, four cells per word of its part
 //! ```
 //!
 //! All of it is 64-bit atomics, zero at first. Bits and shadow are committed with the allocations they belong to; the rest is backed
-//! when touched, as the control block is. Nothing here is ever locked: every word is written in one go, clocks only grow, and what
+//! when touched, as the control block is. Only the keys of problems have a lock, which nobody waits for longer
+//! than some milliseconds: every word is written in one go, clocks only grow, and what
 //! consists of several words has a checksum. So a PE that dies leaves nothing half done that another one would wait for. A PE that
 //! writes over it leads the reports astray, but nobody out of the area: what is used as an index is bounded here or where it is read.
 //!
@@ -47,6 +49,8 @@ const FREES: u64 = 1 << 63;
 pub(super) const SYNCS: u64 = 1 << 14;
 pub(super) const WAYS: u64 = 8;
 pub(super) const SYNC_HEAD: u64 = 96;
+/// Keys of problems that some PE has reported.
+const REPORTED: u64 = 1 << 12;
 
 /// Where the tables lie, from the start of the area, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +69,7 @@ struct AreaLayout {
     sync: u64,
     meetings: u64,
     meeting: u64,
+    reported: u64,
     bits: u64,
     bits_part: u64,
     shadow: u64,
@@ -94,7 +99,8 @@ impl AreaLayout {
         let sync = ((SYNC_HEAD + 3 * n) * 8).next_multiple_of(64);
         let meetings = pages(syncs + SYNCS * sync);
         let meeting = ((2 + 2 * n) * 8).next_multiple_of(64);
-        let bits = pages(meetings + MAX_TEAMS as u64 * n * 2 * meeting);
+        let reported = pages(meetings + MAX_TEAMS as u64 * n * 2 * meeting);
+        let bits = pages(reported + (1 + REPORTED) * 8);
         let bits_part = pages(stride / WORD / 8);
         let shadow = bits.saturating_add(bits_part.saturating_mul(n));
         let shadow_part = stride.saturating_mul(CELLS as u64);
@@ -114,6 +120,7 @@ impl AreaLayout {
             sync,
             meetings,
             meeting,
+            reported,
             bits,
             bits_part,
             shadow,
@@ -318,6 +325,11 @@ impl Area {
         let row = (u64::from(team) % MAX_TEAMS as u64 * self.layout.n + pe) * 2 + (epoch & 1);
         let offset = self.layout.meetings + row * self.layout.meeting;
         self.words(offset, 2 + 2 * self.layout.n)
+    }
+
+    /// The lock of the keys of reported problems, then the keys, which are written under it.
+    pub(super) fn reported(&self) -> &[AtomicU64] {
+        self.words(self.layout.reported, 1 + REPORTED)
     }
 
     /// The bits of 64 words of a PE, and which of them is `word`'s.

@@ -45,6 +45,10 @@ mod head {
     /// The same, as it was when the PE came to its last two frees, by the parity of their number: who has left one may be in the
     /// next while others still judge the first.
     pub(super) const FREED: [usize; 2] = [9, 10];
+    /// What the PE is doing: see [`Standing`](super::Standing).
+    pub(super) const STANDING: usize = 11;
+    /// Whether it holds operations back.
+    pub(super) const HOLDS: usize = 12;
 }
 
 /// Words of a moment of a PE's history.
@@ -52,6 +56,17 @@ mod moment {
     pub(super) const DONE: usize = 0;
     pub(super) const FENCED: usize = 1;
     pub(super) const VERSION: usize = 2;
+}
+
+/// What a PE is doing, as far as the others' stalls ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Runs = 0,
+    Waits = 1,
+    /// It stands still after a wait or a meeting.
+    Stalls = 2,
+    /// It stands still with what it holds back.
+    Delays = 3,
 }
 
 /// One of the three clocks.
@@ -98,6 +113,8 @@ pub(super) struct Clocks {
     me: u64,
     /// This PE's head.
     own: Words,
+    /// Up to which tag of its own this PE has heard of itself, since somebody asked.
+    echo: AtomicU64,
 }
 
 impl Clocks {
@@ -106,6 +123,7 @@ impl Clocks {
             own: area.kept_head(me as u64),
             area,
             me: me as u64,
+            echo: AtomicU64::new(0),
         };
         // Tag 0 stands for an empty cell.
         if clocks.tag() == 0 {
@@ -184,6 +202,17 @@ impl Clocks {
     /// Whether `pe` had ordered its puts up to `tag` before anything when it came to this free. Once all have come to it.
     pub(super) fn ordered_before_free(&self, pe: u64, tag: u64, number: u64) -> bool {
         self.head(pe)[head::FREED[number as usize & 1]].load(Relaxed) >= tag
+    }
+
+    /// Whether a fence of this PE has come after a put with this tag.
+    #[inline(always)]
+    pub(super) fn fenced(&self, tag: u64) -> bool {
+        self.own[head::FENCED].load(Relaxed) >= tag
+    }
+
+    /// Whether `pe` has called a fence after a put with this tag.
+    pub(super) fn has_fenced(&self, pe: u64, tag: u64) -> bool {
+        self.head(pe)[head::FENCED].load(Relaxed) >= tag
     }
 
     /// quiet: all operations so far are complete. One thread at a time.
@@ -284,10 +313,66 @@ impl Clocks {
         known.max(self.area.arrival(owner, pe).load(Relaxed))
     }
 
+    /// Up to which of its own tags this PE has heard of itself since the last call: by a word of its own, or through other PEs. One
+    /// thread at a time.
+    pub(super) fn take_echo(&self) -> u64 {
+        self.echo.swap(0, Relaxed)
+    }
+
+    /// Says what this PE is doing.
+    pub(super) fn stand(&self, standing: Standing) {
+        self.own[head::STANDING].store(standing as u64, Relaxed);
+    }
+
+    /// Says whether this PE holds operations back.
+    pub(super) fn hold(&self, holds: bool) {
+        self.own[head::HOLDS].store(holds.into(), Relaxed);
+    }
+
+    /// Something was delivered to `pe`: it gets on by itself until it has looked.
+    #[inline]
+    pub(super) fn wake(&self, pe: u64) {
+        if self.stands(pe, Standing::Waits) {
+            self.head(pe)[head::STANDING].store(Standing::Runs as u64, Relaxed);
+        }
+    }
+
+    #[inline]
+    fn stands(&self, pe: u64, standing: Standing) -> bool {
+        self.head(pe)[head::STANDING].load(Relaxed) == standing as u64
+    }
+
+    /// Whether every other PE waits, or stalls.
+    pub(super) fn others_stand(&self) -> bool {
+        (0..self.area.n() as u64).all(|pe| pe == self.me || !self.stands(pe, Standing::Runs))
+    }
+
+    /// Whether no other PE gets on by itself: each waits and holds nothing back, or stands still and comes behind this one. Who delays
+    /// comes behind who stalls, and among these `rank` decides.
+    pub(super) fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool {
+        let standing = |pe: u64| self.head(pe)[head::STANDING].load(Relaxed);
+        let own = (standing(self.me), rank(self.me));
+        (0..self.area.n() as u64).all(|pe| {
+            let theirs = standing(pe);
+            let waits = || {
+                theirs == Standing::Waits as u64 && self.head(pe)[head::HOLDS].load(Relaxed) == 0
+            };
+            let behind = || theirs >= Standing::Stalls as u64 && (theirs, rank(pe)) > own;
+            pe == self.me || waits() || behind()
+        })
+    }
+
+    /// Whether this PE is in one of these states.
+    pub(super) fn own_standing(&self, standing: Standing) -> bool {
+        self.stands(self.me, standing)
+    }
+
     /// Learns what `pe` could publish. Tells whether any of it is new.
     pub(super) fn learn(&self, pe: u64, moment: Snapshot) -> bool {
         let mut new = false;
-        if pe != self.me {
+        if pe == self.me {
+            raise(&self.echo, moment.tag);
+        } else {
             new |= raise(self.live(Clock::Seen, pe), moment.tag);
             new |= raise(self.live(Clock::Done, pe), moment.done);
         }
@@ -306,6 +391,9 @@ impl Clocks {
         except: Option<u64>,
     ) -> bool {
         let mut new = false;
+        if clock == Clock::Seen {
+            raise(&self.echo, values[self.me as usize].load(Relaxed));
+        }
         for (pe, value) in values.iter().enumerate() {
             let pe = pe as u64;
             if pe != self.me && Some(pe) != except {

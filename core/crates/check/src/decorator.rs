@@ -234,16 +234,24 @@ impl Observer for Checker {
         self.track(Tracker::not_freed);
     }
 
+    fn quarantined(&self, range: SymRange) {
+        Checker::quarantined(self, range);
+    }
+
+    fn quarantine_ends(&self, range: SymRange, site: u16) {
+        Checker::quarantine_ends(self, range, site);
+    }
+
     fn pointer_given(&self, pe: Pe) {
         self.track(|tracker| tracker.pointer_given(pe));
     }
 
     fn arrive(&self, team: u32, epoch: u64, completes: bool) {
-        self.track(|tracker| tracker.arrive(team, epoch, completes));
+        Checker::arrive(self, team, epoch, completes);
     }
 
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) {
-        self.track(|tracker| tracker.met(team, members, epoch, site));
+        Checker::met(self, team, members, epoch, site);
     }
 
     fn unmatched(&self, team: u32, mine: (Pe, u16), theirs: (Pe, u16), why: String) {
@@ -270,8 +278,36 @@ impl Observer for Checker {
         Checker::acquired(self, element, value, site);
     }
 
-    fn streams(&self) {
-        self.track(Tracker::streams);
+    fn stream_made(&self) -> Option<u32> {
+        Checker::stream_made(self)
+    }
+
+    fn stream_submits(&self, stream: u32) -> Vec<u64> {
+        Checker::stream_submits(self, stream)
+    }
+
+    fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool) {
+        Checker::stream_begins(self, stream, known, function);
+    }
+
+    fn stream_ends(&self, stream: u32) {
+        Checker::stream_ends(self, stream);
+    }
+
+    fn stream_forgets(&self, stream: u32) {
+        Checker::stream_forgets(self, stream);
+    }
+
+    fn stream_done(&self, stream: u32) {
+        Checker::stream_done(self, stream);
+    }
+
+    fn event_reached(&self) -> Vec<u64> {
+        Checker::event_reached(self)
+    }
+
+    fn event_seen(&self, known: &[u64]) {
+        Checker::event_seen(self, known);
     }
 
     fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
@@ -299,6 +335,7 @@ impl Observer for Checker {
     }
 
     fn summary(&self) -> Option<String> {
+        self.look_at_freed();
         self.track(Tracker::summary)
     }
 

@@ -1,6 +1,7 @@
 //! The thread that delivers held operations of a PE that makes no calls.
 
-use super::{Checker, Inside};
+use super::tracker::Standing;
+use super::{Checker, Inside, State};
 use crate::job::signals;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -10,6 +11,10 @@ use std::time::Duration;
 
 /// How often it looks. What was there at the last look is delivered, so nothing is held back for much longer than twice that.
 const EVERY: Duration = Duration::from_millis(1);
+/// For how many looks a PE is patient, when it is: then what it holds back stays until no PE gets on, or so long.
+const PATIENCE: [u32; 2] = [4, 12];
+/// How many looks a PE is patient in, in all.
+pub(super) const PATIENT_LOOKS: u32 = 500;
 /// Looks without anything held back, after which it sleeps until it is called.
 const IDLE_AFTER: u32 = 20;
 
@@ -41,9 +46,20 @@ impl DeliveryThread {
     }
 }
 
+impl State {
+    /// Draws how long to hold back what comes next: now and then for long.
+    fn draw_patience(&mut self) {
+        let drawn = self.chances.next();
+        self.patience = match drawn & 1 == 1 && self.patience_left > 0 {
+            true => PATIENCE[(drawn >> 8) as usize % PATIENCE.len()],
+            false => 0,
+        };
+    }
+}
+
 impl Checker {
     fn run_delivery_thread(&self) {
-        let (mut seen, mut idle) = (0, 0);
+        let (mut seen, mut idle, mut looks) = (0, 0, 0);
         loop {
             match idle {
                 IDLE_AFTER => std::thread::park(),
@@ -54,14 +70,29 @@ impl Checker {
             }
             let _inside = Inside::enter();
             let mut state = self.state();
-            state
-                .queue
-                .deliver_issued_until(seen, |held| self.deliver(held));
+            looks += 1;
+            let stuck = || self.tracker.is_standing(Standing::Waits) && self.tracker.others_stand();
+            // Standing still ends by itself.
+            let stands_still = [Standing::Stalls, Standing::Delays]
+                .into_iter()
+                .any(|standing| self.tracker.is_standing(standing));
+            if !stands_still && (looks > state.patience || stuck()) {
+                state
+                    .queue
+                    .deliver_issued_until(seen, |held| self.deliver(held));
+                self.say_held(&mut state);
+            }
             seen = state.queue.now();
             idle = match state.queue.is_empty() {
                 true => (idle + 1).min(IDLE_AFTER),
                 false => 0,
             };
+            if idle > 0 {
+                looks = 0;
+                state.draw_patience();
+            } else {
+                state.patience_left = state.patience_left.saturating_sub(state.patience.min(1));
+            }
             // Under the lock: whoever holds something back from here on sees it.
             state.delivery_sleeps = idle == IDLE_AFTER;
             drop(state);

@@ -244,6 +244,7 @@ impl Checker {
             }
         }
         if !matches!(held.effect, Effect::GetTo { .. } | Effect::Give { .. }) {
+            self.tracker.wake(pe);
             doorbell::ring_words(&self.control, pe, SymRange::new(offset, bytes));
         }
     }

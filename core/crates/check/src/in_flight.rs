@@ -190,6 +190,7 @@ impl Checker {
             other: self.party("lends", buffer.bytes, buffer.site),
             why: why.to_string(),
             remedy: String::new(),
+            unordered: false,
         }
     }
 

@@ -14,22 +14,27 @@ use nvshmemrs_job as job;
 use nvshmemrs_transport as transport;
 use nvshmemrs_vocabulary::{Error, Pe, Result, buffer, config, dtype, lock, op, operation};
 
+mod actors;
 pub(crate) mod area;
 mod below;
 mod clocks;
 mod decorator;
 mod delay;
 mod delivery_thread;
+mod freed;
 mod held;
 mod in_flight;
 mod memory;
 mod operations;
 pub(crate) mod report;
+mod report_json;
 mod settings;
 mod shadow;
+mod stalls;
 mod sync;
 mod tally;
 pub(crate) mod tracker;
+mod two_puts;
 
 use crate::buffer::SymRange;
 use crate::job::block::Control;
@@ -37,18 +42,21 @@ use crate::job::layout::Layout;
 pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
 use crate::transport::{Call, Transport, Watch};
+use actors::Actors;
 use below::Below;
 pub use decorator::Checked;
 use delay::{Queue, Random, TargetRange};
 use delivery_thread::DeliveryThread;
+use freed::FreedBlocks;
 use held::{BufferPool, HeldOperation};
 use in_flight::InFlightBuffers;
 use report::{AccessInfo, Finding, FindingPlace, Problem};
 pub use settings::Settings;
+use stalls::Stalls;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
-use tracker::{Kind, Tracker};
+use tracker::{Kind, Standing, Tracker};
 
 /// Bytes that a PE holds back at most.
 const HELD_BYTES: usize = 8 << 20;
@@ -60,6 +68,12 @@ struct State {
     chances: Random,
     /// Whether the delivery thread has to be woken.
     delivery_sleeps: bool,
+    /// For how many of the delivery thread's looks operations may be held back; drawn anew whenever nothing is.
+    patience: u32,
+    /// How many looks it may still be patient in.
+    patience_left: u32,
+    /// Whether the other PEs know that something is held back.
+    holds: bool,
 }
 
 /// Memory of the program's that is symmetric where it is.
@@ -78,6 +92,11 @@ pub struct Checker {
     tracker: Tracker,
     sites: Arc<Sites>,
     state: Mutex<State>,
+    stalls: Stalls,
+    /// Whether the caller is in a wait for a word, or in a meeting.
+    waits: AtomicBool,
+    actors: Actors,
+    freed_blocks: FreedBlocks,
     in_flight: InFlightBuffers,
     /// Buffers for what is held back.
     pool: BufferPool,
@@ -112,7 +131,14 @@ impl Checker {
                 queue: Queue::new(seed, control.n_pes(), HELD_BYTES),
                 chances: Random::new(!seed),
                 delivery_sleeps: false,
+                patience: 0,
+                patience_left: delivery_thread::PATIENT_LOOKS,
+                holds: false,
             }),
+            stalls: Stalls::new(seed ^ 0x5354_414c_4c53),
+            waits: AtomicBool::new(false),
+            actors: Actors::default(),
+            freed_blocks: FreedBlocks::default(),
             in_flight: InFlightBuffers::new(),
             pool: BufferPool::default(),
             any_adopted: AtomicBool::new(false),
@@ -219,6 +245,7 @@ impl Checker {
     pub(crate) fn concerns(&self, address: u64, bytes: u64) -> bool {
         let may = address.wrapping_sub(self.layout.base) < self.layout.span
             || self.in_flight.concerns(address, bytes)
+            || self.actors.is_active()
             || self.any_adopted.load(Acquire);
         may && !crate::sites::inside::is_inside()
     }
@@ -233,7 +260,17 @@ impl Checker {
             return;
         }
         let write = matches!(access, Access::Store | Access::AtomicStore);
+        if self.uses_freed(address, bytes, write, site) {
+            return;
+        }
         let in_flight = self.touch(address, bytes, write, site);
+        let kind = match access {
+            Access::Load | Access::Unseen => Kind::Load,
+            Access::Store => Kind::Store,
+            Access::AtomicLoad => Kind::AtomicLoad,
+            Access::AtomicStore => Kind::AtomicFetch,
+        };
+        self.acts(address, bytes, kind, true, site);
         let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) else {
             return;
         };
@@ -244,12 +281,14 @@ impl Checker {
                 self.tracker
                     .access(Kind::AtomicLoad, pe, offset, bytes, site);
                 let value = self.word(pe, offset, bytes);
-                self.tracker.acquire(pe, offset, bytes, value, site);
+                let echo = self.tracker.acquire(pe, offset, bytes, value, site);
+                self.actors.hears(echo);
             }
             Access::AtomicStore => {
                 self.tracker
                     .access(Kind::AtomicFetch, pe, offset, bytes, site);
                 let stamp = self.tracker.release(pe, offset, false);
+                self.actors.releases(stamp.tag);
                 self.tracker.delivered(pe, offset, bytes, &stamp);
             }
             Access::Unseen => {}
@@ -264,6 +303,7 @@ impl Checker {
         }
         let _inside = Inside::enter();
         let kind = if write { Kind::Store } else { Kind::Load };
+        self.acts_on(self.me, offset, bytes, kind, site);
         if !self.touch(self.layout.address(self.me, offset), bytes, write, site) {
             self.tracker.access(kind, self.me, offset, bytes, site);
         }
@@ -285,6 +325,7 @@ impl Checker {
             other: party(theirs),
             why,
             remedy: String::new(),
+            unordered: false,
         });
     }
 
@@ -292,6 +333,8 @@ impl Checker {
     pub(crate) fn freed(&self, range: SymRange, site: u16) {
         let _inside = Inside::enter();
         self.freed_while_in_flight(range.offset(), range.bytes(), site);
+        self.freed_blocks.freed_at(range.offset(), site);
+        self.forget_acts(self.layout.address(self.me, range.offset()), range.bytes());
         self.tracker.freed(range, site);
     }
 
@@ -322,18 +365,59 @@ impl Checker {
             site,
         } = watch;
         self.tracker.wait_begins(offset, dtype, cmp, expected, site);
+        if actors::is_caller() {
+            self.waits.store(true, Relaxed);
+            self.tracker.stand(Standing::Waits);
+        }
     }
 
     /// It has ended; `held`: with a value that holds, which was [acquired](Checker::acquired).
     pub(crate) fn unwatch(&self, watch: &Watch, held: bool) {
         let _inside = Inside::enter();
         self.tracker.wait_ends(watch.offset, held);
+        if actors::is_caller() {
+            self.waits.store(false, Relaxed);
+            self.tracker.stand(Standing::Runs);
+        }
+        if held {
+            self.stall();
+        }
+    }
+
+    /// This PE is about to arrive at a meeting.
+    pub(crate) fn arrive(&self, team: u32, epoch: u64, completes: bool) {
+        let _inside = Inside::enter();
+        self.actors.releases(self.tracker.tag());
+        self.tracker.arrive(team, epoch, completes);
+        if actors::is_caller() {
+            self.waits.store(true, Relaxed);
+            self.tracker.stand(Standing::Waits);
+        }
+    }
+
+    /// The members have met.
+    pub(crate) fn met(
+        &self,
+        team: u32,
+        members: &mut dyn Iterator<Item = Pe>,
+        epoch: u64,
+        site: u16,
+    ) {
+        let _inside = Inside::enter();
+        let echo = self.tracker.met(team, members, epoch, site);
+        self.actors.hears(echo);
+        if actors::is_caller() {
+            self.waits.store(false, Relaxed);
+            self.tracker.stand(Standing::Runs);
+        }
+        self.stall();
     }
 
     /// The program has seen the value of an own word that it waits for, tests or fetches.
     pub(crate) fn acquired(&self, element: SymRange, value: u64, site: u16) {
         let _inside = Inside::enter();
         let (offset, bytes) = (element.offset(), element.bytes());
-        self.tracker.acquire(self.me, offset, bytes, value, site);
+        let echo = self.tracker.acquire(self.me, offset, bytes, value, site);
+        self.actors.hears(echo);
     }
 }

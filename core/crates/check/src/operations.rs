@@ -2,15 +2,17 @@
 
 use super::delay::{After, TargetRange};
 use super::held::{Bytes, Effect, HeldOperation, result};
-use super::memory::{self, Digest};
-use super::report::{AccessInfo, Finding, FindingPlace, Problem};
-use super::tracker::Kind;
-use super::{Checker, Inside, MutexGuard, State};
+use super::memory::Digest;
+use super::report::Finding;
+use super::shadow::Conflict;
+use super::tracker::{Kind, Standing};
+use super::{Checker, Inside, MutexGuard, State, actors};
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::doorbell;
 use crate::op::SignalOp;
 use crate::transport::{Atomic, Call, Nbi, Width};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where the bytes of a put come from.
 #[derive(Clone, Copy)]
@@ -29,9 +31,10 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         self.read_local(Kind::Load, source, site);
-        self.track_put(Kind::Put, pe, dest, source, site);
+        let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
-        let (_, finding) = self.issue_put(&mut state, pe, dest, source, From::Now, site);
+        let put = (pe, dest, source);
+        let (_, finding) = self.issue_put(&mut state, put, rewrites, From::Now, site);
         self.end(state, finding);
     }
 
@@ -49,9 +52,9 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         let from = self.hold_source(pe, dest, source, lasts, site);
-        self.track_put(Kind::Put, pe, dest, source, site);
+        let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
         let mut state = self.state();
-        let (_, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
+        let (_, finding) = self.issue_put(&mut state, (pe, dest, source), rewrites, from, site);
         self.end(state, finding);
     }
 
@@ -76,14 +79,17 @@ impl Checker {
                 From::Now
             }
         };
-        self.track_put(Kind::PutSignal, pe, dest, source, site);
+        let rewrites = self.track_put(Kind::PutSignal, pe, dest, source, site);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
+        self.acts_on(pe, offset, 8, Kind::Atomic, site);
         let stamp = self
             .tracker
             .release_signal(pe, offset, dest, source.bytes() as u64);
+        self.actors.releases(stamp.tag);
         let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
         let mut state = self.state();
-        let (data, finding) = self.issue_put(&mut state, pe, dest, source, from, site);
+        let put = (pe, dest, source);
+        let (data, finding) = self.issue_put(&mut state, put, rewrites, from, site);
         self.issue_word(&mut state, signal, After::Tick(data));
         self.end(state, finding);
     }
@@ -95,7 +101,9 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
+        self.acts_on(pe, offset, 8, Kind::Atomic, site);
         let stamp = self.tracker.release(pe, offset, true);
+        self.actors.releases(stamp.tag);
         let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
         let mut state = self.state();
         self.issue_word(&mut state, signal, After::Puts);
@@ -132,7 +140,8 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         let old = self.atomically(pe, offset, width, operation, true, site);
-        self.tracker.acquire(pe, offset, width.bytes(), old, site);
+        let echo = self.tracker.acquire(pe, offset, width.bytes(), old, site);
+        self.actors.hears(echo);
         old
     }
 
@@ -154,6 +163,7 @@ impl Checker {
             false => Kind::AtomicFetch,
         };
         self.tracker.access(kind, pe, offset, bytes, site);
+        self.acts_on(pe, offset, bytes, kind, site);
         let mut state = self.state();
         let before = state.queue.before_fetch(target_range, reads_only);
         state.queue.deliver_until(before, |held| self.deliver(held));
@@ -186,6 +196,7 @@ impl Checker {
     ) -> u64 {
         let TargetRange { pe, offset, bytes } = target_range;
         let stamp = self.tracker.release(pe, offset, true);
+        self.actors.releases(stamp.tag);
         let asked = self.tracker.delivered(pe, offset, bytes, &stamp) && !fetches;
         let operation = match operation {
             // A set does not tell the old value.
@@ -193,6 +204,7 @@ impl Checker {
             other => other,
         };
         let old = self.below().atomic(pe, offset, width, operation);
+        self.tracker.wake(pe);
         if asked {
             let new = result(width, operation, old);
             self.updated(target_range, old, new, &stamp, site);
@@ -214,6 +226,7 @@ impl Checker {
         let bytes = dest.bytes() as u64;
         if bytes > 0 {
             self.tracker.access(kind, pe, source, bytes, site);
+            self.acts_on(pe, source, bytes, kind, site);
             self.write_local(&dest, site);
             self.below().get(pe, source, dest);
         }
@@ -250,6 +263,8 @@ impl Checker {
             return self.get_now(Kind::GetNbi, pe, source, dest, site);
         };
         self.tracker.access(Kind::GetNbi, pe, source, bytes, site);
+        self.acts_on(pe, source, bytes, Kind::GetNbi, site);
+        self.acts(address, bytes, Kind::Store, false, site);
         let dest = address;
         self.issue_fetch(
             address,
@@ -271,6 +286,7 @@ impl Checker {
             self.write_local(dest, site);
             return false;
         };
+        self.acts(address, bytes, Kind::Store, false, site);
         let target_range = TargetRange {
             pe: self.me,
             offset: 0,
@@ -328,9 +344,13 @@ impl Checker {
     #[inline(never)]
     pub(crate) fn quiet(&self, call: Call) {
         let _inside = Inside::enter();
+        if self.holds_back() {
+            self.delay();
+        }
         let findings = {
             let mut state = self.state();
             state.queue.deliver_all(|held| self.deliver(held));
+            self.say_held(&mut state);
             self.below().quiet();
             // Under the lock: another thread whose quiet returns may change its buffers.
             let returned = self.take_in_flight();
@@ -349,13 +369,41 @@ impl Checker {
     /// Perhaps delivers something early. For who waits, and for calls that are over at once.
     pub(crate) fn progress(&self) {
         let _inside = Inside::enter();
+        if self.waits.load(Relaxed) && actors::is_caller() {
+            // It has looked once more.
+            self.tracker.stand(Standing::Waits);
+        }
         if let Ok(mut state) = self.state.try_lock()
             && !state.queue.is_empty()
-            && state.chances.next() & 1 == 0
+            && self.may_deliver(&mut state)
         {
             state.queue.deliver_next(|held| self.deliver(held));
+            self.say_held(&mut state);
         }
         self.write_findings();
+    }
+
+    /// Whether anything is held back.
+    fn holds_back(&self) -> bool {
+        !self.state().queue.is_empty()
+    }
+
+    /// Tells the other PEs whether anything is held back.
+    #[inline]
+    pub(super) fn say_held(&self, state: &mut State) {
+        let holds = !state.queue.is_empty();
+        if holds != state.holds {
+            state.holds = holds;
+            self.tracker.hold(holds);
+        }
+    }
+
+    /// Whether what is held back should go on now: at random, and if this PE is patient only when no other one gets on.
+    fn may_deliver(&self, state: &mut State) -> bool {
+        match state.patience {
+            0 => state.chances.next() & 1 == 0,
+            _ => self.tracker.others_stand(),
+        }
     }
 
     #[cold]
@@ -370,6 +418,7 @@ impl Checker {
     fn end(&self, mut state: MutexGuard<'_, State>, finding: Option<Box<Finding>>) {
         let call = state.delivery_sleeps && !state.queue.is_empty();
         state.delivery_sleeps &= !call;
+        self.say_held(&mut state);
         drop(state);
         self.write_findings();
         if call {
@@ -380,12 +429,22 @@ impl Checker {
         }
     }
 
-    /// Tells the tracker of a put's far side.
-    fn track_put(&self, kind: Kind, pe: Pe, dest: u64, source: LocalSource<'_>, site: u16) {
-        if source.bytes() > 0 {
-            let bytes = source.bytes() as u64;
-            self.tracker.access(kind, pe, dest, bytes, site);
+    /// Tells the tracker of a put's far side. Gives what this PE itself has put there without a fence since.
+    fn track_put(
+        &self,
+        kind: Kind,
+        pe: Pe,
+        dest: u64,
+        source: LocalSource<'_>,
+        site: u16,
+    ) -> Vec<Conflict> {
+        let bytes = source.bytes() as u64;
+        if bytes == 0 {
+            return Vec::new();
         }
+        let rewrites = self.tracker.put(kind, pe, dest, bytes, site);
+        self.acts_on(pe, dest, bytes, kind, site);
+        rewrites
     }
 
     /// The program passes a source that is read before the call returns, or until quiet.
@@ -394,7 +453,9 @@ impl Checker {
         if bytes == 0 {
             return;
         }
+        self.uses_freed(address, bytes, false, site);
         let in_flight = self.touch(address, bytes, false, site);
+        self.acts(address, bytes, Kind::Load, false, site);
         if let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) {
             self.tracker.access(kind, pe, offset, bytes, site);
         }
@@ -411,7 +472,9 @@ impl Checker {
     /// The program passes a dest that is written before the call returns.
     fn write_local(&self, dest: &LocalDest<'_>, site: u16) {
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
+        self.uses_freed(address, bytes, true, site);
         let in_flight = self.touch(address, bytes, true, site);
+        self.acts(address, bytes, Kind::Store, false, site);
         if let Some((pe, offset)) = self.locate(address).filter(|_| !in_flight) {
             self.tracker.access(Kind::Store, pe, offset, bytes, site);
         }
@@ -450,9 +513,8 @@ impl Checker {
     fn issue_put(
         &self,
         state: &mut State,
-        pe: Pe,
-        dest: u64,
-        source: LocalSource<'_>,
+        (pe, dest, source): (Pe, u64, LocalSource<'_>),
+        rewrites: Vec<Conflict>,
         from: From,
         site: u16,
     ) -> (u64, Option<Box<Finding>>) {
@@ -468,11 +530,15 @@ impl Checker {
             bytes: bytes as u64,
         };
         let stamp = self.tracker.release(pe, dest, false);
+        self.actors.releases(stamp.tag);
         let overlapping = queue.overlapping(target_range);
         let mut finding = None;
         if overlapping != 0 {
             finding = self.two_puts(state, overlapping, target_range, source, site);
             state.queue.settle(overlapping, |held| self.deliver(held));
+        }
+        if finding.is_none() && !rewrites.is_empty() {
+            finding = self.rewritten(&rewrites, target_range, source, site);
         }
         let queue = &mut state.queue;
         let due = queue.draw(pe, After::Fences, false);
@@ -483,6 +549,7 @@ impl Checker {
         if due <= queue.now() || !queue.has_room(kept) {
             queue.deliver_until(due, |held| self.deliver(held));
             self.do_put(target_range, source, &stamp, site);
+            self.tracker.wake(pe);
             doorbell::ring_words(&self.control, pe, SymRange::new(dest, bytes as u64));
             return (queue.now(), finding);
         }
@@ -518,60 +585,6 @@ impl Checker {
             true => queue.hold(due, Some(held.target_range), true, 0, held),
             false => self.deliver(&mut held),
         }
-    }
-
-    /// Whether a put writes other bytes to what another put, which is held back, writes without a fence in between.
-    #[cold]
-    fn two_puts(
-        &self,
-        state: &State,
-        overlapping: u64,
-        target_range: TargetRange,
-        source: LocalSource<'_>,
-        site: u16,
-    ) -> Option<Box<Finding>> {
-        let fences = state.queue.fences();
-        let mut copied = Bytes::of(source, &self.pool);
-        let new = copied.get(source.bytes());
-        let differs = |held: &&HeldOperation| {
-            let start = target_range.offset.max(held.target_range.offset);
-            let end = (target_range.offset + target_range.bytes)
-                .min(held.target_range.offset + held.target_range.bytes);
-            let part = |of: TargetRange| (start - of.offset) as usize..(end - of.offset) as usize;
-            let new = &new[part(target_range)];
-            let other = match &held.effect {
-                Effect::Put(bytes) => {
-                    bytes.get(held.target_range.bytes as usize)[part(held.target_range)] != *new
-                }
-                Effect::PutFrom { source, .. } => {
-                    let mut old = vec![0; new.len()];
-                    let start = source + part(held.target_range).start as u64;
-                    memory::read(start, &mut old) && old != new
-                }
-                Effect::GetTo { .. } | Effect::Give { .. } | Effect::Signal(..) => false,
-            };
-            held.fences == fences && other
-        };
-        let other = state.queue.held(overlapping).find(differs);
-        self.pool.keep(&mut copied);
-        let other = other?;
-        let party = |bytes, site| AccessInfo {
-            pe: self.me,
-            does: "puts",
-            bytes,
-            site,
-        };
-        Some(Box::new(Finding {
-            problem: Problem::TwoPuts,
-            place: FindingPlace::Symmetric {
-                pe: target_range.pe,
-                offset: target_range.offset,
-            },
-            now: party(target_range.bytes, site),
-            other: party(other.target_range.bytes, other.site),
-            why: String::new(),
-            remedy: String::new(),
-        }))
     }
 
     /// An aligned word of 1, 2, 4 or 8 bytes.

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::Pe;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::{Mutex, MutexGuard};
@@ -43,6 +43,12 @@ pub(crate) enum Problem {
     TwoPuts,
     /// Atomic and plain access to a word, unordered.
     Mixed,
+    /// What a stream and its caller do to one place, unordered.
+    StreamCaller,
+    /// What two streams of a PE do to one place, unordered.
+    TwoStreams,
+    /// Memory that is used after its block was freed.
+    Freed,
     /// Members of a team come to one collective with different calls.
     Unmatched,
 }
@@ -83,6 +89,8 @@ pub(crate) struct Finding {
     pub(crate) why: String,
     /// What helps; empty for the usual.
     pub(crate) remedy: String,
+    /// Whether nothing at all is known of the order of the two: then which came second is luck.
+    pub(crate) unordered: bool,
 }
 
 /// What tells findings of one cause: two that have one of these numbers in common, except 0, are taken for one problem.
@@ -110,8 +118,21 @@ fn function(name: &str) -> Option<&str> {
     }
 }
 
+/// Whether a problem was reported before, on any PE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// It is new.
+    No,
+    /// It was, between other places.
+    Elsewhere,
+    /// It was, between these places.
+    Here,
+}
+
 /// What a report calls things.
 pub(super) trait Names {
+    /// Whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
+    fn told(&self, keys: Keys, exact: u64) -> Told;
     /// The block that an offset lies in: where it begins, and the name of the site that allocated it.
     fn block(&self, offset: u64) -> Option<(u64, String)>;
     /// "put at heat.c:71 (send_halo)".
@@ -160,7 +181,45 @@ impl Problem {
             Problem::Mixed => {
                 format!("a word is used by an atomic and by a plain operation at a time: {order}")
             }
+            Problem::StreamCaller => format!(
+                "a stream and its caller use one place, and nothing orders the {now} and the {other}"
+            ),
+            Problem::TwoStreams => {
+                format!("two streams use one place, and no event orders the {now} and the {other}")
+            }
+            Problem::Freed => format!("memory is used after the {other}"),
             Problem::Unmatched => "the PEs of a team do not call the same collective".into(),
+        }
+    }
+
+    /// The same where nothing is known of the order of the two, whose names come in an order of their own.
+    fn title_unordered(self, one: &str, other: &str) -> String {
+        let what = match self {
+            Problem::ReadEarly | Problem::WriteEarly => "one place is read and written",
+            Problem::WriteWrite => "two PEs write to one place",
+            _ => "a word is used by an atomic and by a plain operation at a time",
+        };
+        format!("{what}: nothing orders the {one} and the {other}")
+    }
+
+    /// A name for programs.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Problem::ReadEarly => "read-early",
+            Problem::WriteEarly => "write-early",
+            Problem::WriteWrite => "two-writers",
+            Problem::SourceReused => "source-reused",
+            Problem::DestUsed => "dest-used",
+            Problem::Missed => "missed-value",
+            Problem::FreeEarly => "freed-early",
+            Problem::FreePending => "freed-while-pending",
+            Problem::ReadBack => "read-back",
+            Problem::TwoPuts => "two-puts",
+            Problem::Mixed => "mixed-atomic",
+            Problem::StreamCaller => "stream-and-caller",
+            Problem::TwoStreams => "two-streams",
+            Problem::Freed => "use-after-free",
+            Problem::Unmatched => "unmatched-collective",
         }
     }
 
@@ -202,9 +261,29 @@ impl Problem {
             Problem::Mixed => {
                 "atomic operations only, or a barrier between the atomic and the plain ones"
             }
+            Problem::StreamCaller => {
+                "synchronize the stream, or wait for an event recorded after the operation, before its memory is used"
+            }
+            Problem::TwoStreams => {
+                "an event that is recorded after the first on its stream, and that the other stream waits for"
+            }
+            Problem::Freed => "free it when nobody uses it any more",
             Problem::Unmatched => {
                 "all members of a team call the same collectives in the same order, with the same arguments"
             }
+        }
+    }
+}
+
+impl Problem {
+    /// What helps where nothing orders the two.
+    fn remedy_unordered(self) -> &'static str {
+        match self {
+            Problem::ReadEarly | Problem::WriteEarly => {
+                "a barrier between the two; or, if the read is to see what is written, put_signal and signal_wait; \
+                 if it is to see what was there before, an answer of the reader's (signal_op) that the writer waits for"
+            }
+            other => other.remedy(),
         }
     }
 }
@@ -234,16 +313,71 @@ impl Finding {
         [pair, site(one), site(other), functions]
     }
 
+    /// What tells findings that say the same.
+    fn exact_key(&self, names: &dyn Names) -> u64 {
+        let problem = match self.problem {
+            Problem::WriteEarly if self.unordered => Problem::ReadEarly,
+            other => other,
+        };
+        let mut sites = [self.now, self.other].map(|party| names.site(party.pe, party.site));
+        sites.sort_unstable();
+        key(("exact", problem, sites))
+    }
+
+    /// What is wrong, in one line.
+    pub(super) fn title(&self, names: &dyn Names) -> String {
+        let now = names.site(self.now.pe, self.now.site);
+        let other = names.site(self.other.pe, self.other.site);
+        let (now_op, other_op) = (operation(&now), operation(&other));
+        match self.problem {
+            Problem::StreamCaller | Problem::TwoStreams => {
+                let (one, two) = match now < other {
+                    true => (now_op, other_op),
+                    false => (other_op, now_op),
+                };
+                self.problem.title(one, two, "")
+            }
+            _ if self.unordered => {
+                let mut both = [(&now, self.now.pe), (&other, self.other.pe)];
+                both.sort_unstable();
+                let [one, two] = both.map(|(name, pe)| format!("{} of PE {pe}", operation(name)));
+                self.problem.title_unordered(&one, &two)
+            }
+            _ => {
+                let order = format!(
+                    "nothing orders the {other_op} of PE {} before the {now_op} of PE {}",
+                    self.other.pe, self.now.pe
+                );
+                self.problem.title(now_op, other_op, &order)
+            }
+        }
+    }
+
+    /// The remedy.
+    pub(super) fn helps(&self) -> &str {
+        match self.remedy.as_str() {
+            "" if self.unordered => self.problem.remedy_unordered(),
+            "" => self.problem.remedy(),
+            special => special,
+        }
+    }
+
+    /// One line for a problem that was reported before, between other places.
+    fn line(&self, me: Pe, names: &dyn Names) -> String {
+        let title = self.title(names);
+        let title = title.split_once(": ").map_or(&*title, |(title, _)| title);
+        let now = names.site(self.now.pe, self.now.site);
+        let other = names.site(self.other.pe, self.other.site);
+        format!(
+            "nvshmemrs check: PE {me}: the same problem once more: {title}: {now}, and {other}\n"
+        )
+    }
+
     /// The block of text, but for its last line.
     fn text(&self, me: Pe, names: &dyn Names) -> String {
         let now = names.site(self.now.pe, self.now.site);
         let other = names.site(self.other.pe, self.other.site);
-        let (now_op, other_op) = (operation(&now), operation(&other));
-        let order = format!(
-            "nothing orders the {other_op} of PE {} before the {now_op} of PE {}",
-            self.other.pe, self.now.pe
-        );
-        let title = self.problem.title(now_op, other_op, &order);
+        let title = self.title(names);
         let mut text = format!("nvshmemrs check: PE {me}: {title}\n");
         let amount = |party: &AccessInfo| match party.bytes {
             0 => String::new(),
@@ -263,11 +397,7 @@ impl Finding {
         if !self.why.is_empty() {
             let _ = writeln!(text, "  why: {}", self.why);
         }
-        let remedy = match self.remedy.as_str() {
-            "" => self.problem.remedy(),
-            special => special,
-        };
-        let _ = writeln!(text, "  remedy: {remedy}");
+        let _ = writeln!(text, "  remedy: {}", self.helps());
         text
     }
 }
@@ -291,6 +421,8 @@ struct State {
     by_name: HashMap<(Problem, String, String), usize>,
     /// How often each finding was made.
     counts: Vec<u64>,
+    /// The findings that were printed as a whole.
+    printed: HashSet<usize>,
     texts: VecDeque<String>,
 }
 
@@ -321,12 +453,13 @@ impl Reports {
         known.is_some()
     }
 
-    /// Takes a finding: prints it if it is a new one, and says so. `counted` is called for a new one.
+    /// Takes a finding: prints it if it is a new one, and says so. `counted` is called with its keys, and the finding in JSON, if no PE
+    /// has reported it so far.
     pub(super) fn found(
         &self,
         finding: &Finding,
         names: &dyn Names,
-        counted: impl FnOnce(Keys),
+        counted: impl FnOnce(Keys, String),
     ) -> bool {
         let (problem, now, other) = (finding.problem, finding.now, finding.other);
         if self.repeated(problem, now.site, (other.pe, other.site)) {
@@ -336,6 +469,9 @@ impl Reports {
         let name = |party: AccessInfo| names.site(party.pe, party.site);
         let key = (problem, name(now), name(other));
         let keys = finding.keys(names);
+        let exact = finding.exact_key(names);
+        let line = finding.line(self.me, names);
+        let json = finding.json(self.me, self.seed, keys, names);
         let mut state = self.lock();
         let known = state.by_name.get(&key).copied();
         let index = known.unwrap_or(state.counts.len());
@@ -350,8 +486,18 @@ impl Reports {
         state.by_name.insert(key, index);
         let (number, me, seed) = (index + 1, self.me, self.seed);
         let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
-        counted(keys);
-        self.print(&text);
+        let told = names.told(keys, exact);
+        match told {
+            Told::No => {
+                state.printed.insert(index);
+                self.print(&text);
+            }
+            Told::Elsewhere => self.print(&line),
+            Told::Here => {}
+        }
+        if told != Told::Here {
+            counted(keys, json);
+        }
         if state.texts.len() == KEPT {
             state.texts.pop_front();
         }
@@ -388,7 +534,7 @@ impl Reports {
             .counts
             .iter()
             .enumerate()
-            .filter(|(_, count)| **count > 1)
+            .filter(|(index, count)| **count > 1 && state.printed.contains(index))
             .map(|(index, count)| format!("finding {} was made {count} times", index + 1))
             .collect();
         (!often.is_empty())

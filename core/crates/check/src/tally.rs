@@ -1,7 +1,8 @@
 //! Tells `nvshmemrs-run --check` whether the checker ran, what it found and what it could not watch, also for PEs that do not get as
 //! far as finalize: a file without a name, to whose end every PE adds a record when it joins and one for each finding.
 //!
-//! A record is five numbers of 64 bits: what it is, and for a finding its [keys](super::report::Keys). It is written in one go.
+//! A record is five numbers of 64 bits: what it is, and for a finding its [keys](super::report::Keys). It is written in one go. Behind a
+//! finding's comes one that says how many bytes of JSON follow, and those, up to a multiple of a record's length.
 
 use super::report::Keys;
 use super::write;
@@ -20,6 +21,7 @@ const SETTING: &str = "NVSHMEMRS_CHECK_FD";
 /// What is added to the file. The launcher knows the same numbers.
 const JOINED: u64 = 1;
 const FOUND: u64 = 2;
+const TEXT: u64 = 7;
 
 /// What the launcher is told of once, because it says what is watched. The numbers go to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +75,13 @@ impl Tally {
         }
     }
 
-    /// Counts a finding.
-    pub(crate) fn add(&self, keys: Keys) {
+    /// Counts a finding, which `json` describes.
+    pub(crate) fn add(&self, keys: Keys, json: &str) {
         self.note(FOUND, keys);
+        let mut record = bytemuck::bytes_of(&[TEXT, json.len() as u64, 0, 0, 0]).to_vec();
+        record.extend(json.bytes());
+        record.resize(record.len().next_multiple_of(40), 0);
+        self.write(&record);
     }
 
     /// Tells of something, the first time.
@@ -88,9 +94,13 @@ impl Tally {
     }
 
     fn note(&self, what: u64, [a, b, c, d]: Keys) {
+        self.write(bytemuck::bytes_of(&[what, a, b, c, d]));
+    }
+
+    fn write(&self, record: &[u8]) {
         if let Some(mut file) = self.file.as_ref().and_then(Descriptor::find) {
             // A launcher without memory for a record has other sorrows; the report itself has been printed.
-            let _ = file.write_all(bytemuck::bytes_of(&[what, a, b, c, d]));
+            let _ = file.write_all(record);
         }
     }
 }
@@ -142,15 +152,20 @@ mod tests {
         assert!(open(number, (place.0, place.1 + 1)).is_none());
         let tally = Tally::to(open(number, place));
         tally.note(JOINED, [0; 4]);
-        tally.add([9, 8, 7, 6]);
+        tally.add([9, 8, 7, 6], "{}");
         tally.note_once(Seen::Streams);
         tally.note_once(Seen::Streams);
-        let mut text = [0_u64; 20];
+        let mut text = [0_u64; 30];
         let bytes = bytemuck::bytes_of_mut(&mut text);
-        assert_eq!(file.read_at(bytes, 0).expect("its text"), 120);
+        assert_eq!(file.read_at(bytes, 0).expect("its text"), 200);
         assert_eq!(text[..5], [1, 0, 0, 0, 0]);
         assert_eq!(text[5..10], [2, 9, 8, 7, 6]);
-        assert_eq!(text[10..15], [5, 0, 0, 0, 0]);
+        assert_eq!(text[10..15], [7, 2, 0, 0, 0]);
+        assert_eq!(
+            text[15..20],
+            [u64::from_ne_bytes(*b"{}\0\0\0\0\0\0"), 0, 0, 0, 0]
+        );
+        assert_eq!(text[20..25], [5, 0, 0, 0, 0]);
         let flags = rustix::io::fcntl_getfd(&file).expect("its flags");
         assert!(flags.contains(FdFlags::CLOEXEC));
         // No process has so many.

@@ -1,7 +1,7 @@
-//! What nvshmemrs can say about a running job: who waits for whom, what is not freed, and where in the program it was called.
+//! Diagnostics of a running job: the board of waits, the ledger of objects not freed, and the call sites of the library.
 //!
 //! [`board`] reads the control block of a job, also from another process. [`track`] is the ledger of allocations, teams, streams and
-//! events that are not freed. [`sites`] finds and names the places in the program that call the library.
+//! events that are not freed. [`sites`] finds and names the program's call sites of the library.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

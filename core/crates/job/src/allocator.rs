@@ -1,22 +1,21 @@
 //! The allocator of the symmetric heap: best fit, lowest address first.
 //!
-//! Every PE runs the same allocator over the same sequence of collective calls, so all PEs come to the same
-//! offsets without talking. It must therefore depend on nothing but that sequence. It handles offsets only;
-//! no memory is touched here.
+//! Every PE runs the same allocator over the same sequence of collective calls, so all PEs compute the same offsets without
+//! communication. So it must depend on that sequence only. It handles offsets; it touches no memory.
 
 use crate::layout::{GRANULE, round_up};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A live allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where it starts.
+    /// Its first byte.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub bytes: u64,
-    /// Bytes taken, a multiple of 64.
+    /// Bytes used, a multiple of 64.
     pub taken: u64,
-    /// A small number that names it among the live allocations, the same on every PE.
+    /// A small number that identifies it among the live allocations, the same on every PE.
     pub id: u32,
 }
 
@@ -30,6 +29,12 @@ pub struct Allocator {
     free_ids: BTreeSet<u32>,
     next_id: u32,
     used: u64,
+    /// What was freed last, and is not to be used again soon: offsets and lengths.
+    quarantine: VecDeque<(u64, u64)>,
+    quarantined: u64,
+    quarantine_limit: u64,
+    /// What has left the quarantine since somebody asked.
+    left: Vec<(u64, u64)>,
 }
 
 impl Allocator {
@@ -44,9 +49,35 @@ impl Allocator {
             free_ids: BTreeSet::new(),
             next_id: 0,
             used: 0,
+            quarantine: VecDeque::new(),
+            quarantined: 0,
+            quarantine_limit: 0,
+            left: Vec::new(),
         };
         allocator.add_free(0, size);
         allocator
+    }
+
+    /// The same, which does not use freed blocks again before `limit` more bytes were freed, or until nothing else fits.
+    pub fn with_quarantine(mut self, limit: u64) -> Allocator {
+        self.quarantine_limit = limit;
+        self
+    }
+
+    /// Blocks that have left the quarantine since the last call: offsets and lengths. They may be in use again.
+    pub fn take_left(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.left)
+    }
+
+    /// The block that has been in quarantine for longest leaves it; false if there is none.
+    fn end_quarantine(&mut self) -> bool {
+        let Some((offset, len)) = self.quarantine.pop_front() else {
+            return false;
+        };
+        self.quarantined -= len;
+        self.left.push((offset, len));
+        self.give_back(offset, len);
+        true
     }
 
     fn add_free(&mut self, offset: u64, len: u64) {
@@ -65,14 +96,19 @@ impl Allocator {
     pub fn allocate(&mut self, bytes: u64, alignment: u64) -> Option<Block> {
         let taken = round_up(bytes, GRANULE)?;
         let alignment = alignment.max(GRANULE);
-        let (len, start) = *self
-            .free_by_size
-            .range((taken, 0)..)
-            .find(|&&(len, start)| {
+        let (len, start) = loop {
+            let mut large = self.free_by_size.range((taken, 0)..).copied();
+            let fits = large.find(|&(len, start)| {
                 round_up(start, alignment)
                     .and_then(|offset| offset.checked_add(taken))
                     .is_some_and(|end| end <= start + len)
-            })?;
+            });
+            match fits {
+                Some(found) => break found,
+                None if self.end_quarantine() => {}
+                None => return None,
+            }
+        };
         let offset = round_up(start, alignment)?;
         self.remove_free(start, len);
         self.add_free(start, offset - start);
@@ -95,12 +131,27 @@ impl Allocator {
         Some(block)
     }
 
-    /// Gives back the allocation that starts at `offset`. `None` if there is none.
+    /// Frees the allocation that starts at `offset`, which may put its memory into quarantine. `None` if there is none.
     pub fn free(&mut self, offset: u64) -> Option<Block> {
         let block = self.live.remove(&offset)?;
         self.free_ids.insert(block.id);
         self.used -= block.taken;
-        let (mut start, mut len) = (block.offset, block.taken);
+        if block.taken <= self.quarantine_limit {
+            self.quarantine.push_back((block.offset, block.taken));
+            self.quarantined += block.taken;
+            while self.quarantined > self.quarantine_limit && self.end_quarantine() {}
+        } else {
+            self.give_back(block.offset, block.taken);
+        }
+        Some(block)
+    }
+
+    /// Whether the block that starts at `offset` is in quarantine.
+    pub fn is_quarantined(&self, offset: u64) -> bool {
+        self.quarantine.iter().any(|&(start, _)| start == offset)
+    }
+
+    fn give_back(&mut self, mut start: u64, mut len: u64) {
         if let Some((&before, &before_len)) = self.free_by_offset.range(..start).next_back()
             && before + before_len == start
         {
@@ -113,10 +164,9 @@ impl Allocator {
             len += after_len;
         }
         self.add_free(start, len);
-        Some(block)
     }
 
-    /// Makes the allocation that starts at `offset` `bytes` bytes (at least 1) long where it is. `None` if it has not taken that many.
+    /// Sets the length of the allocation at `offset` to `bytes` (at least 1), in place. `None` if it uses fewer bytes.
     pub fn resize(&mut self, offset: u64, bytes: u64) -> Option<Block> {
         let block = self.live.get_mut(&offset)?;
         if bytes > block.taken {
@@ -147,13 +197,26 @@ impl Allocator {
         self.size
     }
 
-    /// Bytes taken by live allocations.
+    /// Bytes used by live allocations.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// The largest free block.
+    /// The largest free block; what is in quarantine counts as free.
     pub fn largest(&self) -> u64 {
-        self.free_by_size.last().map_or(0, |&(len, _)| len)
+        if self.quarantine.is_empty() {
+            return self.free_by_size.last().map_or(0, |&(len, _)| len);
+        }
+        let mut free = self.free_by_offset.clone();
+        free.extend(self.quarantine.iter().copied());
+        let (mut largest, mut start, mut end) = (0, 0, 0);
+        for (offset, len) in free {
+            if offset != end {
+                start = offset;
+            }
+            end = offset + len;
+            largest = largest.max(end - start);
+        }
+        largest
     }
 }

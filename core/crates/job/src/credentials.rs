@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket, as the kernel vouches for it.
+//! The process and user at the other end of a socket, as the kernel reports them.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 

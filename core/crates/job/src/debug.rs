@@ -1,40 +1,40 @@
-//! What the library writes to standard error when it is asked to; `NVSHMEM_DEBUG` is one that asks.
+//! Messages that the library writes to standard error if a setting asks for them, such as `NVSHMEM_DEBUG`.
 
 use crate::Pe;
 use crate::config::{nvshmem, unknown};
 use crate::signals;
 use std::io::Write;
 
-/// Writes to standard error, in one go. Whoever closed it, or reads no more, does not want to know: such a write fails, and no signal of
-/// it (SIGPIPE, above all) reaches the program. All that the library writes goes through here.
+/// Writes to standard error, in one call. If it is closed, or has no reader, the write fails silently, and no signal of it (such as
+/// SIGPIPE) reaches the program. All output of the library passes through here.
 pub fn write_stderr(text: &str) {
     signals::without_those_of(|| {
         let _ = std::io::stderr().write_all(text.as_bytes());
     });
 }
 
-/// Ends the process, and says why: only for what would otherwise end it without a word.
+/// Ends the process with a message: only for errors that would otherwise end it without one.
 #[doc(hidden)]
 pub fn abort(why: &str) -> ! {
     write_stderr(&format!("nvshmemrs: {why}\n"));
     std::process::abort()
 }
 
-/// How much is written.
+/// The amount of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     Off,
-    /// What is likely a mistake.
+    /// Likely mistakes.
     Warn,
-    /// What happens once per job.
+    /// Events once per job.
     Info,
-    /// What happens per allocation and collective.
+    /// Events of each allocation and collective.
     Trace,
 }
 
 impl Level {
-    /// The level that the environment asks for. Unknown words count as INFO, as in NVSHMEM (`VERSION`, `ABORT`).
+    /// The level in the environment. Unknown words count as INFO, as in NVSHMEM (`VERSION`, `ABORT`).
     pub fn from_environment() -> Level {
         match crate::config::set("NVSHMEM_DEBUG")
             .map(|word| word.to_ascii_uppercase())
@@ -47,7 +47,7 @@ impl Level {
         }
     }
 
-    /// Writes one line, if `level` is asked for.
+    /// Writes one line, if `level` is enabled.
     pub fn write(self, level: Level, pe: Pe, text: impl FnOnce() -> String) {
         if self >= level && level != Level::Off {
             let line = format!(
@@ -59,7 +59,7 @@ impl Level {
         }
     }
 
-    /// Writes which settings in the environment nothing reads, and which of NVSHMEM's do nothing here.
+    /// Writes which settings in the environment are unknown, and which of NVSHMEM's have no effect here.
     pub fn tell_settings(self, pe: Pe) {
         if self < Level::Warn {
             return;

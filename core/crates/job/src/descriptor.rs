@@ -1,8 +1,8 @@
 //! A descriptor that the library keeps from one call to the next.
 //!
-//! A program may close it: `closefrom` and `close_range` close those of libraries, too. Its number may then lead to a file of the
-//! program's. So before each use the library checks that the number leads to the file that it has opened, by device and inode. No call
-//! of the kernel checks and uses a number in one step: a program that closes and opens during the call itself is not noticed.
+//! A program may close it: `closefrom` and `close_range` close descriptors of libraries, too. Its number may then refer to a file of the
+//! program. So before each use the library compares the file's device and inode with those that it has opened. No system call compares and
+//! uses a number in one step: a program that closes and opens during the call itself is not noticed.
 
 use super::process;
 use crate::{Error, Result};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// An open file of the library's.
+/// An open file of the library.
 #[derive(Debug)]
 pub struct Descriptor {
     file: ManuallyDrop<File>,
@@ -19,7 +19,7 @@ pub struct Descriptor {
     name: &'static str,
 }
 
-/// Which file a descriptor leads to; none if it is closed.
+/// The file of a descriptor; none if it is closed.
 pub(crate) fn leads_to(fd: impl AsFd) -> Option<process::File> {
     let seen = fstat(fd).ok()?;
     Some((seen.st_dev, seen.st_ino))

@@ -1,4 +1,4 @@
-//! Where, in each PE's part of the symmetric memory, lies what the program's own kernels meet by. Arithmetic only.
+//! The layout of the area for kernels in each PE's part of the symmetric memory: tables, flags and epochs. Arithmetic only.
 //!
 //! ```text
 //! 0         DeviceJob
@@ -16,26 +16,27 @@ use super::block::MAX_TEAMS;
 use crate::Pe;
 use crate::buffer::SymRange;
 
-/// Collectives of a team that kernels can have under way at a time, in a job of up to 64 PEs.
+/// Concurrent collectives of a team in kernels, in a job of up to 64 PEs.
 pub const SLOTS: u32 = 128;
-/// Slots that have mail, and words that a member sends another one in a collective. `include/nvshmemrs_device.cuh` has the same numbers.
+/// Slots that have mail, and words that a member sends to another member in a collective. `include/nvshmemrs_device.cuh` has the same
+/// numbers.
 const MAIL_SLOTS: u64 = 8;
 const MAIL_WORDS: u64 = 8;
 /// Jobs of more PEs have no mail.
 const MAIL_PES: u64 = 64;
-/// Slots times PEs, where there are more PEs.
+/// Slots times PEs, in larger jobs.
 const MOST_FLAGS: u64 = 64 * SLOTS as u64;
 /// Bytes of each struct.
 pub const STRUCT: u64 = 64;
-/// Where the rows of teams begin.
+/// The offset of the rows of teams.
 const ROWS: u64 = STRUCT;
-/// Where the copy of `State` is.
+/// The offset of the copy of `State`.
 const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
-/// Where the report is.
+/// The offset of the report.
 const REPORT: u64 = STATE + STRUCT;
 /// Bytes for the report.
 pub const REPORT_BYTES: u64 = 2 * STRUCT;
-/// Where the bits that say who is reached begin.
+/// The offset of the bitmap of reached PEs.
 const NEAR: u64 = REPORT + REPORT_BYTES;
 /// Bytes of a flag or an epoch.
 const WORD: u64 = size_of::<u64>() as u64;
@@ -59,7 +60,7 @@ impl DeviceArea {
         }
     }
 
-    /// Collectives of a team that kernels can have under way at a time.
+    /// Concurrent collectives of a team in kernels.
     pub fn slots(&self) -> u32 {
         // A job has at least one PE; of a damaged control block nothing is known.
         (MOST_FLAGS / self.n_pes.max(1)).clamp(1, u64::from(SLOTS)) as u32
@@ -70,7 +71,7 @@ impl DeviceArea {
         self.first_block() + MAX_TEAMS as u64 * self.block_bytes()
     }
 
-    /// Where the `DeviceJob` is.
+    /// The offset of the `DeviceJob`.
     pub fn job(&self) -> u64 {
         self.start
     }
@@ -80,22 +81,22 @@ impl DeviceArea {
         self.start + STATE
     }
 
-    /// Where the report is, of a heap in host memory.
+    /// The offset of the report, for a heap in host memory.
     pub fn report(&self) -> u64 {
         self.start + REPORT
     }
 
-    /// Where the `DeviceTeam` of a team number is: the first one right behind the `DeviceJob`, which kernels rely on.
+    /// The offset of the `DeviceTeam` of a team number. The first follows the `DeviceJob`; kernels rely on that.
     pub fn row(&self, team: u32) -> u64 {
         self.start + ROWS + u64::from(team) * STRUCT
     }
 
-    /// Where the bits are that say which PEs are reached, in words of 32.
+    /// The offset of the bitmap of reached PEs, in words of 32 bits.
     pub fn near(&self) -> u64 {
         self.start + NEAR
     }
 
-    /// What comes before the blocks.
+    /// The range before the blocks.
     pub fn head(&self) -> SymRange {
         SymRange::new(self.start, self.head_bytes())
     }
@@ -106,12 +107,12 @@ impl DeviceArea {
         SymRange::new(self.start + place, self.block_bytes())
     }
 
-    /// Where the epochs of a team number are.
+    /// The offset of the epochs of a team number.
     pub fn epochs(&self, team: u32) -> u64 {
         self.block(team).offset() + self.flag_bytes()
     }
 
-    /// Where the mail of a team number is; 0: in a job of this size there is none.
+    /// The offset of the mail of a team number; 0: a job of this size has no mail.
     pub fn mail(&self, team: u32) -> u64 {
         match self.mail_bytes() {
             0 => 0,
@@ -119,7 +120,7 @@ impl DeviceArea {
         }
     }
 
-    /// Where the members of a team number are.
+    /// The offset of the members of a team number.
     pub fn members(&self, team: u32) -> u64 {
         self.behind_epochs(team) + self.mail_bytes()
     }

@@ -7,7 +7,7 @@ use crate::Pe;
 use crate::buffer::SymRange;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// Wakes the threads of `pe` that sleep until one of some elements changes of which `range` holds a byte.
+/// Wakes the threads of `pe` that sleep until an element changes that overlaps `range`.
 #[inline(always)]
 pub fn ring_words(control: &Control, pe: Pe, range: SymRange) {
     // One line for all PEs, which nobody writes while nobody sleeps.
@@ -47,7 +47,7 @@ pub fn ring_everyone(control: &Control) {
     }
 }
 
-/// Wakes the threads of `pe` that sleep until another of its threads has done something.
+/// Wakes the threads of `pe` that sleep until another of its threads has acted.
 #[inline]
 pub fn ring_pe(control: &Control, pe: Pe) {
     if control.header().team_sleepers.load(Relaxed) != 0 {

@@ -1,4 +1,4 @@
-//! The executable of this process: where its variables are, and which build it is.
+//! The executable of this process: the range of its variables, and its build id.
 //!
 //! # Rules of this module
 //!
@@ -18,12 +18,12 @@ pub struct Variables {
     pub bytes: u64,
     /// The first 8 bytes of the build id, or of a hash of the headers if the linker wrote none.
     pub build: u64,
-    /// Where the executable's image starts, and its bytes.
+    /// The start and the bytes of the executable's image.
     image: (u64, u64),
 }
 
 impl Variables {
-    /// Those of this process. They stay where they are until it ends.
+    /// The variables of this process. Their range does not change.
     pub fn find() -> Result<Variables> {
         // The executable comes first.
         let found = find_in_modules(|info| Some(of_module(info)));
@@ -37,7 +37,7 @@ impl Variables {
         address.wrapping_sub(self.image.0) < self.image.1
     }
 
-    /// Whether the executable has functions of the C library itself, as one with a sanitizer has.
+    /// Whether the executable contains functions of the C library, as with a sanitizer.
     pub fn has_c_functions(&self) -> bool {
         self.in_image(libc::memcpy as *const () as u64)
     }
@@ -49,7 +49,7 @@ impl Variables {
     }
 }
 
-/// The first answer of `search` about a loaded module: the executable, then the shared libraries.
+/// The first result of `search` on the loaded modules: the executable, then the shared libraries.
 pub fn find_in_modules<T>(search: impl FnMut(&libc::dl_phdr_info) -> Option<T>) -> Option<T> {
     struct Walk<S, T> {
         search: S,
@@ -136,7 +136,7 @@ fn of_module(info: &libc::dl_phdr_info) -> Option<Variables> {
     })
 }
 
-/// What has a variable.
+/// The owner of a variable.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Module {
     Executable,
@@ -146,7 +146,7 @@ pub enum Module {
     ThreadLocal,
 }
 
-/// What has the variable at an address; none if no variable is there.
+/// The owner of the variable at an address; none if there is no variable.
 pub fn module_of(address: u64) -> Option<Module> {
     let mut executable = true;
     find_in_modules(|info| {

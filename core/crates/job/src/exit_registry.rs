@@ -1,13 +1,13 @@
 //! The exit registry: `nvshmemrs-run` records there which PEs have ended. PEs cannot see the end of a PE that has not joined.
 //!
-//! It is a memfd of the launcher. A PE finds it through the launcher's folder in /proc, as the setting says, when it begins to join, and maps
-//! it. The mapping needs no descriptor and no /proc: it works in a program that becomes another user, changes its root, or closes or uses up
+//! It is a memfd of the launcher. A PE maps it at the begin of init, through the launcher's folder in /proc, which the setting names. The
+//! mapping needs no descriptor and no /proc: it works in a program that becomes another user, changes its root, or closes or uses up
 //! descriptors. A PE records there which other PE it has seen fail, so that the launcher knows the first failure, and whether it has joined
 //! and finalized itself.
 //!
 //! ```text
 //! 0     Magic, number of PEs, the PE that failed first (plus 1)
-//! 16    for each PE: its process, how that ended (0: it has not), the PE that it has seen fail (plus 1), its progress
+//! 16    for each PE: its process, how the process ended (0: it runs), the PE that it has seen fail (plus 1), its progress
 //! ```
 
 use super::segment::{AllAtomic, Segment};
@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The setting with the launcher's process, the descriptor there, and what to recognise the file by: "12:7:1:4711" (device, inode).
+/// The setting with the launcher's process, the descriptor there, and the file's device and inode: "12:7:1:4711".
 const SETTING: &str = "NVSHMEMRS_LAUNCHER";
 const NAME: &str = "nvshmemrs-exits";
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshRoll");
@@ -36,10 +36,10 @@ const PID: u64 = 0;
 const END: u64 = 4;
 const BLAMES: u64 = 8;
 const PART: u64 = 12;
-/// What is added to the number of a signal.
+/// Added to the number of a signal.
 const KILLED: u32 = 1 << 16;
 
-/// How often a PE that has seen another one end polls the registry until the launcher has recorded how.
+/// How often a PE that has seen another PE end polls the registry until the launcher has recorded how.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a PE's process ended.
@@ -143,7 +143,7 @@ impl ExitRegistry {
         written.map_err(|error| Error::system("writing to the exit registry", error))
     }
 
-    /// The variable that tells the PEs of it, and its value.
+    /// The variable by which PEs find it, and its value.
     pub fn setting(&self) -> Result<(&'static str, String)> {
         let seen = fstat(&self.file).map_err(|error| Error::system("fstat", error))?;
         let (pid, number) = (std::process::id(), self.file.as_raw_fd());
@@ -212,14 +212,14 @@ pub struct RegistryReader {
     path: String,
     /// Device and inode.
     file: (u64, u64),
-    /// Mapped by the first look that sees it. From another pid namespace none does, and without a free descriptor none does yet.
+    /// Mapped by the first access that can. In another pid namespace none can, and without a free descriptor none can yet.
     registry: OnceLock<Arc<Segment>>,
     me: Pe,
     n_pes: Pe,
 }
 
 impl RegistryReader {
-    /// Where the launcher of this process says how its PEs have ended, if it does.
+    /// The registry of this process's launcher, if it has one.
     pub fn from_environment(me: Pe, n_pes: Pe) -> Result<Option<RegistryReader>> {
         let Some(text) = config::set(SETTING) else {
             return Ok(None);
@@ -280,7 +280,7 @@ impl RegistryReader {
         })
     }
 
-    /// As [`first_failure`](RegistryReader::first_failure), by a PE that has seen that one is gone: the launcher may learn of it a little later.
+    /// As [`first_failure`](RegistryReader::first_failure), by a PE that has seen another PE end: the launcher may learn of it a little later.
     pub fn await_first_failure(&self, time: Duration) -> Option<FirstFailure> {
         let until = Instant::now() + time;
         loop {
@@ -291,12 +291,12 @@ impl RegistryReader {
         }
     }
 
-    /// Notes that this PE has seen `pe` go wrong. If it cannot, the launcher goes by the order of the ends.
+    /// Records that this PE has seen `pe` fail. If it cannot, the launcher goes by the order of the exits.
     pub fn blame(&self, pe: Pe) {
         self.record(BLAMES, pe as u32 + 1);
     }
 
-    /// Notes how far this PE is. If it cannot, the launcher does not tell that it has not finalized.
+    /// Records the progress of this PE. If it cannot, the launcher does not report a missing finalize.
     pub fn set_part(&self, part: Part) {
         self.record(PART, part as u32);
     }
@@ -326,7 +326,7 @@ fn open(path: &str, file: (u64, u64), n_pes: u32) -> Option<Segment> {
     Some(segment.mapped_only())
 }
 
-/// The path, and the device and the inode of what it should be.
+/// The path, and the device and the inode of the expected file.
 fn parse(text: &str) -> Option<(String, (u64, u64))> {
     let numbers: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok()).collect();
     match numbers?[..] {

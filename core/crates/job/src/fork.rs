@@ -1,4 +1,4 @@
-//! Notices a fork: a forked child shares the PE's memory but is not a PE.
+//! Detects a fork: a forked child shares the PE's memory but is not a PE.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Once, OnceLock};
@@ -57,7 +57,7 @@ extern "C" fn watch_on_load() {
     watch();
 }
 
-/// Starts counting; called at every init, too, because not every way to link a static library runs what is registered for its start.
+/// Starts counting; called at every init, too, because not every way to link a static library runs its constructors.
 pub fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -68,7 +68,7 @@ impl Hosts {
         self
     }
 
-    /// The name of the host of a PE, if that is another one than this PE's and has a name.
+    /// The name of the host of a remote PE, if known.
     pub fn name_of_other(&self, pe: Pe) -> Option<&str> {
         let host = self.of(pe);
         let name = self.names.get(host).filter(|_| host != self.mine());
@@ -85,7 +85,7 @@ impl Hosts {
         self.host_of.len() as Pe
     }
 
-    /// The PE that sees them so.
+    /// This PE.
     pub fn me(&self) -> Pe {
         self.me
     }
@@ -116,12 +116,12 @@ impl Hosts {
         self.pes(self.mine())
     }
 
-    /// The PEs that share this one's cores, in order.
+    /// The PEs that share this PE's cores, in order.
     pub fn sharing_cores(&self) -> &[Pe] {
         &self.sharing_cores
     }
 
-    /// The PEs of this PE's host as the first and how many there are, if they follow each other; else `(0, 0)`.
+    /// The PEs of this PE's host as the first and their number, if they are consecutive; else `(0, 0)`.
     pub fn range(&self) -> (Pe, u32) {
         self.range
     }

@@ -1,9 +1,9 @@
 //! The status of a PE in init, before there is a board: a memfd that exists from the start of init until the PE waits on the board.
-//! `board::InitStatus` reads it through /proc/PID/fd, as the board is read. It holds no secret: the name of the socket
-//! is visible to every user of the host.
+//! `board::InitStatus` reads it through /proc/PID/fd, as the board is read. It holds no secret: the name of the socket is visible to every
+//! user of the host.
 //!
 //! It is text, so that its reader need not trust the writer: a field per line, with the version number first and last. The two differ in a
-//! page that was read during a write.
+//! text that was read during a write.
 
 use super::descriptor::Descriptor;
 use crate::clock::now_ns;
@@ -21,27 +21,27 @@ pub const NAME: &str = "nvshmemrs-forming";
 pub const BYTES: usize = 8192;
 /// The first word.
 pub const VERSION: &str = "nvshmemrs-forming-1";
-/// The most that is said of what a PE has seen.
+/// The longest note, in bytes.
 const NOTE: usize = 2000;
 
-/// How far a PE has come in init.
+/// The progress of a PE in init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It has not begun to look for the others.
+    /// It has not begun to connect.
     Start,
-    /// PE 0 listens, and the others come.
+    /// PE 0 listens, and the others connect.
     Gather,
-    /// All others have come to PE 0, and take the job's memory.
+    /// All others have connected to PE 0, and map the job's memory.
     Map,
-    /// Another PE looks for PE 0.
+    /// Another PE tries to connect to PE 0.
     Search,
-    /// It is connected to a process at PE 0's place, which has said nothing yet.
+    /// It is connected to the process at PE 0's socket, which has sent nothing yet.
     Connected,
-    /// It has come to PE 0.
+    /// PE 0 has accepted it.
     Arrived,
-    /// It has the job's memory, and waits until all have.
+    /// It has mapped the job's memory, and waits for the others.
     Mapped,
-    /// All have, and make memory of GPUs.
+    /// All have mapped it, and allocate memory of GPUs.
     Share,
 }
 
@@ -69,26 +69,26 @@ impl Step {
     }
 }
 
-/// What is on a page.
+/// The fields of an init status.
 #[derive(Clone, Debug)]
 pub struct InitStatusFields {
     pub pe: Pe,
     pub n_pes: Pe,
-    /// Where the PEs meet.
+    /// The name of the socket.
     pub name: String,
-    /// When init began and gives up, on the monotonic clock in ns.
+    /// When init began and when it times out, on the monotonic clock in ns.
     pub since: u64,
     pub until: u64,
     pub step: Step,
-    /// The process at PE 0's place, as the PE numbers it; 0: none.
+    /// The process at PE 0's socket, in the PE's pid namespace; 0: none.
     pub leader: i32,
     /// The PEs that PE 0 waits for.
     pub missing: Vec<Pe>,
-    /// What else there is to say.
+    /// Further text.
     pub note: String,
 }
 
-/// A PE's page.
+/// The init status of a PE.
 #[derive(Debug)]
 pub struct InitStatusFile {
     file: Descriptor,
@@ -96,7 +96,7 @@ pub struct InitStatusFile {
 }
 
 impl InitStatusFile {
-    /// The page of PE `pe`, which begins with init.
+    /// The init status of PE `pe`, created at the start of init.
     pub fn new(name: &str, pe: Pe, n_pes: Pe, until: Instant) -> Result<InitStatusFile> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let made = rustix::fs::memfd_create(NAME, flags).and_then(|fd: OwnedFd| {
@@ -128,7 +128,7 @@ impl InitStatusFile {
         Ok(page)
     }
 
-    /// Says something else.
+    /// Updates the fields.
     pub fn update(&self, update: impl FnOnce(&mut InitStatusFields)) {
         let mut fields = self.fields.borrow_mut();
         update(&mut fields.1);
@@ -140,7 +140,7 @@ impl InitStatusFile {
         }
     }
 
-    /// Says how far it has come and what it has seen, if that is not what the page says.
+    /// Updates the step and the note, if they have changed.
     pub fn set_step(&self, step: Step, note: &str) {
         let same = {
             let fields = &self.fields.borrow().1;
@@ -185,7 +185,7 @@ fn write(version: u64, fields: &InitStatusFields) -> String {
     )
 }
 
-/// What a page says; none if it makes no sense, or was read while it was written.
+/// Parses an init status; none if it is malformed, or was read during a write.
 pub fn read(page: &[u8]) -> Option<InitStatusFields> {
     let text = std::str::from_utf8(page.split(|byte| *byte == 0).next()?).ok()?;
     let lines: Vec<&str> = text.lines().collect();
@@ -232,7 +232,7 @@ pub fn read(page: &[u8]) -> Option<InitStatusFields> {
     })
 }
 
-/// What would do something to a terminal.
+/// Whether a terminal would interpret the character.
 fn is_control(c: char) -> bool {
     c.is_control() && c != '\n'
 }

@@ -1,5 +1,5 @@
-//! Interrupt hooks: what the program wants to be asked while a wait is long. Until there is a runtime, the hook belongs to the
-//! thread that joins.
+//! Interrupt hooks: functions of the program that long waits call. Until there is a runtime, the hook belongs to the joining
+//! thread.
 
 use crate::per_thread::{self, PerThread};
 use rustix::thread::{RawPid, gettid};
@@ -18,9 +18,9 @@ thread_local! {
     static HOOK: PerThread<Option<InterruptHook>> = const { PerThread::new() };
 }
 
-/// Sets, or removes, the function that the calling thread's init calls while they wait, at least every 50 ms; `true` ends init
-/// with [`Error::Interrupted`](crate::Error::Interrupted). A runtime that init gives begins with it as its own
-/// interrupt hook (`Runtime::set_interrupt_hook`). Local.
+/// Sets, or removes, the function that init calls on this thread while it waits, at least every 50 ms; `true` ends init with
+/// [`Error::Interrupted`](crate::Error::Interrupted). The new runtime begins with it as its own interrupt hook
+/// (`Runtime::set_interrupt_hook`). Local.
 pub fn set_init_interrupt_hook(hook: Option<InterruptHook>) {
     per_thread::keep(&HOOK, hook);
 }
@@ -29,7 +29,7 @@ pub fn hook() -> Option<InterruptHook> {
     per_thread::with(&HOOK, |hook| hook.clone())
 }
 
-/// Until when to wait at a time: the hook is to be called in between.
+/// The end of the next slice of a wait: the hook is called in between.
 pub fn slice(until: Instant) -> Instant {
     match per_thread::with(&HOOK, |hook| hook.is_some()) {
         true => until.min(Instant::now() + EVERY),
@@ -37,12 +37,12 @@ pub fn slice(until: Instant) -> Instant {
     }
 }
 
-/// A hook that only the waits of one thread call, which has this number in the kernel.
+/// A hook that only waits of the thread with this number in the kernel call.
 pub fn on_thread(thread: RawPid, hook: InterruptHook) -> InterruptHook {
     Arc::new(move || gettid().as_raw_pid() == thread && hook())
 }
 
-/// Asks the hook.
+/// Calls the hook.
 pub fn asked() -> bool {
     hook().is_some_and(|hook| call_hook(&*hook))
 }

@@ -1,8 +1,8 @@
 //! Address arithmetic of the symmetric heap.
 //!
-//! Symmetric memory is one reserved range of `n_pes * stride` bytes, so PE p's copy of the symmetric offset `o` is at
-//! `base + p * stride + o`, on the host and in a kernel alike. A PE's part is its heap, then as much room again, the window, in
-//! which registered buffers appear. Addresses are numbers here; nothing in this file touches memory.
+//! Symmetric memory is one reserved range of `n_pes * stride` bytes, so PE p's copy of the symmetric offset `o` is at `base + p * stride +
+//! o`, on the host and in a kernel alike. A PE's part is its heap, then a window of the same size for registered buffers. Addresses are
+//! numbers here; this file touches no memory.
 
 use crate::{Error, Pe};
 
@@ -12,30 +12,30 @@ pub const GRANULE: u64 = 64;
 /// Sizes of heaps are multiples of this.
 pub const HEAP_UNIT: u64 = 2 << 20;
 
-/// The largest alignment that a caller may ask for: the largest power of two that is not above the heap's size. The parts of all PEs begin at
-/// multiples of it, in every process, so every PE's copy of an allocation is aligned alike, wherever it is seen.
+/// The largest alignment that a caller may request: the largest power of two not above the heap's size. The parts of all PEs begin at
+/// multiples of it, in every process, so every PE's copy of an allocation is aligned alike in all of them.
 pub fn max_alignment(heap_bytes: u64) -> u64 {
     1 << heap_bytes.checked_ilog2().unwrap_or(0)
 }
 
-/// Bytes from one PE's part to the next one's: the heap, the window, and `more` bytes behind them, rounded up so that every part is aligned.
-/// The room that this leaves, at most half of the rest, is address space only.
+/// Bytes from one PE's part to the next: the heap, the window, and `more` bytes behind them, rounded up so that every part is aligned. The
+/// padding, at most half of the rest, is address space only.
 pub fn stride(heap_bytes: u64, more: u64) -> u64 {
     let bytes = heap_bytes.saturating_mul(2).saturating_add(more);
     round_up(bytes, max_alignment(heap_bytes)).unwrap_or(u64::MAX)
 }
 
-/// Where the heap lies in this process, and how a PE's part of it is found.
+/// The addresses of the heap in this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     pub base: u64,
-    /// Bytes from one PE's part to the next one's.
+    /// Bytes from one PE's part to the next.
     pub stride: u64,
-    /// Where, in a PE's part, the heap ends and the window for registered buffers begins.
+    /// The offset in a PE's part where the heap ends and the window for registered buffers begins.
     pub heap_bytes: u64,
     /// Bytes of the window.
     pub window_bytes: u64,
-    /// Where this PE's own part begins.
+    /// The address of this PE's own part.
     own: u64,
     /// Bytes of all parts.
     pub span: u64,
@@ -67,7 +67,7 @@ impl Layout {
         (distance < self.span).then(|| ((distance / self.stride) as Pe, distance % self.stride))
     }
 
-    /// Whether bytes that begin outside the heap run into it; those that wrap around to address 0 do, too.
+    /// Whether a range that begins outside the heap overlaps it; a range that wraps around address 0 counts, too.
     #[inline(always)]
     pub fn run_into(&self, address: u64, bytes: u64) -> bool {
         self.base.wrapping_sub(address) < bytes

@@ -1,30 +1,30 @@
-//! What the PEs of a job share besides the heap, whatever kind of memory the heap is in.
+//! The state that PEs of a job share besides the heap, for every kind of heap memory.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`block`] | the control block: the words that PEs write for each other |
 //! | [`shared_words`] | the only writer of these words |
 //! | [`remote`], [`hosts`] | control messages to the other hosts of a job; the PEs of each host |
 //! | [`descriptor`] | a descriptor that is kept, which the program may close |
 //! | [`segment`] | the shared memory that the block, and a heap in host memory, lie in |
-//! | [`layout`] | where each PE's part of the heap lies |
-//! | [`device_area`] | where, behind the heap, lies what the program's kernels meet by |
+//! | [`layout`] | the address of each PE's part of the heap |
+//! | [`device_area`] | the layout of the tables and flags for the program's kernels, behind the heap |
 //! | [`topology`] | the host of each PE, its index there, its GPU |
-//! | [`membership`] | how a PE takes its place |
-//! | [`state`] | what a PE is doing, as the block says it |
-//! | [`published`] | the waits that others can see |
+//! | [`membership`] | how a PE joins a job |
+//! | [`state`] | the state of a PE in its block |
+//! | [`published`] | the published waits of a PE |
 //! | [`doorbell`] | wakes PEs that sleep |
 //! | [`init_status`], [`exit_registry`] | before the block exists: the status of a PE in init; the ends of PEs, from the launcher |
-//! | [`locks`] | which process holds a PE's place; the kernel drops it when the process ends |
-//! | [`liveness`] | the thread that notices PEs that have ended, or are stopped |
+//! | [`locks`] | a lock per PE, which the kernel releases when the PE's process ends |
+//! | [`liveness`] | the watchdog thread, which notices PEs that have ended or are stopped |
 //! | [`stops`] | PEs that are stopped |
 //! | [`status_file`] | the status of a PE, written on request |
 //! | [`fork`], [`signals`] | forked children; the program's signals and the library's threads |
-//! | [`team`] | names of teams for messages, marks of broken ones |
-//! | [`allocator`], [`debug`] | where allocations lie in the heap; messages that were asked for |
-//! | [`wire`], [`interrupt`] | messages over the sockets that bring a job together; what ends init's waits |
+//! | [`team`] | names of teams for messages, marks of broken teams |
+//! | [`allocator`], [`debug`] | the allocator of the heap; messages of `NVSHMEM_DEBUG` |
+//! | [`wire`], [`interrupt`] | messages over the sockets of the bootstrap; interrupt hooks |
 //! | [`executable`] | the executable's variables, and its build |
-//! | [`process`], [`credentials`], [`machine`] | what the kernel says of a process, of a socket's other end and of the machine |
+//! | [`process`], [`credentials`], [`machine`] | the kernel's data about a process, the peer of a socket and the machine |
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

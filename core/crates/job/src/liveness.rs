@@ -1,13 +1,12 @@
-//! PEs that are gone: how the job is told, and the thread that notices those of other processes that end without finalize, or are
-//! stopped (see [`stops`](super::stops)).
+//! The watchdog thread, which notices PEs of other processes that end without finalize, or are stopped (see [`stops`](super::stops)), and
+//! the marks of PEs that are gone.
 //!
-//! Each process watches the next PE that is still there, often, and all PEs, seldom: so a death is noticed quickly, also when
-//! several PEs die at once, and the cost does not grow with the square of the PEs. A PE is gone when its lock was free
-//! twice in a row; in between, a PE that lives takes its lock anew, should the program have closed a descriptor that it
-//! hung on.
+//! Each process tests the lock of the next live PE often, and all locks seldom. So a death is noticed quickly, also when several PEs die at
+//! once, and the cost does not grow with the square of the PEs. A PE is gone when its lock was free twice in a row; in between, a live PE
+//! takes its lock again, if the program has closed a descriptor of the file.
 //!
-//! Whoever looks at the job may wake the thread between two looks: then it writes down what the PE has to tell of itself (see
-//! [`status_file`](super::status_file)), whatever the PE's other threads do.
+//! An observer may wake the thread between two rounds: then it writes the PE's status file (see [`status_file`](super::status_file)),
+//! whatever the PE's other threads do.
 
 use super::block::Control;
 use super::locks::Holder;
@@ -21,21 +20,21 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often the next PE is looked at.
+/// The interval between two tests of the next PE.
 const EVERY: Duration = Duration::from_millis(50);
-/// How many such looks come between two at all PEs.
+/// The number of such tests between two tests of all PEs.
 const ALL_EVERY: u32 = 10;
-/// How long after a free lock was seen it is looked at again.
+/// The time until a lock that was free is tested again.
 const AGAIN_AFTER: Duration = Duration::from_millis(75);
 
 /// How long the end of the thread is waited for before it is woken again.
 const STOP_AGAIN: Duration = Duration::from_micros(50);
 
-/// What the thread does besides, each time that it looks; or each time that somebody asks.
+/// A further task of the thread: in each round, or on each request.
 pub type WatchdogTask = Box<dyn FnMut() + Send>;
 
-/// Says to all PEs that `pe` is gone. A PE that ends inside finalize keeps its state: those who only wait for it to
-/// arrive there go on.
+/// Marks `pe` as gone for all PEs. A PE that ends inside finalize keeps its state: PEs that only wait for its arrival there
+/// continue.
 pub fn mark_gone(control: &Control, pe: Pe, state: State) {
     let block = control.pe(pe);
     let was_active = shared_words::end_active(block, state);
@@ -61,7 +60,7 @@ pub fn exit_all(control: &Control, me: Pe, status: i32) -> ! {
     process::exit(status)
 }
 
-/// `Ok` once every PE is at least in `state`; otherwise how many are.
+/// `Ok` once every PE is at least in `state`; otherwise the number of PEs that are.
 #[inline]
 pub fn all_are(control: &Control, state: State) -> std::result::Result<(), u64> {
     let n_pes = control.n_pes();
@@ -76,7 +75,7 @@ pub fn all_are(control: &Control, state: State) -> std::result::Result<(), u64> 
     }
 }
 
-/// The thread that watches.
+/// The watchdog thread.
 pub struct Watchdog {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -84,11 +83,11 @@ pub struct Watchdog {
     me: Pe,
 }
 
-/// What the thread does besides.
+/// Further tasks of the thread.
 pub struct WatchdogTasks {
-    /// Each time that it looks.
+    /// In each round.
     pub chore: Option<WatchdogTask>,
-    /// Each time that somebody asks.
+    /// On each request of an observer.
     pub answer: WatchdogTask,
     /// Once, when a PE is gone.
     pub gone: Option<WatchdogTask>,
@@ -138,7 +137,7 @@ impl Watchdog {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Watch {
     control: Control,
     me: Pe,
@@ -147,7 +146,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Sleeps for a time, and answers meanwhile. False: the thread is to end.
+    /// Sleeps for a time, and answers requests meanwhile. False: the thread must end.
     fn sleep(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         loop {
@@ -165,7 +164,7 @@ impl Watch {
         }
     }
 
-    /// Tells this PE's side that a PE is gone, once.
+    /// Runs the task for a PE that is gone, once.
     fn run_gone_task(&mut self) {
         if self.control.header().gone.load(Acquire) != 0
             && let Some(mut gone) = self.tasks.gone.take()
@@ -235,7 +234,7 @@ impl Watch {
     }
 }
 
-/// Whether a PE is one whose end would matter.
+/// Whether the end of a PE would matter.
 fn is_watched(control: &Control, pe: Pe) -> bool {
     let block = control.pe(pe);
     let state = State::from_number(block.state.load(Acquire));

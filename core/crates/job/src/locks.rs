@@ -1,5 +1,5 @@
-//! Liveness: each process holds a lock on one byte of the job's memfd for each of its PEs. The kernel drops the locks of a
-//! process that ends, however it ends, so a PE whose lock is free is gone.
+//! Liveness: each process holds a lock on one byte of the job's memfd for each of its PEs. The kernel releases the locks
+//! of a process that ends, however it ends, so a PE whose lock is free is gone.
 //!
 //! These are POSIX record locks: they belong to the process, a forked child does not inherit them, and they are kept
 //! until the process closes a descriptor of the file, which happens at finalize.
@@ -33,18 +33,18 @@ pub fn hold(segment: &Segment, pe: Pe) -> Result<()> {
     Ok(())
 }
 
-/// Who holds a PE's lock.
+/// The holder of a PE's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// No process, or this one.
     Nobody,
-    /// The process that has this number here.
+    /// The process with this number in this pid namespace.
     Other(u32),
-    /// A process without a number here; or the kernel does not say.
+    /// A process of another pid namespace, or unknown to the kernel.
     Unknown,
 }
 
-/// Which process other than this one holds the lock of `pe`. Nobody holds one of a segment that has no descriptor.
+/// The process, other than this one, that holds the lock of `pe`. A segment without a descriptor has no locks.
 pub fn holder(segment: &Segment, pe: Pe) -> Holder {
     if !segment.has_fd() {
         return Holder::Nobody;

@@ -1,4 +1,4 @@
-//! What the machine offers: memory, cores.
+//! The resources of the machine: memory, cores.
 
 use super::layout::HEAP_UNIT;
 use crate::config;
@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A random number that names this process among all that share a job. A forked child has another one.
+/// A random number that identifies this process among those of a job. A forked child has another number.
 pub(crate) fn process_token() -> u64 {
     static TOKEN: OnceLock<u64> = OnceLock::new();
     // Without random numbers the pid has to do; it differs within a pid namespace.
@@ -16,7 +16,7 @@ pub(crate) fn process_token() -> u64 {
     token.wrapping_add(u64::from(std::process::id()))
 }
 
-/// Which pid namespace this process is in; 0 if the kernel does not say.
+/// The pid namespace of this process; 0 if the kernel does not say.
 pub(crate) fn pid_namespace() -> u64 {
     static NAMESPACE: OnceLock<u64> = OnceLock::new();
     *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
@@ -26,8 +26,8 @@ pub(crate) fn pid_namespace() -> u64 {
 #[doc(hidden)]
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A number that names this host among others: that of its boot, or a random one if the kernel does not say. It is the same for as
-/// long as this process lives.
+/// A number that identifies this host: its boot id, or a random number if the kernel has none. It does not change while this process
+/// lives.
 #[doc(hidden)]
 pub fn host() -> [u8; 16] {
     static HOST: OnceLock<[u8; 16]> = OnceLock::new();
@@ -43,7 +43,7 @@ pub fn host() -> [u8; 16] {
     })
 }
 
-/// The host that a process says it is on.
+/// The host of a process.
 #[doc(hidden)]
 pub struct Here {
     /// Its number among hosts.
@@ -92,38 +92,37 @@ pub fn total() -> u64 {
         .fold(total, u64::min)
 }
 
-/// The smallest heap per PE that is chosen when nobody says otherwise.
+/// The smallest default heap per PE.
 const SMALLEST_HEAP: u64 = 16 << 20;
 /// Address space that the parts of all PEs of a job take at most by default. Each process maps all of them, on every host.
 const PARTS: u64 = 1 << 45;
 
-/// The symmetric heap per PE when nobody says otherwise: an equal share of the memory. It is address space; memory is
-/// taken when allocations need it.
+/// The default heap per PE: an equal share of the memory. It is address space; memory is committed when allocations need it.
 pub fn default_heap_bytes(n_pes: crate::Pe) -> u64 {
     share_of_heap(total(), n_pes)
 }
 
-/// The share of a PE in the memory of a host, for so many PEs there.
+/// The share of a PE in the memory of a host with `n_pes` PEs.
 #[doc(hidden)]
 pub fn share_of_heap(memory: u64, n_pes: crate::Pe) -> u64 {
     (memory / n_pes.max(1) as u64).max(SMALLEST_HEAP)
 }
 
-/// As much of `bytes` per PE as lets the parts of so many PEs fit the address space. A part is as long as two heaps.
+/// Reduces `bytes` per PE so that the parts of `n_pes` PEs fit the address space. A part is as long as two heaps.
 #[doc(hidden)]
 pub fn fitting_heap(bytes: u64, n_pes: crate::Pe) -> u64 {
     let most = PARTS / 2 / n_pes.max(1) as u64;
     bytes.min(most / HEAP_UNIT * HEAP_UNIT).max(SMALLEST_HEAP)
 }
 
-/// The memory limit of the control group that has the least left, and what is used of it, if there is one.
+/// The memory limit and the use of the control group with the least memory left, if there is one.
 pub fn cgroup() -> Option<(u64, u64)> {
     cgroups()
         .into_iter()
         .min_by_key(|(limit, used)| limit.saturating_sub(*used))
 }
 
-/// The memory limits of the control groups this process is in (versions 1 and 2), and what is used of each.
+/// The memory limits and the use of this process's control groups (versions 1 and 2).
 fn cgroups() -> Vec<(u64, u64)> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut found = Vec::new();

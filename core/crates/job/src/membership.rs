@@ -1,4 +1,4 @@
-//! Membership: how a PE takes its place in a job, and gives it up if init fails.
+//! Membership: how a PE joins a job, and leaves it if init fails.
 
 use super::block::{CPU_WORDS, Control, PeBlock};
 use super::state::State;
@@ -6,7 +6,7 @@ use super::topology::{self, Id};
 use super::{doorbell, liveness, locks, machine, shared_words};
 use crate::{Pe, Result};
 
-/// How a PE holds its place in the job.
+/// The form of a PE's membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
     /// A process of its own: liveness locks and a watchdog tell when another one dies.
@@ -15,7 +15,7 @@ pub enum Membership {
     Thread,
 }
 
-/// Takes the place of PE `me`, which uses `gpu`, in a job whose control block all PEs share: from here on its end is noticed.
+/// Joins as PE `me`, which uses `gpu`, in a job whose control block all PEs share: from here on its end is noticed.
 pub fn take_place(
     control: &Control,
     me: Pe,
@@ -39,8 +39,8 @@ pub fn take_place(
     Ok(())
 }
 
-/// Takes back [`take_place`], because the PE cannot go on: the others learn that it left, and before that which one is `gone` because of
-/// whom it does.
+/// Reverts [`take_place`], because init has failed on this PE: the others learn that it left, and before that which PE, `gone`, is the
+/// reason.
 pub fn give_up_place(control: &Control, me: Pe, gone: Option<Pe>) {
     if let Some(gone) = gone {
         // Also if it had not taken its place.

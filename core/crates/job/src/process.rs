@@ -1,4 +1,4 @@
-//! What a process is doing, as far as the kernel tells: for PEs that are not waiting in nvshmemrs.
+//! The activity of a process according to the kernel, for reports about PEs that do not wait in nvshmemrs.
 
 use crate::block::Control;
 use crate::locks::{self, Holder};
@@ -17,18 +17,18 @@ use std::time::{Duration, Instant};
 /// The library's threads that call nothing of their own accord: the watchdog's, the checker's and the network's.
 const HELPERS: [&str; 3] = ["nvshmemrs-watch", "nvshmemrs-check", "nvshmemrs-net"];
 
-/// What the kernel says of a process.
+/// The state of a process according to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// One of its threads is on a CPU, or would like to be.
+    /// One of its threads is running or runnable.
     Running,
-    /// All of its threads sleep; the kernel function that its first thread sleeps in, where that may be seen.
+    /// All of its threads sleep; the kernel function in which its first thread sleeps, if visible.
     Sleeping(Option<String>),
     /// Stopped by SIGSTOP or SIGTSTP.
     Stopped,
     /// Stopped by a debugger.
     Traced,
-    /// It has ended, and its parent has not asked yet.
+    /// It has ended, and its parent has not waited for it yet.
     Ended,
     /// The kernel does not say.
     Unknown,
@@ -56,7 +56,7 @@ pub fn state_letter(folder: &str) -> Option<char> {
 }
 
 impl Process {
-    /// Looks at process `pid`.
+    /// The state of process `pid`.
     pub fn of(pid: u32) -> Process {
         let folder = format!("/proc/{pid}");
         match state_letter(&folder) {
@@ -71,7 +71,7 @@ impl Process {
         }
     }
 
-    /// What has stopped process `pid`, if anything has.
+    /// The stop of process `pid`, if it is stopped.
     pub fn stop_of(pid: u32) -> Option<Process> {
         match state_letter(&format!("/proc/{pid}"))? {
             'T' => Some(Process::Stopped),
@@ -92,8 +92,8 @@ impl Process {
     }
 }
 
-/// The process of a PE, as it is numbered here: as the kernel says who holds the PE's lock. Where nobody does, because the PE has ended or is a
-/// thread of a job that needs no locks, as the PE has said, if it numbers processes as this one does. Otherwise 0.
+/// The process of a PE in this pid namespace: the holder of the PE's lock. If there is none, because the PE has ended or is a thread of a job
+/// without locks, the pid that the PE has published, if it is in the same pid namespace. Otherwise 0.
 pub fn pid_of(control: &Control, pe: Pe) -> u32 {
     let block = control.pe(pe);
     if block.process.load(Relaxed) == machine::process_token() {
@@ -113,8 +113,7 @@ pub fn pid_of(control: &Control, pe: Pe) -> u32 {
 /// How long the end of this process may wait for its standard streams: another thread may be reading from one of them.
 const FLUSH_TIME: Duration = Duration::from_millis(200);
 
-/// Ends this process at once, after the output that its C streams still hold. Functions of `atexit` and destructors do not run, because
-/// other threads go on meanwhile.
+/// Ends this process at once, after flushing its C streams. Functions of `atexit` and destructors do not run, because other threads still run.
 pub fn exit(status: i32) -> ! {
     let flushed = signals::spawn(std::thread::Builder::new(), || {
         // SAFETY: NULL stands for all streams.
@@ -135,8 +134,8 @@ pub fn exit_if_asked(control: &Control) {
     }
 }
 
-/// How many threads of process `pid` are not among `waiting`, nor threads of the library that never call anything; none if the kernel
-/// does not say. Threads are numbered as in that process's own pid namespace.
+/// The number of threads of process `pid` that are neither in `waiting` nor helper threads of the library; none if the kernel does not say.
+/// Threads have the numbers of that process's own pid namespace.
 pub fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
     let threads = threads(&format!("/proc/{pid}"));
     let other = |folder: &String| {
@@ -157,10 +156,10 @@ pub fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
     (!threads.is_empty()).then(|| threads.iter().filter_map(other).count())
 }
 
-/// A file, as the kernel tells it from all others: the device and the number there.
+/// The identity of a file: device and inode.
 pub type File = (u64, u64);
 
-/// Why the descriptors of a process may not be seen.
+/// Why the descriptors of a process are not visible.
 #[derive(Debug)]
 pub enum Hidden {
     NoProcess(u32),
@@ -184,7 +183,7 @@ pub fn memory_files(pid: u32, name: &str) -> std::result::Result<Vec<PathBuf>, H
     Ok(paths.filter(leads).collect())
 }
 
-/// The job's memory that a descriptor in /proc leads to, if it is that.
+/// The job's memory behind a descriptor in /proc, if it is one.
 fn job_file(descriptor: &Path) -> Option<File> {
     let link = fs::read_link(descriptor).ok()?;
     let job = link
@@ -194,7 +193,7 @@ fn job_file(descriptor: &Path) -> Option<File> {
     Some((file.dev(), file.ino()))
 }
 
-/// The descriptors of a process to memory of jobs that it is in: a PE has one to write to it, who only looks at a job has none.
+/// The descriptors of a process to memory of its jobs: a PE has a writable descriptor, an observer has none.
 pub fn job_files(pid: u32) -> std::result::Result<Vec<(PathBuf, File)>, Hidden> {
     // The owner's right to write stands for that of the descriptor.
     let writes =

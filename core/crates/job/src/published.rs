@@ -1,4 +1,5 @@
-//! The waits of a PE as other PEs and observers see them: what is waited for, and the entry in the PE's block.
+//! The waits of a PE as other PEs and observers see them: the target of a wait, and its entry in the PE's
+//! block.
 
 use super::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
 use super::shared_words;
@@ -9,10 +10,10 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use std::time::Duration;
 
-/// What a wait waits for.
+/// The target of a wait.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// The members of a team, to arrive in an epoch.
+    /// The arrival of a team's members in an epoch.
     Team { index: u32, epoch: u64 },
     /// One or more elements of this PE's symmetric memory; `expected` are the bits of the first one's value.
     Word {
@@ -22,21 +23,21 @@ pub enum Target {
         cmp: Cmp,
         expected: u64,
     },
-    /// `n_pes` threads, to call team_init with an id.
+    /// Calls of team_init with an id by `n_pes` threads.
     Join { unique_id: u64, n_pes: Pe },
-    /// A stream of this PE, to come to its `goal`-th operation.
+    /// The `goal`-th operation of a stream of this PE.
     Stream { goal: u64 },
-    /// This PE's GPU, to do what the library itself has put there.
+    /// Work of the library on this PE's GPU.
     Device,
-    /// A PE, to do its part of an exchange of GPU memory, in a collective over all that all have begun.
+    /// A PE's part in an exchange of GPU memory, in a collective over all PEs that all have begun.
     Share { pe: Pe },
-    /// A PE of another host, to do what it was sent: its library does it, whatever its program does.
+    /// The completion of requests by a remote PE, whose library performs them whatever its program does.
     Remote { pe: Pe },
-    /// Every PE, to join or to finalize.
+    /// Init or finalize of every PE.
     Job,
 }
 
-/// What a target is, in a wait slot.
+/// The kinds of targets in a wait slot.
 pub mod kind {
     pub(crate) const JOB: u32 = 0;
     pub const TEAM: u32 = 1;
@@ -48,7 +49,7 @@ pub mod kind {
     pub const REMOTE: u32 = 7;
 }
 
-/// What limits a wait, by the number it has on the board; 0 is no limit.
+/// The time limit of a wait, by its number on the board; 0 is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Limit {
@@ -90,11 +91,11 @@ pub struct Wait {
     pub target: Target,
 }
 
-/// What a wait that is not over sees: the bits of a word, or a count.
+/// The last observation of a wait: the bits of a word, or a count.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub actual: u64,
-    /// Of several elements: the first that does not hold, and the bits of the value it is compared with.
+    /// Of several elements: the first that does not match, and the bits of its comparison value.
     pub element: Option<(u64, u64)>,
 }
 

@@ -1,12 +1,12 @@
 //! One sealed, sparse memfd per job: the control block, then every PE's heap. Each process maps it once.
 //!
-//! It has no name in any file system, so nothing stays behind after a crash, and it cannot be resized once sealed, so no peer can
-//! cut it short under another's feet. Pages are backed by `commit`, so lack of memory is an error there.
+//! It has no name in any file system, so a crash leaves no file behind. It is sealed, so no peer can truncate it while others use it. Pages
+//! are committed by `commit`, so lack of memory is an error there.
 //!
 //! # Rules of this module
 //!
-//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`, aligned to 2 MiB. Only
-//!    `aligned`, to which nobody has an address yet, moves it.
+//! 1. `base` is the start of a shared mapping of `len` bytes that lives as long as the `Segment`, aligned to 2 MiB. Only `aligned` moves it,
+//!    before any address in it is in use.
 //! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
 //!    change at any time.
 
@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 /// The memfd's name, as /proc/PID/fd shows it.
 pub const NAME: &str = "nvshmemrs-job";
 
-/// Types that are atomics through and through, for which every bit pattern is valid.
+/// Types that consist of atomics, for which every bit pattern is valid.
 ///
 /// # Safety
 /// The type must be `repr(C)` and consist of atomic integers only, with an alignment of at most 4096.
@@ -34,15 +34,15 @@ pub struct Segment {
     fd: Option<Descriptor>,
     protection: ProtFlags,
     base: u64,
-    /// 0: nothing is mapped any more.
+    /// 0: it is unmapped.
     len: u64,
 }
 
-/// The least alignment of a mapping, with which the kernel may use large pages.
+/// The smallest alignment of a mapping with which the kernel may use large pages.
 const LARGE_PAGE: u64 = 2 << 20;
 
 impl Segment {
-    /// Makes and maps a sealed segment of `len` bytes, a multiple of the page size.
+    /// Creates and maps a sealed segment of `len` bytes, a multiple of the page size.
     pub fn create(len: u64) -> Result<Segment> {
         // Past this limit ftruncate would end the process with SIGXFSZ.
         let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
@@ -70,7 +70,7 @@ impl Segment {
         Segment::map(fd, len, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// Maps a segment that another PE made. It must be sealed and of the expected length.
+    /// Maps a segment that another PE created. It must be sealed and of the expected length.
     pub fn open(fd: OwnedFd, len: u64) -> Result<Segment> {
         Segment::check(&fd, Some(len))?;
         Segment::map(fd, len, ProtFlags::READ | ProtFlags::WRITE)
@@ -82,8 +82,8 @@ impl Segment {
         Segment::map(file.into(), len, ProtFlags::READ)
     }
 
-    /// Maps a segment of this process's own job for reading only, through the descriptor that the PE has; `file` is the file that it must
-    /// lead to. The segment has no descriptor: to close one of the job's memory would drop the locks of this process.
+    /// Maps a segment of this process's own job for reading only, through the PE's descriptor; `file` is the expected file. The segment has
+    /// no descriptor: closing a descriptor of the job's memory would release the locks of this process.
     pub fn observe_own(descriptor: i32, file: process::File) -> Result<Segment> {
         // SAFETY: the number is used in this function only. Should the PE close it meanwhile, calls fail, or lead to another file, which is
         // noticed below; nothing is written or closed through it.
@@ -111,7 +111,7 @@ impl Segment {
         self
     }
 
-    /// Looks at a file that somebody else made: it is this user's, nobody can cut it short, and it is as long as announced.
+    /// Checks a file of another process: it belongs to this user, it is sealed against truncation, and it has the announced length.
     fn check(fd: impl AsFd, len: Option<u64>) -> Result<u64> {
         let seals = rustix::fs::fcntl_get_seals(&fd)
             .map_err(|error| Error::system("reading the seals of the job's memory", error))?;
@@ -161,8 +161,8 @@ impl Segment {
         })
     }
 
-    /// Moves the mapping, if need be, so that its byte `offset`, a multiple of 2 MiB, lies at a multiple of `alignment`, a power of two.
-    /// One for reading only stays where it is: who looks at a job uses no part of it that is to be aligned.
+    /// Moves the mapping, if need be, so that its byte `offset`, a multiple of 2 MiB, lies at a multiple of `alignment`, a power of two. A
+    /// read-only mapping is not moved: an observer uses no part of it that needs an alignment.
     pub fn aligned(mut self, offset: u64, alignment: u64) -> Result<Segment> {
         if !self.protection.contains(ProtFlags::WRITE) {
             return Ok(self);
@@ -178,7 +178,7 @@ impl Segment {
         Ok(self)
     }
 
-    /// The file descriptor, to hand to another PE. An error if the program has closed it.
+    /// The file descriptor, to send to another PE. An error if the program has closed it.
     pub fn fd(&self) -> Result<BorrowedFd<'_>> {
         match &self.fd {
             Some(fd) => fd.get().map(AsFd::as_fd),
@@ -234,7 +234,7 @@ impl Segment {
         unsafe { &*(address as *const T) }
     }
 
-    /// Backs the pages that `bytes` bytes at `address` touch.
+    /// Commits the pages that `bytes` bytes at `address` touch.
     pub fn commit(&self, address: u64, bytes: u64) -> Result<()> {
         let page = rustix::param::page_size() as u64;
         let start = (address - self.base) / page * page;
@@ -254,12 +254,12 @@ impl Segment {
         }
     }
 
-    /// Gives back the whole pages within `bytes` bytes at `address`. A failure costs memory until the job ends, nothing else.
+    /// Frees the whole pages within `bytes` bytes at `address`. After a failure their memory is in use until the job ends.
     pub fn decommit(&self, address: u64, bytes: u64) {
         self.empty(address, bytes);
     }
 
-    /// As [`decommit`](Segment::decommit); says whether these pages are 0 from now on.
+    /// As [`decommit`](Segment::decommit); returns whether these pages are 0 from now on.
     pub fn empty(&self, address: u64, bytes: u64) -> bool {
         let page = rustix::param::page_size() as u64;
         let start = (address - self.base).next_multiple_of(page);
@@ -277,7 +277,7 @@ impl Drop for Segment {
     }
 }
 
-/// Maps `len` bytes of a file so that byte `offset` lies at a multiple of `alignment`; gives the address of the first.
+/// Maps `len` bytes of a file so that byte `offset` lies at a multiple of `alignment`; returns the address of the first.
 fn place(
     fd: BorrowedFd<'_>,
     len: u64,
@@ -325,7 +325,7 @@ fn place(
     Ok(base)
 }
 
-/// Takes out what is mapped from one address to another: a mapping of a `Segment`, or what [`place`] has reserved.
+/// Unmaps a range: a mapping of a `Segment`, or a reservation of [`place`].
 fn unmap(from: u64, to: u64) {
     if from < to {
         // SAFETY: rule 1: the range is ours, and nothing uses it.

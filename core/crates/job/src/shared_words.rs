@@ -129,7 +129,7 @@ pub fn set_first_gone(header: &Header, pe: Pe) {
     let _ = first.compare_exchange(0, pe as u32 + 1, AcqRel, Relaxed);
 }
 
-/// Records the status that every process of the job is to exit with, plus 1; the first one stays.
+/// Records the status of `global_exit`, plus 1; the first one stays.
 pub(super) fn set_exit(header: &Header, exit: u32) {
     let _ = header.exit.0.compare_exchange(0, exit, AcqRel, Relaxed);
 }
@@ -146,7 +146,7 @@ pub(super) fn wake_watchdog(block: &PeBlock) -> bool {
     futex::wake(&block.pid.0, futex::Flags::empty(), i32::MAX as u32).is_ok_and(|woken| woken > 0)
 }
 
-/// Sleeps until an observer [wakes](wake_watchdog) this PE's watchdog, for at most `timeout`; returns whether one did.
+/// Sleeps until an observer [wakes](wake_watchdog) this PE's watchdog, for at most `timeout`; returns whether an observer did.
 pub(super) fn await_wake(block: &PeBlock, timeout: Duration) -> bool {
     let timeout = Timespec {
         tv_sec: timeout.as_secs() as i64,
@@ -169,7 +169,7 @@ pub fn count_heartbeat(block: &PeBlock) {
     block.beats.0.fetch_add(1, Relaxed);
 }
 
-/// Marks `pe` as stopped since a moment; returns whether it was not marked before.
+/// Marks `pe` as stopped since `since`; returns whether it was not marked before.
 pub(super) fn set_stopped(control: &Control, pe: Pe, since: u64) -> bool {
     let word = &control.pe(pe).stopped.0;
     let told = word.compare_exchange(0, since, AcqRel, Relaxed).is_ok();
@@ -194,7 +194,7 @@ pub(super) fn clear_stopped(control: &Control, me: Pe) -> bool {
     told
 }
 
-/// Publishes what a PE has not freed, as digests of the first lines of the list and of the whole.
+/// Publishes a PE's allocations not freed, as digests of the first lines of the list and of the whole.
 pub fn publish_unfreed(block: &PeBlock, lines: impl Iterator<Item = u64>, whole: u64) {
     for (word, line) in block.unfreed[1..].iter().zip(lines) {
         word.0.store(line, Relaxed);
@@ -202,7 +202,7 @@ pub fn publish_unfreed(block: &PeBlock, lines: impl Iterator<Item = u64>, whole:
     block.unfreed[0].0.store(whole, Release);
 }
 
-/// As [`publish_unfreed`], of a PE of another host: all the words, or none.
+/// As [`publish_unfreed`], for a remote PE: all the words, or none.
 pub(super) fn mirror_unfreed(block: &PeBlock, words: &[u64]) {
     for (word, value) in block.unfreed.iter().zip(words).rev() {
         word.0.store(*value, Release);
@@ -216,7 +216,7 @@ pub fn publish_membership(block: &TeamBlock, next: Pe, n_pes: Pe) {
     block.n_pes.0.store(n_pes as u32, Release);
 }
 
-/// As [`publish_membership`], of a PE of another host, which has begun so many collectives, and has arrived in `epoch` last.
+/// As [`publish_membership`], for a remote PE, with the number of collectives begun, and its last arrival in `epoch`.
 pub(super) fn mirror_membership(block: &TeamBlock, next: Pe, n_pes: Pe, calls: u64, epoch: u64) {
     block.next.0.store(next as u32, Relaxed);
     block.calls.0.store(calls, Relaxed);
@@ -304,8 +304,8 @@ pub fn publish_arrival(slot: &Slot, epoch: u64, arrival: Arrival<'_>) {
     slot.epoch.0.store(epoch, Release);
 }
 
-/// Mirrors words of a PE of another host: the offset of each, and whether it has 8 bytes. A reader that sees a word also sees those
-/// before it, also of earlier messages: the sender puts last the word that readers poll.
+/// Mirrors words of a remote PE: the offset of each, and whether it has 8 bytes. A reader that sees a word also sees earlier words, also
+/// of earlier messages: the sender puts last the word that readers poll.
 pub(super) fn mirror<'a>(control: &Control, words: impl Iterator<Item = ((u64, bool), &'a u64)>) {
     let segment = control.segment();
     for ((offset, wide), &word) in words {
@@ -325,7 +325,7 @@ pub fn take_join_slot(slot: &JoinSlot) -> bool {
     taken.compare_exchange(0, 1, AcqRel, Relaxed).is_ok()
 }
 
-/// Takes over a join slot that was abandoned in phase `left`; false if another thread was faster.
+/// Takes over a join slot that was abandoned in phase `left`; false if another thread has taken it.
 pub fn take_over_join_slot(slot: &JoinSlot, left: u32) -> bool {
     let phase = &slot.phase.0;
     phase.compare_exchange(left, 0, AcqRel, Relaxed).is_ok()
@@ -337,7 +337,7 @@ pub fn free_join_slot(slot: &JoinSlot) {
     slot.taken.0.store(0, Release);
 }
 
-/// Publishes the team that the thread of a join slot makes.
+/// Publishes the team that the thread of a join slot creates.
 pub fn publish_join(slot: &JoinSlot, unique_id: u64, n_pes: Pe, member: Pe) {
     // Whoever sees the new id sees that nobody had the slot before.
     fence(Release);
@@ -358,13 +358,13 @@ pub fn publish_free_numbers(offer: &TeamOffer, words: impl IntoIterator<Item = u
     }
 }
 
-/// Publishes whether a PE could claim the chosen number, and the last epoch that it has used there.
+/// Publishes whether a PE has reserved the chosen number, and the last epoch that it has used there.
 pub fn publish_claim(offer: &TeamOffer, claimed: bool, epoch: u64) {
     offer.epoch.0.store(epoch, Relaxed);
     offer.claimed.0.store(claimed.into(), Relaxed);
 }
 
-/// A number for a wait that no other one of the job has.
+/// A unique number for a wait in the job.
 pub(super) fn next_wait_id(header: &Header) -> u64 {
     header.wait_ids.0.fetch_add(1, Relaxed) + 1
 }
@@ -396,7 +396,7 @@ pub(super) fn publish_wait(slot: &WaitSlot, id: u64, fields: &WaitFields) {
     slot.id.0.store(id, Release);
 }
 
-/// Publishes the state of a wait: the first element that does not hold, with the value it needs, and what is there.
+/// Publishes the state of a wait: the first element that does not match, its expected value, and its actual value.
 #[inline]
 pub fn publish_seen(slot: &WaitSlot, element: Option<(u64, u64)>, actual: u64) {
     if let Some((index, expected)) = element {
@@ -415,13 +415,13 @@ pub(super) fn end_wait(block: &PeBlock, slot: Option<&WaitSlot>, now: u64) {
     }
 }
 
-/// Counts a thread that goes to sleep on its PE's doorbell, also among `sleepers`.
+/// Counts a thread that goes to sleep on its PE's doorbell, also in `sleepers`.
 pub fn add_sleeper(bell: &Bell, sleepers: &SharedU32) {
     bell.sleepers.0.fetch_add(1, SeqCst);
     sleepers.0.fetch_add(1, SeqCst);
 }
 
-/// Takes back [`add_sleeper`].
+/// Reverts [`add_sleeper`].
 pub fn remove_sleeper(bell: &Bell, sleepers: &SharedU32) {
     sleepers.0.fetch_sub(1, Relaxed);
     bell.sleepers.0.fetch_sub(1, Relaxed);
@@ -434,7 +434,7 @@ pub(super) fn ring(bell: &Bell) {
     let _ = futex::wake(&bell.rings.0, futex::Flags::empty(), i32::MAX as u32);
 }
 
-/// Sleeps until a bell has rung more than `rings` times, a signal handler has run, or the time is over.
+/// Sleeps until a bell has rung more than `rings` times, a signal handler has run, or the timeout expires.
 #[inline]
 pub fn await_ring(
     bell: &Bell,

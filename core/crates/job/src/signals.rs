@@ -1,10 +1,10 @@
-//! Keeps the program's signals away from the library's own threads, and the library's away from the program.
+//! Keeps the program's signals away from the library's threads, and signals of the library's writes away from the program.
 
 use std::mem::MaybeUninit;
 use std::thread::{Builder, JoinHandle};
 
-/// The signals by which the kernel tells a thread of a fault of its own. While they are blocked, a fault ends the process before a
-/// handler for crashes (of Rust, Python, Julia or the program) can write anything.
+/// The signals by which the kernel reports a fault of the thread. While they are blocked, a fault ends the process before a crash
+/// handler (of Rust, Python, Julia or the program) can write a message.
 const OF_FAULTS: [i32; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -14,7 +14,7 @@ const OF_FAULTS: [i32; 6] = [
     libc::SIGSYS,
 ];
 
-/// Starts a thread of the library. It and the threads that it starts, as those of MPI, block all signals but those of faults.
+/// Starts a thread of the library. It and the threads that it starts, such as those of MPI, block all signals but those of faults.
 pub fn spawn<T: Send + 'static>(
     builder: Builder,
     body: impl FnOnce() -> T + Send + 'static,
@@ -23,7 +23,7 @@ pub fn spawn<T: Send + 'static>(
 }
 
 /// Runs `body` with all signals but those of faults blocked on this thread. Threads that `body` starts inherit that, so the program's
-/// handlers, `sigwait` and `signalfd` go on seeing every signal.
+/// handlers, `sigwait` and `signalfd` still get every signal.
 pub fn blocked<T>(body: impl FnOnce() -> T) -> T {
     let mut all = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
@@ -45,12 +45,12 @@ pub fn blocked<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The signals by which a write can end a process: nobody reads the pipe any more; the file is as long as it may be. The kernel sends
-/// them to the thread that writes.
+/// The signals by which a write can end a process: the pipe has no reader; the file has reached its size limit. The kernel sends them
+/// to the writing thread.
 const OF_WRITES: [i32; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
-/// Runs `write`, which writes to a descriptor of the program's, and keeps the signals of that write from the program. One that was
-/// pending before is the program's, and stays.
+/// Runs `write`, which writes to a descriptor of the program, and keeps the signals of that write from the program. A signal that was
+/// pending before stays pending.
 pub(crate) fn without_those_of<T>(write: impl FnOnce() -> T) -> T {
     let mut pending = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();

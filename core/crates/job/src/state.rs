@@ -1,8 +1,8 @@
-//! What a PE is doing, as its block says it.
+//! The state of a PE in its block.
 
 use std::fmt;
 
-/// What a PE is doing, as far as the job knows.
+/// The state of a PE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum State {
@@ -14,7 +14,7 @@ pub enum State {
     Finalizing = 2,
     /// Has finalized.
     Finalized = 3,
-    /// Left without finalize, and said so.
+    /// Left without finalize, with an announcement.
     Left = 4,
     /// Its process ended without finalize.
     Dead = 5,

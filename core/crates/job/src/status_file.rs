@@ -1,10 +1,10 @@
 //! The status file of a PE: a text in a memfd, which the PE's watchdog writes on request.
 //!
-//! An observer of the job wakes the watchdog ([`shared_words::wake_watchdog`]) and reads the file through /proc/PID/fd, as the board is read.
-//! So only the PE writes, and a PE without observers has no such file. The text has no secret; only the PE's user can open the file.
+//! An observer of the job wakes the watchdog ([`shared_words::wake_watchdog`]) and reads the file through /proc/PID/fd, as the board is
+//! read. So only the PE writes, and a PE without observers has no such file. The text has no secret; only the PE's user can open the file.
 //!
-//! The file begins with six words: what it is, a version that is odd while the file is written, when it was written, how long the text
-//! is, and the job and the PE that it is about. A reader that finds the same even version before and after has read a whole text.
+//! The file begins with six words: a magic number, a version that is odd during a write, the time of the write, the length of the text, the
+//! job and the PE. A reader that finds the same even version before and after has read a whole text.
 
 use super::descriptor::{Descriptor, leads_to};
 use super::segment::Segment;
@@ -22,12 +22,12 @@ pub const NAME: &str = "nvshmemrs-answer";
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshAns\x01");
 const WORDS: usize = 6;
 const HEADER: u64 = 8 * WORDS as u64;
-/// The longest text that a reader takes.
+/// The longest text that a reader accepts.
 const LONGEST: u64 = 64 << 20;
-/// How often a text is read that is being written.
+/// How often a reader retries during a write.
 const TRIES: usize = 20;
 
-/// A number that tells a job's memory from that of other jobs.
+/// A number that identifies a job's memory.
 pub fn job_number(segment: &Segment) -> u64 {
     let file = segment.find_fd().ok().and_then(leads_to);
     file.map_or(0, |(_, inode)| inode)
@@ -103,13 +103,13 @@ impl StatusFile {
         })
     }
 
-    /// Whether the file is still the one that was made: a program may have closed all descriptors that it does not know.
+    /// Whether the descriptor still refers to the file: a program may have closed all descriptors that it does not know.
     pub fn is_there(&self) -> bool {
         let stands = |file| self.head.version == 0 || Head::read(file) == Some(self.head);
         self.file.find().is_some_and(stands)
     }
 
-    /// Writes a text in place of the one before.
+    /// Replaces the text.
     pub fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
         let file = self.file.find().ok_or(rustix::io::Errno::BADF)?;
         let new = Head {
@@ -172,7 +172,7 @@ impl StatusReader {
     }
 }
 
-/// Asks PE `pe` to write its answer anew; whether its watchdog has heard it.
+/// Requests a new answer of PE `pe`; returns whether its watchdog was woken.
 pub fn ask(control: &Control, pe: Pe) -> bool {
     shared_words::wake_watchdog(control.pe(pe))
 }

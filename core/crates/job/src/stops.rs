@@ -1,10 +1,10 @@
-//! PEs that are stopped (SIGSTOP, Ctrl-Z): they keep their place in the job and do nothing.
+//! PEs that are stopped (SIGSTOP, Ctrl-Z): they remain in the job and do not run.
 //!
-//! A watchdog that has seen a PE stopped for longer than the limit says so on the PE's own page, and every wait of the others
-//! ends with an error as long as that stands there. It is taken back by the PE's own watchdog, which runs as soon as the PE does. So a
-//! stop is not final, unlike a death; a collective that it ended has broken its team all the same.
+//! A watchdog that has seen a PE stopped for longer than the limit sets a mark in the PE's block, and every wait of the others ends with an
+//! error while the mark is set. The PE's own watchdog clears it as soon as the PE runs. So a stop is not final, unlike a death; but a
+//! collective that ended by the stop has left a broken team.
 //!
-//! Only time in which the observer runs counts, so a job that is stopped and continued as a whole is not hurt.
+//! Only time in which the watching process runs counts, so stopping and continuing the whole job has no effect.
 
 use super::block::Control;
 use super::process::{pid_of, state_letter};
@@ -17,14 +17,14 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// What a watchdog knows of stopped PEs.
+/// A watchdog's state of stopped PEs.
 pub(super) struct Stops {
-    /// None: they are not looked for.
+    /// None: stops are ignored.
     limit: Option<Duration>,
-    /// How long this process has been running, and when it was last known to.
+    /// How long this process has been running, and when that was last measured.
     ran: Duration,
     last: Instant,
-    /// By PE, when it was first seen stopped, in time that this process has been running, and its beats then.
+    /// By PE: when it was first seen stopped, in running time of this process, and its heartbeats then.
     since: HashMap<Pe, (Duration, u64)>,
 }
 
@@ -38,7 +38,7 @@ impl Stops {
         }
     }
 
-    /// Takes note that this process, which is PE `me`, runs.
+    /// Measures the running time of this process, which is PE `me`.
     pub(super) fn tick(&mut self, control: &Control, me: Pe) {
         let Some(limit) = self.limit else { return };
         // After a longer time it has been stopped itself, or kept waiting for a CPU as others may have been.
@@ -52,7 +52,7 @@ impl Stops {
         }
     }
 
-    /// Looks at `pe`, which is process `pid` here.
+    /// Checks `pe`, which is process `pid` in this pid namespace.
     pub(super) fn look(&mut self, control: &Control, pe: Pe, pid: u32) {
         let Some(limit) = self.limit else { return };
         if state_letter(&format!("/proc/{pid}")) != Some('T') {
@@ -79,8 +79,8 @@ impl Stops {
     }
 }
 
-/// Tells the other hosts that a PE of this one is stopped. If it goes on meanwhile, what it says of that may come there before: so that is
-/// said after this, too.
+/// Tells the other hosts that a PE of this host is stopped. If it continues meanwhile, its own message may arrive before this one: so a
+/// further message that it runs follows.
 fn send_stopped_to_others(control: &Control, remote: &RemoteHosts, pe: Pe, since: u64) {
     remote.send_stopped(pe, since);
     if control.pe(pe).stopped.load(Acquire) == 0 {
@@ -88,7 +88,8 @@ fn send_stopped_to_others(control: &Control, remote: &RemoteHosts, pe: Pe, since
     }
 }
 
-/// Tells the other hosts which PEs of this one are stopped, before what follows from that. The watchdog that has seen it may be about to.
+/// Tells the other hosts which PEs of this host are stopped, before errors that follow from it. The watchdog that has seen it may be about
+/// to do so.
 pub fn forward(control: &Control) {
     let Some(remote) = control.remote() else {
         return;

@@ -1,4 +1,4 @@
-//! What every layer knows of teams: their names for messages, and the marks by which members say that one is broken.
+//! Names of teams for messages, and the marks of broken teams.
 
 use crate::{Error, Pe};
 
@@ -28,12 +28,12 @@ pub fn short_name(index: u32) -> String {
     }
 }
 
-/// Whether a mark says that the team is broken whose epochs come after `first`, and not an earlier one with its number.
+/// Whether a mark applies to the team whose epochs come after `first`, and not to an earlier team with its number.
 pub fn breaks(mark: u64, first: u64) -> bool {
     mark >> 20 > first
 }
 
-/// The error that a mark of a broken team stands for.
+/// The error for the mark of a broken team.
 #[cold]
 pub fn broken(operation: &'static str, index: u32, mark: u64) -> Error {
     Error::TeamBroken {

@@ -9,7 +9,7 @@ use crate::Pe;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A number of 128 bits: the host's, or the UUID of a GPU as the driver gives it.
+/// A number of 128 bits: of a host, or the UUID of a GPU as the driver reports it.
 pub type Id = [u8; 16];
 
 /// The location of a PE.
@@ -23,7 +23,7 @@ pub(super) struct PeLocation {
 /// No GPU has this UUID.
 const NO_GPU: Id = [0; 16];
 
-/// Publishes the location of PE `me` in its block: the host that the job's memory is on, and this GPU.
+/// Publishes the location of PE `me` in its block: the host of the job's memory, and this GPU.
 pub fn publish(control: &Control, me: Pe, gpu: Option<Id>) {
     let host = id([0, 1].map(|word| control.header().host[word].load(Relaxed)));
     shared_words::publish_location(control.pe(me), &PeLocation { host, gpu });
@@ -63,7 +63,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The places as the PEs have published them; each must have been seen active.
+    /// The locations as the PEs have published them; each must have been seen active.
     pub fn read(control: &Control) -> Topology {
         let pes = 0..control.n_pes();
         Topology::of(pes.map(|pe| PeLocation::read(control.pe(pe))).collect())
@@ -80,7 +80,7 @@ impl Topology {
         Topology { locations, indices }
     }
 
-    /// The PEs of which something holds, in order.
+    /// The PEs that satisfy a predicate, in order.
     fn pes(&self, holds: impl Fn(usize) -> bool) -> Vec<Pe> {
         let pes = (0..self.locations.len()).filter(|&pe| holds(pe));
         pes.map(|pe| pe as Pe).collect()
@@ -98,7 +98,7 @@ impl Topology {
         self.pes(|other| self.indices[other] == index)
     }
 
-    /// The PEs that use the GPU of `pe`. A PE without one shares it with nobody.
+    /// The PEs that use the GPU of `pe`. A PE without a GPU is alone.
     pub fn on_gpu_of(&self, pe: Pe) -> Vec<Pe> {
         match self.locations[pe as usize].gpu {
             None => vec![pe],
@@ -106,7 +106,7 @@ impl Topology {
         }
     }
 
-    /// The first PE of each GPU, and every PE without one.
+    /// The first PE of each GPU, and every PE without a GPU.
     pub fn gpu_leaders(&self) -> Vec<Pe> {
         let mut firsts: HashMap<Id, usize> = HashMap::new();
         for (pe, location) in self.locations.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The messages that bring a job together, over a unix socket: a byte for the kind, four for the length, and the contents. A
-//! descriptor may come with the first byte. Every wait has an end.
+//! The messages of the bootstrap over a unix socket: a byte for the kind, four for the length, and the contents. A
+//! descriptor may be attached to the first byte. Every wait has a deadline.
 
 use super::interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// The longest message.
 pub const MAX_MESSAGE: usize = 4096;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -28,7 +28,7 @@ pub enum Kind {
     Failed = 5,
     Go = 6,
     Refusal = 7,
-    /// In a job on GPUs: what a PE says to the others, and how many descriptors follow.
+    /// In a job on GPUs: data of a PE for the others, and the number of descriptors that follow.
     Share = 8,
     Descriptor = 9,
 }
@@ -55,7 +55,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// The contents as words for people.
+    /// The contents as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.contents)
             .chars()
@@ -64,7 +64,7 @@ impl Message {
     }
 }
 
-/// What is left until a moment, for `poll`.
+/// The time left until a moment, for `poll`.
 pub fn timespec(until: Instant) -> Timespec {
     let left = until.saturating_duration_since(Instant::now());
     Timespec {
@@ -73,7 +73,7 @@ pub fn timespec(until: Instant) -> Timespec {
     }
 }
 
-/// Waits until the stream can be read, or written.
+/// Waits until the stream is readable, or writable.
 fn wait(stream: &UnixStream, events: PollFlags, until: Instant) -> Result<()> {
     loop {
         let slice = timespec(interrupt::slice(until));
@@ -142,7 +142,7 @@ pub fn send_with_fd(
 /// The bytes before the contents: the kind and the length.
 const HEAD: usize = 5;
 
-/// A message on its way: what has arrived of it.
+/// A partially received message.
 pub struct Arriving {
     head: [u8; HEAD],
     contents: Vec<u8>,
@@ -163,7 +163,7 @@ impl Arriving {
         }
     }
 
-    /// Takes what has arrived, without waiting and no further than the message's end; the message once it is whole.
+    /// Reads available bytes, without waiting and no further than the message's end; returns the message once it is whole.
     pub fn take(&mut self, stream: &UnixStream) -> Result<Option<Message>> {
         loop {
             let read = match self.got.checked_sub(HEAD) {
@@ -199,7 +199,7 @@ impl Arriving {
         }
     }
 
-    /// Reads of the head what there is. A descriptor comes with the first byte; the kernel closes any others.
+    /// Reads available bytes of the head. A descriptor comes with the first byte; the kernel closes any others.
     fn take_head(&mut self, stream: &UnixStream) -> rustix::io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -224,7 +224,7 @@ impl Arriving {
     }
 }
 
-/// The connections of a PE, a process, to the others that brought the job together.
+/// The connections of the bootstrap of a PE that is a process.
 #[derive(Debug)]
 pub enum Links {
     /// PE 0's: to PE 1 and so on.

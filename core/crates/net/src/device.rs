@@ -1,8 +1,8 @@
-//! The transport of a PE whose heap is on a GPU, in a job on several hosts. To PEs of its host it is the one for GPUs; what goes to others,
-//! and comes from there, passes through memory of the host. What they ask of this PE's GPU is in [`endpoint`](super::endpoint).
+//! The transport of a PE whose heap is on a GPU, in a job on several hosts. Local PEs are reached by the transport for GPUs; data of remote
+//! PEs passes through memory of the host. Their requests to this PE's GPU are in [`endpoint`](super::endpoint).
 //!
-//! All of it is blocking: a stream is a queue that runs what is put on it when the GPU's stream has come there (`stream/host_proxied.rs`).
-//! Collectives are those of any memory, because kernels reach no PE of another host.
+//! All operations are blocking: a stream is a queue of the host, which runs an operation when the GPU's stream has come to it
+//! (`stream/host_proxied.rs`). Collectives use meetings and copies, because kernels reach no remote PE.
 
 use super::RemoteAccess;
 use super::transfers::PART_OF_CALL;
@@ -16,7 +16,7 @@ use crate::transport::{
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
 
-/// How much of a transfer is in memory of the host at a time.
+/// The most bytes of a transfer in memory of the host at a time.
 const BETWEEN: usize = 1 << 20;
 
 pub(super) struct DeviceTransport {
@@ -27,7 +27,7 @@ pub(super) struct DeviceTransport {
 }
 
 impl RemoteAccess {
-    /// Whether memory of the program's is a GPU's. A borrowed slice never is.
+    /// Whether memory of the program is on a GPU. A borrowed slice never is.
     pub(super) fn is_of_gpu(&self, address: *const u8, borrowed: bool) -> Result<bool> {
         match &self.device {
             Some(device) if !borrowed => device.is_of_gpu(address as u64),
@@ -35,7 +35,7 @@ impl RemoteAccess {
         }
     }
 
-    /// A put to a PE of another host, of memory of the host or of a GPU. It is not throttled; a non-blocking one is not flushed.
+    /// A put to a remote PE, of memory of the host or of a GPU. It is not throttled; a non-blocking put is not flushed.
     pub(super) fn put(
         &self,
         call: Call,
@@ -60,7 +60,7 @@ impl RemoteAccess {
         Ok(())
     }
 
-    /// A get from a PE of another host to memory of a GPU.
+    /// A get from a remote PE to memory of a GPU.
     pub(super) fn get_to_gpu(&self, operation: Operation, get: &GetRequest<'_>) -> Result<()> {
         let to = get.dest.address() as u64;
         self.get_to(operation, (get.pe, get.source), to, get.dest.bytes())
@@ -106,7 +106,7 @@ impl DeviceTransport {
     }
 }
 
-/// Does a transfer of so many bytes in parts, each with memory of the host's for it.
+/// Performs a transfer in parts, each with a buffer of the host.
 fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) -> Result<()> {
     let mut between = vec![0; bytes.min(BETWEEN)];
     (0..bytes).step_by(BETWEEN).try_for_each(|start| {
@@ -143,7 +143,7 @@ impl Streams for DeviceTransport {
 }
 
 impl DeviceTransport {
-    /// The data of a collective, of which one PE at least is on another host.
+    /// Moves data of a collective, of which at least one PE is remote.
     fn copy(
         &self,
         call: Call,

@@ -1,7 +1,7 @@
 //! Heartbeats between hosts. Each PE sends heartbeats to the next host. A host whose heartbeats stop is lost, with all its PEs.
 //!
-//! The death of a single PE is noticed on its own host, by its lock, and announced. Only time in which the observer runs counts, so a
-//! job that is stopped and continued as a whole is not hurt.
+//! The death of a single PE is noticed on its own host, by its lock, and announced. Only time in which the watching process runs
+//! counts, so stopping and continuing the whole job has no effect.
 
 use crate::Pe;
 use crate::job::block::Control;
@@ -19,7 +19,7 @@ pub(super) const SILENCE: Duration = Duration::from_secs(4);
 /// The heartbeats that a PE has received from the host before its own.
 pub(super) struct Heartbeat {
     last: Instant,
-    /// The host that is listened to, the sum of its PEs' beats, and for how long it has not grown.
+    /// The host that is watched, the sum of its PEs' heartbeats, and for how long the sum has not grown.
     last_received: Option<(usize, u64, Duration)>,
 }
 

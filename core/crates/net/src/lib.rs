@@ -1,6 +1,6 @@
-//! The transport of a job on several hosts: PEs of this host are reached through shared memory, all others by messages.
+//! The transport of a job on several hosts: local PEs are reached through shared memory, remote PEs by messages.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`wire`] | the network as a plugin provides it: its table behind safe functions |
 //! | [`message`] | the messages between PEs, as words |
@@ -9,7 +9,7 @@
 //! | [`device`] | the transport of a PE whose heap is on a GPU |
 //! | [`pending`] | requests that wait for an answer |
 //! | [`heartbeat`] | heartbeats between hosts |
-//! | [`transfers`] | puts and gets to PEs of other hosts |
+//! | [`transfers`] | puts and gets of remote PEs |
 //!
 //! Put, signal and non-fetching atomics return once the request is queued on the [`Endpoint`](endpoint::Endpoint). The target performs the
 //! requests of one PE in order, in one of its own threads, with the stores and atomic instructions that PEs of its host use. Quiet sends a
@@ -18,8 +18,8 @@
 //! # Rules of this module
 //!
 //! 1. The wire never gets the program's own memory: large transfers pass through bounce buffers of the [`Endpoint`](endpoint::Endpoint).
-//! 2. The destination of an answer is released before the call returns that passed it, or before quiet returns if it lasts until quiet:
-//!    by [`PendingRequests::forget`](pending::PendingRequests::forget), and by
+//! 2. The destination of an answer is released before the call that passed it returns, or before quiet returns if it lasts until quiet: by
+//!    [`PendingRequests::forget`](pending::PendingRequests::forget), and by
 //!    [`Endpoint::cancel_requests`](endpoint::Endpoint::cancel_requests) for memory of the heap that the wire uses.
 //! 3. The heap stays mapped as long as the wire may use it.
 
@@ -59,7 +59,7 @@ use std::sync::Arc;
 use transfers::{PART_OF_CALL, PendingGet};
 pub use wire::{Event, Table, Wire};
 
-/// The most incomplete records of a PE, and how many it must complete before it is sent more. The same limits hold for pending answers.
+/// The most incomplete records of a PE, and how many it must complete before more are sent. The same limits apply to pending answers.
 const MOST_BEHIND: u64 = 2048;
 const CATCH_UP: u64 = 1024;
 
@@ -69,11 +69,11 @@ pub enum Connected {
     Device(Box<dyn Transport>),
 }
 
-/// Who makes progress with the messages of a PE.
+/// Which thread makes progress with the messages of a PE.
 pub enum Progress {
-    /// A thread, also while the PE computes.
+    /// A thread of its own, also while the PE computes.
     Thread,
-    /// The PE's own calls, as if the thread never had a turn: for tests.
+    /// The PE's own calls, as if the thread never ran: for tests.
     Calls,
 }
 
@@ -151,14 +151,14 @@ pub fn join(
     Ok((control, joined))
 }
 
-/// Operations on PEs of other hosts, for a heap of either kind of memory.
+/// Operations on remote PEs, for a heap in host or device memory.
 pub struct RemoteAccess {
     endpoint: Arc<Endpoint>,
-    /// The transport to the GPUs of this host, if the heap is on one: the program's own memory may be a GPU's, too.
+    /// The transport to the GPUs of this host, if the heap is on a GPU: the program's own memory may be on a GPU, too.
     device: Option<Arc<dyn DeviceMemory>>,
 }
 
-/// The transport of a PE in a job on several hosts, on memory of the hosts.
+/// The transport of a PE in a job on several hosts, with the heap in host memory.
 pub struct NetTransport {
     /// The transport to the PEs of this host.
     local: HostTransport,
@@ -199,7 +199,7 @@ impl NetTransport {
         self.endpoint.hosts().is_local(pe)
     }
 
-    /// Where `offset` of a PE of this host is.
+    /// The address of `offset` of a local PE.
     fn local_range(&self, pe: Pe, offset: u64, bytes: u64) -> (u64, usize) {
         let address = self.local().local_ptr(pe, offset);
         (address.unwrap_or(0), bytes as usize)
@@ -213,7 +213,7 @@ impl RemoteAccess {
         self.endpoint.is_idle()
     }
 
-    /// Waits, for something of `pe`.
+    /// Waits for an action of `pe`.
     fn wait(&self, operation: Operation, pe: Pe, done: &dyn Fn() -> bool) -> Result<()> {
         self.endpoint.wait(operation, pe, done)
     }
@@ -247,7 +247,7 @@ impl RemoteAccess {
         self.throttle_puts(call, pe)
     }
 
-    /// An atomic operation by a PE of another host.
+    /// An atomic operation on the heap of a remote PE.
     fn atomic_remote(&self, call: Call, pe: Pe, what: [u64; 4], fetches: bool) -> Result<u64> {
         let [at, how, value, cond] = what;
         if !fetches {
@@ -307,7 +307,7 @@ impl RemoteAccess {
 }
 
 impl NetTransport {
-    /// The data of a collective, of which one PE at least is on another host.
+    /// Moves data of a collective, of which at least one PE is remote.
     fn copy(
         &self,
         call: Call,
@@ -352,7 +352,7 @@ impl NetTransport {
 }
 
 impl RemoteAccess {
-    /// Executes a request for a PE of another host.
+    /// Executes a request for a remote PE.
     fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
         match body {
             Body::Put {

@@ -1,43 +1,43 @@
 //! Messages between PEs of different hosts, as words. A message is a sequence of records.
 //!
-//! A record begins with a word whose lowest byte says what it is. The rest of this word says how many bytes of data it has. If its kind
-//! has no data, the rest is the first word of the record. The words that its kind has follow, then the data, filled up to whole words. So
-//! what is sent most often is short. All of it may be anything when it arrives: reading gives what is there, or nothing.
+//! The lowest byte of a record's first word is its kind. The rest of this word is the number of bytes of data or, if the kind has no data,
+//! the first word of the record. The words of the kind follow, then the data, padded to whole words. So frequent records are short. A
+//! received message may be malformed: reading returns a valid record or none.
 
 use crate::buffer::LocalSource;
 use crate::op::SignalOp;
 use crate::transport::copy::copy;
 use crate::transport::{Atomic, Width};
 
-/// What a record is. Its words follow its name.
+/// The kind of a record. The comment of each variant lists its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// Offset; the data.
     Put = 1,
-    /// Offset, bytes, the tag with which they come by themselves, and whether it comes after those before it: 0 or 1.
+    /// Offset, bytes, the tag of the transfer, and whether it is ordered after earlier large puts: 0 or 1.
     PutLarge = 2,
-    /// Offset, bytes, request id. It is answered with the data.
+    /// Offset, bytes, request id. The answer has the data.
     Get = 3,
-    /// Offset, bytes, and the tag with which they are to be sent.
+    /// Offset, bytes, and the tag of the transfer.
     GetLarge = 4,
-    /// Offset, width and number, operand, what it compares with, request id. It is answered with the old value, unless the id is 0.
+    /// Offset, width and number, operand, comparison value, request id. The answer has the old value; an id of 0 requests none.
     Atomic = 5,
     /// Offset, value, operation.
     Signal = 6,
     /// A control message of `job`, as data.
     Control = 7,
-    /// It is answered with `Done`.
+    /// The answer is `Done`.
     Flush = 8,
-    /// So many of the records that are counted have been done, which the receiver has sent.
+    /// The number of the receiver's counted records that are complete.
     Done = 9,
     /// The request id; the result of the request.
     Answer = 10,
-    /// What the receiver has sent makes no sense; the words for people.
+    /// A message of the receiver was malformed; the text of the error.
     Refused = 11,
 }
 
-/// In the order of their numbers, how many words each has, and whether it has data.
+/// In the order of their numbers: the number of words of each kind, and whether it has data.
 const KINDS: [(Kind, usize, bool); 11] = [
     (Kind::Put, 1, true),
     (Kind::PutLarge, 4, false),
@@ -52,19 +52,19 @@ const KINDS: [(Kind, usize, bool); 11] = [
     (Kind::Refused, 0, true),
 ];
 
-/// What PEs that have given up in init begin a message with, which is no record.
+/// The first bytes of a message of PEs that have given up in init, which is not a record.
 pub const GAVE_UP: [u8; 8] = *b"nvshmRoC";
 
-/// The most words that a kind has.
+/// The most words of a kind.
 pub(super) const MOST: usize = 5;
 
 impl Kind {
-    /// Whether it is about the receiver's memory, or must wait until what came before it is done there.
+    /// Whether it targets the receiver's memory, or must wait until earlier records are complete there.
     pub(super) fn is_of_memory(self) -> bool {
         self.counts() || matches!(self, Kind::Get | Kind::GetLarge | Kind::Flush)
     }
 
-    /// Whether it is counted, and so can be waited for.
+    /// Whether it is counted, so that quiet can wait for it.
     pub(super) fn counts(self) -> bool {
         match self {
             Kind::Put | Kind::PutLarge | Kind::Atomic | Kind::Signal => true,
@@ -78,7 +78,7 @@ impl Kind {
 #[derive(Debug)]
 pub struct Record<'a> {
     pub kind: Kind,
-    /// Those of its kind, and 0s.
+    /// The words of its kind, and 0s.
     pub words: [u64; MOST],
     pub data: &'a [u8],
 }
@@ -88,7 +88,7 @@ pub(super) fn nothing() -> LocalSource<'static> {
     LocalSource::from(&[0_u8; 0])
 }
 
-/// The words that a record with so many bytes of data has at most.
+/// The most words of a record with so many bytes of data.
 pub(super) fn room(bytes: usize) -> usize {
     1 + MOST + bytes.div_ceil(8)
 }
@@ -121,7 +121,7 @@ pub(super) fn write(message: &mut Vec<u64>, kind: Kind, words: &[u64], data: Loc
     }
 }
 
-/// Takes the first record of a message; none if it makes no sense.
+/// Takes the first record of a message; none if it is malformed.
 pub fn read<'a>(message: &mut &'a [u64]) -> Option<Record<'a>> {
     let (head, rest) = message.split_first()?;
     let index = (head & 0xff).checked_sub(1)?;
@@ -154,7 +154,7 @@ pub(super) fn of_atomic(offset: u64, width: Width, operation: Atomic) -> [u64; 4
     [offset, width.bytes() << 8 | u64::from(number), value, cond]
 }
 
-/// The atomic operation that the words are, if they are one.
+/// The atomic operation of these words, if they are valid.
 pub(super) fn to_atomic(words: &[u64]) -> Option<(u64, Width, Atomic)> {
     let [offset, how, value, cond] = *words.first_chunk()?;
     let width = match how >> 8 {
@@ -177,7 +177,7 @@ pub(super) fn to_atomic(words: &[u64]) -> Option<(u64, Width, Atomic)> {
     Some((offset, width, operation))
 }
 
-/// What a signal's words say: offset, value, operation.
+/// A signal's words: offset, value, operation.
 pub(super) fn to_signal(words: &[u64]) -> Option<(u64, u64, SignalOp)> {
     let [offset, value, op] = *words.first_chunk()?;
     let op = SignalOp::from_number(i32::try_from(op).ok()?).ok()?;

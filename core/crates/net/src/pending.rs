@@ -24,7 +24,7 @@ impl Answer {
         self.done.load(Acquire)
     }
 
-    /// The value of an answer that is there.
+    /// The value of an answer that has arrived.
     pub(super) fn value(&self) -> u64 {
         self.value.load(Relaxed)
     }
@@ -35,7 +35,7 @@ impl Answer {
     }
 }
 
-/// The destination of an answer: memory of the program's.
+/// The destination of an answer: memory of the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
     pub(super) address: *mut u8,
@@ -47,7 +47,7 @@ pub(super) struct Destination {
 unsafe impl Send for Destination {}
 
 impl Destination {
-    /// The memory of `dest`, for as long as the caller sees to that it is there.
+    /// The memory of `dest`, for as long as the caller keeps it valid.
     pub(super) fn of(dest: &LocalDest<'_>) -> Destination {
         Destination {
             address: dest.address(),
@@ -56,7 +56,7 @@ impl Destination {
     }
 }
 
-/// What an answer is.
+/// The form of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AnswerKind {
     /// A word.
@@ -72,7 +72,7 @@ struct PendingRequest {
     pe: Pe,
     kind: AnswerKind,
     answer: Arc<Answer>,
-    /// Whether it is waited for in quiet only.
+    /// Whether only quiet waits for it.
     nbi: bool,
 }
 
@@ -82,9 +82,9 @@ const RECENT: usize = 4096;
 /// Items with consecutive ids from 1. Most are removed soon: that takes no search.
 struct SequenceMap<T> {
     last: u64,
-    /// Those that came last; none where one was taken out. The first place is never empty.
+    /// The most recent items; none for a removed item. The first entry is never empty.
     recent: VecDeque<Option<T>>,
-    /// Those before them.
+    /// Earlier items.
     old: BTreeMap<u64, T>,
 }
 
@@ -99,12 +99,12 @@ impl<T> Default for SequenceMap<T> {
 }
 
 impl<T> SequenceMap<T> {
-    /// The number of the first recent one, or that of the next one.
+    /// The number of the first recent item, or of the next item.
     fn first(&self) -> u64 {
         self.last + 1 - self.recent.len() as u64
     }
 
-    /// The place of a recent one.
+    /// The index of a recent item.
     fn at(&self, number: u64) -> Option<usize> {
         usize::try_from(number.checked_sub(self.first())?).ok()
     }
@@ -145,7 +145,7 @@ impl<T> SequenceMap<T> {
         }
     }
 
-    /// Those up to a number, in order.
+    /// The items up to a number, in order.
     fn upto(&self, number: u64) -> impl Iterator<Item = (u64, &T)> {
         let recent = (self.first()..=number).zip(&self.recent);
         let recent = recent.filter_map(|(number, one)| Some((number, one.as_ref()?)));
@@ -158,11 +158,11 @@ impl<T> SequenceMap<T> {
 #[derive(Default)]
 pub(super) struct PendingRequests {
     requests: Mutex<SequenceMap<PendingRequest>>,
-    /// How many of them only quiet waits for.
+    /// The number of requests that only quiet waits for.
     nbi_count: AtomicU64,
 }
 
-/// Copies data to where it is to go.
+/// Copies data to its destination.
 fn deliver(destination: Destination, data: &[u8]) {
     let source = LocalSource::from(data);
     let bytes = destination.bytes.min(data.len());
@@ -188,7 +188,7 @@ impl PendingRequests {
         (number, answer)
     }
 
-    /// Whether quiet has nothing to wait for here.
+    /// Whether quiet has no request to wait for.
     #[inline(always)]
     pub(super) fn has_no_nbi(&self) -> bool {
         self.nbi_count.load(Acquire) == 0
@@ -246,12 +246,12 @@ impl PendingRequests {
         }
     }
 
-    /// Cancels a request: from now on nothing is written for it, except by a transfer in flight.
+    /// Cancels a request: from now on no data is written for it, except by a transfer in flight.
     pub(super) fn forget(&self, number: u64) {
         self.remove(&mut lock(&self.requests), number);
     }
 
-    /// How many answers only quiet waits for.
+    /// The number of answers that only quiet waits for.
     pub(super) fn nbi_count(&self) -> u64 {
         self.nbi_count.load(Relaxed)
     }

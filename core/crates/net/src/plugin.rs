@@ -1,9 +1,9 @@
-//! The plugin that reaches other hosts: a library that is looked for when a job has PEs on several, and never before.
+//! The plugin that reaches other hosts: a shared library, which is loaded only when a job has PEs on several hosts.
 //!
 //! # Rules of this module
 //!
-//! 1. A plugin that is loaded stays, because threads of the network below it may run for ever.
-//! 2. A [`Communicator`] leads to what the caller of its unsafe constructor has promised, until init has returned.
+//! 1. A plugin is never unloaded, because threads of the network below it may run for ever.
+//! 2. A [`Communicator`] is valid until init has returned: the caller of its unsafe constructor guarantees that.
 
 use super::{Table, Wire as _};
 use crate::{Error, Pe, Result, config};
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 /// The plugin's file.
 const FILE: &str = "libnvshmemrs_mpi.so";
-/// The setting that says where it is.
+/// The setting with its path.
 const SETTING: &str = "NVSHMEMRS_MPI_PLUGIN";
-/// What every wire promises: how long a message may be at least, and how large a tag.
+/// The guarantees of every wire: the minimum of the longest message, and of the largest tag.
 const LEAST_MESSAGE: usize = 4096;
 const LEAST_TAG: u32 = 32_767;
 /// The longest reason that a plugin gives.
@@ -33,7 +33,7 @@ pub struct Communicator(Kind);
 enum Kind {
     /// The address of an `MPI_Comm`.
     C(usize),
-    /// Fortran's number of one.
+    /// Fortran's handle.
     Fortran(i32),
 }
 
@@ -42,7 +42,7 @@ impl Communicator {
     ///
     /// # Safety
     /// `mpi_comm` must point to an `MPI_Comm` of the MPI that this process uses, and MPI must have been initialised. Both must hold until
-    /// the init that it is given to has returned.
+    /// init with this communicator has returned.
     pub unsafe fn from_c(mpi_comm: *const c_void) -> Result<Communicator> {
         match mpi_comm.is_null() {
             true => Err(Error::invalid(
@@ -54,11 +54,11 @@ impl Communicator {
         }
     }
 
-    /// The communicator with a number of Fortran's. Local.
+    /// The communicator of a Fortran handle. Local.
     ///
     /// # Safety
-    /// The number must be one of the MPI that this process uses, and MPI must have been initialised. Both must hold until the init that it
-    /// is given to has returned.
+    /// The handle must be one of the MPI that this process uses, and MPI must have been initialised. Both must hold until init with this
+    /// communicator has returned.
     pub unsafe fn from_fortran(mpi_comm: i32) -> Communicator {
         Communicator(Kind::Fortran(mpi_comm))
     }
@@ -67,9 +67,9 @@ impl Communicator {
 /// The plugin that this process has loaded.
 static LOADED: Mutex<Option<(PathBuf, &'static Library)>> = Mutex::new(None);
 
-/// Opens a wire between the processes of a communicator, or between all that the launcher has started, where `told` says which one of how
-/// many this is. It may take longer than `until` if the network does not start; so whoever has not initialised it calls this on a
-/// thread that may be left behind.
+/// Opens a wire between the processes of a communicator, or between all processes of the launcher, where `told` is the rank of this
+/// process and their number. It may take longer than `until` if the network does not start; so a caller that has not initialised the
+/// network calls this on a thread that can be detached.
 pub fn open(
     communicator: Option<Communicator>,
     told: Option<(Pe, Pe)>,
@@ -133,7 +133,7 @@ pub fn open(
     Ok(table)
 }
 
-/// The error for what a plugin said.
+/// The error for a status of a plugin.
 fn refused(path: &Path, said: i32, why: &str) -> Error {
     let path = path.display();
     Error::Bootstrap(match said {
@@ -146,7 +146,7 @@ fn refused(path: &Path, said: i32, why: &str) -> Error {
     })
 }
 
-/// The plugin; an error that says where it was looked for and how to build it.
+/// The plugin; the error names the searched paths and how to build it.
 fn load() -> Result<(PathBuf, &'static Library)> {
     let mut loaded = crate::lock::lock(&LOADED);
     if let Some((path, library)) = &*loaded {
@@ -177,7 +177,7 @@ fn load() -> Result<(PathBuf, &'static Library)> {
     Ok((path.clone(), library))
 }
 
-/// What the system says of a library that cannot be loaded; the error itself only names the call.
+/// The system's reason why a library cannot be loaded; the error itself only names the call.
 fn reason(error: &libloading::Error) -> String {
     match std::error::Error::source(error) {
         Some(said) => said.to_string(),
@@ -185,7 +185,7 @@ fn reason(error: &libloading::Error) -> String {
     }
 }
 
-/// Where the plugin may be: where the setting says, else beside the library, or beside the program that contains it.
+/// The candidate paths of the plugin: the setting, else beside the library, or beside the program that contains it.
 fn places() -> Vec<PathBuf> {
     if let Some(path) = config::set(SETTING) {
         return vec![PathBuf::from(path)];
@@ -203,7 +203,7 @@ fn places() -> Vec<PathBuf> {
     folders.iter().map(|folder| folder.join(FILE)).collect()
 }
 
-/// The file that this code is in: libnvshmemrs.so, or a program.
+/// The file that contains this code: libnvshmemrs.so, or a program.
 fn own_file() -> Option<PathBuf> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the address is that of a function, and there is room for the answer; its text lives as long as this code is loaded.
@@ -220,5 +220,5 @@ fn own_file() -> Option<PathBuf> {
     std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
 }
 
-/// How long a wire may take to close after all PEs have agreed that there will be no job.
+/// How long a wire may take to close after all PEs have agreed that init has failed.
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
-//! Puts and gets to PEs of other hosts.
+//! Puts and gets of remote PEs.
 //!
-//! Small data travels in a record (eager). Large data is a transfer of its own (rendezvous): from heap to heap without another copy, all else
-//! through bounce buffers, because the wire may use the memory for as long as the other PE is stopped.
+//! Small data travels in a record (eager). Large data is a transfer of its own (rendezvous): from heap to heap without a copy, else through
+//! bounce buffers, because the wire may use the memory for as long as the other PE is stopped.
 
 use super::endpoint::{BOUNCE_BYTES, Completion, Endpoint, LargeTransfer};
 use super::message::{Kind, nothing};
@@ -13,7 +13,7 @@ use crate::transport::{Call, GetRequest, Nbi};
 use crate::{Pe, Result};
 use std::sync::Arc;
 
-/// For a put that is a part of a call.
+/// A put that is a part of a call.
 pub(super) const PART_OF_CALL: Nbi = Nbi::Yes { lasts: false };
 
 /// A get that is pending.
@@ -24,7 +24,7 @@ pub(super) struct PendingGet {
 }
 
 impl RemoteAccess {
-    /// A put to a PE of another host, which is not throttled. A non-blocking one is not flushed.
+    /// A put to a remote PE, which is not throttled. A non-blocking put is not flushed.
     pub(super) fn put_remote(
         &self,
         call: Call,
@@ -72,7 +72,7 @@ impl RemoteAccess {
         }
     }
 
-    /// A large put of memory of the program's own, which is copied. It waits while too many bytes are in flight.
+    /// A large put of memory of the program, which is copied. It waits while too many bytes are in flight.
     fn put_bounced(
         &self,
         call: Call,
@@ -109,7 +109,7 @@ impl RemoteAccess {
         Ok(())
     }
 
-    /// Requests data of a PE of another host. Large data goes to its destination in the heap directly, else through a bounce buffer.
+    /// Requests data of a remote PE. Large data goes directly to a destination in the heap, else through a bounce buffer.
     fn request(&self, pe: Pe, source: u64, dest: &LocalDest<'_>, nbi: bool) -> PendingGet {
         let bytes = dest.bytes();
         if bytes <= self.endpoint.eager {
@@ -204,7 +204,7 @@ impl RemoteAccess {
         Ok(())
     }
 
-    /// Waits for all requests, or after an earlier error for none. If a wait ends early, nothing is written any more.
+    /// Waits for all requests, or after an earlier error for none. If a wait ends early, no data is written any more.
     pub(super) fn answers(
         &self,
         operation: Operation,
@@ -263,7 +263,7 @@ impl RemoteAccess {
         self.get_many(operation, &mut std::iter::once(requests))
     }
 
-    /// As [`get_remote`](RemoteAccess::get_remote); the data may come until quiet.
+    /// As [`get_remote`](RemoteAccess::get_remote); the data may arrive until quiet.
     pub(super) fn get_nbi(
         &self,
         call: Call,

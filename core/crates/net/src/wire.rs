@@ -2,9 +2,9 @@
 //!
 //! # Rules of this module
 //!
-//! 1. A [`Table`] is made of a table that a plugin has opened, which keeps what `nvshmemrs-wire` says of it, and of which there is no other
-//!    user. It is used by one thread at a time, because its methods take `&mut self`.
-//! 2. Memory of a transfer stays valid until its token has completed: the callers of the unsafe methods say so.
+//! 1. A [`Table`] is made from a table that a plugin has opened, which obeys the contract of `nvshmemrs-wire` and has no other user. One
+//!    thread at a time uses it, because its methods take `&mut self`.
+//! 2. Memory of a transfer stays valid until its token has completed: the callers of the unsafe methods guarantee that.
 
 use crate::{Error, Pe, Result};
 use nvshmemrs_wire::{Event as Raw, Wire as RawWire, event, status};
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub enum Event<'a> {
     /// Bytes that a PE has sent, aligned to 8.
     Message(Pe, &'a [u8]),
-    /// The memory of a token is free again. Of one that receives, so many bytes have come.
+    /// The transfer of a token has completed. A receive has got so many bytes.
     Done(u64, usize),
     /// A PE cannot be reached any more.
     Lost(Pe),
@@ -23,7 +23,7 @@ pub enum Event<'a> {
 
 /// The network between PEs, which are its ranks. No method waits, except `close`.
 pub trait Wire: Send {
-    /// What it runs on, for messages.
+    /// The name of the network, for messages.
     fn name(&self) -> String;
 
     /// The longest message, in bytes.
@@ -35,28 +35,28 @@ pub trait Wire: Send {
     /// Sends a message, which is copied. Messages of one PE to another arrive in order.
     fn send(&mut self, to: Pe, message: &[u8]) -> Result<()>;
 
-    /// Sends memory to a PE that receives with this tag; gives a token.
+    /// Sends memory to a PE that receives with this tag; returns a token.
     ///
     /// # Safety
-    /// The memory must be valid for reads until the token has come back.
+    /// The memory must be valid for reads until the token has completed.
     unsafe fn send_from(&mut self, to: Pe, tag: u32, bytes: *const u8, len: usize) -> Result<u64>;
 
-    /// Receives memory that a PE sends with this tag; gives a token.
+    /// Receives memory that a PE sends with this tag; returns a token.
     ///
     /// # Safety
-    /// The memory must be valid for writes, and nobody else's, until the token has come back.
+    /// The memory must be valid for writes, and have no other user, until the token has completed.
     unsafe fn recv_into(&mut self, from: Pe, tag: u32, bytes: *mut u8, len: usize) -> Result<u64>;
 
-    /// Ends what a token of `recv_into` names, unless it has begun. The token comes back in either case.
+    /// Cancels a transfer of `recv_into`, unless it has begun. The token completes in either case.
     fn cancel(&mut self, token: u64);
 
-    /// Makes progress, and gives what it finds.
+    /// Makes progress, and passes the events to `found`.
     fn poll(&mut self, found: &mut dyn FnMut(Event<'_>)) -> Result<()>;
 
-    /// How many messages have not left yet; `poll` lets them leave.
+    /// The number of messages that are not sent yet; `poll` sends them.
     fn in_flight(&self) -> u64;
 
-    /// Closes it, once all PEs close theirs, or this time is over; at once if that is zero.
+    /// Closes the wire when all PEs close theirs, or after `limit`; at once if that is zero.
     fn close(&mut self, limit: Duration);
 }
 
@@ -64,14 +64,14 @@ pub trait Wire: Send {
 pub struct Table {
     raw: *const RawWire,
     closed: bool,
-    /// Room for what a look finds.
+    /// Room for the events of a poll.
     events: Box<[Raw]>,
 }
 
 // SAFETY: rule 1; the plugin lets any thread call, one at a time.
 unsafe impl Send for Table {}
 
-/// Events that are taken at a time.
+/// The most events of a poll.
 const ROOM: usize = 64;
 
 impl Table {
@@ -99,7 +99,7 @@ impl Table {
         unsafe { *self.raw }
     }
 
-    /// The error that a status stands for.
+    /// The error of a status.
     #[inline]
     fn check(&self, what: &'static str, status: i32) -> Result<()> {
         match status {
@@ -129,15 +129,15 @@ impl Table {
         }
     }
 
-    /// This process's rank, and how many there are.
+    /// This process's rank, and the number of ranks.
     pub fn ranks(&self) -> (Pe, Pe) {
         let table = self.table();
         (table.rank, table.n_ranks)
     }
 
-    /// Gives every PE the bytes of each, in order; none if not all have come within the limit.
+    /// Returns the bytes of every PE, in order; none if not all have arrived within the limit.
     ///
-    /// Collective over all PEs, with equal lengths, before it is given to a transport.
+    /// Collective over all PEs, with equal lengths, before a transport takes the wire.
     pub fn exchange(&mut self, mine: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
         let table = self.table();
         let mut all = vec![0; mine.len() * table.n_ranks as usize];

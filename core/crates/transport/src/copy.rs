@@ -1,8 +1,7 @@
 //! The one copy primitive.
 //!
-//! An aligned copy of 1, 2, 4 or 8 bytes is one atomic access, so an element that two PEs use at once is never torn. A
-//! longer one is libc's `memmove`; what other PEs see of it before the next synchronisation is unspecified, as the
-//! memory model says. The ranges may overlap.
+//! An aligned copy of 1, 2, 4 or 8 bytes is one atomic access, so an element that two PEs use at once is never torn. A longer copy is
+//! libc's `memmove`; other PEs may see parts of it before the next synchronisation, in any order. The ranges may overlap.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -10,8 +9,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 /// side is the caller's alone.
 ///
 /// # Safety
-/// `source` must be valid for reads and `dest` for writes of `bytes` bytes. Memory that other PEs write must belong to
-/// the symmetric heap, where races are the memory model's business and not Rust's: no reference to it exists.
+/// `source` must be valid for reads and `dest` for writes of `bytes` bytes. Memory that other PEs write must belong to the
+/// symmetric heap, where the memory model and not Rust governs races: no reference to it exists.
 #[inline(always)]
 pub unsafe fn copy<const DEST_SHARED: bool, const SOURCE_SHARED: bool>(
     dest: *mut u8,

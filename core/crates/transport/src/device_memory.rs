@@ -1,5 +1,5 @@
 //! A transport for memory of GPUs, as the transport to other hosts needs it: copies between GPU and host, and a stream for the requests
-//! of other hosts. No name of CUDA's occurs here.
+//! of other hosts. It is independent of CUDA.
 
 use super::{
     Atomic, DeviceTables, StreamHold, Streams, Submission, Transport, TransportEvent, Width,
@@ -10,7 +10,7 @@ use crate::operation::Operation;
 use crate::{Pe, Result};
 use std::sync::Arc;
 
-/// The most bytes of a value that a kernel stores in one go.
+/// The most bytes of a value that a kernel gets as an argument and stores.
 pub const VALUE_BYTES: usize = 16;
 
 /// The transport of a PE whose heap is memory of a GPU.
@@ -18,7 +18,7 @@ pub trait DeviceMemory: Transport + Streams + DeviceTables {
     /// The address of `offset` of a PE of this host.
     fn address_of(&self, pe: Pe, offset: u64) -> u64;
 
-    /// Whether an address is one of a GPU's memory, which the CPU cannot use.
+    /// Whether an address is in memory of a GPU, which the CPU cannot use.
     fn is_of_gpu(&self, address: u64) -> Result<bool>;
 
     /// Copies memory of a GPU to `dest`, which is the host's. The copy is complete on return.
@@ -50,16 +50,16 @@ pub trait TargetStream: Send + Sync {
     /// Whether all of a range of this PE's part has memory behind it.
     fn is_backed(&self, range: SymRange) -> bool;
 
-    /// A buffer for some bytes, if that much is free.
+    /// A buffer for some bytes, if there is room.
     fn buffer(&self, bytes: usize) -> Option<PinnedBuffer>;
 
-    /// Frees a buffer that nobody uses any more.
+    /// Frees a buffer that is no longer in use.
     fn give_back(&self, buffer: PinnedBuffer);
 
     /// The address of a buffer.
     fn address(&self, buffer: &PinnedBuffer) -> *mut u8;
 
-    /// The contents of a buffer, which nobody writes to meanwhile.
+    /// The contents of a buffer, which must not be written to meanwhile.
     fn data(&self, buffer: &PinnedBuffer) -> &[u8];
 
     /// Fills a buffer.
@@ -77,7 +77,7 @@ pub trait TargetStream: Send + Sync {
     /// Copies this PE's part to a buffer.
     fn get(&self, buffer: &PinnedBuffer, offset: u64) -> Result<()>;
 
-    /// Does an atomic operation in this PE's part; the old value goes to the buffer, if there is one.
+    /// Performs an atomic operation in this PE's part; the buffer, if any, gets the old value.
     fn atomic(
         &self,
         offset: u64,
@@ -95,9 +95,9 @@ pub trait TargetStream: Send + Sync {
     /// Takes back an event of [`mark`](TargetStream::mark) that was reached.
     fn give_mark_back(&self, mark: Box<dyn TransportEvent>);
 
-    /// The wire may use buffers for ever: the pinned memory stays.
+    /// The wire may use buffers for ever: the pinned memory is never freed.
     fn keep_pinned(&self);
 
-    /// Holds for a stream of the program's, whose operations a queue of the host runs.
+    /// Holds for a stream of the program whose operations a queue of the host runs.
     fn stream_hold(self: Arc<Self>, submission: Submission) -> Result<Arc<dyn StreamHold>>;
 }

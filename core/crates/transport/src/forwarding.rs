@@ -230,10 +230,10 @@ fn the_contract_is_small() {
     assert!(methods().len() <= 21, "{:?}", methods());
 }
 
-/// A request that a transport has no form of its own for becomes simple ones, with the same bytes in the same places.
+/// A request that a transport does not implement becomes simple requests, with the same bytes in the same places.
 #[test]
 fn a_compound_request_becomes_simple_ones() {
-    /// Memory of one PE, which knows puts and gets only.
+    /// Memory of one PE, which implements puts and gets only.
     struct Simple(Recorder, Mutex<[u8; 64]>);
     impl Transport for Simple {
         fn properties(&self) -> Properties {

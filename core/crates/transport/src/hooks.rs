@@ -1,14 +1,14 @@
-//! What a transport may do by itself, and what it may ask of the PE that it belongs to.
+//! Collectives, waits and streams that a transport implements itself, and the PE that it belongs to.
 //!
-//! All of it is optional: the methods of [`Transport`](super::Transport) that lead here say "not mine" by default. Then streams are
-//! queues of the host's, a wait polls its words, and a collective is a meeting and copies.
+//! All hooks are optional: the methods of [`Transport`](super::Transport) that return them return `None` by default. Then streams are
+//! queues of the host, a wait polls its words, and a collective is a meeting and copies.
 //!
-//! | trait or type | what it is |
+//! | trait or type | meaning |
 //! |---|---|
-//! | [`Owner`] | the PE, as its transport may ask it to wait or to break a team |
-//! | [`Collectives`], [`Meeting`] | collectives that the transport does, and the members' meeting, which it may use for them |
-//! | [`Search`], [`Found`] | a wait or a test that is put on a stream, and what came of it |
-//! | [`Streams`], [`TransportStream`], [`TransportEvent`], [`StreamHold`] | streams of the transport's |
+//! | [`Owner`] | the PE, by which a transport waits or breaks a team |
+//! | [`Collectives`], [`Meeting`] | collectives that the transport runs, and the members' meeting, which it may use |
+//! | [`Search`], [`Found`] | a wait or a test that is enqueued on a stream, and its result |
+//! | [`Streams`], [`TransportStream`], [`TransportEvent`], [`StreamHold`] | native streams |
 
 use super::Submission;
 use crate::dtype::Dtype;
@@ -23,31 +23,31 @@ use std::time::Duration;
 
 /// The PE that a transport belongs to.
 pub trait Owner: Send + Sync {
-    /// Waits, with all that ends a wait of this PE, until what it is given says that it is done.
+    /// Waits until `done` returns true, or an event ends the wait as it ends every wait of this PE.
     fn wait(&self, wait: Wait, done: &dyn Fn() -> Result<bool>) -> Result<()>;
 
-    /// An error if a PE of the job is gone, or this one is no longer live.
+    /// An error if a PE of the job is gone, or this PE is no longer live.
     fn check(&self, operation: Operation) -> Result<()>;
 
-    /// An error if a member of a team has left one of its collectives half-way.
+    /// An error if a team is broken: a member has left one of its collectives early.
     fn check_team(&self, operation: Operation, team: u32) -> Result<()>;
 
-    /// Tells the members of a team that its collectives cannot go on, because of this PE.
+    /// Marks a team as broken by this PE.
     fn break_team(&self, team: u32);
 }
 
-/// This PE's turn in the collectives of a team, as a transport uses it that does a collective itself.
+/// The collective call of this PE, for a transport that runs the collective itself.
 pub trait Meeting {
     /// The team's number.
     fn team_index(&self) -> u32;
 
-    /// Meets the members. Returns the epoch once all have come with equal calls.
+    /// Meets the members. Returns the epoch once all have arrived with equal calls.
     fn join(&self, operation: Operation, args: [u64; ARGS]) -> Result<u64>;
 
-    /// This member's wait ended early, so the others can never finish this team's collectives: tells those that do not know.
+    /// This member's wait ended early, so the others can never complete this team's collectives: tells those that do not know.
     fn leave(&self, error: &Error);
 
-    /// Tells the members that the team's collectives cannot go on.
+    /// Marks the team as broken.
     fn break_team(&self);
 }
 
@@ -55,12 +55,12 @@ pub trait Meeting {
 #[derive(Clone, Copy, Debug)]
 pub struct Collective {
     pub operation: Operation,
-    /// The arguments that all members have alike.
+    /// The arguments that must be equal on all members.
     pub args: [u64; ARGS],
     pub task: Task,
 }
 
-/// What a collective moves. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
+/// The data movement of a collective. Symmetric offsets, and bytes of the message, or of one part where there is a part per member.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Task {
     pub dest: u64,
@@ -76,20 +76,20 @@ pub struct Task {
 pub enum CollectiveShape {
     #[default]
     Plain,
-    /// Parts of `count` elements of `element` bytes, with steps in bytes from one to the next.
+    /// Parts of `count` elements of `element` bytes, with strides in bytes.
     Strided {
         count: u64,
         element: u64,
         dest_step: u64,
         source_step: u64,
     },
-    /// `dest` has room for so many bytes, and if `filled` just for them.
+    /// `dest` has room for `room` bytes; if `filled`, they are exactly filled.
     Collected { room: u64, filled: bool },
 }
 
-/// Collectives that a transport does by itself, and what it keeps of teams for them.
+/// Collectives that a transport runs itself, and its state of teams for them.
 ///
-/// A PE has one collective of a team under way at a time, and all members have those of a team in one order.
+/// A PE has one collective of a team in progress at a time, and all members call the collectives of a team in one order.
 pub trait Collectives {
     /// Runs a collective on the stream of `submission`. `None`: this submission needs a meeting of the members first.
     fn run(
@@ -99,43 +99,42 @@ pub trait Collectives {
         meeting: &dyn Meeting,
     ) -> Option<Result<()>>;
 
-    /// Does a blocking collective whose members have met in `epoch`.
+    /// Runs a blocking collective whose members have met in `epoch`.
     fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()>;
 
-    /// This member cannot take part in the collective that it has submitted, and the others must learn of it. False: they learn it in a
-    /// meeting.
+    /// This member cannot take part in the collective that it has submitted, and tells the others. False: they learn of it in a meeting.
     fn refuse(&self, submission: Submission, operation: Operation, meeting: &dyn Meeting) -> bool;
 
-    /// Forgets what an earlier team has left at a number.
+    /// Clears the state of an earlier team with a number.
     ///
     /// Local; before the meeting after which the new team's members may use it.
     fn clear_team(&self, team: u32) -> Result<()>;
 
-    /// Makes what a team needs. `members`: their PEs. `base_epoch`: the epoch after which the team's first one comes. What goes wrong is
-    /// the error of the team's first collective.
+    /// Creates the state of a team. `members`: their PEs. `base_epoch`: the epoch before the team's first one. A failure is the error of
+    /// the team's first collective.
     fn make_team(&self, team: u32, members: &[Pe], me: Pe, base_epoch: u64);
 
-    /// The team at a number is no more, and all members have done its collectives.
+    /// The team with a number was destroyed; all members have completed its collectives.
     ///
     /// Local; waits for nothing.
     fn end_team(&self, team: u32);
 
-    /// The team at a number is broken, and its members have had their errors. Says whether the number may be used again.
+    /// The team with a number is broken and was destroyed. Returns whether the number may be used again.
     ///
     /// Local; waits for nothing.
     fn give_up_team(&self, team: u32) -> bool;
 
-    /// How many collectives of a team were begun: the same on every member that has called what the others have called.
+    /// The number of collectives begun on a team: equal on members that have made the same calls.
     fn begun(&self, team: u32) -> u64;
 
-    /// Waits until the collectives of a team that this PE has put on streams have run. `None`: there are none.
+    /// Waits until this PE's collectives of a team on streams have run. `None`: there are none.
     fn await_team(&self, operation: Operation, team: u32) -> Option<Result<()>>;
 
-    /// An error if a member has left a team with collectives on streams half-way; what waits for it there ends.
+    /// An error if a team with collectives on streams is broken; kernels that wait for its members end.
     fn check_teams(&self, operation: Operation) -> Result<()>;
 }
 
-/// What a wait or a test looks for among elements of this PE's own memory, one after the other from `offset` on.
+/// A wait or a test for contiguous elements of this PE's own memory, from `offset` on.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
     pub offset: u64,
@@ -143,19 +142,19 @@ pub struct Search<'a> {
     pub dtype: Dtype,
     pub cmp: Cmp,
     pub expected: Expected<'a>,
-    /// Not 0 for the elements that are left out.
+    /// Not 0 for excluded elements.
     pub status: Option<&'a [i32]>,
     pub mode: MatchMode,
-    /// What the program called.
+    /// The operation that the program called.
     pub called: Operation,
-    /// Whether it waits; a test looks once.
+    /// Whether it waits; a test compares once.
     pub waits: bool,
-    /// Whether the call gives something back, and so waits for the stream itself.
+    /// Whether the call has an output, and so waits for the stream.
     pub answers: bool,
 }
 
 impl Search<'_> {
-    /// Whether it looks for some elements, of which all are left out.
+    /// Whether it is a search for some elements, all of which are excluded.
     #[inline]
     pub fn finds_nothing(&self) -> bool {
         matches!(self.mode, MatchMode::Any { .. } | MatchMode::Some)
@@ -165,59 +164,59 @@ impl Search<'_> {
     }
 }
 
-/// What the elements are compared with.
+/// The values that the elements are compared with.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected<'a> {
-    /// All with the value of these bits.
+    /// One value for all, as bits.
     Same(u64),
-    /// Each with its own, whose bytes follow each other.
+    /// A value for each element, contiguous bytes.
     Each(&'a [u8]),
 }
 
 /// Which elements must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchMode {
-    /// The only one.
+    /// The only element.
     One,
     All,
-    /// Any: the first from `start` on, or else the first one before it.
+    /// Any element: the first from `start` on, or else the first before it.
     Any {
         start: usize,
     },
-    /// At least one; all that do are found.
+    /// At least one; all matching elements are returned.
     Some,
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Whether the elements matched; of a search that gives nothing back, that it was put on the stream.
+    /// Whether the elements matched; for a search without an output, that it was enqueued.
     pub held: bool,
-    /// For [`MatchMode::One`] the bits that were seen last.
+    /// For [`MatchMode::One`] the bits of the last value read.
     pub bits: u64,
-    /// For [`MatchMode::Any`] the index that held, for [`MatchMode::Some`] those that did, in order.
+    /// For [`MatchMode::Any`] the index of the match, for [`MatchMode::Some`] all indices, in order.
     pub indices: Vec<usize>,
 }
 
-/// Streams of a transport's own: operations are put on one at once, and run there in order.
+/// Native streams of a transport: operations are enqueued at once, and run in order.
 pub trait Streams {
     /// A new stream.
     fn make(&self) -> Result<Arc<dyn TransportStream>>;
 
-    /// A stream of the program's.
+    /// A stream of the program.
     ///
     /// # Safety
-    /// `stream` must be the number of one of the transport's kind, which exists as long as the program uses it here.
+    /// `stream` must be the number of a stream of the transport's kind, which exists as long as the program uses it here.
     unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>>;
 
-    /// The program drops a stream. One of its own it may destroy now, so that is not touched any more; ours goes on until it is idle.
-    /// What is on it is waited for by finalize.
+    /// The program drops a stream. It may destroy its own stream now, so that stream is not used any more; a stream of the library runs
+    /// until it is idle. Finalize waits for the operations on it.
     fn let_go(&self, stream: &Arc<dyn TransportStream>);
 
     /// A new event.
     fn event(&self) -> Result<Box<dyn TransportEvent>>;
 
-    /// Holds for a stream whose operations a queue of the host runs. `None`: operations are put on the stream itself.
+    /// Holds for a stream whose operations a queue of the host runs. `None`: operations are enqueued on the stream itself.
     fn stream_hold(
         &self,
         _stream: &Arc<dyn TransportStream>,
@@ -235,22 +234,22 @@ pub trait StreamHold: Send + Sync {
     fn release(&self, number: u64);
 }
 
-/// A stream of a transport's own, or one of the program's.
+/// A native stream, of the library or of the program.
 pub trait TransportStream: Any + Debug + Send + Sync {
-    /// Where operations go that are called on it.
+    /// The submission of operations on this stream.
     fn submission(&self) -> Submission;
 
-    /// Whether everything on it has run.
+    /// Whether all operations on it have run.
     fn is_idle(&self) -> Result<bool>;
 
-    /// An error while it is captured into a graph: then `what` is not possible.
+    /// An error while it is captured into a graph, when `what` is not possible.
     fn check_capture(&self, what: &str) -> Result<()>;
 
-    /// Runs a function of the host's when what came before has run. The function must not call the transport.
+    /// Runs a function of the host when the earlier operations have run. The function must not call the transport.
     fn call(&self, work: Box<dyn FnOnce() + Send>) -> Result<()>;
 }
 
-/// A mark in a stream of a transport's own.
+/// An event of a native stream.
 pub trait TransportEvent: Any + Send + Sync {
     /// Records the event on a stream of the same transport. A later record replaces an earlier one.
     fn record(&self, submission: Submission) -> Result<()>;
@@ -258,9 +257,9 @@ pub trait TransportEvent: Any + Send + Sync {
     /// Makes later work of a stream wait for the latest record.
     fn hold_up(&self, submission: Submission) -> Result<()>;
 
-    /// Whether the latest record has been reached; one that was never recorded counts as reached.
+    /// Whether the latest record has been reached; an event that was never recorded counts as reached.
     fn is_reached(&self) -> Result<bool>;
 
-    /// The time to another event of the same transport, both reached; zero if the other one came first.
+    /// The time to another event of the same transport, both reached; zero if the other event came first.
     fn elapsed(&self, end: &dyn TransportEvent) -> Result<Duration>;
 }

@@ -1,23 +1,22 @@
 //! The transport contract: what every kind of memory implements, and the checker around any of them.
 //!
-//! Callers above have checked bounds, PE, team and alignment, once. A transport takes them for granted: an offset and
-//! its length lie within `stride`, a PE is one of the job, an atomic's offset is aligned to its width. It reports
-//! only what the machine refuses.
+//! Callers check bounds, PE, team and alignment, once. A transport relies on that: an offset and its length lie within
+//! `stride`, a PE is in the job, an atomic's offset is aligned to its width. It returns only errors of the machine.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`request`] | an operation as a value |
-//! | [`hooks`] | what a transport may do by itself: collectives, waits on streams, streams; what it may ask of its PE |
+//! | [`hooks`] | collectives, waits on streams and streams that a transport implements itself; the PE that it belongs to |
 //! | [`provider`] | provides the memory of a heap before the job exists; how a PE joins |
-//! | [`observer`] | what a transport that observes the program receives besides the operations |
+//! | [`observer`] | events for a transport that observes the program, besides the operations |
 //! | [`host`] | memory of the host |
 //! | [`device_memory`] | memory of GPUs, as the transport to other hosts uses it |
-//! | [`traffic`] | counts what the program moves, as a wrapper, too |
+//! | [`traffic`] | a wrapper that counts the program's operations and bytes |
 //! | [`copy`] | the one copy primitive |
-//! | [`device_state`] | what kernels of the program's get |
+//! | [`device_state`] | the state for kernels of the program |
 //!
 //! Memory of GPUs (`cuda`), PEs of other hosts (`net`) and the checker (`check`) are crates that implement the contract. The library
-//! chooses among them in `core/src/transport`. What the PEs share whatever the memory kind is in `job`.
+//! chooses among them in `core/src/transport`. State that PEs share for every kind of memory is in `job`.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -62,9 +61,9 @@ use std::sync::Arc;
 /// How an operation is submitted: blocking, or on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
-    /// It is done as its description says when the call returns.
+    /// The operation completes, as its description says, before the call returns.
     Blocking,
-    /// It is put on the stream that the transport knows by this number, and the call returns.
+    /// The operation is enqueued on the stream with this number of the transport, and the call returns.
     Stream(u64),
 }
 
@@ -75,7 +74,7 @@ pub enum Width {
     Bits64,
 }
 
-/// An atomic operation; operands of 32-bit ones are zero-extended.
+/// An atomic operation; 32-bit operands are zero-extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomic {
     Fetch,
@@ -87,7 +86,7 @@ pub enum Atomic {
     },
     /// Adds an integer, wrapping around.
     Add(u64),
-    /// Adds a floating-point number, whose bits these are.
+    /// Adds a floating-point number, given as bits.
     AddFloat(u64),
     And(u64),
     Or(u64),
@@ -105,7 +104,7 @@ impl Width {
 }
 
 impl Atomic {
-    /// The operation that does it and gives the old value, or the only one that does it.
+    /// The fetching operation of this kind, or the only one.
     pub fn fetching(self) -> Operation {
         match self {
             Atomic::Fetch => Operation::AtomicFetch,
@@ -119,7 +118,7 @@ impl Atomic {
         }
     }
 
-    /// Its number for kernels, its operand, and what it compares with.
+    /// Its number for kernels, its operand, and its comparison value.
     pub fn parts(self) -> (u8, u64, u64) {
         match self {
             Atomic::Fetch => (0, 0, 0),
@@ -154,7 +153,7 @@ pub enum Nbi {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub submission: Submission,
-    /// What the program knows it as, and where it is called: for what watches the program.
+    /// The name for the program, and the place of the call, for observers.
     pub called: Operation,
     pub at: &'static Location<'static>,
 }
@@ -166,7 +165,7 @@ impl Call {
     }
 }
 
-/// A get of data of a PE to `dest`.
+/// A get from a PE to `dest`.
 #[derive(Debug)]
 pub struct GetRequest<'a> {
     pub pe: Pe,
@@ -174,31 +173,32 @@ pub struct GetRequest<'a> {
     pub dest: LocalDest<'a>,
 }
 
-/// What the layers above know of a kind of memory.
+/// The properties of a kind of memory for the layers above.
 #[derive(Clone, Copy, Debug)]
 pub struct Properties {
     /// Where the heap lives.
     pub kind: MemoryKind,
-    /// Memory of the program's becomes symmetric in multiples of this.
+    /// Registered buffers are multiples of this.
     pub page_bytes: u64,
     /// Whether this process can load and store its part of the heap.
     pub may_load: bool,
-    /// Whether the heap takes the machine's memory, so that one PE asks for what all need. Else each asks for its own, in `commit`.
+    /// Whether the heap is the machine's memory, so that one PE checks the available memory for all. Else each PE does so, in
+    /// `commit`.
     pub takes_machine_memory: bool,
-    /// Whether a look at a word takes long, and a write to it rings no doorbell.
+    /// Whether reading a word is slow, and a write to it rings no doorbell.
     pub polling_is_slow: bool,
-    /// The calls that give the program memory that can become symmetric.
+    /// The calls that allocate memory which can be registered.
     pub makers_of_memory: &'static str,
-    /// The GPU that this PE uses, as this process counts them.
+    /// The GPU of this PE, by its number in this process.
     pub device: Option<i32>,
 }
 
 /// The memory behind this PE's part of the heap.
 pub trait Memory {
-    /// Backs `range` with memory, so that later accesses cannot fail.
+    /// Commits memory for `range`, so that later accesses cannot fail.
     fn commit(&self, range: SymRange) -> Result<()>;
 
-    /// Gives back memory that backs `range`, where whole pages allow.
+    /// Frees the memory of whole pages of `range`.
     fn decommit(&self, range: SymRange);
 
     /// Sets `range` to 0.
@@ -211,7 +211,7 @@ pub trait Memory {
     /// Checks that memory which `adopt` took can be given back now.
     fn check_give_back(&self) -> Result<()>;
 
-    /// Makes memory of the program's, which was checked, this PE's copy of `range`, with its contents.
+    /// Makes memory of the program, which was checked, this PE's copy of `range`, with its contents.
     fn adopt(&self, range: SymRange, buffer: u64, preferred: u64) -> Result<()>;
 
     /// Makes memory which `adopt` took the program's own memory again, with its contents.
@@ -231,17 +231,17 @@ pub trait Memory {
     }
 }
 
-/// A kind of memory with its operations, or a wrapper around one. See the module for what it may take for granted.
+/// A kind of memory with its operations, or a wrapper around a transport. The module lists the checks that it may rely on.
 ///
-/// A wrapper names the transport that it wraps in [`inner`](Transport::inner) and overrides what it is for, most often
+/// A wrapper returns the wrapped transport from [`inner`](Transport::inner) and overrides some methods, most often
 /// [`execute`](Transport::execute): every method with a default forwards to `inner`.
 pub trait Transport: Any + Send + Sync {
-    /// The transport to which the defaults of this trait forward. `None`: this is no wrapper.
+    /// The transport to which the defaults of this trait forward. `None`: this is not a wrapper.
     fn inner(&self) -> Option<&dyn Transport> {
         None
     }
 
-    /// What the layers above know of it.
+    /// Its properties for the layers above.
     fn properties(&self) -> Properties;
 
     /// The memory behind this PE's part of the heap.
@@ -261,7 +261,7 @@ pub trait Transport: Any + Send + Sync {
         self.inner().map_or(Ok(()), Transport::failure)
     }
 
-    /// The transport whose operations the library uses for its own ends, if this one is only for the program's.
+    /// The transport for internal operations of the library, if this transport is only for operations of the program.
     fn unwatched(&self) -> Option<&dyn Transport> {
         None
     }
@@ -271,7 +271,7 @@ pub trait Transport: Any + Send + Sync {
         self.inner()?.observer()
     }
 
-    /// A wait goes on; operations that are held back may be delivered meanwhile.
+    /// Called during a wait; delayed operations may be delivered meanwhile.
     fn progress(&self) {
         if let Some(inner) = self.inner() {
             inner.progress();
@@ -285,34 +285,34 @@ pub trait Transport: Any + Send + Sync {
         }
     }
 
-    /// Collectives that it does by itself.
+    /// Collectives that it runs itself.
     fn collectives(&self) -> Option<&dyn Collectives> {
         self.inner()?.collectives()
     }
 
-    /// The tables for kernels of the program's, if those can address the heap.
+    /// The tables for kernels of the program, if these can address the heap.
     fn device_tables(&self) -> Option<&dyn DeviceTables> {
         self.inner()?.device_tables()
     }
 
-    /// Enqueues a wait or a test on a stream of the transport's own; `None`: the transport has no streams.
+    /// Enqueues a wait or a test on a native stream; `None`: the transport has no streams.
     fn search(&self, submission: Submission, search: &Search<'_>) -> Option<Result<Found>> {
         self.inner()?.search(submission, search)
     }
 
-    /// Streams of its own.
+    /// Native streams.
     fn streams(&self) -> Option<&dyn Streams> {
         self.inner()?.streams()
     }
 
-    /// The PE is in finalize: waits for what the program has left running, and tells the members of its teams, where that is not seen,
-    /// that it comes to no further collective.
+    /// The PE is in finalize: waits for operations that the program has left running, and tells the members of its teams, where they
+    /// cannot see it, that it enters no further collective.
     fn drain(&self) -> Result<()> {
         self.inner().map_or(Ok(()), Transport::drain)
     }
 
-    /// The PE leaves the job: what it has left running ends. So does what others have running that waits for it, if it has
-    /// `gone` without a word. Gives what the user may want to know.
+    /// The PE leaves the job: its running operations end. If it has `gone` without an announcement, operations of others that wait for
+    /// it end, too. Returns a message for the user, if any.
     fn leave(&self, gone: bool) -> Option<String> {
         self.inner()?.leave(gone)
     }
@@ -324,7 +324,7 @@ pub trait Transport: Any + Send + Sync {
         }
     }
 
-    /// What the watchdog is to do with each of its looks.
+    /// A task that the watchdog runs in each of its rounds.
     fn chore(&self) -> Option<WatchdogTask> {
         self.inner()?.chore()
     }

@@ -21,14 +21,14 @@ pub trait MemoryProvider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether processes go on exchanging something over the connections that brought the job together.
+    /// Whether processes keep using the connections of the bootstrap.
     fn exchanges(&self) -> bool {
         false
     }
 
-    /// Joins the heap of a job as PE `me`. What has gone wrong before, so that this PE cannot, is said here.
+    /// Joins the heap of a job as PE `me`. An earlier failure of this PE is returned here.
     ///
-    /// Collective over all PEs of the host if they are processes that exchange something.
+    /// Collective over all PEs of the host if they are processes that exchange data.
     fn join(&self, control: &Control, me: Pe, peers: JobPeers, until: Instant) -> Result<Joined>;
 }
 

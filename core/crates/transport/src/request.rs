@@ -1,4 +1,4 @@
-//! An operation as a value: what a [`Transport`] executes.
+//! An operation as a value, which a [`Transport`] executes.
 //!
 //! On host memory most operations are inlined and never become a request (see `route.rs` of the library). Everywhere else an operation
 //! is built in a cold branch, and passes through the wrappers to the transport that executes it.
@@ -76,7 +76,7 @@ pub enum Body<'a> {
         update: SignalUpdate,
         nbi: Nbi,
     },
-    /// Does `operation` at `offset` of `pe`. The reply holds the old value; 0 for `Set`, and if nothing is fetched.
+    /// Performs `operation` at `offset` of `pe`. The reply holds the old value; 0 for `Set`, and if nothing is fetched.
     Atomic {
         pe: Pe,
         offset: u64,
@@ -98,7 +98,7 @@ pub enum Body<'a> {
         dest: SymRange,
         source: LocalSource<'a>,
     },
-    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: the data of a collective. It has arrived
+    /// Copies symmetric memory of `from` to symmetric memory of `to`, both at most once per byte: data of a collective. It has arrived
     /// when [`QuietBeforeRelease`](Body::QuietBeforeRelease) completes.
     Copy {
         to: Pe,
@@ -107,19 +107,18 @@ pub enum Body<'a> {
         source: u64,
         bytes: u64,
     },
-    /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's part, zero-extended. Data that was put before the value is visible
-    /// afterwards: a word that is waited for.
+    /// Reads `bytes` (1, 2, 4 or 8) aligned bytes of this PE's part, zero-extended, with acquire: the word of a wait.
     Load { offset: u64, bytes: usize },
     /// Orders this PE's earlier puts, atomics and signals before its later ones, for each PE.
     Fence,
     /// Completes this PE's earlier operations, visibly for all PEs.
     Quiet,
-    /// Completes this PE's earlier operations, visibly for every PE that sees a later release of this PE: all that a barrier needs.
+    /// Completes this PE's earlier operations, visibly for every PE that sees a later release of this PE, as a barrier needs it.
     QuietBeforeRelease,
 }
 
 impl Body<'_> {
-    /// The PE whose part of the heap the request reaches, if it reaches the part of one PE.
+    /// The PE whose part of the heap the request accesses, if it is one PE.
     pub fn target(&self) -> Option<Pe> {
         match *self {
             Body::Put { pe, .. }
@@ -148,7 +147,7 @@ pub fn bytes_of(value: &[u64; 2], bytes: usize) -> &[u8] {
     &bytemuck::bytes_of(value)[..bytes]
 }
 
-/// Executes a request as simpler ones of the same transport: for those that a transport has no form of its own for. A request that is
+/// Executes a request as several simpler requests of the same transport, for a transport that does not implement it. A request that is
 /// simple already is an internal error.
 pub fn execute_in_parts(
     transport: &dyn Transport,
@@ -223,7 +222,7 @@ pub fn execute_in_parts(
     }
 }
 
-/// Executes a blocking request of the library's own, whose error the transport keeps; the reply is zero then.
+/// Executes a blocking internal request. The transport keeps its error; the reply is zero then.
 #[cold]
 #[inline(never)]
 #[track_caller]

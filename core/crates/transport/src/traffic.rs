@@ -1,7 +1,7 @@
-//! Counts what the program moves, if a setting asks for it: a transport around another one. Without the setting there is no such
-//! transport, so no operation pays for it.
+//! Counts the program's operations and bytes, if a setting asks for it: a wrapper around a transport. Without the setting there is no
+//! wrapper, and no cost.
 //!
-//! What the library does for its own ends, as the data of a collective, goes past it and is not counted.
+//! Internal operations of the library, such as the data of a collective, bypass the wrapper.
 
 use super::{Body, Memory, Properties, Reply, Request, Transport};
 use crate::strides::Transfer;
@@ -28,7 +28,7 @@ impl Count {
     }
 }
 
-/// What a PE has moved to and from another one.
+/// The operations of a PE on one target.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Pair {
@@ -38,7 +38,7 @@ struct Pair {
     signals: AtomicU64,
 }
 
-/// What a PE has moved to and from another one, as numbers.
+/// The operations of a PE on one target, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub pe: Pe,
@@ -49,12 +49,12 @@ pub struct Moved {
     pub signals: u64,
 }
 
-/// What a PE has moved.
+/// The operations of a PE.
 #[derive(Debug)]
 pub struct Traffic(Box<[Pair]>);
 
 impl Traffic {
-    /// Of a PE in a job of `n_pes` PEs that has moved nothing.
+    /// The counts of a PE in a job of `n_pes` PEs, all 0.
     pub fn new(n_pes: Pe) -> Traffic {
         Traffic((0..n_pes).map(|_| Pair::default()).collect())
     }
@@ -63,7 +63,7 @@ impl Traffic {
         &self.0[pe as usize]
     }
 
-    /// The PEs with which anything was moved.
+    /// The counts of all targets with operations.
     pub fn read(&self) -> Vec<Moved> {
         let moved = self.0.iter().zip(0..).map(|(pair, pe)| Moved {
             pe,

@@ -1,4 +1,4 @@
-//! What operations read and write: ranges of symmetric memory, and memory of the caller's.
+//! Memory of operations: ranges of symmetric memory, and memory of the caller.
 //!
 //! # Rules of this module
 //!
@@ -39,7 +39,7 @@ impl SymRange {
     }
 }
 
-/// Memory of the program's that is to become symmetric.
+/// Memory of the program that is about to be registered.
 #[derive(Clone, Copy, Debug)]
 pub struct Registration {
     buffer: u64,
@@ -48,13 +48,13 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// The address of the memory, how many bytes it has, and the address at which it shall appear; 0 for anywhere.
+    /// The address of the memory, its bytes, and its preferred symmetric address; 0 for any.
     #[doc(hidden)]
     pub fn parts(&self) -> (u64, u64, u64) {
         (self.buffer, self.bytes, self.preferred)
     }
 
-    /// The `bytes` bytes at `buffer`; their symmetric address shall be `preferred`, 0 for anywhere.
+    /// The `bytes` bytes at `buffer`; `preferred` is their symmetric address, 0 for any.
     ///
     /// # Safety
     /// From the registration on until the buffer is unregistered, or the runtime has ended, the memory belongs to the symmetric heap: no
@@ -69,8 +69,8 @@ impl Registration {
     }
 }
 
-/// How many bytes of local memory an operation is given, and whether they are borrowed for the call only. In one word, so that a source
-/// or a dest travels in two registers: no borrow has more than `isize::MAX` bytes, so the complement of its length is what nothing else is.
+/// The length of local memory, and whether it is borrowed for the call only. In one word, so that a source or a dest is passed in two
+/// registers: no borrow has more than `isize::MAX` bytes, so the complement of its length is unambiguous.
 #[derive(Clone, Copy)]
 struct Length(usize);
 
@@ -81,8 +81,8 @@ impl Length {
         Length(!bytes)
     }
 
-    /// Of memory that is there until the operation has run. More than `isize::MAX` bytes are taken for as many, which no heap has room for
-    /// either: the check of the symmetric side refuses them.
+    /// Of memory that stays valid until the operation has run. More than `isize::MAX` bytes are treated as that many, which no heap has
+    /// either: the check of the symmetric side is an error.
     #[inline]
     fn lasting(bytes: usize) -> Length {
         Length(bytes.min(isize::MAX as usize))
@@ -113,7 +113,7 @@ impl std::fmt::Debug for Length {
     }
 }
 
-/// What both kinds of local memory have.
+/// The methods of both kinds of local memory.
 macro_rules! local_memory {
     ($name:ident, $pointer:ty) => {
         impl<'a> $name<'a> {
@@ -143,10 +143,10 @@ macro_rules! local_memory {
                 self.length.is_borrowed()
             }
 
-            /// The same, which the program leaves alone until quiet.
+            /// The same, which the program does not use until quiet.
             ///
             /// # Safety
-            /// The memory must stay, and be left alone, until the operation that gets it is complete.
+            /// The memory must stay valid, and must not be used, until the operation that gets it is complete.
             #[inline]
             #[doc(hidden)]
             pub unsafe fn lasting(self) -> Self {
@@ -167,7 +167,7 @@ macro_rules! local_memory {
 local_memory!(LocalSource, *const u8);
 local_memory!(LocalDest, *mut u8);
 
-/// Bytes of this process that an operation reads: a borrowed slice, or memory a C caller vouches for.
+/// Bytes of this process that an operation reads: a borrowed slice, or memory that a C caller guarantees.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalSource<'a> {
     address: *const u8,
@@ -267,7 +267,7 @@ impl<'a, T: Pod> From<&'a mut Vec<T>> for LocalDest<'a> {
     }
 }
 
-/// What a put without blocking reads: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
+/// The source of a non-blocking put: it is read before the call returns, or until the PE's next quiet if the memory lasts.
 #[derive(Clone, Copy, Debug)]
 pub struct NbiSource<'a> {
     source: LocalSource<'a>,
@@ -282,7 +282,7 @@ impl<'a> NbiSource<'a> {
         (self.source, self.lasts)
     }
 
-    /// A source that the program leaves alone until quiet.
+    /// A source that the program does not change until quiet.
     ///
     /// # Safety
     /// The source's memory stays valid for reads until the next quiet, barrier or finalize of the PE has returned.
@@ -305,7 +305,7 @@ impl<'a, T: Into<LocalSource<'a>>> From<T> for NbiSource<'a> {
     }
 }
 
-/// What a get without blocking writes: before it returns, or at any time until the PE's next quiet if the memory lasts so long.
+/// The destination of a non-blocking get: it is written before the call returns, or until the PE's next quiet if the memory lasts.
 #[derive(Debug)]
 pub struct NbiDest<'a> {
     dest: LocalDest<'a>,
@@ -320,7 +320,7 @@ impl<'a> NbiDest<'a> {
         (self.dest, self.lasts)
     }
 
-    /// A destination that the program leaves alone until quiet.
+    /// A destination that the program does not use until quiet.
     ///
     /// # Safety
     /// The memory stays valid for writes until the next quiet, barrier or finalize of the PE has returned, and no reference to it is

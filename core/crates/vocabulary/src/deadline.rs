@@ -1,7 +1,7 @@
-//! Deadlines of the program's own: the moment until which the waits of a thread may last.
+//! Deadlines of the program: the point in time until which the waits of a thread may last.
 //!
-//! While one is in force it stands in for `NVSHMEMRS_TIMEOUT`, for every wait of the thread and for what the thread submits to
-//! streams. Of nested ones the earliest holds. Only a wait that is long already looks at it, so it costs other calls nothing.
+//! A deadline in force replaces `NVSHMEMRS_TIMEOUT`, for every wait of the thread and for operations that the thread submits to
+//! streams. Of nested deadlines the earliest applies. Only a long wait reads the deadline, so other calls have no cost.
 
 use crate::clock::now_ns;
 use crate::{Error, Result, config};
@@ -20,7 +20,7 @@ pub fn until() -> Option<u64> {
     Some(UNTIL.get()).filter(|&until| until != 0)
 }
 
-/// Begins a deadline on this thread, for languages without closures. Gives what [`end`] needs to bring back the one before.
+/// Begins a deadline on this thread, for languages without closures. Returns the previous deadline, for [`end`].
 pub fn begin(seconds: f64) -> Result<u64> {
     let limit = config::seconds_from("seconds", seconds)?
         .ok_or_else(|| Error::invalid("seconds", seconds, "more than 0 seconds"))?;
@@ -32,7 +32,7 @@ pub fn end(previous: u64) {
     UNTIL.set(previous);
 }
 
-/// Puts a moment into force, unless an earlier one is; gives the one before.
+/// Sets the deadline, unless an earlier one is in force; returns the previous one.
 fn begin_at(moment: u64) -> u64 {
     let previous = UNTIL.get();
     let earliest = until().map_or(moment, |outer| outer.min(moment));
@@ -40,7 +40,7 @@ fn begin_at(moment: u64) -> u64 {
     previous
 }
 
-/// Brings back the deadline before, also when what ran in between panics.
+/// Restores the previous deadline, even after a panic.
 struct Restore(u64);
 
 impl Drop for Restore {
@@ -56,11 +56,11 @@ pub fn within<T>(until: u64, body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// Calls `body` with a deadline: every wait of this thread in it, and what it submits to streams, ends with [`Error::Timeout`] when
-/// `limit` has passed since this call.
+/// Calls `body` with a deadline: every wait of this thread in it, and of operations that it submits to streams, ends with
+/// [`Error::Timeout`] when `limit` has passed since this call.
 ///
-/// Within it the deadline stands in for `NVSHMEMRS_TIMEOUT`, be it shorter or longer; of nested deadlines the earliest holds. Init
-/// keeps to its own limit. A collective that a deadline ends breaks its team. Local.
+/// Within it the deadline replaces `NVSHMEMRS_TIMEOUT`, and may be shorter or longer; of nested deadlines the earliest applies.
+/// Init has its own limit. A collective that ends by a deadline breaks its team. Local.
 pub fn deadline<T>(limit: Duration, body: impl FnOnce() -> T) -> T {
     let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let _restore = Restore(begin_at(now_ns().saturating_add(limit)));

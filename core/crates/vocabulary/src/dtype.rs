@@ -6,7 +6,7 @@ use crate::{Error, Result};
 ///
 /// `[variant number name bytes Rust's-type kind documentation]`
 ///
-/// The core makes [`Dtype`], the folds of reductions and the names of kernels from these rows, and tests call themselves for each type.
+/// [`Dtype`], the folds of reductions, the names of kernels and tests for each type are generated from these rows.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_dtypes {
@@ -30,7 +30,7 @@ macro_rules! with_dtypes {
     } };
 }
 
-/// Which reductions a type has, and how they are folded.
+/// The kind of a type: its reductions, and how they are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum NumberKind {
@@ -40,7 +40,7 @@ pub enum NumberKind {
     Unsigned,
     /// Floating-point numbers that are folded in `f32` and rounded once at the end. They have no bitwise reductions.
     Widened,
-    /// Floating-point numbers that are folded as they are. They have no bitwise reductions.
+    /// Floating-point numbers that are folded in their own type. They have no bitwise reductions.
     Real,
     /// Sums and products only.
     Complex,
@@ -92,7 +92,7 @@ with_dtypes!(define);
 macro_rules! elements {
     ([] $([$variant:ident $number:literal $name:literal $bytes:literal $t:ty, $kind:ident, $doc:literal])*) => {
         impl Dtype {
-            /// What addresses of elements must be multiples of.
+            /// The alignment of elements.
             pub fn alignment(self) -> usize {
                 match self {
                     $(Dtype::$variant => align_of::<$t>()),*
@@ -131,13 +131,13 @@ impl Dtype {
             })
     }
 
-    /// Whether its elements are whole numbers, which may be combined in any order.
+    /// Whether its elements are integers, which may be combined in any order.
     #[doc(hidden)]
     pub fn is_integer(self) -> bool {
         matches!(self.kind(), NumberKind::Signed | NumberKind::Unsigned)
     }
 
-    /// The number that an element with these bits is, for messages.
+    /// The number with these bits, for messages.
     #[doc(hidden)]
     pub fn number(self, bits: u64) -> String {
         match self {
@@ -156,7 +156,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that reductions know.
+/// A Rust type that reductions support.
 pub trait Element: bytemuck::Pod + sealed::Sealed {
     /// Its number.
     const DTYPE: Dtype;

@@ -44,7 +44,7 @@ pub enum Error {
         argument: &'static str,
         /// What was passed.
         address: u64,
-        /// Why it is none, as a sentence: where the address lies instead.
+        /// The reason, as a sentence: where the address lies instead.
         why: String,
     },
     /// An access that runs past its allocation.
@@ -87,7 +87,7 @@ pub enum Error {
         largest: u64,
         /// Size of the heap.
         heap: u64,
-        /// What some PEs have released and others not yet, in words, after "; "; empty if there is nothing.
+        /// Allocations that some PEs have released and others not yet, as text after "; "; empty if there are none.
         pending: String,
     },
     /// The machine has not enough memory for what the heap would need.
@@ -154,7 +154,7 @@ pub enum Error {
         /// What that one passed.
         ours: String,
     },
-    /// Another member of a collective could not accept its own argument.
+    /// Another member of a collective has an invalid argument.
     #[error("in `{operation}`: PE {pe} reports: {why}")]
     PeerArgument {
         /// The collective this PE is in.
@@ -183,8 +183,8 @@ pub enum Error {
         /// The calling PE.
         me: Pe,
     },
-    /// A PE is stopped (SIGSTOP, Ctrl-Z), longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits are possible again when it goes on; the team
-    /// of a collective that ended so is broken.
+    /// A PE has been stopped (SIGSTOP, Ctrl-Z) for longer than `NVSHMEMRS_STOP_TIMEOUT`. Waits work again when it continues; the
+    /// team of a collective that ended so is broken.
     #[error(
         "PE {pe} ({}) has been stopped (SIGSTOP or Ctrl-Z) for {stopped_for:.1?}, during `{operation}` of PE {me}: \
          {} lets it go on; NVSHMEMRS_STOP_TIMEOUT sets how long a PE may be stopped, and 0 waits for ever",
@@ -233,15 +233,15 @@ pub enum Error {
     /// The PEs could not find or accept each other.
     #[error("init: {0}")]
     Bootstrap(String),
-    /// The operating system refused something.
+    /// A system call failed.
     #[error("{call} failed: {message}")]
     System {
-        /// What was asked of it.
+        /// The call.
         call: &'static str,
         /// Its words.
         message: String,
     },
-    /// The CUDA driver refused something.
+    /// A call of the CUDA driver failed.
     #[error("CUDA's {call} failed: {message}")]
     Cuda {
         /// The function of the driver.
@@ -291,7 +291,7 @@ pub enum Error {
     /// Work that a stream runs called what only other threads may.
     #[error("{0} was called by work that the stream itself runs; another thread must call it")]
     OnStream(&'static str),
-    /// A member left a collective half-way.
+    /// The team is broken: a member left a collective early.
     #[error(
         "`{operation}` cannot begin: PE {pe} left a collective on team {team} half-way (deadline, interrupt, a stopped PE, or an \
          error of its own), so the team cannot go on"
@@ -304,7 +304,7 @@ pub enum Error {
         /// The team.
         team: String,
     },
-    /// The checker has found problems, on whatever PE. Everything else was done as usual.
+    /// The checker has found problems, on any PE. All else was completed as usual.
     #[error(
         "the checker made {}, {own} of them on PE {me}; the PEs' standard error shows them", counted(*found, "report")
     )]
@@ -396,7 +396,7 @@ impl Error {
         }
     }
 
-    /// The same error, of a handle that is another argument than usual.
+    /// The same error, for a handle with another argument name.
     #[doc(hidden)]
     pub fn naming(self, name: &'static str) -> Error {
         match self {

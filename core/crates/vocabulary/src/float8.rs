@@ -1,8 +1,8 @@
 //! Floating-point numbers of 8 bits, as the Open Compute Project defines them (OFP8, revision 1.0).
 //!
-//! Conversion from `f32` rounds to nearest, of two to the even one, and saturates: a value beyond the largest finite one, an infinity
-//! too, becomes the largest finite one with its sign. Every NaN becomes [`NAN`]. All of it is integer arithmetic, so
-//! `nvshmemrs_device.cuh`, which has the same lines, gives the same bits on every GPU.
+//! Conversion from `f32` rounds to nearest, ties to even, and saturates: a value beyond the largest finite number, or an infinity, becomes
+//! the largest finite number with its sign. Every NaN becomes [`NAN`]. All of it is integer arithmetic, so `nvshmemrs_device.cuh`, which has
+//! the same lines, computes the same bits on every GPU.
 
 /// The NaN that conversion gives, in both types.
 const NAN: u8 = 0x7f;
@@ -65,7 +65,7 @@ macro_rules! float8 {
                 self.0
             }
 
-            /// The nearest number, of two the even one. A value beyond [`MAX`](Self::MAX), an infinity too, becomes `MAX` with its sign.
+            /// The nearest number, ties to even. A value beyond [`MAX`](Self::MAX), or an infinity, becomes `MAX` with its sign.
             pub const fn from_f32(value: f32) -> $name {
                 $name(narrowed(value, $mantissa, $bias, $max))
             }

@@ -1,7 +1,6 @@
-//! The vocabulary of nvshmemrs: the types and tables that all other crates of the library read.
+//! The vocabulary of nvshmemrs: the types and tables that all other crates of the library use.
 //!
-//! Nothing here knows of a job. [`operation`] is the table of all operations, [`config`] that of all settings, [`error`] that of all
-//! errors.
+//! They are independent of a job. [`operation`] is the table of all operations, [`config`] of all settings, [`error`] of all errors.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

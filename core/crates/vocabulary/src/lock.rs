@@ -1,8 +1,8 @@
-//! Locks whose holder may have panicked: what they guard is left as it was, so the next one goes on with it.
+//! Locks that ignore poisoning: the guarded data stays valid after a panic.
 
 use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Takes a lock, also one that a panic has poisoned.
+/// Takes a lock, even if a panic has poisoned it.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }

@@ -25,7 +25,7 @@ impl MemoryKind {
 }
 
 impl From<u32> for MemoryKind {
-    /// The kind with a number; what a control block says that is no kind's is refused by its length.
+    /// The kind with a number; an invalid number in a control block is found by its length.
     fn from(number: u32) -> MemoryKind {
         match number {
             0 => Self::Host,

@@ -1,13 +1,13 @@
-//! The table of all operations: number, name, whom it reaches, what it completes, and its arguments.
+//! The table of all operations: number, name, reach, completion, and arguments.
 //!
-//! Whatever speaks of an operation reads its name here: the board, error texts, the checker's findings, the list of what is not
-//! freed. Meetings and their signatures, and the kernels of GPUs, know it by its number. A new operation is one row here, its
-//! code in the file of its kind, and one function of the C ABI; the tests below compare the three.
+//! Every printed name of an operation comes from this table: on the board, in error texts, in the checker's findings, in the list of
+//! objects not freed. Meetings, their signatures and the kernels of GPUs use its number. A new operation is one row here, its code in
+//! the file of its kind, and one function of the C ABI; the tests below compare the three.
 
 use crate::dtype::Dtype;
 use crate::op::Op;
 
-/// How many arguments of a collective its members compare.
+/// The most arguments of a collective that its members compare.
 pub const ARGS: usize = 5;
 
 /// The value of an argument [`ArgumentKind::Offset`] where the program passed NULL.
@@ -24,8 +24,8 @@ const FACTORS: [u64; ARGS] = [
     0xa076_1d64_78bd_642f,
 ];
 
-/// A hash that stands for operation and arguments. Calls that differ in one argument always have different hashes, but for the
-/// last bit; others have the same one with a chance of about 2^-63. An error has an odd signature, a call an even one.
+/// A hash of operation and arguments. Calls that differ in one argument always have different hashes, except for the last bit;
+/// others have the same hash with a probability of about 2^-63. An error has an odd signature, a call an even one.
 #[inline(always)]
 pub fn signature(operation: Operation, args: &[u64; ARGS], failed: bool) -> u64 {
     // Every step is a bijection in the argument.
@@ -46,7 +46,7 @@ pub struct Argument {
     kind: ArgumentKind,
 }
 
-/// What an argument's number stands for.
+/// The meaning of an argument's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArgumentKind {
     /// An unsigned number.
@@ -66,7 +66,7 @@ enum ArgumentKind {
 }
 
 impl Argument {
-    /// The argument and its value, as a message says them.
+    /// The argument and its value, for messages.
     #[cold]
     pub fn describe(self, value: u64) -> String {
         let name = match self.name {
@@ -103,7 +103,7 @@ pub enum Reach {
     Collective,
     /// One PE calls it, and it reads or writes memory of another.
     OneSided,
-    /// It is the caller's own affair.
+    /// Only the caller takes part, and only its own state changes.
     Local,
     /// The program itself reads or writes its own memory, without a function of the C ABI.
     Program,
@@ -118,7 +118,7 @@ pub enum Completes {
     Earlier,
 }
 
-/// Writes the enum and its table.
+/// Defines the enum and its table.
 macro_rules! operations {
     ($($variant:ident = $number:literal, $name:literal, $reach:ident, $completes:ident,
         [$($argument:literal: $kind:ident),*];)*) => {
@@ -139,7 +139,7 @@ macro_rules! operations {
                 Operation::ALL.iter().copied().find(|operation| operation.name() == name)
             }
 
-            /// The name by which C programs know it, without the prefix and the type.
+            /// Its name in C, without the prefix and the type.
             #[inline]
             pub fn name(self) -> &'static str {
                 match self {
@@ -170,8 +170,8 @@ macro_rules! operations {
                 }
             }
 
-            /// What the members of a collective must pass alike, in the order in which they compare it. Of the other operations,
-            /// the places in the symmetric heap.
+            /// The arguments that all members of a collective must pass alike, in the order of comparison. For other operations, the
+            /// symmetric addresses.
             #[inline(always)]
             pub fn arguments(self) -> &'static [Argument] {
                 match self {
@@ -183,7 +183,7 @@ macro_rules! operations {
 }
 
 impl Operation {
-    /// What a one-sided operation calls the place in the symmetric heap that it reads or writes.
+    /// The name of a one-sided operation's symmetric argument.
     #[inline(always)]
     pub fn symmetric(self) -> &'static str {
         self.arguments()[0].name
@@ -445,7 +445,7 @@ mod tests {
         }
     }
 
-    /// The fuzz targets' PE whose partner has gone mad calls every collective.
+    /// The PE with a corrupted partner in the fuzz targets calls every collective.
     #[test]
     fn the_fuzz_targets_call_every_collective() {
         let code = text("core/src/fuzz/peer.rs");

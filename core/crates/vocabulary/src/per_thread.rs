@@ -1,8 +1,8 @@
-//! Values of a thread that stay usable until the thread has ended.
+//! Thread-local values that stay usable until the thread has ended.
 //!
-//! Destructors of thread-local objects, functions of `atexit` and destructors of globals may call this library. By then `exit` has run
-//! the destructors of the thread's `thread_local!` values, and Rust refuses access to any value that has one. The values here have none.
-//! They are on the heap or small, so that threads with small stacks can link the library.
+//! Destructors of thread-local objects, functions of `atexit` and destructors of globals may call this library. By then `exit` has run the
+//! destructors of the thread's `thread_local!` values, and Rust denies access to a value with a destructor. The values here have none. They
+//! are on the heap or small, because all threads of the program pay for thread-local storage.
 
 use rustix::process::getpid;
 use rustix::thread::gettid;
@@ -11,10 +11,10 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread::LocalKey;
 
-/// A place for a value of each thread; empty at first.
+/// A slot for a value of each thread; empty at first.
 pub struct PerThread<T> {
     value: Cell<ManuallyDrop<Option<T>>>,
-    /// Whether the thread's end frees the value, or nothing will.
+    /// Whether it is registered to be freed at the thread's end, or will not be freed.
     settled: Cell<bool>,
 }
 
@@ -55,7 +55,7 @@ impl<T: 'static> Free for LocalKey<PerThread<T>> {
     }
 }
 
-/// What is freed when the thread ends.
+/// The slots to free when the thread ends.
 struct AtEnd(RefCell<Vec<&'static dyn Free>>);
 
 impl Drop for AtEnd {
@@ -88,8 +88,8 @@ pub fn keep<T: 'static>(place: &'static LocalKey<PerThread<T>>, value: T) {
     }
 }
 
-/// Has a place emptied when the thread ends. The process's first thread ends with the process, and its values stay until then. A thread
-/// whose destructors have begun keeps what those store: a small leak, but a pointer to it stays valid.
+/// Registers a slot to be freed when the thread ends. The process's first thread ends with the process, and its values stay until then.
+/// A thread whose destructors have begun keeps values that these store: a small leak, but a pointer to them stays valid.
 #[cold]
 fn settle(place: &'static dyn Free) {
     if gettid() != getpid() {
@@ -97,7 +97,7 @@ fn settle(place: &'static dyn Free) {
     }
 }
 
-/// Calls `body` with this thread's value. A call of `with` inside `body` gets another one, which is dropped.
+/// Calls `body` with this thread's value. A call of `with` inside `body` gets another value, which is dropped.
 #[inline]
 pub fn with<T: Default + 'static, R>(
     place: &'static LocalKey<PerThread<T>>,
@@ -109,7 +109,7 @@ pub fn with<T: Default + 'static, R>(
     result
 }
 
-/// A number that no other thread of this process has or had. Unlike `std::thread::current`, it may be asked for until the thread's end.
+/// A number that no other thread of this process has or had. Unlike `std::thread::current`, it may be called until the thread's end.
 pub fn number() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(1);
     if NUMBER.get() == 0 {

@@ -1,4 +1,4 @@
-//! How the blocks of a strided transfer lie.
+//! The layout of the blocks of a strided transfer.
 
 use crate::operation::Operation;
 use crate::{Error, Result};
@@ -6,7 +6,7 @@ use crate::{Error, Result};
 /// Bytes that no side of a transfer can span: more than an address space has for a heap.
 const LIMIT: usize = 1 << 48;
 
-/// Where the blocks of one side lie, in bytes.
+/// The layout of one side's blocks, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strides {
     step: i64,
@@ -113,7 +113,7 @@ impl Strides {
 pub struct Transfer {
     dest: Strides,
     source: Strides,
-    /// Whether the program speaks of elements, not of blocks.
+    /// Whether the program called an operation on elements, not on blocks.
     of_elements: bool,
 }
 
@@ -151,7 +151,7 @@ impl Transfer {
         })
     }
 
-    /// What the program knows it as: the operation on elements, or the one on blocks.
+    /// The operation that the program called: on elements, or on blocks.
     #[doc(hidden)]
     pub fn called(&self, elements: Operation, blocks: Operation) -> Operation {
         match self.of_elements {
@@ -160,12 +160,12 @@ impl Transfer {
         }
     }
 
-    /// How the destination's blocks lie.
+    /// The layout of the destination's blocks.
     pub fn dest(&self) -> &Strides {
         &self.dest
     }
 
-    /// How the source's blocks lie.
+    /// The layout of the source's blocks.
     pub fn source(&self) -> &Strides {
         &self.source
     }

@@ -28,7 +28,7 @@ fn numbers(list: &[Pe]) -> String {
     numbers.join(", ")
 }
 
-/// What a process is called whose number here is `pid`, or that has none (0).
+/// The text for a process with number `pid`, or without a number in this pid namespace (0).
 pub fn numbered(pid: u32) -> String {
     match pid {
         0 => "pid not known here".to_string(),
@@ -36,7 +36,7 @@ pub fn numbered(pid: u32) -> String {
     }
 }
 
-/// What lets a stopped process go on.
+/// The command that continues a stopped process.
 pub fn continued(pid: u32) -> String {
     match pid {
         // `kill -CONT 0` would be for the caller's own processes.
@@ -70,7 +70,7 @@ pub(crate) fn one_of_pes(n_pes: Pe) -> String {
     }
 }
 
-/// What an error begins with: "argument `dest`", or "setting `NVSHMEMRS_TIMEOUT`".
+/// The subject of an error: "argument `dest`", or "setting `NVSHMEMRS_TIMEOUT`".
 pub(crate) fn subject(name: &str) -> String {
     let capital = name.starts_with(|first: char| first.is_ascii_uppercase());
     let kind = if capital { "setting" } else { "argument" };

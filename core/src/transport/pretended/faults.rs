@@ -1,4 +1,4 @@
-//! PEs that die or lie.
+//! PEs that die, or send malformed messages.
 
 use super::{Pretended, run};
 use crate::job::block::Control;

@@ -1,5 +1,5 @@
-//! How many messages operations take as the hosts become more. All of it is the library's own code but for the wire, which is in memory
-//! and counts everything. PEs have no network thread here, so there are no heartbeats among what is counted.
+//! The number of messages of operations for growing numbers of hosts. Only the wire is not the library's own: it is in memory and counts
+//! all messages. PEs have no progress thread here, so heartbeats are not counted.
 //!
 //! `docs/perf/hosts-growth.md` has what the test prints.
 

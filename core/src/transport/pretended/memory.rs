@@ -1,5 +1,5 @@
-//! A wire in memory, between threads of one process. It is late now and then, and keeps no more order than a wire must: messages of one
-//! pair stay in order, all else may overtake. It counts what it carries. PEs can be cut off.
+//! A wire in memory, between threads of one process. It delays some messages, and keeps no more order than the contract of a wire:
+//! messages of one pair stay in order, others may overtake. It counts messages and bytes. PEs can be disconnected.
 
 use crate::lock::lock;
 use crate::transport::net::{Event, Wire};

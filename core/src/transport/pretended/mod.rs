@@ -1,9 +1,8 @@
-//! The tests of `core/tests` on several hosts, as they stand, and what only they have. The PEs are threads; those of one pretended host
-//! share memory, and the others reach each other over a wire in memory.
+//! The tests of `core/tests`, unchanged, on several hosts, and tests for several hosts only. The PEs are threads; PEs of one pretended
+//! host share memory, and the others reach each other over a wire in memory.
 //!
-//! Left out are `streams.rs`, `litmus.rs` and `planted_races.rs`, `check_delay.rs`, and what is about processes, the board
-//! and the end of jobs, which is above the transports: `allocator.rs`, `finalizers.rs`, `hangs.rs`, `jobs.rs`, `left_behind.rs`,
-//! `track.rs`.
+//! Left out are `streams.rs`, `litmus.rs` and `planted_races.rs`, `check_delay.rs`, and tests of processes, the board and the end of
+//! jobs, which is above the transports: `allocator.rs`, `finalizers.rs`, `hangs.rs`, `jobs.rs`, `left_behind.rs`, `track.rs`.
 
 mod faults;
 mod growth;

@@ -300,9 +300,10 @@ def torch_tensor(array: np.ndarray, device: int, dtype: Any) -> Any:
     """
     import torch  # type: ignore[import-not-found, unused-ignore]
 
-    if device < 0:
-        return torch.from_numpy(array).view(dtype)
-    tensor = torch.from_dlpack(dlpack(array, device)).view(dtype)
+    found = torch.from_numpy(array) if device < 0 else torch.from_dlpack(dlpack(array, device))
+    tensor = found.view(dtype)
+    if not hasattr(tensor, "untyped_storage"):  # torch 1, on host memory
+        return tensor
     key = tensor.untyped_storage()._cdata
     _storages[key] = weakref.ref(array, lambda dead: _forget(key, dead))
     return tensor
@@ -317,7 +318,7 @@ def base_of(value: Any) -> Any:
     """The NumPy array or the object that keeps an array's memory; None if that is not known."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and isinstance(value, torch.Tensor):
-        if not _storages:  # as on host memory; and torch 1 cannot tell
+        if not _storages:  # as of arrays that torch shares; and torch 1 cannot tell
             return None
         known = _storages.get(value.untyped_storage()._cdata)
         return None if known is None else known()

@@ -8,12 +8,10 @@ from __future__ import annotations
 import ctypes
 import enum
 import operator
-import os
-from pathlib import Path
 from typing import Any, NoReturn
 
-from .. import _ffi
 from ._arguments import a_kind
+from ._files import bitcode, names_library
 from ._job import job, unsupported
 from .nvshmem_types import NotSupportedError, NvshmemInvalid
 
@@ -122,27 +120,7 @@ def find_device_bitcode_library(
         raise NotSupportedError(
             f"find_device_bitcode_library: there is no {language} of the header"
         )
-    folder = Path(_ffi.library_path()).resolve().parent
-    places = [folder / "nvshmemrs-images", folder.parent / "share/nvshmemrs/images"]
-    for place in places:
-        if (place / _BITCODE).is_file():
-            return os.fspath(place / _BITCODE)
-    raise NotSupportedError(
-        f"find_device_bitcode_library: there is no {_BITCODE} in {' or '.join(map(str, places))}: "
-        "`cargo xtask images` makes it, and wheels have it"
-    )
-
-
-_BITCODE = "libnvshmemrs_device.bc"
-
-
-def names_library() -> str:
-    """The file with NVSHMEM's names for the host."""
-    folder = Path(_ffi.library_path()).resolve().parent
-    for name in ("libnvshmemrs_nvshmem.so.0", "libnvshmemrs_nvshmem.so"):
-        if (folder / name).is_file():
-            return os.fspath(folder / name)
-    raise NotSupportedError(f"there is no libnvshmemrs_nvshmem.so.0 in {folder}")
+    return bitcode()
 
 
 def _handle(value: Any, name: str) -> int:

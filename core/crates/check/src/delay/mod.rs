@@ -33,7 +33,7 @@ impl Random {
 
     /// How many ticks to hold an operation back for: often few, sometimes many.
     fn delay(&mut self) -> u64 {
-        const MASKS: [u64; 4] = [1, 3, 15, SLOTS - 1];
+        const MASKS: [u64; 4] = [3, 7, 15, SLOTS - 1];
         let drawn = self.next();
         (drawn >> 8 & MASKS[(drawn & 3) as usize]).min(LONGEST)
     }

@@ -47,6 +47,8 @@ pub(super) struct Conflict {
 #[derive(Clone, Copy)]
 struct Verdict {
     conflicts: u8,
+    /// Puts of this PE's own that this put may overtake.
+    rewrites: u8,
     dropped: u8,
     /// Of those that go, writes of other PEs that are over on return.
     passed: u8,
@@ -86,9 +88,15 @@ impl Shadow {
         }
     }
 
-    /// Checks an access against the cells of its words, and leaves a cell of its own there.
+    /// Checks an access against the cells of its words, and leaves a cell of its own there. Notes puts of this PE's own that it may
+    /// overtake in `rewrites`.
     #[inline(always)]
-    pub(super) fn access(&self, clocks: &Clocks, access: &Access) -> Vec<Conflict> {
+    pub(super) fn access(
+        &self,
+        clocks: &Clocks,
+        access: &Access,
+        rewrites: &mut Vec<Conflict>,
+    ) -> Vec<Conflict> {
         let (first, end) = (access.offset / WORD, access.offset + access.bytes);
         let count = end.div_ceil(WORD) - first;
         let cells = self.area.cells(access.owner, first, count);
@@ -96,10 +104,10 @@ impl Shadow {
         if count <= CAREFUL && !access.frees {
             for (word, cells) in (first..).zip(cells) {
                 let new = access.cell.with_mask(mask(word, access.offset, end));
-                self.one(clocks, access, new, word, cells, &mut conflicts);
+                self.one(clocks, access, new, word, cells, &mut conflicts, rewrites);
             }
         } else {
-            self.many(clocks, access, first, cells, &mut conflicts);
+            self.many(clocks, access, first, cells, &mut conflicts, rewrites);
         }
         conflicts
     }
@@ -107,6 +115,10 @@ impl Shadow {
     /// One word. Its cell is there before the others are looked at once more, so of two PEs at the very same moment at least one
     /// sees the other.
     #[inline(always)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what it is given and what it gives"
+    )]
     fn one(
         &self,
         clocks: &Clocks,
@@ -115,6 +127,7 @@ impl Shadow {
         word: u64,
         cells: &[AtomicU64; CELLS],
         conflicts: &mut Vec<Conflict>,
+        rewrites: &mut Vec<Conflict>,
     ) {
         for _ in 0..TRIES {
             let before = load(cells);
@@ -122,9 +135,15 @@ impl Shadow {
             let place = self.own_first();
             let others = (0..CELLS).filter(|&other| other != place);
             if before[place] == new.0 && others.fold(0, |all, other| all | before[other]) == 0 {
+                if access.kind.is_put() && access.owner != self.me {
+                    rewrite(&before, 1 << place, new, word, word + 1, rewrites);
+                }
                 return;
             }
             let verdict = self.judge(clocks, access, new, word, &before);
+            if verdict.rewrites != 0 {
+                rewrite(&before, verdict.rewrites, new, word, word + 1, rewrites);
+            }
             if before[verdict.place] == new.0 {
                 if verdict.conflicts != 0 {
                     collect(&before, verdict.conflicts, new, word, conflicts);
@@ -175,6 +194,7 @@ impl Shadow {
         first: u64,
         words: &[[AtomicU64; CELLS]],
         conflicts: &mut Vec<Conflict>,
+        rewrites: &mut Vec<Conflict>,
     ) {
         let end = access.offset + access.bytes;
         // Words before this one are whole, but for the first.
@@ -187,7 +207,13 @@ impl Shadow {
             // What is freed is looked at word by word.
             let goes_on = |run: &&Run| !access.frees && run.is_silent();
             if let Some(run) = last.as_ref().filter(goes_on) {
+                let begin = first + index as u64;
                 index += run.go_on(&words[index.min(whole)..whole]);
+                let (end, which) = (first + index as u64, run.verdict.rewrites);
+                if which != 0 && begin < end {
+                    let new = access.cell.with_mask(0xff);
+                    rewrite(&run.before, which, new, begin, end, rewrites);
+                }
                 if index == words.len() {
                     break;
                 }
@@ -207,6 +233,9 @@ impl Shadow {
             let verdict = &run.verdict;
             if verdict.conflicts != 0 {
                 collect(&before, verdict.conflicts, new, word, conflicts);
+            }
+            if verdict.rewrites != 0 {
+                rewrite(&before, verdict.rewrites, new, word, word + 1, rewrites);
             }
             if verdict.passed != 0 && !run.told && !self.marked(access.owner, word) {
                 pass_on(clocks, access.owner, &before, verdict.passed);
@@ -235,6 +264,7 @@ impl Shadow {
     ) -> Verdict {
         let mut verdict = Verdict {
             conflicts: 0,
+            rewrites: 0,
             dropped: 0,
             passed: 0,
             place: CELLS,
@@ -251,6 +281,10 @@ impl Shadow {
             }
             let own = cell.pe() == self.me;
             let old = cell.kind();
+            if own && kind.is_put() && old.is_put() && access.owner != self.me {
+                let ordered = clocks.fenced(cell.tag()) || cell.ordered(clocks, access.owner);
+                verdict.rewrites |= u8::from(!ordered) << place;
+            }
             let clash = conflict(old, kind, own, access.frees);
             let covered = kind.covers(old) && cell.mask() & !mask == 0;
             if !clash && !covered {
@@ -398,6 +432,30 @@ fn pass_on(clocks: &Clocks, owner: u64, cells: &[u64; CELLS], which: u8) {
         let cell = Cell(cells[place]);
         let fenced = clocks.past(cell.pe(), cell.tag()).fenced;
         clocks.notice_arrival(owner, cell.pe(), fenced);
+    }
+}
+
+/// Notes that a put may overtake puts of this PE's own to the words from `word` to `end`, which look alike.
+#[cold]
+fn rewrite(
+    cells: &[u64; CELLS],
+    which: u8,
+    new: Cell,
+    word: u64,
+    end: u64,
+    rewrites: &mut Vec<Conflict>,
+) {
+    for place in (0..CELLS).filter(|&place| which >> place & 1 != 0) {
+        let cell = Cell(cells[place]);
+        let both = cell.mask() & new.mask();
+        let start = word * WORD + u64::from(both.trailing_zeros());
+        let end = end * WORD - u64::from(both.leading_zeros());
+        let goes_on =
+            |known: &&mut Conflict| known.end == start && known.cell.site() == cell.site();
+        match rewrites.iter_mut().rev().take(CELLS).find(goes_on) {
+            Some(known) => known.end = end,
+            None => rewrites.push(Conflict { cell, start, end }),
+        }
     }
 }
 

@@ -47,8 +47,8 @@ mod tests;
 mod words;
 
 use super::area::{self, Area};
-pub(crate) use super::clocks::ReleaseStamp;
 use super::clocks::{self, Clock, Clocks};
+pub(crate) use super::clocks::{ReleaseStamp, Standing};
 use super::report::{Finding, Reports};
 use super::shadow::{Access, Cell, Conflict, Shadow};
 use super::sync::Syncs;
@@ -100,6 +100,11 @@ impl Kind {
     #[inline(always)]
     pub(super) fn writes(self) -> bool {
         matches!(self as u8, 3..=7)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_put(self) -> bool {
+        matches!(self, Kind::Put | Kind::PutSignal)
     }
 
     #[inline(always)]
@@ -273,10 +278,32 @@ impl Tracker {
         self.record(kind, pe as u64, offset, bytes, site, false);
     }
 
+    /// As [`access`](Tracker::access), of a put. Gives the puts of this PE's own to the same bytes that nothing orders before it.
+    #[inline]
+    pub(crate) fn put(
+        &self,
+        kind: Kind,
+        pe: Pe,
+        offset: u64,
+        bytes: u64,
+        site: u16,
+    ) -> Vec<Conflict> {
+        self.record(kind, pe as u64, offset, bytes, site, false)
+    }
+
     #[inline(always)]
-    fn record(&self, kind: Kind, owner: u64, offset: u64, bytes: u64, site: u16, frees: bool) {
+    fn record(
+        &self,
+        kind: Kind,
+        owner: u64,
+        offset: u64,
+        bytes: u64,
+        site: u16,
+        frees: bool,
+    ) -> Vec<Conflict> {
+        let mut rewrites = Vec::new();
         if bytes == 0 || self.clocks.is_off() {
-            return;
+            return rewrites;
         }
         let tag = match kind.is_told_apart() && self.released.load(Relaxed) {
             true => self.next(),
@@ -290,7 +317,7 @@ impl Tracker {
             cell: Cell::new(tag, self.me, 0, kind, site),
             frees,
         };
-        let conflicts = self.shadow.access(&self.clocks, &access);
+        let conflicts = self.shadow.access(&self.clocks, &access, &mut rewrites);
         if kind == Kind::Store && owner != self.me {
             // By a pointer; whoever sees it may draw conclusions.
             self.released.store(true, Relaxed);
@@ -298,6 +325,7 @@ impl Tracker {
         if !conflicts.is_empty() {
             self.explain(&access, site, conflicts);
         }
+        rewrites
     }
 
     #[cold]
@@ -348,9 +376,16 @@ impl Tracker {
         self.clocks.arrive(team, epoch);
     }
 
-    /// It has seen that all members have arrived.
-    pub(crate) fn met(&self, team: u32, members: impl Iterator<Item = Pe>, epoch: u64, site: u16) {
+    /// It has seen that all members have arrived. Gives the tag of its own up to which it has heard of itself.
+    pub(crate) fn met(
+        &self,
+        team: u32,
+        members: impl Iterator<Item = Pe>,
+        epoch: u64,
+        site: u16,
+    ) -> u64 {
         let mut state = self.lock();
+        self.clocks.take_echo();
         let completing = state.completing;
         let mut new = false;
         for pe in members.map(|pe| pe as u64).filter(|&pe| pe != self.me) {
@@ -365,6 +400,57 @@ impl Tracker {
             self.released.store(false, Relaxed);
             self.clocks.keep();
         }
+        self.clocks.take_echo()
+    }
+
+    /// This PE's tag.
+    pub(crate) fn tag(&self) -> u64 {
+        self.clocks.tag()
+    }
+
+    /// Takes the next tag, which no operation has so far. Gives the one before.
+    pub(crate) fn turn(&self) -> u64 {
+        let _state = self.lock();
+        let tag = self.clocks.tag();
+        self.released.store(false, Relaxed);
+        self.clocks.next();
+        tag
+    }
+
+    /// Whether this PE may know of its own operations in a way that nobody sees.
+    pub(crate) fn may_know_unseen(&self) -> bool {
+        (0..self.area.n() as u64).any(|pe| pe != self.me && self.clocks.linked(pe))
+    }
+
+    /// Says what this PE is doing.
+    pub(crate) fn stand(&self, standing: Standing) {
+        self.clocks.stand(standing);
+    }
+
+    /// Something was delivered to `pe`.
+    #[inline]
+    pub(crate) fn wake(&self, pe: Pe) {
+        self.clocks.wake(pe as u64);
+    }
+
+    /// Says whether this PE holds operations back.
+    pub(crate) fn hold(&self, holds: bool) {
+        self.clocks.hold(holds);
+    }
+
+    /// Whether every other PE waits, or stalls.
+    pub(crate) fn others_stand(&self) -> bool {
+        self.clocks.others_stand()
+    }
+
+    /// Whether no other PE gets on without this one.
+    pub(crate) fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool {
+        self.clocks.others_need_this(rank)
+    }
+
+    /// Whether this PE is doing this.
+    pub(crate) fn is_standing(&self, standing: Standing) -> bool {
+        self.clocks.own_standing(standing)
     }
 
     /// The program has asked for the address of `pe`'s copy: from now on it may load and store there unseen.
@@ -386,7 +472,7 @@ impl Tracker {
     }
 
     /// The program has a stream.
-    pub(crate) fn streams(&self) {
+    pub(crate) fn has_streams(&self) {
         self.tally.note_once(Seen::Streams);
     }
 
@@ -404,9 +490,9 @@ impl Tracker {
 
     /// A finding of somebody else's; says whether it is new, not a repeated one.
     pub(crate) fn found(&self, finding: Finding) -> bool {
-        let count = |keys| {
+        let count = |keys, json: String| {
             self.clocks.count_finding();
-            self.tally.add(keys);
+            self.tally.add(keys, &json);
         };
         self.reports.found(&finding, self, count)
     }

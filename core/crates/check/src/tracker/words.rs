@@ -161,14 +161,15 @@ impl Tracker {
     }
 
     /// A wait, a successful test, a signal_fetch or an atomic operation that fetches has seen `value` in an aligned word: this PE
-    /// knows now what its writers published.
-    pub(crate) fn acquire(&self, pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) {
+    /// knows now what its writers published. Gives the tag of its own up to which it has heard of itself.
+    pub(crate) fn acquire(&self, pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) -> u64 {
         if self.clocks.is_off() {
-            return;
+            return 0;
         }
         fence(Acquire);
         let (owner, word) = (pe as u64, offset / area::WORD);
         let mut state = self.lock();
+        self.clocks.take_echo();
         let stored_to = self.clocks.may_be_stored_to(owner);
         let mut new = false;
         let mut brought = false;
@@ -216,6 +217,7 @@ impl Tracker {
                 });
             }
         }
+        self.clocks.take_echo()
     }
 
     /// A wait for one own word begins that must not miss a value (wait_until, signal_wait, each element of wait_until_all; not any
@@ -312,6 +314,7 @@ impl Tracker {
             other,
             why,
             remedy: String::new(),
+            unordered: false,
         });
     }
 }

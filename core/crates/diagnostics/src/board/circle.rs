@@ -1,9 +1,9 @@
 //! PEs that need each other in a circle.
 //!
-//! Any thread of a PE may come for it. So a circle is a deadlock for certain only where every thread of the PEs in it waits, and each
-//! of these waits is for a PE of which the same is true. Otherwise the report says whose other threads could still end it.
+//! Any thread of a PE may make the missing call. So a circle is certainly a deadlock only if every thread of its PEs waits, and each of
+//! these waits is for such a PE. Otherwise the report names the PEs whose other threads could still end it.
 //!
-//! Only a circle is told whose waits two looks at the board show: see [`Graph::of`].
+//! A circle is reported only if two readings of the board show its waits: see [`Graph::of`].
 
 use super::Entry;
 use super::graph::{Graph, MOST};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Graph<'_> {
-    /// What is to be said of all PEs that need each other in a circle.
+    /// The sentences about all PEs that need each other in a circle.
     pub(super) fn deadlocks(&self) -> Vec<String> {
         let circles = self.circles().into_iter();
         circles
@@ -23,21 +23,21 @@ impl Graph<'_> {
             .collect()
     }
 
-    /// The PEs each of which needs another of them.
+    /// The largest set of PEs each of which needs another of them.
     pub(super) fn tied(&self) -> BTreeSet<Pe> {
         let all = self.nodes.iter().map(|node| node.pe).collect();
         self.lists.tied(all, false)
     }
 
-    /// All PEs that need each other in a circle at one moment, each of which needs the next one. That one of them needs a PE that is
-    /// elsewhere, too, is no way out: a wait ends when all have come.
+    /// All circles of PEs at one time, each of which needs the next. It does not matter if a PE also needs a PE outside of the
+    /// circle, because a wait ends only when all have arrived.
     pub(super) fn circles(&self) -> Vec<Vec<Pe>> {
         let mut circles = self.all_circles();
         circles.retain(|circle| self.is_proven(circle));
         circles
     }
 
-    /// What is to be said of circles that may be pieced together from waits of different moments.
+    /// The sentence about circles that may consist of waits of different times.
     pub(super) fn unproven(&self) -> Option<String> {
         let circles = self.all_circles();
         let unproven = circles.iter().filter(|circle| !self.is_proven(circle));
@@ -52,7 +52,7 @@ impl Graph<'_> {
         })
     }
 
-    /// Whether all waits of a circle were there at one moment. What a PE of another host has done in `team_init` no query tells.
+    /// Whether all waits of a circle existed at the same time. No query shows the progress of a remote PE in `team_init`.
     fn is_proven(&self, circle: &[Pe]) -> bool {
         let Some(first) = &self.first else {
             return false;
@@ -91,7 +91,7 @@ impl Graph<'_> {
         Some(self.lists.circle(pe))
     }
 
-    /// The wait of each PE of a circle that is for the next one.
+    /// For each PE of a circle, its wait for the next.
     fn links(&self, circle: &[Pe]) -> Vec<(Pe, &Entry, Pe)> {
         let pairs = circle.iter().zip(circle.iter().cycle().skip(1));
         let links = pairs.filter_map(|(&pe, &next)| {
@@ -102,7 +102,7 @@ impl Graph<'_> {
         links.collect()
     }
 
-    /// What is to be said of PEs that need each other in a circle, and of those that need one of them.
+    /// The sentence about PEs that need each other in a circle, and PEs that need one of them.
     pub(super) fn deadlock(&self, circle: &[Pe]) -> Option<String> {
         let links = self.links(circle);
         let (first, rest) = links.split_first()?;
@@ -162,7 +162,7 @@ impl Graph<'_> {
         proven.then(|| self.deadlock(&circle)).flatten()
     }
 
-    /// The PEs of which every thread waits, each for a PE among these, so that none can go on.
+    /// The PEs whose threads all wait, each for a PE of this set, so that none can continue.
     fn stuck(&self) -> &BTreeSet<Pe> {
         self.stuck.get_or_init(|| self.find_stuck())
     }
@@ -177,7 +177,7 @@ impl Graph<'_> {
         self.lists.tied(candidates, true)
     }
 
-    /// What could end a circle: nothing, or other threads of PEs in it.
+    /// The text about threads that could end a circle, if any.
     fn way_out(&self, circle: &[Pe]) -> String {
         let stuck = self.stuck();
         if circle.iter().all(|pe| stuck.contains(pe)) {

@@ -1,7 +1,7 @@
-//! Who needs whom, and who holds the others up.
+//! The graph of PEs that need each other, and the culprits.
 //!
-//! A PE *needs* others where a wait of its cannot end before they come. Who is needed and needs nobody holds the others up: it is
-//! elsewhere, or waits for something else. PEs may also need each other in a circle (see [`circle`](super::circle)).
+//! A PE *needs* others if a wait of its own cannot end before they arrive. A PE that others need, and that needs no PE itself, is a culprit:
+//! it computes, or waits for something else. PEs may also need each other in a circle (see [`circle`](super::circle)).
 
 use super::lists::Lists;
 use super::needs::{NOT_LOOKED_UP, Needs, place};
@@ -23,7 +23,7 @@ pub(super) const MOST: usize = 8;
 /// Most circles that are told.
 pub(super) const MOST_CIRCLES: usize = 4;
 
-/// One PE, with what is known of it.
+/// One PE and its state.
 pub(super) struct Node {
     pub(super) pe: Pe,
     pub(super) pid: u32,
@@ -32,7 +32,7 @@ pub(super) struct Node {
     /// Stands for its process.
     token: u64,
     others: OnceCell<Option<usize>>,
-    /// PEs that are threads of one process are not told apart by the kernel's state of it.
+    /// False for PEs that are threads of one process, which the kernel's state of the process does not distinguish.
     has_process: bool,
     process: OnceCell<Process>,
     stop: OnceCell<Option<Process>>,
@@ -48,7 +48,7 @@ impl Node {
         self.has_live_process().then(process)
     }
 
-    /// Somebody else has stopped it. That takes one look at the process, where what else it does takes one at each thread.
+    /// The stop of its process, if it is stopped. This reads the process's state only, not that of each thread.
     fn stop(&self) -> Option<&Process> {
         let stop = || match self.has_live_process() {
             true => Process::stop_of(self.pid),
@@ -72,7 +72,7 @@ impl Node {
         places.join(" and in ")
     }
 
-    /// What it, and others of which the same is true, are doing: "is in signal_wait".
+    /// The activity of this PE, and of others with the same: "is in signal_wait".
     pub(super) fn doing(&self, board: &Board, subjects: usize) -> String {
         let (is, has) = (verb("is", subjects), verb("has", subjects));
         match self.state {
@@ -94,7 +94,7 @@ impl Node {
     }
 }
 
-/// The first sentences of a kind, and how many more there are of it.
+/// The first sentences of a kind, and the number of omitted ones.
 fn cut(mut sentences: Vec<String>, most: usize, kind: &str) -> Vec<String> {
     let more = sentences.len().saturating_sub(most);
     sentences.truncate(most);
@@ -106,7 +106,7 @@ fn cut(mut sentences: Vec<String>, most: usize, kind: &str) -> Vec<String> {
     sentences
 }
 
-/// All PEs, and who needs whom.
+/// All PEs, and which PE needs which.
 pub(super) struct Graph<'a> {
     board: &'a Board,
     pub(super) nodes: Vec<Node>,
@@ -116,22 +116,22 @@ pub(super) struct Graph<'a> {
     waiting: BTreeMap<u64, BTreeSet<u32>>,
     /// The PEs that cannot go on: see [`circle`](super::circle).
     pub(super) stuck: OnceCell<BTreeSet<Pe>>,
-    /// Where the first look showed a circle.
+    /// The first reading, if it showed a circle.
     pub(super) first: Option<FirstLook>,
 }
 
-/// What the second look at a board needs of the first one.
+/// The data of the first reading of a board for the second.
 pub(super) struct FirstLook {
-    /// The waits that stood on the board, by PE and number.
+    /// The waits on the board, by PE and number.
     pub(super) waits: BTreeSet<(Pe, u64)>,
-    /// PEs of other hosts that have not answered a query which was sent after that look.
+    /// Remote PEs that have not answered a query sent after that reading.
     pub(super) silent: BTreeSet<Pe>,
 }
 
 impl Graph<'_> {
-    /// The board, read twice where the first look shows a circle. The waits of different hosts, and waits and arrivals, are read at
-    /// different times, so a circle may be pieced together. Between the looks each other host answers a query. A wait that both looks show
-    /// was there in between, with all other such waits.
+    /// The board, read twice if the first reading shows a circle. The waits of different hosts, and waits and arrivals, are read at
+    /// different times, so an apparent circle may never have existed. Between the readings each other host answers a query. A wait in both
+    /// readings lasted in between, with all other such waits.
     pub(super) fn of(board: &Board) -> Graph<'_> {
         let first = Graph::read(board);
         if first.tied().is_empty() {
@@ -199,7 +199,7 @@ impl Graph<'_> {
         }
     }
 
-    /// How many threads the process of a PE has that do not wait and may call anything; none if the kernel does not say.
+    /// The number of threads of a PE's process that do not wait and may make calls; none if the kernel does not say.
     pub(super) fn others(&self, node: &Node) -> Option<usize> {
         let waiting = self.waiting.get(&node.token)?;
         *node
@@ -215,21 +215,20 @@ impl Graph<'_> {
         &self.nodes[pe as usize]
     }
 
-    /// Whether others wait for this PE, which waits for nobody itself, or cannot because it is stopped. A PE of which it is not known
-    /// whom it waits for is none.
+    /// Whether others wait for this PE, and it waits for no PE itself, or is stopped. A PE with a wait for unknown PEs does not count.
     fn holds_others_up(&self, node: &Node) -> bool {
         let unknown = |(_, needs): &(Entry, Needs)| *needs == Needs::Unknown;
         let free = || !self.lists.needs_any(node.pe) && !node.waits.iter().any(unknown);
         self.lists.is_needed(node.pe) && (free() || node.stop().is_some())
     }
 
-    /// The PEs that hold others up.
+    /// The culprits.
     pub(super) fn culprits(&self) -> BTreeSet<Pe> {
         let culprits = self.nodes.iter().filter(|node| self.holds_others_up(node));
         culprits.map(|node| node.pe).collect()
     }
 
-    /// PEs in a circle, and who holds the others up. Each kind is cut by itself, so that many of one do not hide the others.
+    /// Sentences about circles, and about culprits. Each kind has its own limit, so that many of one do not hide the others.
     pub(super) fn summary(&self) -> Vec<String> {
         let culprits = self.culprits();
         let mut sentences = cut(self.deadlocks(), MOST_CIRCLES, "circle");
@@ -263,7 +262,7 @@ impl Graph<'_> {
         sentences
     }
 
-    /// The PEs that have a wait with such needs.
+    /// The PEs with a wait whose needs satisfy `such`.
     fn waiting(&self, such: impl Fn(&Needs) -> bool) -> Vec<Pe> {
         let has = |node: &&Node| node.waits.iter().any(|(_, needs)| such(needs));
         self.nodes.iter().filter(has).map(|node| node.pe).collect()
@@ -319,7 +318,7 @@ impl Graph<'_> {
         groups.iter().map(sentence).collect()
     }
 
-    /// What is to be said of the waits for values: nobody knows who is to write them.
+    /// The sentence about waits for values, whose writers are unknown.
     fn writers(&self) -> Option<String> {
         let waiters = self.waiting(|needs| *needs == Needs::Writer);
         if waiters.is_empty() {
@@ -350,7 +349,7 @@ impl Graph<'_> {
         Some(format!("{text}; {}", doing.join("; ")))
     }
 
-    /// What a PE is doing, at length.
+    /// The activity of a PE, in full.
     pub(super) fn at_length(&self, node: &Node) -> String {
         let many = node.waits.len() > 1;
         let waits: Vec<String> = node
@@ -376,7 +375,7 @@ impl Graph<'_> {
         }
     }
 
-    /// What a PE that does not wait did before: how far it has come where others wait for it, and its last long wait.
+    /// The past of a PE that does not wait: its last collective on a team that waits for it, and its last long wait.
     fn before(&self, node: &Node) -> String {
         let mut teams = BTreeSet::new();
         for list in self.lists.with_any(&[node.pe]) {

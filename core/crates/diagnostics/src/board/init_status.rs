@@ -11,7 +11,7 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::Duration;
 
-/// How often a page is read that is being written.
+/// How often a reader retries during a write.
 const TRIES: usize = 20;
 
 /// A PE that waits in init.
@@ -23,7 +23,7 @@ pub struct InitStatus {
 }
 
 impl InitStatus {
-    /// The inits that process `pid` is in; several if threads of it join as PEs of several jobs. The caller must be the same user.
+    /// The inits of process `pid`; several if its threads join as PEs of several jobs. The caller must be the same user.
     pub fn of_process(pid: u32) -> Result<Vec<InitStatus>, Refusal> {
         let files = memory_files(pid, NAME)?;
         let fields = files.into_iter().filter_map(|path| read(&path));
@@ -35,12 +35,12 @@ impl InitStatus {
         self.fields.pe
     }
 
-    /// How many PEs the job is to have.
+    /// The number of PEs of the job.
     pub fn n_pes(&self) -> Pe {
         self.fields.n_pes
     }
 
-    /// Where the PEs meet; it tells jobs apart.
+    /// The name of the socket, which identifies the job.
     pub fn name(&self) -> &str {
         &self.fields.name
     }
@@ -50,7 +50,7 @@ impl InitStatus {
         Duration::from_nanos(now_ns().saturating_sub(self.fields.since))
     }
 
-    /// In how much time init gives up.
+    /// The time until init times out.
     pub fn gives_up(&self) -> Duration {
         Duration::from_nanos(self.fields.until.saturating_sub(now_ns()))
     }
@@ -63,7 +63,7 @@ impl InitStatus {
             .filter(|&pid| connected && pid != 0)
     }
 
-    /// A number that differs from that of every other init, and from that of the same one when it has come further.
+    /// A number that identifies the init and its progress.
     pub fn position(&self) -> (u64, u64) {
         let id = self
             .fields
@@ -117,7 +117,7 @@ impl InitStatus {
     }
 }
 
-/// What the page in a file says, if it is one.
+/// The init status in a file, if it is one.
 fn read(path: &std::path::Path) -> Option<InitStatusFields> {
     let file = File::open(path).ok()?;
     let seen = file.metadata().ok()?;
@@ -132,13 +132,13 @@ fn read(path: &std::path::Path) -> Option<InitStatusFields> {
     })
 }
 
-/// What a process does that is not in init, as far as the kernel tells: "sleeping in the kernel".
+/// The activity of a process that is not in init, according to the kernel: "sleeping in the kernel".
 pub fn doing(pid: u32) -> String {
     Process::of(pid).to_string()
 }
 
-/// What every PE does of the job that these are in init of, and for whom they wait. `others` says what it can of a PE that is not among
-/// them: its process, and what that does.
+/// The activity of every PE of a job in init, and the PEs that it waits for. `others` describes a PE without an init status: its
+/// process and the activity of that.
 pub fn init_picture(
     inits: &[InitStatus],
     others: impl Fn(Pe) -> Option<(u32, String)>,

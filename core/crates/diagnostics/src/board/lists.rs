@@ -1,5 +1,5 @@
-//! The lists of PEs that waits need, each once: many waits need the same one, so that who follows lists instead of waits looks at each
-//! list once, and a job of thousands of PEs takes no longer than its lists are long.
+//! The lists of PEs that waits need, each stored once: many waits need the same list. Algorithms on lists instead of waits visit each
+//! list once, so a job of thousands of PEs takes time proportional to the length of its lists.
 
 use super::graph::Node;
 use crate::Pe;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A list that waits need.
 pub(super) struct List {
     pub(super) pes: Arc<[Pe]>,
-    /// The waits that cannot end before all of it come: the PE, and which of its waits.
+    /// The waits that cannot end before all PEs of the list arrive: the PE, and the index of its wait.
     pub(super) waits: Vec<(Pe, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! The board: who waits for what, read off a job's control block, by a PE of the job or from outside.
+//! The board: the published waits, read from a job's control block, by a PE of the job or from outside.
 //!
 //! * [`needs`]: what a wait needs to end; [`rings`] looks it up. [`graph`]: who needs whom, and who holds the others up.
 //! * [`init_status`]: a job in init, before there is a board.
@@ -77,13 +77,13 @@ pub struct Wait {
     pub actual: String,
     /// For how long.
     pub since: Duration,
-    /// The PEs that it waits for, where that is known: nobody knows who is to write a value.
+    /// The PEs that it waits for, if known: the writer of a value is unknown.
     pub waits_for: Vec<Pe>,
-    /// In how much time it gives up, and the limit that makes it.
+    /// The time until it times out, and the name of the limit.
     pub gives_up: Option<(Duration, &'static str)>,
 }
 
-/// A wait as it was read off the board.
+/// A wait as it was read from the board.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Entry {
@@ -114,7 +114,7 @@ pub enum Refusal {
         /// The process.
         pid: u32,
     },
-    /// It is no PE.
+    /// It is not a PE.
     #[error("process {pid} is not a PE of an nvshmemrs job right now")]
     NoJob {
         /// The process.
@@ -133,7 +133,7 @@ pub enum Refusal {
         /// The layout that this library knows.
         ours: u32,
     },
-    /// The system refused something.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] Error),
 }
@@ -287,18 +287,18 @@ impl Board {
         })
     }
 
-    /// The board in words: who holds the others up, then a line for each PE.
+    /// The board as text: the culprits, then a line for each PE.
     pub fn report(&self) -> String {
         self.picture().to_string()
     }
 
-    /// What every PE is doing, who waits for whom, and who holds the others up.
+    /// The activity of every PE, the PEs that it waits for, and the culprits.
     pub fn picture(&self) -> Picture {
         Picture::of(self)
     }
 }
 
-/// The wait in a slot, in a job of `most` PEs; none if what stands there makes no sense.
+/// The wait in a slot, in a job of `most` PEs; none if the slot is malformed.
 fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
     let operation = Operation::from_number(slot.operation.load(Relaxed))?;
     let team = slot.team.load(Relaxed);

@@ -1,4 +1,4 @@
-//! What a wait needs to end, and the words for it.
+//! The needs of a wait: the PEs or events without which it cannot end; and the texts for them.
 
 use super::{Board, Entry, State};
 use crate::Pe;
@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
 use std::time::Duration;
 
-/// What a wait needs to end.
+/// The needs of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// These PEs, to come to the same place.
+    /// The arrival of these PEs.
     Pes(Arc<[Pe]>),
-    /// Somebody who writes the value.
+    /// A writer of the value.
     Writer,
-    /// So many more PEs, which nobody knows before they come.
+    /// So many more PEs, which are unknown before they arrive.
     More(usize),
     /// A stream of the PE's own, or its GPU.
     Stream,
@@ -46,7 +46,7 @@ impl Needs {
 pub(super) const NOT_LOOKED_UP: &str =
     "PEs that are not listed, because the board shows too many waits for too many PEs";
 
-/// What a wait is for, what it needs and what it sees, in words.
+/// The target, the needs and the last observation of a wait, as text.
 pub(super) struct Description {
     pub(super) target: String,
     pub(super) expected: String,
@@ -67,7 +67,8 @@ impl Board {
         State::from_number(self.control.pe(pe).state.load(Acquire))
     }
 
-    /// How many collectives a PE has begun on the team that has a number, or had it last; 0 where there can be none.
+    /// The number of collectives that a PE has begun on the team with a number, or its last team; 0 if there can be
+    /// none.
     pub fn collectives(&self, team: u32, pe: Pe) -> u64 {
         match team < MAX_TEAMS as u32 && (0..self.n_pes()).contains(&pe) {
             true => self.control.team(team, pe).calls.load(Relaxed),
@@ -194,7 +195,8 @@ impl Board {
         format!("{}{call}", place(&entry.wait))
     }
 
-    /// What a wait is for, and what it sees: "PE 2"; "the signal at byte 0x10 of its symmetric heap to be >= 1, sees 0".
+    /// The target and the last observation of a wait: "PE 2"; "the signal at byte 0x10 of its symmetric heap to be >= 1,
+    /// sees 0".
     pub(super) fn awaited(&self, entry: &Entry, needs: &Needs) -> String {
         let words = self.describe(entry, needs);
         match entry.wait.target {
@@ -225,7 +227,7 @@ impl Board {
         )
     }
 
-    /// The last wait of a PE that the board has shown and that has ended: where, and when.
+    /// The last published wait of a PE that has ended: its place, and its end.
     pub(super) fn last_wait(&self, pe: Pe) -> Option<(String, u64)> {
         let slots = self.control.pe(pe).waits.iter();
         let last = slots
@@ -242,7 +244,7 @@ impl Board {
     }
 }
 
-/// The name of a type that says its size: programs in every language read it.
+/// The name of a type with its size, for programs in every language.
 fn sized_name(dtype: Dtype) -> String {
     match dtype {
         Dtype::Half => "float16".to_string(),

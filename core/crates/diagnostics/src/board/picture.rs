@@ -1,4 +1,4 @@
-//! A job at one moment, in words; and the words of a wait's own error.
+//! The state of a job at one time, as text; and the text of a wait's own error.
 
 use super::graph::{Graph, MOST};
 use super::needs::{Needs, place};
@@ -17,14 +17,14 @@ use std::time::Duration;
 /// A job of at most so many PEs has a line for each on the board; in larger ones those that do the same share a line.
 const LINES: usize = 16;
 
-/// A job at one moment, in words.
+/// The state of a job at one time, as text.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Who holds the others up, one sentence each.
+    /// A sentence for each culprit or circle.
     pub summary: Vec<String>,
     /// Every PE.
     pub pes: Vec<PePicture>,
-    /// The PEs that hold others up: they are waited for, and wait for nobody themselves, or are stopped.
+    /// The culprits: PEs that others wait for, and that wait for no PE themselves, or are stopped.
     pub culprits: Vec<Pe>,
     /// PEs that wait for each other in a circle, each for the next one.
     pub circles: Vec<Vec<Pe>>,
@@ -37,9 +37,9 @@ pub struct PePicture {
     pub pe: Pe,
     /// Its process, as it is numbered here; 0 if it has no number here.
     pub pid: u32,
-    /// How far it has come.
+    /// Its state.
     pub state: State,
-    /// What it is doing: "in barrier on WORLD (its 7th collective there) for 12.3 s: waits for PE 2".
+    /// Its activity: "in barrier on WORLD (its 7th collective there) for 12.3 s: waits for PE 2".
     pub doing: String,
     /// The PEs that it waits for, where that is known.
     pub waits_for: Vec<Pe>,
@@ -137,7 +137,7 @@ impl Board {
     }
 }
 
-/// Where a PE of another host is: " on host beta"; of the own one, or where hosts have no names, nothing.
+/// The host of a remote PE: " on host beta"; empty for a local PE, or if hosts have no names.
 #[doc(hidden)]
 pub fn on_host(control: &Control, pe: Pe) -> String {
     let name = control
@@ -146,7 +146,7 @@ pub fn on_host(control: &Control, pe: Pe) -> String {
     name.map_or_else(String::new, |name| format!(" on host {name}"))
 }
 
-/// Where a PE that is gone was: " on host beta" if that is another one, " in barrier on WORLD" if it was waiting, or nothing.
+/// The place of a PE that is gone: " on host beta" for a remote PE, " in barrier on WORLD" if it was waiting, or empty.
 #[doc(hidden)]
 pub fn last_place(control: &Control, pe: Pe) -> String {
     let host = on_host(control, pe);
@@ -160,7 +160,7 @@ pub fn last_place(control: &Control, pe: Pe) -> String {
     }
 }
 
-/// What a wait of a PE of this job waits for, and what those do instead, for its own error message.
+/// The target of a wait of a PE of this job, and the activity of the PEs it waits for, for its own error message.
 #[doc(hidden)]
 pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64) -> String {
     let board = Board::of_job(control);

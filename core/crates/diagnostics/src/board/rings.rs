@@ -1,4 +1,4 @@
-//! What waits need, read off a control block: each team, and each `team_init`, is looked at once for all who wait in it.
+//! The needs of waits, read from a control block: each team, and each `team_init`, is read once for all waits in it.
 
 use super::needs::Needs;
 use super::{Board, Entry, State};
@@ -10,35 +10,35 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// Most PEs that all lists of one look at a board hold together: of 4096 PEs, half may wait for the other half. A control block
-/// that makes no sense could ask for many times the memory.
+/// The most PEs in all lists of one reading of a board: of 4096 PEs, half may wait for the other half. A corrupted control block could
+/// require many times the memory.
 const MOST_LISTED: usize = 1 << 23;
 
-/// The members of a team who have not come to where they meet in an epoch.
+/// The members of a team that have not arrived in an epoch.
 struct Ring {
     members: BTreeSet<Pe>,
     missing: Arc<[Pe]>,
 }
 
-/// Who takes part in the `team_init` of a unique id.
+/// The PEs in the `team_init` of a unique id.
 #[derive(Default)]
 struct Joining {
-    /// Each seat that is taken: the PE, and how far it has come.
+    /// Each join slot in use: the PE, and its phase.
     slots: Vec<(Pe, u32)>,
-    /// How far each PE has come with the foremost of its seats.
+    /// The highest phase of each PE's slots.
     foremost: HashMap<Pe, u32>,
-    /// By how far one has come: those who are behind.
+    /// By phase: the PEs that have not reached it.
     behind: BTreeMap<u32, Arc<[Pe]>>,
 }
 
-/// What was looked at.
+/// The teams that have been read.
 #[derive(Default)]
 pub(super) struct Rings {
     /// By team number and epoch: for each member the place of its ring in `missing`. Teams without a common member may have the same
     /// number.
     rings: HashMap<(u32, u64), HashMap<Pe, u32>>,
     missing: Vec<Arc<[Pe]>>,
-    /// By operation: the PEs that have not come so far.
+    /// By operation: the PEs that have not reached it.
     job: BTreeMap<u32, Arc<[Pe]>>,
     /// By unique id.
     joins: Option<HashMap<u64, Joining>>,
@@ -48,7 +48,7 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// What a wait needs; [`Needs::Unknown`] once the lists have grown too long.
+    /// The needs of a wait; [`Needs::Unknown`] once the lists are too long.
     pub(super) fn needs(&mut self, board: &Board, entry: &Entry) -> Needs {
         if self.listed >= MOST_LISTED {
             return Needs::Unknown;
@@ -82,7 +82,7 @@ impl Rings {
         }
     }
 
-    /// Who is missing where `me` meets the other members of a team.
+    /// The members missing in the meeting of `me` on a team.
     fn missing(&mut self, board: &Board, team: u32, me: Pe, epoch: u64) -> Arc<[Pe]> {
         let arrived = self.arrived.get_or_insert_with(|| board.arrivals());
         let rings = self.rings.entry((team, epoch)).or_default();
@@ -99,7 +99,7 @@ impl Rings {
         Arc::clone(&self.missing[place as usize])
     }
 
-    /// Who is behind in a `team_init`.
+    /// The members missing in a `team_init`.
     fn joining(&mut self, board: &Board, me: Pe, unique_id: u64, n_pes: Pe) -> Needs {
         let joins = self.joins.get_or_insert_with(|| board.joins());
         let joining = joins.entry(unique_id).or_default();
@@ -117,8 +117,9 @@ impl Rings {
 }
 
 impl Board {
-    /// By team number and PE, the latest epoch in which the PE waits. The arrival of a PE of another host may not have been told to this
-    /// host: the PEs there tell it together. A wait in the epoch shows the arrival as well, and so does the answer to a query.
+    /// By team number and PE, the latest epoch in which the PE waits. The arrival of a remote PE may not have been sent to this host
+    /// yet, because its host sends all arrivals together. A wait in the epoch shows the arrival as well, and so does the answer to a
+    /// query.
     fn arrivals(&self) -> HashMap<(u32, Pe), u64> {
         let mut arrived = HashMap::new();
         for entry in self.entries() {
@@ -153,7 +154,7 @@ impl Board {
         }
     }
 
-    /// Every `team_init` that is under way, by its unique id.
+    /// Every `team_init` in progress, by its unique id.
     fn joins(&self) -> HashMap<u64, Joining> {
         // A phase of u32::MAX is that of a thread that gave up.
         let taken = |slot: &JoinSlot| match slot.phase.load(Acquire) {

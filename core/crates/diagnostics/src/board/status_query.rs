@@ -8,29 +8,29 @@ use crate::job::status_file::{StatusReader, ask, job_number};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
-/// How long to wait before PEs that have been asked are looked at again.
+/// The interval between two checks for answers.
 const PAUSE: Duration = Duration::from_micros(50);
-/// How often that is before the files of a process are looked through again for the one with the answer.
+/// The number of checks before the files of a process are searched again for its status file.
 const LOOKS: u32 = 10;
-/// The same where one is known, which the program can have closed. To look through the files of a process takes as long as to look at
-/// one a hundred times.
+/// The same if the file is known, which the program can have closed. Searching the files of a process takes as long as a hundred checks
+/// of one file.
 const LOOKS_LOST: u32 = 200;
 
 /// How long the PEs of other hosts may take to answer a query from outside of the job.
 const ELSEWHERE: Duration = Duration::from_millis(600);
 
-/// What a PE has told of itself.
+/// The answer of a PE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// JSON, as the library of that PE writes it.
     pub text: Vec<u8>,
     /// How long ago.
     pub age: Duration,
-    /// Whether it was told because it was asked now.
+    /// Whether it answers the latest request.
     pub fresh: bool,
 }
 
-/// Asks the PEs of one job, again and again.
+/// Repeated queries of the PEs of one job.
 #[derive(Debug, Default)]
 pub struct Questions {
     files: Vec<Option<StatusReader>>,
@@ -53,12 +53,11 @@ struct Pending {
 }
 
 impl Board {
-    /// Asks all PEs that are in the job to tell of themselves. [`told`](Board::told) has their answers; what the caller does before it
-    /// takes no time from them.
+    /// Requests the status of all PEs in the job. [`told`](Board::told) returns their answers; the caller may do other work before it.
     ///
-    /// A PE is asked through its watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of threads,
-    /// does not answer. PEs of other hosts are not asked for all that; but the first PE of this host asks them what they wait for, which
-    /// the board has when it has answered.
+    /// The request goes to a PE's watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of
+    /// threads, does not answer. Remote PEs get no such request; but the first PE of this host queries their waits, which are on the
+    /// board when it has answered.
     pub fn ask(&self) -> Asked {
         let start = now_ns();
         let there = (0..self.n_pes()).filter(|&pe| self.is_there(pe) && !self.is_elsewhere(pe));
@@ -71,8 +70,8 @@ impl Board {
         Asked { start, pending }
     }
 
-    /// What every PE tells of itself, by PE: its settings, heap, allocations, teams, streams, findings and traffic. Waits for the
-    /// answers of those that were asked until `patience` has passed since; of a PE that has not answered then, what it told before.
+    /// The answers of all PEs, by PE: settings, heap, allocations, teams, streams, findings and traffic. Waits for the answers until
+    /// `patience` has passed since the request; for a PE that has not answered then, returns its previous answer.
     pub fn told(
         &self,
         asked: Asked,
@@ -125,8 +124,8 @@ impl Board {
         told.collect()
     }
 
-    /// Queries the other hosts for what their PEs wait for; returns when they have answered, or after a short time. It does nothing in a
-    /// job on one host.
+    /// Queries the waits of the other hosts' PEs; returns when they have answered, or after a short time. It has no effect in a job on
+    /// one host.
     pub fn query_other_hosts(&self) {
         if let Some(remote) = self.control.remote() {
             remote.refresh_reports(&self.control);

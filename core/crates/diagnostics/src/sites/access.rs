@@ -1,8 +1,8 @@
-//! What the program itself does to memory.
+//! Plain accesses of the program to memory.
 
 use crate::operation::Operation;
 
-/// What the program does to memory.
+/// A plain access of the program to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads it.
@@ -13,7 +13,7 @@ pub enum Access {
     AtomicLoad,
     /// Writes it, or reads and writes it, by an atomic instruction; announced before it.
     AtomicStore,
-    /// It is handed to something whose loads and stores nobody announces.
+    /// It is passed to code whose loads and stores are not announced.
     Unseen,
 }
 

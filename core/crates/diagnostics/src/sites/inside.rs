@@ -1,5 +1,5 @@
-//! Which threads are inside the checker, or hold a lock of the table of sites: a signal handler that interrupts one must not enter
-//! it again.
+//! The threads that are inside the checker, or hold a lock of the table of sites: a signal handler that interrupts such a thread
+//! must not enter it again.
 
 use crate::per_thread::{self, PerThread};
 use std::cell::Cell;
@@ -7,11 +7,11 @@ use std::cell::Cell;
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     static BUFFERING: Cell<Buffering> = const { Cell::new(Buffering::No) };
-    /// What is written while it must not be: under a lock.
+    /// Output that is produced under a lock, and written later.
     static BUFFER: PerThread<String> = const { PerThread::new() };
 }
 
-/// Whether what this thread writes is kept.
+/// Whether this thread's output is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Buffering {
     No,
@@ -44,7 +44,7 @@ pub fn is_inside() -> bool {
     DEPTH.get() > 0
 }
 
-/// Writes to standard error, in one go: that is what the checker was asked for.
+/// Writes to standard error, in one call, for the checker.
 pub fn write(text: &str) {
     if BUFFERING.get() == Buffering::No {
         crate::debug::write_stderr(text);
@@ -54,7 +54,7 @@ pub fn write(text: &str) {
     }
 }
 
-/// Runs `body`, and gives what it wanted to write, to be written later.
+/// Runs `body`, and returns its output, to be written later.
 #[inline]
 pub fn keep(body: impl FnOnce()) -> String {
     BUFFERING.set(Buffering::Nothing);

@@ -1,10 +1,10 @@
-//! Where in the program an operation was called, as a small number: for the checker and for the list of allocations.
+//! The call sites of operations as small numbers: for the checker and for the ledger.
 //!
 //! A *place* is a line of the program, "heat.c:71 (send_halo)"; a *site* is an operation at a place, "put at heat.c:71 (send_halo)".
-//! A place that is known costs a few nanoseconds to find again; one that is new is resolved once, under a lock.
+//! The lookup of a known place costs a few nanoseconds; a new place is resolved once, under a lock.
 //!
 //! Rust callers are known by `#[track_caller]`. For callers through the C ABI [`walk`] finds the instruction that called this library,
-//! and [`native`] its line. A language whose calls come from elsewhere (Python's from libffi) sets a hook that names them.
+//! and [`native`] its line. A language whose calls come from another library (Python's from libffi) sets a hook that names them.
 
 mod access;
 pub mod inside;
@@ -22,26 +22,26 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
-/// Sites that a PE can tell apart: their numbers have 12 bits, and 0 stands for those that found no number.
+/// The most sites of a PE: their numbers have 12 bits, and 0 stands for sites without a number.
 const SITES: usize = 4096;
 /// Several addresses can be one site, so there are more slots than sites.
 const SLOTS: usize = 2 * SITES;
 
-/// A place in the program: an instruction, a [`Location`], or a text of the hook's.
+/// A place in the program: an instruction, a [`Location`], or a text of the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u64);
 
 /// Marks the number of a text; addresses are smaller.
 const TEXT: u64 = 1 << 63;
 
-/// Given the instruction to which a call returns, says where in the program it comes from.
+/// Returns the place in the program of a call, by the instruction to which it returns.
 pub type SiteHook = Arc<dyn Fn(u64) -> Option<String> + Send + Sync>;
 
-/// Gives the name of an operation in the language of the program.
+/// Returns the name of an operation in the language of the program.
 pub type SiteWords = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 thread_local! {
-    /// The place that stands for all places on this thread, while it runs what another one has submitted.
+    /// The place of all operations on this thread, while it runs an operation that another thread has submitted.
     static SUBMITTED: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
@@ -72,14 +72,14 @@ impl Place {
     }
 }
 
-/// A key that was seen, and its site. `site` is written last.
+/// A known key, and its site. `site` is written last.
 struct Slot {
     place: AtomicU64,
     operation: AtomicU16,
     site: AtomicU16,
 }
 
-/// Told about each new site: its number and its name.
+/// Called for each new site: its number and its name.
 type OnNew = Box<dyn Fn(u16, &str) + Send + Sync>;
 
 /// The sites of one PE.
@@ -95,7 +95,7 @@ pub struct Sites {
     texts: Mutex<Texts>,
 }
 
-/// What the hook has said: the places of the texts, and the texts.
+/// The texts of the hook, and their places.
 #[derive(Default)]
 struct Texts {
     places: HashMap<String, Place>,
@@ -169,7 +169,7 @@ impl Sites {
         })
     }
 
-    /// The site of `operation` at a place that [`calling`](Sites::calling) gave.
+    /// The site of `operation` at a place from [`calling`](Sites::calling).
     pub fn at(&self, operation: Operation, place: Place) -> u16 {
         self.find(operation, place.0, || self.describe(place))
     }
@@ -186,7 +186,7 @@ impl Sites {
         }
     }
 
-    /// What the hook says of a place; the place itself if it says nothing.
+    /// The hook's text for a place; the place itself if it has none.
     #[cold]
     fn ask(&self, place: Place) -> Place {
         let _inside = Inside::enter();
@@ -215,7 +215,12 @@ impl Sites {
         }
     }
 
-    /// What a site is called: "put at heat.c:71 (send_halo)".
+    /// Whether operations are called through the C ABI.
+    pub fn are_native(&self) -> bool {
+        self.native.load(Relaxed)
+    }
+
+    /// The name of a site: "put at heat.c:71 (send_halo)".
     pub fn name(&self, site: u16) -> String {
         match self.site(site) {
             Some(site) => site.to_string(),
@@ -229,8 +234,8 @@ impl Sites {
         self.known().sites.get(index).cloned()
     }
 
-    /// Calls `told` with the number and the name of each site, now and later; before anybody else learns the number. It must not
-    /// ask for sites itself.
+    /// Calls `told` with the number and the name of each site, now and later, before the number is returned. It must not look up sites
+    /// itself.
     pub fn on_new(&self, told: impl Fn(u16, &str) + Send + Sync + 'static) {
         let mut known = self.known();
         for (index, site) in known.sites.iter().enumerate() {
@@ -303,14 +308,15 @@ impl Sites {
 }
 
 impl Sites {
-    /// Operations are called through the C ABI, whose functions begin where `exports` says: places are those of the native callers.
+    /// Operations are called through the C ABI, whose functions begin at the addresses `exports`: places are those of the native
+    /// callers.
     pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
         rules::set_exports(exports);
         self.native.store(true, Relaxed);
     }
 
-    /// Sets, or removes, the function that is asked for the place of each call through the C ABI, and the one that gives operations the
-    /// names of the program's language.
+    /// Sets, or removes, the function that returns the place of each call through the C ABI, and the function that returns an
+    /// operation's name in the program's language.
     pub fn set_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
         let hooked = hook.is_some();
         *crate::lock::write(&self.words) = words;

@@ -1,5 +1,4 @@
-//! What an instruction of the program is called: file, line and function from its debug information, else the symbol or the module
-//! it lies in.
+//! The name of an instruction of the program: file, line and function from the debug information, else its symbol or module.
 
 use super::walk;
 use addr2line::Loader;
@@ -7,13 +6,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-/// What is read of a module's file, by the file; `None` if it cannot be read.
+/// The debug information of a module's file, by the file; `None` if it cannot be read.
 type Files = HashMap<PathBuf, Option<Loader>>;
 
 /// Kept, because reading one takes milliseconds.
 static FILES: OnceLock<Mutex<Files>> = OnceLock::new();
 
-/// A function at an address, and the line it has come to there.
+/// A function at an address, and its line there.
 struct Frame {
     /// As the linker calls it.
     symbol: String,
@@ -23,7 +22,7 @@ struct Frame {
     line: u32,
 }
 
-/// What is known of an address.
+/// The information about an address.
 struct Known {
     /// The functions it lies in, those inlined into another one first; empty without debug information.
     frames: Vec<Frame>,
@@ -187,7 +186,7 @@ fn in_module(symbol: &str) -> Option<(&str, &str)> {
     symbol.strip_prefix("__")?.split_once("_MOD_")
 }
 
-/// A file as a user in the current folder would call it.
+/// A file's path relative to the current folder.
 fn shown(file: &Path) -> String {
     let inside = std::env::current_dir()
         .ok()

@@ -9,29 +9,28 @@ use gimli::{
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::sync::{Mutex, OnceLock};
 
-/// What DWARF calls the registers of a machine.
+/// The DWARF numbers of a machine's registers.
 pub(super) struct Machine {
     pub(super) sp: Register,
     pub(super) fp: Register,
     pub(super) ra: Register,
 }
 
-/// Or'ed to an address that the walk has come to after it left the library. In a program that the library is linked into, only the
-/// way there tells the one from the other.
+/// Or'ed to an address outside of the library. In a program that the library is linked into, only the walk distinguishes the two.
 pub(super) const OUTSIDE: u64 = 1 << 63;
 
-/// What to do with an address in the walk.
+/// The action for an address in the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// It lies in the library, or in what belongs to it: go on.
+    /// It lies in the library, or in a layer above it: continue.
     Frame(Step),
     /// It is the place in the program.
     Place,
-    /// The way on is not known.
+    /// The caller's frame is unknown.
     Unknown,
 }
 
-/// Where a frame keeps what it has saved.
+/// The positions of a frame's saved registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     /// Whether the CFA is counted from the frame pointer, not the stack pointer.
@@ -115,7 +114,7 @@ static EXPORTS: OnceLock<Vec<u64>> = OnceLock::new();
 /// Held while a rule is added.
 static ADDING: Mutex<()> = Mutex::new(());
 
-/// Tells where the functions begin that programs call; a call of one of these comes from the program.
+/// Sets the addresses of the exported functions; a call of one of these comes from the program.
 pub(super) fn set_exports(exports: impl FnOnce() -> Vec<u64>) {
     EXPORTS.get_or_init(|| {
         let mut exports = exports();

@@ -1,4 +1,5 @@
-//! Which instruction of the program called this library: a walk up the stack, from a frame of the library to the first one outside.
+//! Finds the instruction of the program that called this library: a walk up the stack, from a frame of the library to the first
+//! frame outside.
 //!
 //! How to step over a frame is read once, from the unwind tables that every loaded module has (`.eh_frame`), and kept for the
 //! address of the call in it; then a step costs a few loads. Needed only for callers through the C ABI: Rust callers are known
@@ -6,8 +7,8 @@
 //!
 //! # Rules of this module
 //!
-//! 1. A module's headers and unwind tables are read-only and stay where they are as long as its code runs. A frame of it is on the
-//!    stack of whoever walks over it, so it cannot have been unloaded.
+//! 1. A module's headers and unwind tables are read-only and stay mapped as long as its code runs. A frame of it is on the stack of
+//!    the walking thread, so it cannot have been unloaded.
 //! 2. At a call, the frame's canonical frame address (CFA) and the words below it that the tables name, the return address and the
 //!    saved frame pointer, lie in the live part of the calling thread's own stack. The walk only uses frames between itself and the
 //!    first instruction outside the library, all of them compiled with unwind tables.

@@ -1,6 +1,6 @@
-//! What a PE has made and not freed, with the place in the program: `NVSHMEMRS_TRACK=1` has it listed at finalize.
+//! The ledger of objects that a PE has created and not freed, with their call sites: with `NVSHMEMRS_TRACK=1` finalize lists them.
 //!
-//! Only makes and frees are noted, so operations cost nothing; without the setting there is no ledger at all.
+//! It records creations and frees only, so other operations have no cost; without the setting there is no ledger.
 
 mod report;
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-/// What a program makes and has to free.
+/// A kind of object that a program creates and must free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
     /// Symmetric memory: malloc, calloc, align, realloc, arrays.
@@ -30,25 +30,25 @@ pub enum Resource {
     Mapping,
 }
 
-/// Something that was made and is not freed.
+/// An object that was created and is not freed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfreed {
     /// What it is.
     pub resource: Resource,
-    /// Where symmetric memory starts, from the start of a PE's part of the heap; a team's handle; else a number of no meaning.
+    /// The offset of symmetric memory in a PE's part of the heap; a team's handle; else an arbitrary number.
     pub number: u64,
-    /// Bytes of symmetric memory asked for.
+    /// Requested bytes of symmetric memory.
     pub bytes: u64,
-    /// What made it, and where: "calloc at heat.c:31 (main)".
+    /// The operation that created it, and its call site: "calloc at heat.c:31 (main)".
     pub place: String,
-    /// Whether this PE has released it: it is freed by a collective allocation once all PEs have, and is no leak here.
+    /// Whether this PE has released it: a collective allocation frees it once all PEs have, so it is not a leak here.
     pub released: bool,
 }
 
 struct Entry {
     bytes: u64,
     site: u16,
-    /// For what is freed by letting go of it: as long as this can be upgraded, it is there.
+    /// For objects that are freed by dropping them: the object exists as long as this can be upgraded.
     alive: Option<Weak<dyn Any + Send + Sync>>,
 }
 
@@ -63,7 +63,7 @@ impl Entry {
 #[derive(Default)]
 struct Entries {
     there: BTreeMap<(Resource, u64), Entry>,
-    /// At so many entries those that are gone are swept out.
+    /// The number of entries at which dropped objects are removed.
     sweep_at: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Writes anything anywhere into a control block, as a PE gone mad would. For the fuzz targets only.
+//! Writes arbitrary values into a control block, as a corrupted PE would. For the fuzz targets only.
 
 use super::{Control, MAX_TEAMS, MEMBER_BYTES, PAGE};
 use crate::segment::AllAtomic;
@@ -12,7 +12,7 @@ pub enum BlockWord {
     Header(u16),
     /// Of a PE's block.
     Pe(u16, u16),
-    /// Of what a PE has of a team number: its block, then its two slots.
+    /// Of a PE's block and two slots of a team number.
     Team(u16, u16, u16),
     /// Of the checker's area, by its distance in words; in a job that is not checked, of the header.
     Area(u32),
@@ -26,7 +26,7 @@ struct Word(AtomicU64);
 unsafe impl AllAtomic for Word {}
 
 impl Control {
-    /// Sets a word; gives what it was.
+    /// Sets a word; returns the old value.
     pub fn corrupt(&self, word_at: BlockWord, value: u64) -> u64 {
         let within = |word: u16, bytes: u64| u64::from(word) % (bytes / 8) * 8;
         let pe = |pe: u16| u64::from(pe) % self.n_pes;

@@ -1,11 +1,11 @@
-//! The control block at the start of a job's segment: what the PEs of a host share besides the heap.
+//! The control block at the start of a job's segment: the words that the PEs of a host share besides the heap.
 //!
 //! ```text
 //! 0            Header
 //! 4 KiB        PeBlock of each PE, one page each
 //!              for each team number and PE: TeamBlock, then the PE's two slots
 //! heap_offset  part of PE 0, part of PE 1, ... (stride bytes each: the heap, then a window of that size for registered buffers, then
-//!              what kernels meet by, see device_area.rs)
+//!              the tables and flags of kernels, see device_area.rs)
 //! area_offset  in a checked job: the checker's area (`area.rs` of the crate `check`)
 //! ```
 //!
@@ -43,11 +43,11 @@ pub const TEAM_WORDS: usize = MAX_TEAMS / 64;
 pub const JOIN_SLOTS: usize = 4;
 /// Live allocations a job can have at a time.
 pub const MAX_ALLOCATIONS: u32 = 1 << 20;
-/// Waits that one PE's threads can publish at a time.
+/// Waits that a PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
 /// Words of payload that a collective can carry with its arrival.
 pub const PAYLOAD_WORDS: usize = 248;
-/// Words about what a PE has not freed.
+/// Words of digests of a PE's allocations not freed.
 pub(crate) const UNFREED_WORDS: usize = 32;
 /// CPUs whose affinity is published.
 pub(crate) const CPU_WORDS: usize = 16;
@@ -62,25 +62,25 @@ pub struct Header {
     pub heap_bytes: SharedU64,
     /// Bytes of the checker's area behind the PEs' parts; 0 if the job is not checked.
     pub area_bytes: SharedU64,
-    /// What the checker's choices follow from.
+    /// The seed of the checker's choices.
     pub check_seed: SharedU64,
-    /// Where the heap lives: 0 in host memory, here; 1 in the memory of GPUs.
+    /// The memory of the heap: 0: host memory, in this segment; 1: memory of GPUs.
     pub memory: SharedU32,
-    /// How many PEs are gone (dead or left); waits look at it.
+    /// The number of PEs that are gone (dead or left); waits read it.
     pub gone: SharedU32,
     /// The first PE that was gone, plus 1.
     pub first_gone: SharedU32,
-    /// How many threads sleep until others arrive: members of a team, or all PEs.
+    /// The number of threads that sleep until others arrive: members of a team, or all PEs.
     pub team_sleepers: SharedU32,
-    /// How many threads sleep until a word changes.
+    /// The number of threads that sleep until a word changes.
     pub word_sleepers: SharedU32,
-    /// How many PEs have been stopped for too long; long waits look at it.
+    /// The number of PEs that have been stopped for too long; long waits read it.
     pub stopped: SharedU32,
     /// The number of the host that this memory is on (see [`topology`](super::topology)).
     pub host: [SharedU64; 2],
     /// Numbers for waits.
     pub(crate) wait_ids: SharedU64,
-    /// The status that a PE has asked every process of the job to exit with, plus 1; 0: none has.
+    /// The status of a `global_exit`, plus 1; 0: there was none.
     pub exit: SharedU32,
 }
 const _: () = assert!(size_of::<Header>() as u64 <= PAGE);
@@ -92,22 +92,22 @@ pub struct WaitSlot {
     pub id: SharedU64,
     pub operation: SharedU32,
     pub thread: SharedU32,
-    /// What the wait is for; it says which of the words below mean something.
+    /// The kind of the wait; it says which of the words below are valid.
     pub kind: SharedU32,
     pub dtype: SharedU32,
     pub cmp: SharedU32,
     pub team: SharedU32,
     pub epoch: SharedU64,
-    /// Where the elements waited for start, and how many bytes they are.
+    /// The offset of the elements that the wait compares, and their bytes.
     pub offset: SharedU64,
     pub bytes: SharedU64,
-    /// The first element that does not hold, the value it needs and the one it has.
+    /// The first element that does not match, the expected value and the actual value.
     pub index: SharedU64,
     pub expected: SharedU64,
     pub actual: SharedU64,
     /// When it began, on the monotonic clock in ns.
     pub since: SharedU64,
-    /// Which limit it has, and when that is reached.
+    /// The kind of its time limit, and when it expires.
     pub limit: SharedU32,
     pub until: SharedU64,
     /// In a free slot: when the last wait in it ended.
@@ -123,20 +123,19 @@ pub struct PeBlock {
     pub process: SharedU64,
     /// The pid namespace that `pid` is from: in others it may name another process.
     pub namespace: SharedU64,
-    /// Grows whenever a wait that was published ends.
+    /// Incremented whenever a published wait ends.
     pub progress: SharedU64,
-    /// Grows as long as the PE's watchdog runs.
+    /// Incremented while the PE's watchdog runs.
     pub beats: SharedU64,
     /// Since when the PE has been stopped, on the monotonic clock in ns, if that is too long; 0 otherwise.
     pub stopped: SharedU64,
-    /// Of a PE of another host: when the query was sent whose answer the waits below mirror, on the monotonic clock in ns; 0 while they
-    /// are written.
+    /// For a remote PE: the time, on the monotonic clock in ns, of the query whose answer the waits below mirror; 0 while they are written.
     pub reported: SharedU64,
-    /// In finalize: a digest of the list of what the PE has not freed, 0 if it has none; then digests of its first lines.
+    /// In finalize: a digest of the list of allocations not freed, 0 if the list is empty; then digests of its first lines.
     pub unfreed: [SharedU64; UNFREED_WORDS],
     /// CPUs this PE may run on.
     pub(crate) cpus: [SharedU64; CPU_WORDS],
-    /// The number of the host that the PE is on, and the UUID of its GPU, 0 if it has none.
+    /// The number of the PE's host, and the UUID of its GPU, 0 if it has none.
     pub host: [SharedU64; 2],
     pub gpu: [SharedU64; 2],
     pub bell: Bell,
@@ -145,72 +144,72 @@ pub struct PeBlock {
 }
 const _: () = assert!(size_of::<PeBlock>() as u64 <= PAGE);
 
-/// A futex that a sleeping PE waits on, and how many of its threads do.
+/// A futex on which a PE sleeps, and the number of its sleeping threads.
 #[repr(C, align(128))]
 pub struct Bell {
     pub rings: SharedU32,
     pub sleepers: SharedU32,
 }
 
-/// A thread that makes a team with others which share nothing with it but a unique id.
+/// A thread in `team_init`: the members know each other by a unique id only.
 #[repr(C)]
 pub struct JoinSlot {
     /// 0: free. 1: in use.
     pub taken: SharedU32,
-    /// How far the thread has come; the words below are written before it.
+    /// The phase of the thread; the words below are written before it.
     pub phase: SharedU32,
     pub unique_id: SharedU64,
-    /// How many members it expects, and its own number.
+    /// The number of members that it expects, and its own number.
     pub n_pes: SharedU32,
     pub member: SharedU32,
     pub offer: TeamOffer,
 }
 
-/// What a PE brings to the choice of a team number.
+/// A PE's contribution to the choice of a team number.
 #[repr(C)]
 pub struct TeamOffer {
     /// A bitmap of the team numbers that the PE does not use.
     pub free: [SharedU64; TEAM_WORDS],
-    /// Whether it could claim the chosen number, and the last epoch it has used there.
+    /// Whether it has reserved the chosen number, and the last epoch it has used there.
     pub claimed: SharedU64,
     pub epoch: SharedU64,
 }
 
-/// What a PE says about a team that it is a member of. The members are linked into a ring, so that an observer finds them.
+/// A PE's state of a team. The members are linked into a ring, so that an observer finds them.
 #[repr(C, align(128))]
 pub struct TeamBlock {
-    /// A collective that a member left half-way: its epoch, then 20 bits with 1 + the member's PE.
+    /// The mark of a broken team: the epoch of the collective, then 20 bits with 1 + the PE of the member that left it.
     pub broken: SharedU64,
     pub n_pes: SharedU32,
     /// The PE that is the next member.
     pub next: SharedU32,
     /// Collectives that the PE has begun on the team.
     pub calls: SharedU64,
-    /// Of a PE of another host that has called finalize: the last epoch that it has come to.
+    /// For a remote PE that has called finalize: the last epoch that it has entered.
     pub last: SharedU64,
-    /// Of a PE of another host that has answered a query: the last epoch in which it had arrived then.
+    /// For a remote PE that has answered a query: the last epoch in which it had arrived then.
     pub reported: SharedU64,
-    /// In a checked job, where the PE's program called what it came with to an epoch, by the epoch's parity.
+    /// In a checked job, the call site of the PE's collective, by the epoch's parity.
     pub sites: [SharedU32; 2],
 }
 
-/// What a member brings to one epoch. There are two per member, used in turn. What every member reads comes first, on one
-/// cache line for small payloads; the rest is read when signatures differ.
+/// The words of a member in one epoch. Each member has two slots, used in turn. The words that every member reads come first, on one cache
+/// line for small payloads; the rest is read when signatures differ.
 #[repr(C)]
 pub struct Slot {
     pub epoch: SharedU64,
-    /// Stands for operation, arguments and error.
+    /// A hash of operation, arguments and error.
     pub signature: SharedU64,
     pub payload: [SharedU64; PAYLOAD_WORDS],
     pub args: [SharedU64; ARGS],
-    /// The operation, and above 16 bits how many words of payload there are.
+    /// The operation, and above 16 bits the number of words of payload.
     pub operation: SharedU32,
     /// Status number of the member's own error, or 0.
     pub error: SharedU32,
 }
 
 impl Slot {
-    /// The operation, and how many words of payload there are.
+    /// The operation, and the number of words of payload.
     #[inline]
     pub fn operation_and_length(&self) -> (u32, usize) {
         use std::sync::atomic::Ordering::Relaxed;
@@ -223,8 +222,8 @@ impl Slot {
 #[derive(Clone, Copy, Debug)]
 pub struct Row(u64);
 
-/// What one PE has of one team. Whole lines, and not a multiple of a page, so that the members' first lines do not compete
-/// for one set of the cache.
+/// Bytes of a PE's block and slots of a team. Whole lines, and not a multiple of a page, so that the members' first lines do not compete for
+/// one set of the cache.
 const MEMBER_BYTES: u64 = size_of::<TeamBlock>() as u64 + 2 * size_of::<Slot>() as u64;
 const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multiple_of(PAGE));
 
@@ -241,10 +240,10 @@ unsafe impl AllAtomic for SharedU32 {}
 // SAFETY: as above.
 unsafe impl AllAtomic for SharedU64 {}
 
-/// What a job that is checked has besides.
+/// Further properties of a checked job.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked {
-    /// What the checker's choices follow from.
+    /// The seed of the checker's choices.
     pub seed: u64,
     /// Bytes of the checker's area behind the PEs' parts, a multiple of the page size.
     pub area_bytes: u64,
@@ -255,7 +254,7 @@ pub struct Checked {
 pub struct Control {
     segment: Arc<Segment>,
     n_pes: u64,
-    /// As checked when the segment was taken; the header may say anything later.
+    /// As checked when the segment was mapped; the header may change later.
     heap_bytes: u64,
     area_bytes: u64,
     memory: MemoryKind,
@@ -276,13 +275,13 @@ impl Control {
             .next_multiple_of(HEAP_UNIT)
     }
 
-    /// Bytes from one PE's part to the next one's: behind the window lies what kernels meet by.
+    /// Bytes from one PE's part to the next. Behind the window is the area for kernels.
     pub fn stride(n_pes: Pe, heap_bytes: u64) -> u64 {
         let area = Control::device_area(n_pes, heap_bytes).bytes();
         layout::stride(heap_bytes, area)
     }
 
-    /// What kernels meet by, of a heap in this memory.
+    /// The area for kernels of a heap in this memory.
     pub fn device_area(n_pes: Pe, heap_bytes: u64) -> DeviceArea {
         DeviceArea::new(heap_bytes.saturating_mul(2), n_pes, PAGE)
     }
@@ -352,7 +351,7 @@ impl Control {
         VERSION
     }
 
-    /// The layout of a job's memory, if it is another one.
+    /// The layout version of a job's memory, if it differs from this library's.
     pub fn other_version(segment: &Segment) -> Option<u32> {
         use std::sync::atomic::Ordering::{Acquire, Relaxed};
         let header: &Header = segment.start();
@@ -419,7 +418,7 @@ impl Control {
         })
     }
 
-    /// The same, of a PE that reaches other hosts in this way; none: what is told stays here.
+    /// The same, with the other hosts of the job; none: no control messages are sent.
     pub fn with_remote(self, remote: Option<Arc<RemoteHosts>>) -> Control {
         Control { remote, ..self }
     }
@@ -438,7 +437,7 @@ impl Control {
         }
     }
 
-    /// The PE of whose words a range of the block is, if they are words that only it tells the others, for all hosts to read.
+    /// The PE that owns the words of a range of the block, if they are mirrored on all hosts.
     pub(crate) fn mirrors(&self, offset: u64, bytes: u64) -> Option<Pe> {
         let whole = offset.is_multiple_of(4) && bytes > 0 && bytes <= PAGE;
         let end = offset.checked_add(bytes).filter(|_| whole)?;
@@ -478,12 +477,12 @@ impl Control {
         self.memory
     }
 
-    /// Bytes of the checker's area; 0 if the job is not checked. Whoever uses the area compares them with what it needs.
+    /// Bytes of the checker's area; 0 if the job is not checked. A user of the area must compare them with the size that it needs.
     pub fn area_bytes(&self) -> u64 {
         self.area_bytes
     }
 
-    /// Whether the job is checked: then the checker's area starts here.
+    /// The offset of the checker's area, if the job is checked.
     pub fn area_offset(&self) -> Option<u64> {
         let parts = self.n_pes * Control::stride(self.n_pes(), self.heap_bytes);
         (self.area_bytes != 0).then(|| Control::heap_offset(self.n_pes()) + parts)
@@ -512,12 +511,12 @@ impl Control {
         Row(PAGE * (1 + self.n_pes) + u64::from(team) * Control::team_bytes(self.n_pes))
     }
 
-    /// What `pe` says about the team with number `team`.
+    /// The state of `pe` for the team with number `team`.
     pub fn team(&self, team: u32, pe: Pe) -> &TeamBlock {
         self.block(self.row(team), pe)
     }
 
-    /// As [`team`](Control::team), for who has the row.
+    /// As [`team`](Control::team), for a caller that has the row.
     #[inline(always)]
     pub fn block(&self, row: Row, pe: Pe) -> &TeamBlock {
         self.segment.view(row.0 + pe as u64 * MEMBER_BYTES)

@@ -15,27 +15,27 @@ use std::sync::atomic::Ordering::Relaxed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Kind {
-    /// Runs of words of the block: where and how many, then the words.
+    /// Runs of words of the block: offset and number, then the words.
     Words = 1,
-    /// A PE is gone: which one, how, the first that was (plus 1), and the status that all processes are to exit with (plus 1), or 0.
+    /// A PE is gone: its number, how it ended, the first PE that was gone (plus 1), and the status of `global_exit` (plus 1), or 0.
     Gone = 2,
-    /// A PE is stopped: which one, and for how long.
+    /// A PE is stopped: its number, and for how long.
     Stopped = 3,
     /// A PE is not stopped any more.
     Continued = 4,
-    /// A team is broken: its number, the member to be told, the mark.
+    /// A team is broken: its number, the receiving member, the mark.
     Broken = 5,
-    /// Members have come to an epoch of a team: see [`ArrivalMessage`].
+    /// Members have arrived in an epoch of a team: see [`ArrivalMessage`].
     Arrivals = 6,
-    /// The sender asks what the PEs here wait for: the number of its question.
+    /// The sender requests the waits of the receiver's PEs: the number of the query.
     Query = 7,
-    /// The waits of a PE: which one, the clock there, how many have ended, the waits.
+    /// The waits of a PE: its number, the clock there, the number of ended waits, the waits.
     Waits = 8,
-    /// The teams of a PE: which one; of each its number and members, the next member, how many collectives.
+    /// The teams of a PE: its number; of each team its number and members, the next member, the number of collectives.
     Teams = 9,
-    /// A question has been answered: its number.
+    /// A query has been answered: its number.
     QueryAnswered = 10,
-    /// PEs of other hosts than the receiver's have come to a state: see [`dissemination`](super::dissemination).
+    /// PEs of other hosts than the receiver's have reached a state: see [`dissemination`](super::dissemination).
     Reached = 11,
     /// A join slot of `team_init`, which hosts forward: its PE, the number of hosts from the receiver on that must get it, then as
     /// [`Words`](Kind::Words).
@@ -57,12 +57,12 @@ const KINDS: [Kind; 12] = [
     Kind::JoinSlot,
 ];
 
-/// A run of words as one: where it begins, and its length in units of 4 bytes.
+/// A run of words encoded in a word: its offset, and its length in units of 4 bytes.
 pub(super) fn run(offset: u64, bytes: u64) -> u64 {
     ((bytes / 4) << 40) | offset
 }
 
-/// Where each word of a run is, and whether it has 8 bytes; else 4.
+/// The offset of each word of a run, and whether it has 8 bytes; else 4.
 pub(super) fn steps(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, bool)> {
     let end = offset + bytes;
     let next = move |at: &u64| {
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes the runs of words that are left, those that `may` be written.
+/// Writes the remaining runs of words, if `may` allows them.
 fn apply_words(
     control: &Control,
     rest: &mut Reader<'_>,
@@ -112,18 +112,18 @@ fn apply_words(
     Some(())
 }
 
-/// What members have come with to an epoch of a team, as a message has it. It begins with a call: operation and status number, signature,
-/// arguments. Of each member follow its PE and how many words of payload it has, its call if that is another one, and the payload.
+/// The arrivals of members in an epoch of a team, as a message. It begins with a call: operation and status number, signature, arguments.
+/// For each member follow its PE and the number of words of its payload, its call if that differs, and the payload.
 pub struct ArrivalMessage;
 
 /// Room, in words, for a message of some members without payload.
 const SHORT: usize = 32;
 
-/// Says that a member has a call of its own.
+/// The flag of a member whose call differs.
 const OWN_CALL: u64 = 1 << 63;
 
 impl ArrivalMessage {
-    /// Begins a message about members of a team in an epoch, most of which have come with `call`.
+    /// Begins a message about members of a team in an epoch, most of which have made `call`.
     pub fn begin(team: u32, epoch: u64, call: &Arrival<'_>) -> Vec<u64> {
         let mut message = Vec::with_capacity(SHORT);
         message.extend([Kind::Arrivals as u64, u64::from(team), epoch]);

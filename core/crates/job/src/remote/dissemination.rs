@@ -23,11 +23,11 @@ use std::time::{Duration, Instant};
 const ANNOUNCE_AFTER: Duration = Duration::from_millis(500);
 /// A message that is longer, in words, is sent before another PE is added.
 const MAX_WORDS: usize = 300;
-/// Words that say where a PE is: its process in two, its host and its GPU.
+/// Words of a PE's location: its process in two, its host and its GPU.
 const LOCATION_WORDS: usize = 6;
-/// Says that more about the PE follows.
+/// The flag that more about the PE follows.
 const MORE: u64 = 1 << 63;
-/// Says that digests of what it has not freed follow.
+/// The flag that digests of its allocations not freed follow.
 const UNFREED: u64 = 1 << 62;
 
 /// The finalize records of PEs of other hosts, as received, to be forwarded.
@@ -37,14 +37,14 @@ pub(super) struct FinalizeRecords(Mutex<HashMap<Pe, Vec<Vec<u64>>>>);
 /// The messages that a PE sends and forwards until all PEs have reached a state.
 pub struct Dissemination<'a> {
     remote: &'a RemoteHosts,
-    /// What the PEs come to: active or finalizing.
+    /// The state: active or finalizing.
     step: State,
     /// Whether this PE is the first of its host, which sends the messages.
     is_first: bool,
-    /// How many hosts have come, from its own one back, and how many PEs of the next.
+    /// The number of hosts whose PEs have all arrived, from its own host back, and the number of arrived PEs of the next.
     arrived: usize,
     pes: usize,
-    /// How far away the host is that gets the next message.
+    /// The distance of the host that gets the next message.
     distance: usize,
     since: Instant,
     announced: bool,
@@ -59,12 +59,12 @@ impl RemoteHosts {
         }
     }
 
-    /// Never announces a PE by itself, however long the rounds take.
+    /// Never announces a single PE, however long the rounds take.
     pub fn use_rounds_only(&self) {
         self.rounds_only.store(true, Relaxed);
     }
 
-    /// What this PE has to do while it waits until all PEs have come to a state.
+    /// The dissemination that this PE advances while it waits until all PEs have reached a state.
     pub fn disseminate(&self, step: State) -> Dissemination<'_> {
         Dissemination {
             remote: self,
@@ -113,13 +113,13 @@ impl Dissemination<'_> {
             .for_each(|message| self.remote.send_all(message));
     }
 
-    /// The host that is so many before its own.
+    /// The host `steps` before its own.
     fn before(&self, steps: usize) -> usize {
         let count = self.remote.hosts.count();
         (self.remote.hosts.mine() + count - steps) % count
     }
 
-    /// Counts the hosts whose PEs have all come.
+    /// Counts the hosts whose PEs have all arrived.
     fn count_arrived(&mut self, control: &Control) {
         while self.arrived < self.remote.hosts.count() {
             let pes = self.remote.hosts.pes(self.before(self.arrived));
@@ -135,7 +135,7 @@ impl Dissemination<'_> {
         }
     }
 
-    /// Messages that say of PEs that they have come, with what belongs to it.
+    /// Messages about PEs that have reached the state, with the data of the state.
     fn messages(&self, control: &Control, pes: impl Iterator<Item = Pe>) -> Vec<Vec<u64>> {
         let begin = || vec![Kind::Reached as u64, self.step as u64];
         let (mut messages, mut message) = (Vec::new(), begin());
@@ -163,7 +163,7 @@ impl FinalizeRecords {
     }
 }
 
-/// That a PE is there, and where. The namespace is left out: elsewhere its number names another one, or none.
+/// The words for an active PE: its location. The pid namespace is left out, because its number has no meaning on another host.
 fn place(control: &Control, pe: Pe) -> Vec<u64> {
     let block = control.pe(pe);
     let mut words = vec![
@@ -176,8 +176,8 @@ fn place(control: &Control, pe: Pe) -> Vec<u64> {
     words
 }
 
-/// That a PE of this host finalizes, with the last epoch that it has come to in each of its teams, because its last arrivals may be on
-/// their way, by other PEs, and with what it has not freed.
+/// The words for a finalizing PE of this host: the last epoch that it has entered in each of its teams, because its last arrivals may be in
+/// flight by other PEs, and its allocations not freed.
 fn finalizes(control: &Control, pe: Pe) -> Vec<Vec<u64>> {
     let come = (0..MAX_TEAMS as u32).filter_map(|team| {
         (control.team(team, pe).n_pes.load(Relaxed) > 0).then_some(())?;

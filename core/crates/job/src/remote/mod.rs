@@ -30,8 +30,8 @@ use std::time::Duration;
 
 /// Teams in one message.
 const TEAMS: usize = 64;
-/// How much earlier other hosts hear of a death than the PEs of this one, so that calls return on all hosts at about the same time. mpirun
-/// ends all PEs soon after the first has ended, and those that are in a call then do not say why.
+/// How much earlier other hosts learn of a death than the PEs of this host, so that calls return on all hosts at about the same time. mpirun
+/// kills all PEs soon after the first has ended, and PEs that are in a call then cannot report why.
 const LEAD_TIME: Duration = Duration::from_millis(1);
 
 /// Sends control messages to PEs of other hosts.
@@ -63,7 +63,7 @@ impl fmt::Debug for RemoteHosts {
     }
 }
 
-/// Words of the block that follow each other: where the first is, and how many bytes they are.
+/// Contiguous words of the block: the offset of the first, and their bytes.
 #[derive(Clone, Copy)]
 struct Span {
     offset: u64,
@@ -133,12 +133,12 @@ impl RemoteHosts {
         }
     }
 
-    /// All PEs have come to finalize.
+    /// All PEs have entered finalize.
     pub fn set_met(&self) {
         self.has_met.store(true, Relaxed);
     }
 
-    /// Whether all PEs have come to finalize, as this one has seen: none of them is missed any more.
+    /// Whether this PE has seen all PEs in finalize: none of them can be missing any more.
     #[inline]
     pub fn has_met(&self) -> bool {
         self.has_met.load(Relaxed)
@@ -158,7 +158,7 @@ impl RemoteHosts {
         }
     }
 
-    /// Sends a join slot: the team that its thread makes, its offer and its phase. The members are not known, so it goes to all hosts: each
+    /// Sends a join slot: the team that its thread creates, its offer and its phase. The members are not known, so all hosts get it: each
     /// forwards it.
     pub fn send_join_slot(&self, control: &Control, slot: &JoinSlot) {
         let spans = [
@@ -169,8 +169,8 @@ impl RemoteHosts {
         self.forward(self.hosts.me(), self.hosts.count(), words);
     }
 
-    /// Forwards words of a join slot to `span` hosts from this one on, which has them. Always along the same paths, so that later words arrive
-    /// later.
+    /// Forwards words of a join slot to `span` hosts from this host on, which has them. The paths are always the same, so that later words
+    /// arrive later.
     fn forward(&self, pe: Pe, mut span: usize, words: &[u64]) {
         let (count, mine) = (self.hosts.count(), self.hosts.mine());
         while span > 1 {
@@ -196,7 +196,7 @@ impl RemoteHosts {
         self.send_all(&[&[Kind::Gone as u64, pe as u64, state as u64], &words[..]].concat());
     }
 
-    /// Sends that a PE of this host has been stopped since a moment.
+    /// Sends that a PE of this host has been stopped since `since`.
     pub(crate) fn send_stopped(&self, pe: Pe, since: u64) {
         // Each host has a clock of its own.
         let stopped_for = now_ns().saturating_sub(since);

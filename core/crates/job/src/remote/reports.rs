@@ -1,4 +1,4 @@
-//! What only reports read: the waits and the teams of PEs of other hosts, which is sent when somebody asks.
+//! Queries of reports: the waits and the teams of remote PEs, which are sent on request.
 
 use super::control_messages::Kind;
 use super::{RemoteHosts, TEAMS, state};
@@ -14,17 +14,17 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take. Without one a report shows what was known before.
+/// How long an answer may take. Without an answer a report shows the previous state.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 /// Words of a wait in a message.
 const WAIT: usize = 17;
 
-/// How many hosts have not answered a query, by its number, which is the time when it was sent.
+/// The number of hosts that have not answered a query, by its number, which is the time when it was sent.
 #[derive(Default)]
 pub(super) struct Queries(Mutex<(u64, HashMap<u64, usize>)>);
 
 impl RemoteHosts {
-    /// Asks the other hosts for what their PEs wait for, and writes it to the block; gives up soon.
+    /// Queries the waits of the other hosts' PEs, and writes them to the block; times out soon.
     pub fn refresh_reports(&self, control: &Control) {
         let live = |pe: &Pe| matches!(state(control.pe(*pe)), State::Active | State::Finalizing);
         let receivers = self.hosts.others().map(|host| self.hosts.receiver(host));
@@ -53,7 +53,7 @@ impl RemoteHosts {
         lock(&self.queries.0).1.remove(&number);
     }
 
-    /// Answers a question of another host's PE.
+    /// Answers a query of a remote PE.
     pub(super) fn answer_query(&self, control: &Control, to: Pe, number: u64) {
         for &pe in self.hosts.local_pes() {
             // Waits are read before arrivals: whoever has not arrived then had not while it waited.
@@ -132,7 +132,7 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
     message
 }
 
-/// Writes the waits of a PE of another host, which a message has; `host` makes their numbers differ from those of other hosts.
+/// Mirrors the waits of a remote PE from a message; `host` makes their numbers differ from those of other hosts.
 pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64]) -> Option<()> {
     let [query, now, progress, waits @ ..] = words else {
         return None;
@@ -190,7 +190,7 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
     Some(())
 }
 
-/// Writes what a PE of another host says of its teams, which a message has.
+/// Mirrors the teams of a remote PE from a message.
 pub(super) fn apply_teams(control: &Control, pe: Pe, words: &[u64]) -> Option<()> {
     for team in words.chunks(4) {
         let [head, next, calls, epoch] = *<&[u64; 4]>::try_from(team).ok()?;

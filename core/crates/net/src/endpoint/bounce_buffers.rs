@@ -52,14 +52,14 @@ impl BounceBuffer {
         self.memory.as_mut_ptr().cast()
     }
 
-    /// Copies what it is to hold.
+    /// Fills the buffer.
     pub(crate) fn fill(&mut self, source: LocalSource<'_>) {
         assert!(source.bytes() == self.bytes, "a buffer of its source");
         // SAFETY: the source is valid by the rules of `buffer`, and may lie in the heap; the memory has room for it.
         unsafe { copy::<false, true>(self.address(), source.address(), self.bytes) };
     }
 
-    /// What it holds.
+    /// The contents.
     pub(super) fn data(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.memory)[..self.bytes]
     }

@@ -160,9 +160,8 @@ impl Endpoint {
         !matches!(state, State::Active | State::Finalizing)
     }
 
-    /// Cancels requests whose waits have ended early: returns when nothing is written for them any more. Their transfers in flight write to
-    /// the heap. A PE that has begun to send and stops for too long is gone; so is the job then, and nobody has
-    /// other use for the heap.
+    /// Cancels requests whose waits have ended early: returns when no data is written for them any more. Their transfers in flight write to
+    /// the heap. A PE that has begun to send and stops for too long counts as gone; that ends the job, and the heap has no other user then.
     pub(crate) fn cancel_requests(&self, request_ids: &[(u64, Pe)]) {
         let numbers: HashSet<u64> = request_ids
             .iter()

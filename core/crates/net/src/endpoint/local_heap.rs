@@ -1,8 +1,8 @@
 //! This PE's own part of the heap, as the target of operations of other hosts: memory of the host, or of a GPU.
 //!
-//! Records that target memory of the host are performed at once. On a GPU they are put on a stream ([`TargetStream`]), and later polls check
-//! for their completion; nothing waits here. The records of one PE are put there in the order of their arrival, large ones too. Control
-//! messages (heartbeats among them) and answers do not wait for the GPU.
+//! Records that target memory of the host are performed at once. On a GPU they are enqueued on a stream ([`TargetStream`]), and later polls
+//! check for their completion; no function here waits. The records of one PE, large ones too, are enqueued in the order of their arrival.
+//! Control messages (heartbeats among them) and answers do not wait for the GPU.
 
 use super::{BOUNCE_BYTES, Completion, Endpoint, LargeTransfer, ReceiveState};
 use crate::buffer::{LocalSource, SymRange};
@@ -16,7 +16,7 @@ use crate::{Pe, Result};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// How much is put on the stream before an event, and how many events there are: a stream that is full would make the driver wait.
+/// The most requests on the stream before an event, and the most events: a full stream would make the driver wait.
 const BATCH: usize = 64;
 const BATCHES: usize = 4;
 
@@ -27,7 +27,7 @@ pub(crate) enum LocalHeap {
 }
 
 impl LocalHeap {
-    /// That of the host.
+    /// The memory of the host.
     pub(crate) fn host(&self) -> Option<&HostTransport> {
         match self {
             LocalHeap::Host(host) => Some(host),
@@ -35,12 +35,12 @@ impl LocalHeap {
         }
     }
 
-    /// Whether the wire may use these bytes directly: those of a heap that this process maps.
+    /// Whether the wire may use these bytes directly: bytes of a heap that this process maps.
     pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
         self.host().is_some_and(|host| host.holds(address, bytes))
     }
 
-    /// Completes finished requests, and puts more on the stream; returns whether there was any.
+    /// Completes finished requests, and enqueues more on the stream; returns whether there was any.
     pub(super) fn resume(&self, endpoint: &Endpoint, state: &mut ReceiveState) -> bool {
         match self {
             LocalHeap::Host(_) => false,
@@ -55,7 +55,7 @@ impl LocalHeap {
         }
     }
 
-    /// The wire has been closed while it had something of this: it stays.
+    /// The wire was closed while it used pinned memory, so that memory is never freed.
     pub(super) fn keep_pinned(&self) {
         if let LocalHeap::Device(target) = self {
             target.target_stream.keep_pinned();
@@ -67,16 +67,16 @@ impl LocalHeap {
 enum Task {
     Value(Vec<u8>),
     Put(PinnedBuffer),
-    /// A put with a transfer of its own, by the number of the transfer. It is put on the stream once the transfer has completed.
+    /// A put with a transfer of its own, by the number of the transfer. It is enqueued once the transfer has completed.
     Large(PinnedBuffer, u64, Option<bool>),
     /// Data for a pending request.
     Get(PinnedBuffer, u64),
-    /// Data that leaves with a tag.
+    /// Data that is sent with a tag.
     GetLarge(PinnedBuffer, u32),
-    /// With the buffer for the old value and the request id, if the old value is wanted.
+    /// With the buffer for the old value and the request id, if it is a fetching one.
     Atomic(Width, Atomic, Option<(PinnedBuffer, u64)>),
     Signal(u64, SignalOp),
-    /// How many counted records are done.
+    /// Reports the number of completed counted records.
     Flush,
 }
 
@@ -93,37 +93,37 @@ struct DeferredRecord {
     data: Vec<u8>,
 }
 
-/// The requests of a PE of another host.
+/// The requests of a remote PE.
 #[derive(Default)]
 struct PeerQueue {
     deferred: VecDeque<DeferredRecord>,
     /// Requests that are not on the stream yet.
     requests: VecDeque<TargetRequest>,
-    /// How many are on the stream.
+    /// The number of requests on the stream.
     on_stream: usize,
 }
 
 #[derive(Default)]
 struct Work {
     queues: BTreeMap<Pe, PeerQueue>,
-    /// What is on the stream, with the events behind it.
+    /// The requests on the stream, with the events behind them.
     batches: VecDeque<(Box<dyn TransportEvent>, Vec<TargetRequest>)>,
     /// The buffers that the wire sends from, by the number of the transfer.
     sending: HashMap<u64, PinnedBuffer>,
     /// The number of the last transfer.
     last_transfer: u64,
-    /// The PE that has its turn first.
+    /// The PE whose requests are enqueued first.
     first: Pe,
 }
 
 /// The GPU of this PE as the target of PEs of other hosts.
 pub(crate) struct DeviceTarget {
     target_stream: Arc<dyn TargetStream>,
-    /// Only who holds the engine uses it.
+    /// Only the holder of the engine uses it.
     work: Mutex<Work>,
 }
 
-/// Whether a get is that of a PE which only requests an acknowledgement: of the first word, which may have no memory yet.
+/// Whether a get only requests an acknowledgement: it reads the first word, which may have no memory yet.
 fn is_settling(range: SymRange) -> bool {
     range == SymRange::new(0, size_of::<u64>() as u64)
 }
@@ -136,7 +136,7 @@ impl DeviceTarget {
         }
     }
 
-    /// Takes a record that is about memory; none if it makes no sense.
+    /// Accepts a record that targets memory; none if it is malformed.
     pub(super) fn take(
         &self,
         endpoint: &Endpoint,
@@ -169,7 +169,7 @@ impl DeviceTarget {
         Some(())
     }
 
-    /// Whether a record makes sense: what it names lies within this PE's part, and has memory.
+    /// Checks a record: its range lies within this PE's part, and has memory.
     fn check(&self, endpoint: &Endpoint, record: &Record<'_>) -> Option<()> {
         let Record { kind, words, data } = record;
         let [offset, second, third, ..] = *words;
@@ -198,7 +198,7 @@ impl DeviceTarget {
         (empty || self.target_stream.is_backed(range)).then_some(())
     }
 
-    /// The request of a record that has been checked; none while no pinned buffer is free.
+    /// The request of a checked record; none while no pinned buffer is free.
     fn request(
         &self,
         endpoint: &Endpoint,
@@ -307,7 +307,7 @@ impl DeviceTarget {
         busy
     }
 
-    /// Makes requests of deferred records.
+    /// Turns deferred records into requests.
     fn admit(&self, endpoint: &Endpoint, work: &mut Work, state: &mut ReceiveState) {
         let waiting = work
             .queues
@@ -331,7 +331,7 @@ impl DeviceTarget {
         }
     }
 
-    /// Puts what can begin on the stream, and an event behind it; whether there was something.
+    /// Enqueues the requests that can begin, and an event behind them; returns whether there were any.
     fn begin(&self, endpoint: &Endpoint, work: &mut Work, state: &mut ReceiveState) -> bool {
         let mut batch: Vec<TargetRequest> = Vec::new();
         let mut answered = Vec::new();
@@ -382,7 +382,7 @@ impl DeviceTarget {
         busy
     }
 
-    /// Puts a request on the stream.
+    /// Enqueues a request on the stream.
     fn put(&self, request: &TargetRequest) -> Result<()> {
         let (target_stream, offset) = (&self.target_stream, request.range.offset());
         match &request.task {

@@ -1,4 +1,4 @@
-//! The endpoint of a PE: its send queues, what it receives, and the thread that makes progress while the program computes.
+//! The endpoint of a PE: its send queues, receiving, and the thread that makes progress while the program computes.
 //!
 //! A request is a record at the end of the target's next message ([`PeerState`]). Messages are sent under the lock of the [`Engine`], so
 //! that they leave in order. A thread that has queued a record tries that lock; a thread that unlocks it polls the queues once more, so that
@@ -50,13 +50,13 @@ use std::time::Duration;
 const EAGER: usize = 32 << 10;
 /// How long after the last message the thread polls without sleeping.
 const HOT_NS: u64 = 200_000;
-/// The same while large transfers are in flight: MPI may move them in parts, which both sides look after.
+/// The same while large transfers are in flight: MPI may move them in parts, for which both sides must poll.
 const HOT_LARGE_NS: u64 = 50_000_000;
 /// How often the progress thread polls while another thread makes progress.
 const LOOK: Duration = Duration::from_micros(200);
 /// The longest time between two polls.
 const LAST_LOOK: Duration = Duration::from_micros(500);
-/// Polls of a wait before it waits as all other waits.
+/// Polls of a wait before it waits like all other waits.
 const LOOKS: u32 = 20;
 /// How long the last messages of a PE that leaves early may take.
 const LEAVE: Duration = Duration::from_millis(500);
@@ -66,7 +66,7 @@ const CLOSE: Duration = Duration::from_secs(10);
 /// The state of receiving from a PE.
 #[derive(Default)]
 struct Inbound {
-    /// Counted records that are done.
+    /// Completed counted records.
     done: u64,
     /// Large puts whose data is in flight.
     large_puts: u32,
@@ -116,28 +116,28 @@ pub(super) struct Endpoint {
     queued: CachePadded<QueuedPeers>,
     engine: CachePadded<Mutex<Engine>>,
     pub(super) pending: PendingRequests,
-    /// What has gone wrong, and whether there is any.
+    /// The first error, and whether there is one.
     error: Mutex<Option<Error>>,
     has_error: AtomicBool,
     pub(super) owner: OnceLock<Arc<dyn Owner>>,
-    /// The most data of a record, in words the longest message, and the largest tag.
+    /// The most data of a record in bytes, the longest message in words, and the largest tag.
     pub(super) eager: usize,
     longest: usize,
     tags: (AtomicU32, u32),
-    /// Bytes of a PE's part that others may use.
+    /// Bytes of a PE's part that remote PEs may use.
     part_bytes: u64,
     /// Whether large transfers are in flight.
     has_transfers: AtomicBool,
     /// How often a thread other than the endpoint's own has made progress.
     polls: AtomicU64,
-    /// The fork generation of the process that it belongs to.
+    /// The fork generation of the endpoint's process.
     fork_generation: u64,
     stop: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// How many counted records all PEs were sent that are not done, and the PEs that may have some.
+    /// The number of incomplete counted records of all PEs, and the PEs that may have some.
     behind: AtomicU64,
     unfinished: PeSet,
-    /// How many large puts there were, and how many before the last fence.
+    /// The number of large puts, and their number before the last fence.
     large: (AtomicU64, AtomicU64),
     pool: Pool,
 }
@@ -270,7 +270,7 @@ impl Endpoint {
         self.has_error.store(true, Release);
     }
 
-    /// What has gone wrong. An error that only ended one wait early is returned once.
+    /// The error of the endpoint. An error that only ended one wait early is returned once.
     #[inline]
     pub(super) fn failure(&self) -> Result<()> {
         match self.has_error.load(Acquire) {
@@ -292,7 +292,7 @@ impl Endpoint {
         error.map_or(Ok(()), Err)
     }
 
-    /// Waits, for something of `pe`.
+    /// Waits for an action of `pe`.
     pub(super) fn wait(&self, operation: Operation, pe: Pe, done: &dyn Fn() -> bool) -> Result<()> {
         for _ in 0..LOOKS {
             if done() {
@@ -334,7 +334,7 @@ impl Endpoint {
         found
     }
 
-    /// As [`drive`](Endpoint::drive), by a thread of the program's.
+    /// As [`drive`](Endpoint::drive), by a thread of the program.
     pub(super) fn progress(&self) {
         // No more than a hint to the thread: a lost count does not matter.
         let polls = self.polls.load(Relaxed);
@@ -393,7 +393,7 @@ impl Endpoint {
         }
     }
 
-    /// A PE of another host is gone, as this one knows for itself.
+    /// A remote PE is gone, as this PE has noticed itself.
     fn lost(&self, pe: Pe) {
         if (0..self.hosts.n_pes()).contains(&pe) && !self.hosts.is_local(pe) {
             if matches!(

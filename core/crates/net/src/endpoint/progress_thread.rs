@@ -88,8 +88,8 @@ impl Endpoint {
         }
     }
 
-    /// The PE has left the job: its last messages are sent, then the wire is closed. One that has `finalized` serves its host until all PEs
-    /// there have.
+    /// The PE has left the job: sends its last messages, then closes the wire. A PE that has `finalized` serves its host until all PEs
+    /// there have finalized.
     pub(crate) fn disconnect(&self, finalized: bool) {
         if self.fork_generation != fork::generation() {
             // A forked child: the thread and the wire are the parent's.

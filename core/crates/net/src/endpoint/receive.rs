@@ -23,7 +23,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what a message says, or keeps it for later.
+    /// Performs the records of a message, or defers them.
     fn receive(&self, state: &mut ReceiveState, from: Pe, words: &[u64]) {
         let source = &mut state.inbound[from as usize];
         if !source.deferred.is_empty() {
@@ -38,7 +38,7 @@ impl Endpoint {
         }
     }
 
-    /// Does one record after the other; gives those that must wait.
+    /// Performs one record after the other; returns the records that must be deferred.
     fn records<'a>(&self, state: &mut ReceiveState, from: Pe, mut words: &'a [u64]) -> &'a [u64] {
         while !words.is_empty() {
             let start = words;
@@ -84,7 +84,7 @@ impl Endpoint {
         }
     }
 
-    /// The range of this PE's part that a record names, if it may be used.
+    /// The range of this PE's part in a record, if it is valid.
     pub(super) fn range(&self, offset: u64, bytes: u64) -> Option<SymRange> {
         let end = offset.checked_add(bytes)?;
         (end <= self.part_bytes).then(|| SymRange::new(offset, bytes))
@@ -101,7 +101,7 @@ impl Endpoint {
         Some(address as *mut u8)
     }
 
-    /// Does what a record says; none if it makes no sense.
+    /// Performs a record; none if it is malformed.
     fn record(&self, state: &mut ReceiveState, from: Pe, record: &Record<'_>) -> Option<()> {
         let Record { kind, words, data } = record;
         let [offset, second, third, ..] = *words;

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-/// Records are put together in messages of at most so many bytes, which networks send in one go.
+/// Records are coalesced into messages of at most so many bytes, which networks send in one packet.
 const LONG: usize = 4000;
 /// A flush follows after so many counted records.
 const FLUSH_EVERY: u64 = 256;
@@ -17,26 +17,26 @@ const FLUSH_EVERY: u64 = 256;
 /// The messages to a PE that are not sent yet.
 #[derive(Default)]
 struct SendQueue {
-    /// Full messages, and the one that records are added to.
+    /// Full messages, and the message to which records are added.
     full: Vec<Vec<u64>>,
     open: Vec<u64>,
     transfers: Vec<LargeTransfer>,
     /// The number of the last large put among all of this PE's.
     large: u64,
-    /// Whether it is among those that may be behind.
+    /// Whether the PE is in the set of PEs with incomplete records.
     unfinished: bool,
 }
 
-/// What this endpoint knows of another PE.
+/// The state of this endpoint for another PE.
 #[derive(Default)]
 pub(super) struct PeerState {
     queue: Mutex<SendQueue>,
     /// Whether it is among the queued PEs. It changes under the lock.
     queued: AtomicBool,
-    /// How many counted records it was sent, and how many when the last flush was. They change under the lock.
+    /// The number of counted records sent, and their number at the last flush. They change under the lock.
     sent: AtomicU64,
     flushed: AtomicU64,
-    /// How many counted records are done.
+    /// The number of completed counted records.
     pub(super) done: AtomicU64,
     /// Whether quiet has followed a single record.
     alone: AtomicBool,
@@ -52,7 +52,7 @@ impl PeerState {
     }
 }
 
-/// Some PEs, as bits.
+/// A set of PEs, as bits.
 pub(super) struct PeSet(Box<[AtomicU64]>);
 
 impl PeSet {
@@ -71,7 +71,7 @@ impl PeSet {
         self.0[word].fetch_and(!(1 << bit), AcqRel);
     }
 
-    /// All of them, as they are when their turn comes.
+    /// Calls `each` for the PEs of the set; each word is read when its turn comes.
     fn each(&self, mut each: impl FnMut(Pe)) {
         for (word, pes) in self.0.iter().enumerate() {
             bits(pes.load(Acquire)).for_each(|bit| each((word * 64 + bit) as Pe));
@@ -101,13 +101,13 @@ impl QueuedPeers {
         self.bits.load(Acquire) == 0
     }
 
-    /// As [`is_empty`](QueuedPeers::is_empty), for a thread that has just let the engine go. If another thread has added a PE before this, it is
-    /// seen here, because these writes of one word have an order. A thread that adds a PE after this finds the engine free.
+    /// As [`is_empty`](QueuedPeers::is_empty), for a thread that has just released the engine. A PE that another thread has added before is seen
+    /// here, because these writes of one word have an order. A thread that adds a PE later finds the engine free.
     fn is_still_empty(&self) -> bool {
         self.bits.fetch_or(0, AcqRel) == 0
     }
 
-    /// Takes all out, and others that share their bits.
+    /// Removes all PEs, and calls `each` for them and for others that share their bits.
     fn take(&self, mut each: impl FnMut(Pe)) {
         if self.is_empty() {
             return;
@@ -128,7 +128,7 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
 }
 
 impl Endpoint {
-    /// Adds a record to what a PE is to be sent.
+    /// Adds a record to the queue of a PE.
     pub(crate) fn post(&self, pe: Pe, kind: Kind, words: &[u64], data: LocalSource<'_>) {
         let peer = &self.peers[pe as usize];
         let mut queue = lock(&peer.queue);
@@ -136,7 +136,7 @@ impl Endpoint {
         self.mark(peer, pe);
     }
 
-    /// As [`post`](Endpoint::post), with an answer of who looks at the wire. It leaves when that look is over.
+    /// As [`post`](Endpoint::post), for an answer of the thread that polls the wire. It is sent after that poll.
     pub(super) fn answer(
         &self,
         state: &mut ReceiveState,
@@ -157,7 +157,7 @@ impl Endpoint {
         message::write(answers, kind, words, data);
     }
 
-    /// How many words records are put together to.
+    /// The most words of a coalesced message.
     fn most(&self) -> usize {
         (LONG / 8).min(self.longest)
     }
@@ -178,8 +178,8 @@ impl Endpoint {
         self.mark(peer, pe);
     }
 
-    /// As [`post`](Endpoint::post), and sends what is to be sent, unless another thread is about to. If quiet has followed a single record
-    /// before, a flush follows this record.
+    /// As [`post`](Endpoint::post), and sends queued messages, unless another thread is about to. If quiet has followed a single record before,
+    /// a flush follows this record.
     pub(crate) fn post_now(&self, pe: Pe, kind: Kind, words: &[u64], data: LocalSource<'_>) {
         let peer = &self.peers[pe as usize];
         let mut queue = lock(&peer.queue);
@@ -201,7 +201,7 @@ impl Endpoint {
         }
     }
 
-    /// A PE is to be sent something. Its lock is held.
+    /// Marks a PE as queued. Its lock is held.
     fn mark(&self, peer: &PeerState, pe: Pe) {
         if !peer.queued.load(Relaxed) {
             peer.queued.store(true, Relaxed);
@@ -264,27 +264,27 @@ impl Endpoint {
         }
     }
 
-    /// How many counted records a PE was sent.
+    /// The number of counted records sent to a PE.
     pub(crate) fn sent(&self, pe: Pe) -> u64 {
         self.peers[pe as usize].sent.load(Relaxed)
     }
 
-    /// Whether a PE has done so many counted records.
+    /// Whether a PE has completed so many counted records.
     pub(crate) fn has_completed(&self, pe: Pe, count: u64) -> bool {
         self.peers[pe as usize].done.load(Acquire) >= count
     }
 
-    /// How many counted records a PE is behind.
+    /// The number of incomplete counted records of a PE.
     pub(crate) fn behind(&self, pe: Pe) -> u64 {
         self.peers[pe as usize].behind()
     }
 
-    /// How many counted records a PE was sent before the last flush.
+    /// The number of counted records sent to a PE before the last flush.
     pub(crate) fn flushed(&self, pe: Pe) -> u64 {
         self.peers[pe as usize].flushed.load(Relaxed)
     }
 
-    /// The PEs that may be behind.
+    /// The PEs that may have incomplete records.
     pub(crate) fn unfinished(&self, each: impl FnMut(Pe)) {
         self.unfinished.each(each);
     }
@@ -314,14 +314,14 @@ impl Endpoint {
         self.kick();
     }
 
-    /// Sends what is to be sent, unless another thread is about to.
+    /// Sends all queued messages, unless another thread is about to.
     pub(crate) fn kick(&self) {
         if !self.queued.is_empty() {
             self.send_queued();
         }
     }
 
-    /// As [`kick`](Endpoint::kick), for who has just let the engine go.
+    /// As [`kick`](Endpoint::kick), for a thread that has just released the engine.
     pub(super) fn kick_rest(&self) {
         if !self.queued.is_still_empty() {
             self.send_queued();
@@ -338,7 +338,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends what is to be sent.
+    /// Sends all queued messages.
     pub(super) fn flush(&self, engine: &mut Engine) {
         self.queued.take(|pe| self.send(engine, pe));
     }

@@ -1,17 +1,17 @@
-//! What kernels of the program's get of the job, so that they put, get, wait and meet themselves.
+//! The state of the job for kernels of the program, which put, get, wait and call collectives.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | this one | the tables that [`State`] leads to, and what a transport does for them |
-//! | [`state`] | [`State`], which every kernel gets |
+//! | this file | the tables that [`State`] points to, and the trait by which a transport maintains them |
+//! | [`state`] | [`State`], an argument of every kernel |
 //! | [`reachable_pes`] | which PEs kernels reach |
-//! | [`report`] | what a kernel that checks its arguments has found, as an error |
+//! | [`report`] | the first error that a kernel has found |
 //!
-//! Where the tables lie is told in [`device_area`](crate::job::device_area). `include/nvshmemrs_device.cuh` declares the same structs,
+//! [`device_area`](crate::job::device_area) defines the offsets of the tables. `include/nvshmemrs_device.cuh` declares the same structs,
 //! and both compilers check sizes and offsets.
 //!
-//! A team's row changes while kernels run. Of a new team, the first eight bytes are written last, after the row's other bytes; of a team
-//! that is no more, they are set to 0. So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
+//! A team's row changes while kernels run. For a new team, the first eight bytes are written last; for a destroyed team they are set to 0.
+//! So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
 pub(crate) mod reachable_pes;
 pub mod report;
@@ -29,7 +29,7 @@ use crate::job::layout::Layout;
 use crate::{Error, Pe, Result};
 use std::mem::offset_of;
 
-/// What [`State::job`] leads to.
+/// The struct at [`State::job`].
 #[derive(Clone, Copy, Debug, bytemuck::NoUninit)]
 #[repr(C)]
 pub struct DeviceJob {
@@ -42,25 +42,25 @@ pub struct DeviceJob {
     teams: u64,
     /// The address of a copy of [`State`], for kernels that take one pointer.
     state: u64,
-    /// Collectives of a team that kernels can have under way at a time.
+    /// Concurrent collectives of a team in kernels.
     slots: u32,
     reserved0: u32,
     /// The address of a [`DeviceReport`].
     report: u64,
-    /// The address of a bit per PE, in words of 32: kernels reach it. 0: they reach all.
+    /// The address of a bitmap of the PEs that kernels reach, in words of 32 bits. 0: they reach all.
     near: u64,
     /// The address of a `u32` by which a kernel asks all PEs to exit: 1 + the status. Older libraries leave the address 0.
     exit: u64,
 }
 
-/// A team as kernels of the program's see it; all zero: there is none with this number.
+/// A team as kernels of the program see it; all zero: no team has this number.
 #[derive(Clone, Copy, Debug, Default, bytemuck::NoUninit)]
 #[repr(C)]
 pub struct DeviceTeam {
     n: i32,
     me: i32,
     first: i32,
-    /// From one member to the next; 0: read `members`.
+    /// The stride from one member to the next; 0: read `members`.
     step: i32,
     /// The address of an `i32` per member.
     members: u64,
@@ -150,13 +150,13 @@ impl DeviceTeam {
         self.step == 0
     }
 
-    /// The words of the row; the first one, which says that there is such a team, is written last.
+    /// The words of the row; the first word, which makes the team valid, is written last.
     pub fn words(&self) -> [u64; STRUCT as usize / 8] {
         bytemuck::cast(*self)
     }
 }
 
-/// The first of the PEs and the step from one to the next; step 0 if there is none that all have alike.
+/// The first of the PEs and their stride; 0 if there is none.
 pub fn stride(pes: &[Pe]) -> (Pe, Pe) {
     match pes {
         [] => (0, 0),
@@ -169,14 +169,14 @@ pub fn stride(pes: &[Pe]) -> (Pe, Pe) {
     }
 }
 
-/// What a transport keeps for the program's kernels.
+/// The tables that a transport keeps for the program's kernels.
 pub trait DeviceTables {
-    /// Says which PEs kernels reach, in a job on several hosts.
+    /// Sets which PEs kernels reach, in a job on several hosts.
     ///
-    /// Local; once, before anybody asks for the state.
+    /// Local; once, before the first request for the state.
     fn set_hosts(&self, hosts: &Hosts) -> Result<()>;
 
-    /// The job as this PE's kernels see it; an error if they cannot.
+    /// The job as this PE's kernels see it; an error if kernels cannot use the heap.
     ///
     /// Local.
     fn state(&self) -> Result<State>;
@@ -186,27 +186,27 @@ pub trait DeviceTables {
     /// Local.
     fn state_address(&self) -> Result<u64>;
 
-    /// Sets flags and epochs of a team number to 0, which an earlier team has used.
+    /// Resets flags and epochs of a team number, which an earlier team has used.
     ///
     /// Local; before the meeting after which the new team's members may use them.
     fn clear_team(&self, team: u32) -> Result<()>;
 
-    /// Writes the row of a team. What goes wrong is an error of a later call.
+    /// Writes the row of a team. A failure is an error of a later call.
     ///
     /// Local; before the same meeting.
     fn make_team(&self, team: u32, generation: u32, members: &[Pe], me: Pe);
 
     /// Clears the row of a team.
     ///
-    /// Local; waits for nothing.
+    /// Local; does not wait.
     fn end_team(&self, team: u32);
 
-    /// What a kernel of this PE has found wrong first: with its arguments, if they are checked, with a PE of another host, with the state.
+    /// The first error of this PE's kernels: an invalid argument, if they are checked, a PE of another host, or an invalid state.
     fn report(&self) -> Option<Error>;
 
-    /// The status with which a kernel of this PE wants all PEs to exit.
+    /// The status with which a kernel of this PE asks all PEs to exit.
     ///
-    /// Local; the watchdog asks often.
+    /// Local; the watchdog polls it.
     fn exit_status(&self) -> Option<i32>;
 }
 

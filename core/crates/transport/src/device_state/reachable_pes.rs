@@ -1,4 +1,4 @@
-//! Which PEs kernels reach: those of their own host.
+//! The PEs that kernels reach: those of their own host.
 
 use crate::Pe;
 use crate::job::hosts::Hosts;
@@ -13,7 +13,7 @@ const HOSTS: u32 = 2;
 pub struct ReachablePes(OnceLock<Box<[u32]>>);
 
 impl ReachablePes {
-    /// Says who is near in a job on several hosts; once.
+    /// Sets the local PEs in a job on several hosts; once.
     pub fn set(&self, hosts: &Hosts) {
         let mut words = vec![0; hosts.n_pes().unsigned_abs().div_ceil(32) as usize];
         for &pe in hosts.local_pes() {
@@ -37,7 +37,8 @@ impl ReachablePes {
         pes.iter().copied().find(|&pe| !self.has(pe))
     }
 
-    /// What kernels look at before they access memory of a PE; `arguments`: whether their arguments are checked.
+    /// The word that kernels test before they access memory of a PE; `arguments`: whether their arguments are
+    /// checked.
     pub fn checks(&self, arguments: bool) -> u32 {
         let hosts = self.words().map_or(0, |_| HOSTS);
         hosts | if arguments { ARGUMENTS } else { 0 }

@@ -1,4 +1,4 @@
-//! What a kernel of the program's has found wrong with its arguments, as an error (`NVSHMEMRS_DEVICE_CHECK`).
+//! The first error that a kernel of the program has found in its arguments (`NVSHMEMRS_DEVICE_CHECK`).
 
 use crate::job::segment::AllAtomic;
 use crate::operation::Operation;
@@ -21,9 +21,9 @@ pub struct DeviceReport {
     operation: AtomicU32,
     address: AtomicU64,
     bytes: AtomicU64,
-    /// The name of the program's function that made the call, up to a 0; empty if it is not known.
+    /// The name of the program's function that made the call, up to a 0; empty if unknown.
     caller: [AtomicU64; 8],
-    /// 1 + the status with which a kernel wants all PEs to exit, of 8 bits; 0: none does. Kernels find it by an address of its own.
+    /// 1 + the status, of 8 bits, with which a kernel asks all PEs to exit; 0: no request. Kernels get its address separately.
     pub(super) exit: AtomicU32,
 }
 
@@ -43,12 +43,12 @@ unsafe impl AllAtomic for DeviceReport {}
 const WRITTEN: u32 = 2;
 
 impl DeviceReport {
-    /// As an error of PE `me` of `n_pes`, if there is one.
+    /// The error of PE `me` of `n_pes`, if there is one.
     pub fn error(&self, me: Pe, n_pes: Pe) -> Option<Error> {
         (self.state.load(Acquire) == WRITTEN).then(|| self.written(me, n_pes))
     }
 
-    /// The status with which a kernel wants all PEs to exit.
+    /// The status with which a kernel asks all PEs to exit.
     pub fn exit_status(&self) -> Option<i32> {
         (self.exit.load(Relaxed) as i32)
             .checked_sub(1)

@@ -1,14 +1,14 @@
-//! Turns memory of the program's into shared memory where it is, and back.
+//! Turns memory of the program into shared memory at the same address, and back.
 //!
-//! Other threads of the program may use the memory meanwhile: the pages are taken away from under them in one step, their contents are
-//! copied, and the new pages take their place. Who touches the memory in between waits ([`hold`](super::hold)).
+//! Other threads of the program may use the memory meanwhile: the pages are unmapped in one step, their contents are copied, and the new
+//! pages are mapped. A thread that touches the memory in between waits ([`hold`](super::hold)).
 //!
 //! # Rules of this module
 //!
-//! 1. A range that is replaced was found to be mapped, private and anonymous ([`pieces`]); the caller of the public function
-//!    vouches that nobody maps anything else there meanwhile.
+//! 1. A range that is replaced was found to be mapped, private and anonymous ([`pieces`]); the caller of the public function guarantees that no
+//!    other mapping is made there meanwhile.
 //! 2. An address for a further mapping is taken only if nothing is mapped there; the kernel checks it again.
-//! 3. What is mapped at an address of the kernel's choice is this module's alone.
+//! 3. Mappings at an address of the kernel's choice belong to this module alone.
 
 use super::hold::ThreadHold;
 use crate::job::segment::Segment;
@@ -124,7 +124,7 @@ pub(super) fn check(buffer: u64, bytes: u64, preferred: u64) -> Result<()> {
     }
 }
 
-/// An error if a buffer cannot be given back without a loss.
+/// An error if a buffer cannot be made private without a loss.
 pub(super) fn check_give_back() -> Result<()> {
     ThreadHold::new().map(drop)
 }
@@ -155,7 +155,7 @@ fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix:
     Err(Errno::EXIST)
 }
 
-/// Private memory at an address of the kernel's choice, which is taken out when it is dropped.
+/// Private memory at an address of the kernel's choice, which is unmapped when it is dropped.
 pub(super) struct TemporaryMapping {
     pub(super) start: u64,
     bytes: u64,
@@ -179,7 +179,7 @@ impl Drop for TemporaryMapping {
     }
 }
 
-/// Moves the pages of a mapping, or of a part of one, to where other memory of ours is. `keep`: what was there stays mapped, without pages.
+/// Moves the pages of a mapping, or of a part of it, over other memory of this module. `keep`: the source stays mapped, without pages.
 ///
 /// # Safety
 /// Both ranges are the caller's.
@@ -200,8 +200,7 @@ pub(super) unsafe fn move_pages(
     Ok(())
 }
 
-/// Makes the pages at byte `offset` of the segment appear at `buffer`, with the contents of what is there now, and at `preferred` (0 for
-/// none).
+/// Maps the pages at byte `offset` of the segment at `buffer`, with the buffer's contents, and at `preferred` (0 for none).
 pub(super) fn adopt(
     segment: &Segment,
     offset: u64,
@@ -246,7 +245,8 @@ fn share(segment: &Segment, offset: u64, bytes: u64, buffer: u64, preferred: u64
     moved.map_err(system)
 }
 
-/// Puts pages of the segment in the place of a buffer's, with their contents. While threads are held, the buffer's pages go to `temporary` first.
+/// Replaces a buffer's pages by pages of the segment, with their contents. While threads are held, the buffer's pages are moved to `temporary`
+/// first.
 fn replace(
     segment: &Segment,
     offset: u64,
@@ -297,7 +297,7 @@ fn replace(
     mapped.map(drop)
 }
 
-/// Makes `buffer` private memory again, with the contents it has, and takes the pages out of `preferred` (0 for none).
+/// Makes `buffer` private memory again, with its contents, and unmaps the pages at `preferred` (0 for none).
 pub(super) fn give_back(
     segment: &Segment,
     offset: u64,
@@ -340,7 +340,7 @@ pub(super) fn give_back(
     Ok(())
 }
 
-/// Takes a shared file's pages out of a range; the file keeps them. Who touches the range asks the kernel for them again.
+/// Drops the range's page table entries of a shared file; the file keeps the pages. The next access faults them in again.
 pub(super) fn unmap_pages(start: u64, bytes: u64) -> rustix::io::Result<()> {
     let (start, bytes) = (start as *mut _, bytes as usize);
     // SAFETY: rule 1: the range is the segment's since `adopt`, and the file keeps what is in it.

@@ -1,9 +1,9 @@
-//! What kernels get of a heap in host memory: functions of `include/nvshmemrs_device.cuh` that run on the CPU.
+//! The tables for kernels of a heap in host memory: functions of `include/nvshmemrs_device.cuh` that run on the CPU.
 //!
-//! The tables lie in this PE's own part, behind the window. They are backed by memory, and written, when the program first asks for the
-//! state: a job without kernels pays nothing for them. The flags of a team on other PEs are backed by whoever may write them.
+//! The tables lie in this PE's own part, behind the window. They are committed and written at the program's first request for the state, so
+//! a job without kernels has no cost. A PE that may write flags of a team on other PEs commits them.
 //!
-//! The abort word is the one that all waits of the job look at: how many PEs are gone.
+//! The abort word is the word that all waits of the job read: the number of PEs that are gone.
 
 use super::HostTransport;
 use crate::buffer::{LocalSource, SymRange};
@@ -18,7 +18,7 @@ use crate::{Error, Pe, Result};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// What a PE keeps for them.
+/// The tables of a PE.
 pub(super) struct Tables {
     control: Control,
     area: DeviceArea,
@@ -28,7 +28,7 @@ pub(super) struct Tables {
 }
 
 struct Known {
-    /// Whether there is memory for the rows, and whether all that is there is right.
+    /// Whether the rows are committed, and whether all are written.
     backed: bool,
     written: bool,
     /// The teams of this PE, by their numbers.
@@ -64,12 +64,12 @@ impl HostTransport {
         self.layout.address(self.me, 0)
     }
 
-    /// Writes to this PE's own part before anybody reads it there.
+    /// Writes to this PE's own part before its first reader.
     fn fill(&self, place: u64, bytes: &[u8]) {
         self.put(self.me, place, LocalSource::from(bytes));
     }
 
-    /// Writes the row of a team. Whoever writes flags of the team's backs them first, on all members of this host.
+    /// Writes the row of a team. First commits the team's flags, on all members of this host.
     fn write_row(&self, team: u32, known: &KnownTeam) -> Result<()> {
         let (area, reached) = (&self.tables.area, &self.tables.reached);
         let block = area.block(team);

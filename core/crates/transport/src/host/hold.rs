@@ -1,14 +1,14 @@
-//! Holds up the threads of this process that touch a range of memory while its pages are moved, so that none of their stores is lost.
+//! Blocks the threads of this process that touch a range of memory while its pages are moved, so that none of their stores is lost.
 //!
-//! The kernel does it, by userfaultfd: pages are taken out of the range in one step, whoever touches the range from then on waits in the
-//! kernel, and goes on with what is there when the hold ends. A store has reached the page before that step, or comes after the hold.
+//! The kernel does it, by userfaultfd: pages are unmapped in one step, a thread that touches the range from then on waits in the kernel, and
+//! continues with the new pages when the hold ends. A store has reached the page before that step, or comes after the hold.
 //!
 //! Without userfaultfd (Linux before 5.14, and places that forbid the call) a range is moved only if no thread but this one could touch it.
 //!
 //! # Rules of this module
 //!
 //! 1. Requests to the kernel have the types and numbers of its headers, which linux-raw-sys has from there.
-//! 2. A range that is held is one of the caller's, which vouches for what is mapped there.
+//! 2. A held range belongs to the caller, which guarantees its mappings.
 
 use crate::job::signals;
 use crate::{Error, Result};
@@ -24,21 +24,21 @@ use rustix::mm::UserfaultfdFlags;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// What is waited for: pages that are not there, or that are not mapped though they are in the file.
+/// Faults on which threads wait: missing pages, or pages of the file that are not mapped.
 const MISSING: u64 = 1 << 0;
 const MINOR: u64 = 1 << 2;
 
-/// Threads of the library's own that touch no memory of the program's.
+/// Threads of the library that touch no memory of the program.
 const OWN_THREADS: [&str; 2] = ["nvshmemrs-watch", "nvshmemrs-check"];
 
-/// How threads are held up.
+/// Blocks threads on a range.
 pub(super) struct ThreadHold {
     /// None: there are no other threads.
     fault: Option<OwnedFd>,
 }
 
 impl ThreadHold {
-    /// Finds a way. An error if there is none, though other threads might write.
+    /// Finds a way to block threads. An error if there is none, though other threads might write.
     pub(super) fn new() -> Result<ThreadHold> {
         match open() {
             Ok(fault) => Ok(ThreadHold { fault: Some(fault) }),
@@ -52,10 +52,9 @@ impl ThreadHold {
     }
 
     /// Runs `body` with a hold on a range, of private anonymous memory or of a shared file's. `body` must take the pages out of the range
-    /// before it reads them elsewhere, must not touch the range, and must not wait for anything of another thread's: no lock, no memory
-    /// of the allocator's.
+    /// before it reads them elsewhere, must not touch the range, and must not depend on another thread: no lock, no allocation.
     ///
-    /// What is said of pages holds only if [`holds`](ThreadHold::holds).
+    /// The rule about pages applies only if [`holds`](ThreadHold::holds).
     pub(super) fn hold<T>(
         self,
         start: u64,
@@ -90,7 +89,7 @@ impl ThreadHold {
         })
     }
 
-    /// Whether pages may be taken out of the range.
+    /// Whether pages may be unmapped from the range.
     pub(super) fn holds(&self) -> bool {
         self.fault.is_some()
     }
@@ -134,7 +133,7 @@ fn soon_alone() -> Result<bool> {
     alone()
 }
 
-/// Whether this is the only thread that could touch memory of the program's.
+/// Whether this is the only thread that could touch memory of the program.
 fn alone() -> Result<bool> {
     let failed = |error| Error::system("reading /proc/self/task", error);
     let me = rustix::thread::gettid().as_raw_nonzero().get();

@@ -84,7 +84,7 @@ impl HostTransport {
     }
 }
 
-/// Does an operation on an atomic word and gives the old value. The compiler takes the cheaper instruction where nobody uses it.
+/// Performs an operation on an atomic word and returns the old value. The compiler takes the cheaper instruction where it is unused.
 macro_rules! atomically {
     ($word:expr, $bits:ty, $float:ty, $operation:expr) => {{
         let word = $word;
@@ -118,7 +118,7 @@ macro_rules! atomically {
 }
 
 impl HostTransport {
-    /// Whether bytes lie within the mapped heap, whosever they are.
+    /// Whether bytes lie within the mapped heap of any PE.
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
         let Layout { base, span, .. } = self.layout;
         bytes <= span && address.wrapping_sub(base) <= span - bytes

@@ -1,4 +1,4 @@
-//! How a PE comes to its heap in host memory, which is a part of the job's segment.
+//! How a PE joins a heap in host memory, which is a part of the job's segment.
 
 use super::HostTransport;
 use crate::job::block::Control;

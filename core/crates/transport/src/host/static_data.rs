@@ -1,13 +1,13 @@
-//! Makes the executable's variables shared memory where they are, and private again.
+//! Makes the executable's variables shared memory at their addresses, and private again.
 //!
-//! Only pages with contents are copied, so untouched variables cost nothing. A forked child is no PE: it gets private pages with
-//! what its parent had when it forked.
+//! Only pages with contents are copied, so untouched variables cost nothing. A forked child is not a PE: it gets private pages with the
+//! parent's contents at the fork.
 //!
 //! # Rules of this module
 //!
 //! 1. The range is that of the executable's variables, which stay mapped until the process ends. The caller of the public function
-//!    vouches that no other thread of the program writes to them meanwhile.
-//! 2. What is mapped at an address of the kernel's choice is this module's alone.
+//!    guarantees that no other thread of the program writes to them meanwhile.
+//! 2. Mappings at an address of the kernel's choice belong to this module alone.
 //! 3. The segment stays mapped as long as the variables are shared.
 
 use super::adopt::{
@@ -38,7 +38,7 @@ use std::time::Duration;
 struct Piece {
     start: u64,
     bytes: u64,
-    /// Whether pages that were never touched are zero; others hold what the executable's file has.
+    /// Whether untouched pages are zero; otherwise they have the contents of the executable's file.
     anonymous: bool,
 }
 
@@ -48,9 +48,9 @@ struct Shared {
     pieces: Vec<Piece>,
     /// The program may close it; the mapping stays.
     segment: Arc<Descriptor>,
-    /// What is added to an address to get its byte of the segment.
+    /// Added to an address, it gives the byte of the segment.
     distance: u64,
-    /// What is added to an address to get where the segment's mapping has the same byte.
+    /// Added to an address, it gives the address of the same byte in the segment's mapping.
     to_window: u64,
 }
 
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-/// Those of this process. PEs that are threads share the executable's variables, and must not share them twice.
+/// The shared variables of this process. PEs that are threads have the executable's variables in common, and must not share them twice.
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
 
 /// Whether a thread moves the variables, or forks. No child may be forked while some of them have moved and others have not.
@@ -93,7 +93,8 @@ fn moving<T>(body: impl FnOnce() -> T) -> T {
 /// A private copy of a piece, at another address.
 type PrivateCopy = (Piece, TemporaryMapping);
 
-/// What a child gets that is about to be forked. The child finds it without a variable of this library's, which may be shared, too.
+/// The private copies for a child that is about to be forked. The child finds them without a variable of this library, which may be
+/// shared, too.
 struct ForChild {
     shared: Shared,
     /// None if there was no memory for them.
@@ -202,13 +203,13 @@ fn map_shared(fd: BorrowedFd<'_>, piece: Piece, offset: u64) -> rustix::io::Resu
     unsafe { rustix::mm::mmap(start, len, PROTECTION, flags, fd, offset) }.map(drop)
 }
 
-/// Whether what runs while threads are held may itself touch the variables: the library's own are among them, as in a program that links
-/// it statically, or the program has functions of the C library, as with a sanitizer.
+/// Whether code that runs while threads are held may itself touch the variables: the library's own variables are among them, as in a
+/// program that links it statically, or the program has functions of the C library, as with a sanitizer.
 fn has_own(variables: &Variables) -> bool {
     variables.in_image(std::ptr::from_ref(&SHARED) as u64) || variables.has_c_functions()
 }
 
-/// Makes the pages at byte `offset` of the segment appear at the variables, with the contents of what is there now.
+/// Maps the pages at byte `offset` of the segment at the variables, with their contents.
 pub(super) fn adopt(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     claim(start, bytes)?;
     let shared = moving(|| share(segment, offset, start, bytes));
@@ -258,7 +259,7 @@ fn share(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     Err(system(error))
 }
 
-/// Moves the contents of a piece to the segment. Threads that touch untouched variables meanwhile are held up where the kernel can do so.
+/// Moves the contents of a piece to the segment. Threads that access untouched variables meanwhile wait, if the kernel supports that.
 fn share_piece(
     shared: &Shared,
     pagemap: Option<&File>,
@@ -338,7 +339,7 @@ fn private_copy(shared: &Shared, piece: Piece, copy: u64) -> rustix::io::Result<
     Ok(())
 }
 
-/// Puts private pages in the place of the segment's.
+/// Replaces the segment's pages by private pages.
 fn put_back(copies: Vec<PrivateCopy>) -> rustix::io::Result<()> {
     for (piece, copy) in copies {
         // SAFETY: rules 1 and 2: the same contents take the place of the segment's pages.
@@ -349,7 +350,7 @@ fn put_back(copies: Vec<PrivateCopy>) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Makes the variables private memory again, with the contents they have.
+/// Makes the variables private memory again, with their contents.
 pub(super) fn give_back(segment: &Segment, offset: u64, start: u64, bytes: u64) -> Result<()> {
     moving(|| {
         let shared = crate::lock::lock(&SHARED).clone();
@@ -403,7 +404,7 @@ fn take_for_child() -> Option<Box<ForChild>> {
     (!made.is_null()).then(|| unsafe { Box::from_raw(made) })
 }
 
-/// After a fork, in the parent: its copy is of no use.
+/// After a fork, in the parent: drops the copy.
 fn forget_copy() {
     drop(take_for_child());
     end_move();

@@ -1,6 +1,6 @@
 //! Every setting, in one table: the parser, `nvshmemrs-info` and the documentation read it.
 //!
-//! * [`nvshmem`]: NVSHMEM's settings, and what they do here. [`unknown`](mod@unknown): names that nothing reads.
+//! * [`nvshmem`]: NVSHMEM's settings, and their effect here. [`unknown`](mod@unknown): unknown names.
 
 pub mod nvshmem;
 pub mod unknown;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Setting {
     /// Its name.
     pub name: &'static str,
-    /// What holds without it, for people.
+    /// The default, as text.
     pub default: &'static str,
     /// What it does.
     pub help: &'static str,
@@ -22,7 +22,7 @@ pub struct Setting {
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody set it.
+    /// It is not set.
     Default,
     /// The process's environment.
     Environment,
@@ -219,14 +219,14 @@ pub fn presentable(name: &str, value: String) -> String {
     }
 }
 
-/// The value somebody set, if anybody did.
+/// The value, if the setting is set.
 #[doc(hidden)]
 pub fn set(name: &str) -> Option<String> {
     let value = lookup(name);
     (value.source == Source::Environment).then_some(value.value)
 }
 
-/// The longest time that a limit may be: no clock overflows with it.
+/// The longest time limit: no clock overflows with it.
 const MOST_SECONDS: u64 = 1_000_000_000;
 
 fn bad(name: &'static str, value: &str, expected: &str) -> Error {
@@ -338,13 +338,13 @@ pub fn init_timeout() -> Result<Duration> {
     parse_seconds(name, &text)?.ok_or_else(|| bad(name, &text, "more than 0 seconds"))
 }
 
-/// Whether finalize lists what was not freed.
+/// Whether finalize lists objects that were not freed.
 #[doc(hidden)]
 pub fn track() -> Result<bool> {
     flag("NVSHMEMRS_TRACK")
 }
 
-/// Whether the PE counts what it moves.
+/// Whether the PE counts its operations.
 #[doc(hidden)]
 pub fn traffic() -> Result<bool> {
     flag("NVSHMEMRS_TRAFFIC")
@@ -362,7 +362,7 @@ pub fn check() -> Result<bool> {
     flag("NVSHMEMRS_CHECK")
 }
 
-/// What the checker's choices follow from, if somebody has said so.
+/// The seed of the checker's choices, if it is set.
 #[doc(hidden)]
 pub fn check_seed() -> Result<Option<u64>> {
     let name = "NVSHMEMRS_CHECK_SEED";

@@ -1,15 +1,15 @@
-//! NVSHMEM's documented settings, and what each does here: nvshmemrs runs NVSHMEM's programs, in whose scripts these are set.
+//! NVSHMEM's documented settings, and the effect of each here: scripts of NVSHMEM's programs may set them.
 
 use Here::{Nothing, Otherwise, Same};
 use std::ffi::OsString;
 
-/// What begins the name of each of NVSHMEM's settings.
+/// The prefix of NVSHMEM's settings.
 pub const PREFIX: &str = "NVSHMEM_";
 
-/// What a setting of NVSHMEM does here.
+/// The effect of a setting of NVSHMEM here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Here {
-    /// What it does in NVSHMEM.
+    /// The same as in NVSHMEM.
     Same,
     /// Something else.
     Otherwise,
@@ -17,14 +17,14 @@ pub enum Here {
     Nothing,
 }
 
-/// Settings of NVSHMEM about which the same is to be said.
+/// Settings of NVSHMEM with the same description.
 #[derive(Debug)]
 pub struct Documented {
-    /// Their names, without [`PREFIX`]. One that ends with `*` stands for all names that begin so.
+    /// Their names, without [`PREFIX`]. A name that ends with `*` stands for all names with that prefix.
     pub names: &'static [&'static str],
-    /// What they do in NVSHMEM.
+    /// Their meaning in NVSHMEM.
     pub meaning: &'static str,
-    /// What they do here.
+    /// Their effect here.
     pub here: Here,
     /// How, or why not.
     pub why: &'static str,
@@ -280,13 +280,13 @@ pub const NVSHMEM: &[Documented] = &[
         &["REGION_MAX_SLOTS", "TMA_POLICY", "TMA_MAX_BLOCKS"],
         "regions and bulk copies in kernels of the program",
         Nothing,
-        "operations are called from the host",
+        "regions have no effect, and a kernel chooses bulk copies by nvshmemrs_give_smem",
     ),
     row(
         &["G_BUF_SIZE", "G_COALESCING_BUF_SIZE"],
         "buffers for g in kernels of the program",
         Nothing,
-        "operations are called from the host",
+        "g in a kernel is a load and needs no buffer",
     ),
     row(
         &["DISABLE_NCCL"],
@@ -361,7 +361,7 @@ pub const NVSHMEM: &[Documented] = &[
     ),
 ];
 
-/// What the table says about a name, if NVSHMEM documents it.
+/// The row of a name, if NVSHMEM documents it.
 pub fn documented(name: &str) -> Option<&'static Documented> {
     let name = name.strip_prefix(PREFIX)?;
     let is = |known: &&str| match known.strip_suffix('*') {
@@ -371,7 +371,7 @@ pub fn documented(name: &str) -> Option<&'static Documented> {
     NVSHMEM.iter().find(|row| row.names.iter().any(is))
 }
 
-/// The settings of NVSHMEM in this process's environment that do nothing here.
+/// The settings of NVSHMEM in this process's environment that have no effect here.
 pub fn without_effect() -> Vec<(String, &'static Documented)> {
     without_effect_of(std::env::vars_os().map(|(name, _)| name))
 }

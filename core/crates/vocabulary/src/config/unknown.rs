@@ -1,14 +1,14 @@
-//! Names that look like settings and are none: misspelt ones do nothing, which nobody would notice.
+//! Names that look like settings but are unknown: a misspelt name would otherwise be ignored silently.
 
 use super::SETTINGS;
 use super::nvshmem::{NVSHMEM, PREFIX, documented};
 use std::ffi::OsString;
 use std::fmt;
 
-/// How the names of settings begin.
+/// The prefixes of settings.
 const PREFIXES: [&str; 2] = ["NVSHMEMRS_", PREFIX];
 
-/// Names that something else than the library reads.
+/// Names that tools and tests read, not the library.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     (
         "NVSHMEMRS_ON_ERROR",
@@ -61,12 +61,12 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// A name in the environment that nothing reads.
+/// An unknown name in the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// The name.
     pub name: String,
-    /// The known name that is most like it, if one is.
+    /// The nearest known name, if there is one.
     pub nearest: Option<String>,
 }
 
@@ -79,12 +79,12 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// The names in this process's environment that begin like settings and are none.
+/// The unknown names in this process's environment with the prefix of settings.
 pub fn unknown() -> Vec<Unknown> {
     unknown_of(std::env::vars_os().map(|(name, _)| name))
 }
 
-/// The sentence that says so; none if there are none.
+/// The message about unknown names; none if there are none.
 pub fn unknown_line() -> Option<String> {
     let all = unknown();
     let names: Vec<String> = all.iter().map(Unknown::to_string).collect();
@@ -110,7 +110,7 @@ fn unknown_of(names: impl Iterator<Item = OsString>) -> Vec<Unknown> {
     all
 }
 
-/// Whether something reads a variable of this name, or NVSHMEM does.
+/// Whether a variable of this name is known here, or in NVSHMEM.
 pub fn is_known(name: &str) -> bool {
     SETTINGS.iter().any(|setting| setting.name == name)
         || ELSEWHERE.iter().any(|(known, _)| *known == name)
@@ -123,8 +123,8 @@ fn stem(name: &str) -> &str {
     &name[prefix.map_or(0, |prefix| prefix.len())..]
 }
 
-/// The known name at the smallest distance. Of several our own settings come first, then those of NVSHMEM. A wrong prefix counts
-/// nothing: it is the commonest mistake.
+/// The known name at the smallest distance. Our own settings take precedence over those of NVSHMEM. A wrong prefix does not
+/// count, because it is the commonest mistake.
 fn nearest(name: &str) -> Option<String> {
     let own = SETTINGS.iter().map(|setting| setting.name.to_string());
     let theirs = NVSHMEM.iter().flat_map(|row| row.names);

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import sys
-from typing import Any, ContextManager, Optional, Sequence, Tuple
+from typing import Any, ContextManager, Sequence, Tuple
 
 import numpy as np
 
-from .. import _foreign, _job
+from .. import _foreign
 from .._arguments import shown
 from .._dtypes import numpy_dtype
 from .._job import job, lib
@@ -45,7 +44,7 @@ class Array:
         """The elements, as an array of NumPy's; of host memory only."""
         if self.dtype is not None and self.dtype.names is not None:
             numpy_dtype(self.kind)  # says that ml_dtypes is missing
-        memory = (ctypes.c_char * self.nbytes).from_address(self.address)
+        memory: Any = (ctypes.c_char * self.nbytes).from_address(self.address)
         return np.ndarray(self.shape, self.dtype, memory)
 
 
@@ -204,7 +203,8 @@ def zeros(shape: Tuple[int, ...]) -> Any:
     """int32 elements of this PE's own, where kernels run."""
     if job.device < 0:
         return np.zeros(shape, np.int32)
-    torch = sys.modules["torch"]
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
     return torch.zeros(shape, dtype=torch.int32, device=f"cuda:{job.device}")
 
 

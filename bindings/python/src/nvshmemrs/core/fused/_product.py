@@ -12,10 +12,12 @@ from .._job import job
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
 from ._arguments import Array
-from ._workspace import PROGRAMS, Workspace
+from ._workspace import MOST_PIECES, PROGRAMS, Workspace
 
 # Programs that send rows of the left factor, while the others compute.
 SENDERS = 16
+# Pieces of a large product, from so many multiplications on.
+PIECES, LARGE = 2, 1 << 34
 
 
 class Tiles(NamedTuple):
@@ -53,11 +55,13 @@ class Factors:
                     "rows, as they lie in memory, must have a multiple of 16 bytes and begin at a multiple of 16"
                 )
         self.itemsize = self.a.dtype.itemsize
+        # The shape of `b` as it lies in memory.
+        self.stored = self.b.shape if self.strides[1] == 1 else self.b.shape[::-1]
 
     @property
     def right(self) -> "np.ndarray[Any, Any]":
         """The right factor, on host memory."""
-        return self.b.host if self.strides[1] == 1 else self.b.host.reshape(self.b.shape[::-1]).T
+        return self.b.host if self.strides[1] == 1 else self.b.host.reshape(self.stored).T
 
     def constants(self, tiles: Tiles) -> Dict[str, Any]:
         """Of a kernel."""
@@ -79,6 +83,21 @@ def _right(b: Any, call: str) -> Tuple[Array, Tuple[int, int]]:
     return made, (made.shape[1], 1)
 
 
+def pieces_of(value: Optional[int], tiles: Any, f: Factors, fits: bool, ws: Workspace) -> int:
+    """The pieces of a product by torch; 0 for a kernel with tiles. `fits`: whether the first can be."""
+    if value is not None and (type(value) is not int or not 0 <= value <= MOST_PIECES):
+        raise NvshmemInvalid(f"pieces={shown(value)}: it must be 0 to {MOST_PIECES}, or None")
+    if value and tiles is not None:
+        raise NvshmemInvalid("pieces and tiles: pass one of them")
+    if value and not fits:
+        raise NvshmemInvalid(f"pieces={value}: {f.call} in pieces takes 2 members and an even number of rows; pass 0")
+    if job.device < 0 or not fits or tiles is not None or ws.n == 1:
+        return 0
+    if value is None:
+        return PIECES if f.rows * f.width * f.depth >= LARGE else 0
+    return value
+
+
 def tiles_of(value: Optional[Tuple[int, ...]], f: Factors) -> Tiles:
     """The tiles: those asked for, or some that suit."""
     if value is None:
@@ -89,7 +108,7 @@ def tiles_of(value: Optional[Tuple[int, ...]], f: Factors) -> Tiles:
     sides = value[:3] if good else ()
     if not good or any(side < 16 or side & (side - 1) for side in sides) or value[5] > PROGRAMS:
         raise NvshmemInvalid(
-            f"tiles={shown(value)}: it must be (height, width, depth, warps, stages, programs), sides powers of 2 from 16, "
+            f"tiles={value!r}: it must be (height, width, depth, warps, stages, programs), sides powers of 2 from 16, "
             f"at most {PROGRAMS} programs"
         )
     return Tiles(*value)

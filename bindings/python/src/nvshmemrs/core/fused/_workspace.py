@@ -10,11 +10,12 @@ import numpy as np
 from ..._handle import Handle
 from .._arguments import integer, team_of
 from .._job import check, job, lib
+from .._members import members_of, team_words
 from ..collective import barrier, reduce
 from ..direct import team_my_pe, team_n_pes
 from ..memory import Buffer, buffer, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
-from ..teams import team_translate_pe
+from ..rma import quiet
 
 # The most programs of a launch.
 PROGRAMS = 1024
@@ -22,6 +23,8 @@ PROGRAMS = 1024
 BINS = 512
 # Choices that one program of a dispatch counts.
 CHUNK = 128
+# The most pieces of a product by torch.
+MOST_PIECES = 16
 # Bytes of the smallest tile of a product that has a flag of its own.
 _TILE = 512
 _LINE = 256
@@ -60,12 +63,13 @@ class Workspace(Handle):
             raise NotInitializedError("Workspace: this process is not a PE; call init first")
         self._buffer: Optional[Buffer] = None
         self._runtime = job.runtime
+        self._side: Any = None
         self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
         self.product_bytes = _size(product_bytes, "product_bytes")
         self.choices = _size(choices, "choices")
         world = int(team_n_pes(Teams.TEAM_WORLD))
         self.team: Optional[int] = None if team is None else team_of(team)
-        self.pes: List[int] = [] if self.team is None else _members(self.team, team)
+        self.pes: List[int] = [] if self.team is None else members_of(team)
         self.n = len(self.pes)
         self.me = -1 if self.team is None else int(team_my_pe(self.team))
         # Byte offsets of the parts.
@@ -87,11 +91,15 @@ class Workspace(Handle):
             self._part("starts", BINS * 4)
         if self.product_bytes:
             self._part("flags", 2 * self.flags * 8)
+            self._part("arrived", world * 2 * MOST_PIECES * 8)
         zeroed = self._end
-        self.rotation = _aligned(self.reduce_bytes * max(world, 2))
+        # Rows of all members, or sums beside shares of rows.
+        self.rotation = _aligned(self.reduce_bytes * (world + 1))
         self._part("reduce", 3 * self.rotation)
         marked = self._end
+        # Two halves, and what products by torch use.
         self._part("product", 2 * self.product_bytes)
+        self._part("pieces", self.product_bytes)
         self._agree(world)
         self._buffer = buffer(self._end)
         head = np.zeros(marked, np.uint8)
@@ -108,6 +116,7 @@ class Workspace(Handle):
         if function is lib.nvshmemrs_get:
             sides = sides[::-1]
         check(function(job.handle, *sides, array.nbytes, job.my_pe))
+        quiet()
 
     def _part(self, name: str, nbytes: int) -> None:
         self._at[name] = self._end
@@ -120,6 +129,7 @@ class Workspace(Handle):
         found = np.zeros_like(told)
         with buffer(told.nbytes) as memory:
             memory.copy_from(told)
+            quiet()
             reduce(Teams.TEAM_WORLD, memory, memory, "max", dtype="int64")
             memory.copy_to(found)
         for name, most, least in zip(("reduce_bytes", "product_bytes", "choices"), found, -found[3:]):
@@ -132,11 +142,7 @@ class Workspace(Handle):
     def _describe(self, head: "np.ndarray[Any, Any]") -> None:
         """The team, as kernels read it."""
         words = head[: self._at["calls"]].view(np.int64)
-        words[0] = self.n | self.me << 32
-        # The first member and the step from one to the next; 0: they are listed.
-        steps = {right - left for left, right in zip(self.pes, self.pes[1:])} or {1}
-        step = steps.pop() if len(steps) == 1 else 0
-        words[1] = self.pes[0] + (step << 32)
+        words[0], words[1] = team_words(self.pes, self.me)
         words[2] = self.address("members")
         head[self._at["members"] :][: 4 * self.n].view(np.int32)[:] = self.pes
 
@@ -155,7 +161,16 @@ class Workspace(Handle):
         kind = np.dtype(dtype)
         begin = self._at[name]
         memory = np.asarray(memoryview(self.live()))[begin : begin + math.prod(shape) * kind.itemsize]
-        return memory.view(kind).reshape(shape)
+        array: np.ndarray[Any, Any] = memory.view(kind).reshape(shape)
+        return array
+
+    def side(self) -> Any:
+        """A stream of torch's beside the caller's."""
+        if self._side is None:
+            import torch  # type: ignore[import-not-found, unused-ignore]
+
+            self._side = torch.cuda.Stream(job.device, priority=-1)
+        return self._side
 
     def live(self) -> Buffer:
         """Its memory. NvshmemInvalid after `free`, and after the job's end."""
@@ -210,13 +225,6 @@ class Workspace(Handle):
         # After an error the other PEs may never come.
         if kind is None:
             self.free()
-
-
-def _members(handle: int, team: Any) -> List[int]:
-    size = int(team_n_pes(handle))
-    if size < 1:
-        raise NvshmemInvalid(f"team={team!r}: this PE is no member; it passes None")
-    return [int(team_translate_pe(handle, member, Teams.TEAM_WORLD)) for member in range(size)]
 
 
 def _size(value: Any, name: str) -> int:

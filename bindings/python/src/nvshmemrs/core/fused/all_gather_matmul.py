@@ -7,7 +7,7 @@ from typing import Any, Optional, Tuple
 from ..collective import fcollect
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
-from ._product import SENDERS, Factors, halves, multiplied, shared, tiles_of
+from ._product import SENDERS, Factors, halves, multiplied, pieces_of, shared, tiles_of
 from ._workspace import Workspace
 
 _CALL = "all_gather_matmul"
@@ -19,6 +19,7 @@ def all_gather_matmul(
     b: Any,
     workspace: Workspace,
     *,
+    pieces: Optional[int] = None,
     tiles: Optional[Tuple[int, ...]] = None,
     stream: Any = None,
 ) -> None:
@@ -27,7 +28,10 @@ def all_gather_matmul(
     `a` is (M / team size, K) and `b` (K, N), of float16, bfloat16 or float32; `b` may be the transpose
     of a contiguous matrix. `out` is (M, N), of the same type, of this PE's own.
 
-    Collective over the team, with the same shape of `a`, types and `tiles`; `b` may differ, also in its
+    Large products on GPUs are made by torch in `pieces`, which copy engines exchange. With ``pieces=0``,
+    and otherwise, a kernel makes `tiles` of them: (height, width, depth, warps, stages, programs).
+
+    Collective over the team, with the same shape of `a`, types, `pieces` and `tiles`; `b` may differ, also in its
     columns. On a GPU it is queued on `stream`, torch's current one unless given, and works in CUDA
     graphs. On host memory it is done on return.
     """
@@ -39,6 +43,7 @@ def all_gather_matmul(
     for other in (f.a, f.b):
         args.apart(out, other, _CALL)
     chosen = tiles_of(tiles, f)
+    count = pieces_of(pieces, tiles, f, True, ws)
     ws.fits("product_bytes", f.a.nbytes * ws.n, _CALL)
     kernels = args.kernels()
     with args.on_stream(stream, _CALL):
@@ -47,6 +52,11 @@ def all_gather_matmul(
             gathered[0] = f.a.host
             fcollect(ws.handle, gathered[1:], gathered[0])
             out.host[...] = multiplied(f, gathered[1:].reshape(-1, f.depth))
+            return
+        if count:
+            from . import _pieces
+
+            _pieces.all_gather(_pieces.Pieces(kernels, ws, f, count), out)
             return
         senders = min(SENDERS, chosen.programs - 1)
         if senders < 1:

@@ -75,6 +75,8 @@ def all_reduce_rms_norm(
         raise NvshmemInvalid(f"eps={shown(eps)}: it must be a number from 0")
     if algorithm is not None and algorithm not in _ALGORITHMS:
         raise NvshmemInvalid(f"algorithm={shown(algorithm)}: it must be one_shot, two_shot or None")
+    if algorithm == "two_shot" and rows < ws.n:
+        raise NvshmemInvalid(f"x has {rows} rows, fewer than the {ws.n} members: two_shot needs one for each")
     ws.fits("reduce_bytes", x.nbytes, _CALL)
     kernels = args.kernels()
     with args.on_stream(stream, _CALL):
@@ -82,9 +84,8 @@ def all_reduce_rms_norm(
             _plain(ws, x, weight, arrays, float(eps))
             return
         groups = -(-rows // ws.n)
-        fits = groups * hidden * x.dtype.itemsize * ws.n + x.nbytes <= ws.rotation
-        two = algorithm == "two_shot" or (algorithm is None and ws.n > 2 and x.nbytes > _ONE_SHOT)
-        two = two and rows >= ws.n and fits
+        large = ws.n > 2 and x.nbytes > _ONE_SHOT and rows >= ws.n
+        two = algorithm == "two_shot" or (algorithm is None and large)
         kernel = kernels.two_shot_kernel if two else kernels.one_shot_kernel
         units = groups if two else rows
         warps = warps or min(16, max(1, args.power_of_2(hidden * x.dtype.itemsize) // 1024))

@@ -7,7 +7,7 @@ from typing import Any, Optional, Tuple
 from ..collective import reducescatter
 from ..nvshmem_types import NvshmemInvalid
 from . import _arguments as args
-from ._product import Factors, halves, multiplied, shared, spread, tiles_of
+from ._product import Factors, halves, multiplied, pieces_of, shared, spread, tiles_of
 from ._workspace import Workspace
 
 _CALL = "matmul_reduce_scatter"
@@ -19,6 +19,7 @@ def matmul_reduce_scatter(
     b: Any,
     workspace: Workspace,
     *,
+    pieces: Optional[int] = None,
     tiles: Optional[Tuple[int, ...]] = None,
     stream: Any = None,
 ) -> None:
@@ -27,7 +28,7 @@ def matmul_reduce_scatter(
     As ``matmul_all_reduce``, but `out` is (M / team size, N), of this PE's own. M must be a multiple of
     the team's size.
 
-    Collective over the team, with the same M, N, types and `tiles`; K may differ. On a GPU it is queued
+    Collective over the team, with the same M, N, types, `pieces` and `tiles`; K may differ. On a GPU it is queued
     on `stream`, torch's current one unless given, and works in CUDA graphs. On host memory it is done
     on return.
     """
@@ -42,6 +43,7 @@ def matmul_reduce_scatter(
     for other in (f.a, f.b):
         args.apart(out, other, _CALL)
     chosen = tiles_of(tiles, f)
+    count = pieces_of(pieces, tiles, f, ws.n == 2, ws)
     ws.fits("product_bytes", spread(f, chosen, section, ws.n), _CALL)
     kernels = args.kernels()
     with args.on_stream(stream, _CALL):
@@ -50,6 +52,11 @@ def matmul_reduce_scatter(
             product[...] = multiplied(f)
             reducescatter(ws.handle, product[ws.me * section :][:section], product, "sum")
             out.host[...] = product[ws.me * section :][:section]
+            return
+        if count:
+            from . import _pieces
+
+            _pieces.reduce_scatter(_pieces.Pieces(kernels, ws, f, count), out)
             return
         kernels.reduce_product_kernel[(chosen.programs,)](
             *shared(ws, f), args.pointer(f.a), args.pointer(f.b), args.pointer(out), f.rows, f.width, f.depth, *f.strides,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, List
 
 from ..._handle import Handle
-from . import _arguments as args
-from ._workspace import BINS, Workspace
-
 from .._arguments import integer
 from ..nvshmem_types import NvshmemInvalid
+from . import _arguments as args
+from ._workspace import BINS, Workspace
 
 
 class Route(Handle):

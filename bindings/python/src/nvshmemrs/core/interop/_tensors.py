@@ -11,6 +11,7 @@ import numpy as np
 from .. import _foreign
 from .._arguments import check_shape
 from .._job import job, lib, unsupported
+from .._operand import operand
 from ..memory import (
     Buffer,
     allocate,
@@ -106,7 +107,7 @@ def tensor_get_buffer(tensor: Any) -> Tuple[Buffer, int, str]:
     """
     _has_torch("tensor_get_buffer")
     found = _common.owner_or_pool(tensor, "tensor_get_buffer")
-    return found, tensor.numel() * tensor.element_size(), str(tensor.dtype).rpartition(".")[2]
+    return found, operand(tensor, "tensor").nbytes, str(tensor.dtype).rpartition(".")[2]
 
 
 def get_peer_tensor(tensor: Any, peer_pe: Optional[int] = None) -> Any:

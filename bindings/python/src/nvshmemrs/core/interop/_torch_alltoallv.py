@@ -262,7 +262,8 @@ def _on_gpu(call: Exchange, stream: Any) -> None:
     if known.state is not None:
         with torch.cuda.device(job.device):
             place, width = source.data_ptr(), row_bytes(call)
-            done = kernels.launch(known.state, call, known.table, place, width, is_captured)
+            launch: Any = kernels.launch
+            done = launch(known.state, call, known.table, place, width, is_captured)
     if not done:
         raise NvshmemInvalid(
             "all_to_all_v: the stream is captured into a graph, and the kernel is not loaded: call "

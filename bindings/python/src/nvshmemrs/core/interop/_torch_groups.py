@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .._arguments import shown, team_of
-from .._job import check, job, lib
+from .._job import check, job, lib, live
 from ..collective import team_size
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..teams import TeamConfig, team_destroy, team_init, team_translate_pe
@@ -27,8 +27,18 @@ class Group(NamedTuple):
     name: str
 
 
+# Groups by runtime and team. A team's handle does not come again.
+_groups: Dict[Tuple[int, int], Group] = {}
+
+
 def group_of(name: str) -> Group:
     """The group that an operation was given by name; NvshmemInvalid if the caller is no member."""
+    team = Teams._members.get(name)
+    found = None if team is None else _groups.get((job.runtime, team))
+    return _group_of(name) if found is None else found
+
+
+def _group_of(name: str) -> Group:
     if not job.runtime:
         raise NotInitializedError("group: this process is not a PE; call nvshmemrs.core.init first")
     if name not in Teams:
@@ -39,7 +49,10 @@ def group_of(name: str) -> Group:
     team = team_of(name)
     own = ctypes.c_int32()
     check(lib.nvshmemrs_team_my_pe(job.runtime, team, own))
-    return Group(team, team_size(team), own.value, name)
+    for place in [place for place in _groups if place[0] not in live]:
+        del _groups[place]
+    found = _groups[job.runtime, team] = Group(team, team_size(team), own.value, name)
+    return found
 
 
 def pe_in(group: Group, member: int, argument: str) -> int:

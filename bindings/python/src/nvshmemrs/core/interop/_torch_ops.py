@@ -13,15 +13,18 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from ..._ffi import Dtype
 from .. import _foreign, collective, rma
 from .._dtypes import CODES, NAMES
-from .._job import check, job
-from .._operand import _place
+from .._job import check, job, operands, raise_status
+from .._operand import _MOST, _place
 from ..collective import Op
 from ..direct import ComparisonType
-from ..nvshmem_types import NotInitializedError, NvshmemInvalid
+from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..rma import SignalOp
 from ._torch_groups import Group, group_of, pe_in
 from ._torch_reserve import (
+    capturing,
+    current_handle,
     current_stream,
+    fast_path,
     handle_in_place,
     is_symmetric,
     known_reserve,
@@ -143,34 +146,81 @@ def check_out(out: Any, shape: Tuple[int, ...], dtype: Any) -> None:
         )
 
 
+# --- calls that come again -----------------------------------------------------------------------
+#
+# Of symmetric tensors all is known once one call was made. What is remembered lies with the package's
+# operands, which are forgotten when memory goes away. A tensor keeps its symmetric memory, so one at
+# the same address, of the same shape, is as good.
+
+
+class Known(NamedTuple):
+    """A call of the library, but for the stream."""
+
+    function: Callable[..., int]
+    arguments: Tuple[Any, ...]
+
+
+def _key(name: str, input: Any, out: Any, op: Any, group: str) -> Any:
+    team = Teams._members.get(group)
+    places = input.data_ptr(), out.data_ptr()
+    return (name, job.runtime, team, op, places, input.shape, out.shape, input.dtype, out.dtype)
+
+
+def _again(name: str, input: Any, out: Any, op: Any, group: str) -> bool:
+    """Makes a call that was made before. Whether it was."""
+    known: Optional[Known] = operands.get(_key(name, input, out, op, group))
+    if known is None or not (input.is_contiguous() and out.is_contiguous()):
+        return False
+    if torch.is_grad_enabled() and (input.requires_grad or out.requires_grad):
+        return False
+    status = known.function(current_handle(), *known.arguments)
+    if status:
+        raise_status(status)
+    return True
+
+
+def _remember(
+    name: str, input: Any, out: Any, op: Any, group: str, known: Optional[Known]
+) -> None:
+    if known is None:
+        return
+    if len(operands) >= _MOST:
+        operands.clear()
+    operands[_key(name, input, out, op, group)] = known
+
+
 # --- collectives ----------------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
-    """A collective: parts of input and output, and its call with a part's number of elements."""
+    """A collective: parts of input and output, the library's function, and its arguments behind the
+    runtime, from the addresses of the destination and the source and a part's number of elements.
+    """
 
     inputs: int
     outputs: int
-    run: Callable[[Any, int, int, int], int]
+    function: Callable[..., int]
+    arguments: Callable[[int, int, int], Tuple[Any, ...]]
 
 
-def _staged(group: Group, call: Call, source: Any, dest: Any) -> None:
-    """Runs a collective, with tensors that are not symmetric in the reserve."""
-    stream = current_stream()
-    known = known_reserve(group)
-    if known is not None:
-        take_turn(known, stream)
-    handle = handle_in_place(stream)
+def _staged(
+    group: Group, call: Call, source: Any, dest: Any, here: bool, there: bool
+) -> Optional[Known]:
+    """Runs a collective, with tensors that are not symmetric in the reserve: `here` and `there` say
+    whether the source and the destination are. If both are, the call can be remembered.
+    """
     length = source.numel() // call.inputs
     if length == 0:
-        check(collective._sync(handle, _team(group.team)))
-        return
-    here, there = is_symmetric(source), is_symmetric(dest)
-    if here and there:
-        check(call.run(handle, dest.data_ptr(), source.data_ptr(), length))
-        return
+        check(collective._sync(current_handle(), _team(group.team)))
+        return None
+    if here and there:  # the library orders a team's collectives on several streams itself
+        arguments = call.arguments(dest.data_ptr(), source.data_ptr(), length)
+        check(call.function(current_handle(), *arguments))
+        return Known(call.function, arguments)
+    stream = current_stream()
     known = reserve_of(group, "input" if not here else "out", stream)
-    known.last = stream
+    take_turn(known, stream)
+    handle = handle_in_place(stream)
     size = source.element_size()
     room = known.half // (max(call.inputs, call.outputs) * size)
     if room < length:
@@ -191,15 +241,14 @@ def _staged(group: Group, call: Call, source: Any, dest: Any) -> None:
             staged.copy_(rows[:, begin : begin + width])
         if not (there and whole):
             result = known.dests
-        check(call.run(handle, result, part, width))
+        check(call.function(handle, *call.arguments(result, part, width)))
         if not (there and whole):
             staged = known.at(result, (call.outputs, width), dest.dtype, size)
             columns[:, begin : begin + width].copy_(staged)
+    return None
 
 
-def _reduction(
-    name: str, input: Any, op: str, group: Group, out: Any, inputs: int
-) -> None:
+def _reduction(input: Any, op: str, group: Group, out: Any, inputs: int) -> Optional[Known]:
     check_reduction(input, op)
     kind = elements_of(input)
     number = _REDUCTIONS["sum" if op == "avg" else op]
@@ -208,26 +257,73 @@ def _reduction(
     function = collective._reduce if inputs == 1 else collective._reducescatter
     team = _team(group.team)
 
-    def run(handle: Any, dest: int, source: int, width: int) -> int:
-        place, of = _place(dest), _place(source)
-        return function(handle, team, place, of, _size(width), kind.code, number)
+    def arguments(dest: int, source: int, width: int) -> Tuple[Any, ...]:
+        return team, _place(dest), _place(source), _size(width), kind.code, number
 
-    with torch.no_grad():
-        _staged(group, Call(inputs, 1, run), input, out)
-        if op == "avg":
-            out.div_(group.size)
+    known = None
+    here, there = is_symmetric(input), is_symmetric(out)
+    small = inputs == 1 and not (here and there) and _reduced_fast(group, input, op, out, kind)
+    if not small:
+        call = Call(inputs, 1, function, arguments)
+        known = _staged(group, call, input, out, here, there)
+    if op == "avg":
+        out.div_(group.size)
+        return None
+    return known
+
+
+def _reduced_fast(group: Group, input: Any, op: str, out: Any, kind: Elements) -> bool:
+    """Does a small all-reduce of tensors that are not symmetric as one kernel, on a GPU with Triton.
+    Whether it did.
+    """
+    known = known_reserve(group)
+    if known is None or known.fast is None or kind.is_bool:
+        return False
+    fast, count, size = fast_path(), input.numel(), input.element_size()
+    if not fast.fits(size, count, op, not input.dtype.is_floating_point):
+        return False
+    stream = current_stream()
+    take_turn(known, stream)
+    is_captured = capturing(stream)
+    if known.state is None:
+        if is_captured:
+            return False
+        known.state = fast.state()
+    if (input.data_ptr() | out.data_ptr()) % 4:
+        made = torch.empty_like(out)
+        done = _launch_fast(known, input.clone(), op, made, is_captured)
+        if done:
+            out.copy_(made)
+        return done
+    return _launch_fast(known, input, op, out, is_captured)
+
+
+def _launch_fast(known: Any, input: Any, op: str, out: Any, is_captured: bool) -> bool:
+    name, size = NAMES[elements_of(input).code], input.element_size()
+    places = out.data_ptr(), input.data_ptr()
+    with torch.cuda.device(job.device):
+        done: bool = fast_path().launch(
+            known.state, known.fast, name, *places, input.numel(), size, op, is_captured
+        )
+    return done
 
 
 def _moving(
-    function: Callable[..., int], group: Group, input: Any, out: Any, inputs: int, outputs: int, *more: int
-) -> None:
+    function: Callable[..., int],
+    group: Group,
+    input: Any,
+    out: Any,
+    inputs: int,
+    outputs: int,
+    *more: int,
+) -> Optional[Known]:
     team, size = _team(group.team), input.element_size()
 
-    def run(handle: Any, dest: int, source: int, width: int) -> int:
-        return function(handle, team, _place(dest), _place(source), _size(width * size), *more)
+    def arguments(dest: int, source: int, width: int) -> Tuple[Any, ...]:
+        return team, _place(dest), _place(source), _size(width * size), *more
 
-    with torch.no_grad():
-        _staged(group, Call(inputs, outputs, run), input, out)
+    call = Call(inputs, outputs, function, arguments)
+    return _staged(group, call, input, out, is_symmetric(input), is_symmetric(out))
 
 
 def _checked(operation: str, input: Any, out: Any = None) -> None:
@@ -244,15 +340,18 @@ def all_reduce(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
     _checked("all_reduce", input)
     found = group_of(group)
     out = torch.empty_like(input)
-    _reduction("all_reduce", input, op, found, out, 1)
+    _reduction(input, op, found, out, 1)
     return out
 
 
 def all_reduce_out(input: Any, op: str = "sum", group: str = "TEAM_WORLD", *, out: Any) -> None:
     """The same in `out`, which may be the input."""
+    if _again("all_reduce", input, out, op, group):
+        return
     _checked("all_reduce", input, out)
     check_out(out, tuple(input.shape), input.dtype)
-    _reduction("all_reduce", input, op, group_of(group), out, 1)
+    known = _reduction(input, op, group_of(group), out, 1)
+    _remember("all_reduce", input, out, op, group, known)
 
 
 def reduce_scatter(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
@@ -260,16 +359,19 @@ def reduce_scatter(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> An
     _checked("reduce_scatter", input)
     found = group_of(group)
     out = input.new_empty(divided(input, found.size, "input"))
-    _reduction("reduce_scatter", input, op, found, out, found.size)
+    _reduction(input, op, found, out, found.size)
     return out
 
 
 def reduce_scatter_out(input: Any, op: str = "sum", group: str = "TEAM_WORLD", *, out: Any) -> None:
     """The same in `out`."""
+    if _again("reduce_scatter", input, out, op, group):
+        return
     _checked("reduce_scatter", input, out)
     found = group_of(group)
     check_out(out, divided(input, found.size, "input"), input.dtype)
-    _reduction("reduce_scatter", input, op, found, out, found.size)
+    known = _reduction(input, op, found, out, found.size)
+    _remember("reduce_scatter", input, out, op, group, known)
 
 
 def all_gather(input: Any, group: str = "TEAM_WORLD") -> Any:
@@ -283,10 +385,13 @@ def all_gather(input: Any, group: str = "TEAM_WORLD") -> Any:
 
 def all_gather_out(input: Any, group: str = "TEAM_WORLD", *, out: Any) -> None:
     """The same in `out`."""
+    if _again("all_gather", input, out, None, group):
+        return
     _checked("all_gather", input, out)
     found = group_of(group)
     check_out(out, joined(input, found.size), input.dtype)
-    _moving(collective._fcollect, found, input, out, 1, found.size)
+    known = _moving(collective._fcollect, found, input, out, 1, found.size)
+    _remember("all_gather", input, out, None, group, known)
 
 
 def all_to_all(input: Any, group: str = "TEAM_WORLD") -> Any:
@@ -301,11 +406,14 @@ def all_to_all(input: Any, group: str = "TEAM_WORLD") -> Any:
 
 def all_to_all_out(input: Any, group: str = "TEAM_WORLD", *, out: Any) -> None:
     """The same in `out`."""
+    if _again("all_to_all", input, out, None, group):
+        return
     _checked("all_to_all", input, out)
     found = group_of(group)
     divided(input, found.size, "input")
     check_out(out, tuple(input.shape), input.dtype)
-    _moving(collective._alltoall, found, input, out, found.size, found.size)
+    known = _moving(collective._alltoall, found, input, out, found.size, found.size)
+    _remember("all_to_all", input, out, None, group, known)
 
 
 def _check_root(root: int, group: Group) -> None:
@@ -325,11 +433,14 @@ def broadcast(input: Any, root: int = 0, group: str = "TEAM_WORLD") -> Any:
 
 def broadcast_out(input: Any, root: int = 0, group: str = "TEAM_WORLD", *, out: Any) -> None:
     """The same in `out`, which may be the input."""
+    if _again("broadcast", input, out, root, group):
+        return
     _checked("broadcast", input, out)
     found = group_of(group)
     _check_root(root, found)
     check_out(out, tuple(input.shape), input.dtype)
-    _moving(collective._broadcast, found, input, out, 1, 1, root)
+    known = _moving(collective._broadcast, found, input, out, 1, 1, root)
+    _remember("broadcast", input, out, root, group, known)
 
 
 def barrier(group: str = "TEAM_WORLD") -> None:
@@ -369,8 +480,7 @@ def put(dest: Any, source: Any, pe: int, group: str = "TEAM_WORLD") -> None:
     refuse_grad("put", dest=dest, source=source)
     _check_alike(dest, source, "dest and source")
     number = pe_in(group_of(group), pe, "pe")
-    with torch.no_grad():
-        rma.put(dest.reshape(-1), source.reshape(-1), number, stream=current_stream())
+    rma.put(dest.reshape(-1), source.reshape(-1), number, stream=current_stream())
 
 
 def get(source: Any, pe: int, group: str = "TEAM_WORLD") -> Any:
@@ -387,8 +497,7 @@ def get_out(source: Any, pe: int, group: str = "TEAM_WORLD", *, out: Any) -> Non
     refuse_grad("get", source=source, out=out)
     _check_alike(out, source, "out and source")
     number = pe_in(group_of(group), pe, "pe")
-    with torch.no_grad():
-        rma.get(out.reshape(-1), source.reshape(-1), number, stream=current_stream())
+    rma.get(out.reshape(-1), source.reshape(-1), number, stream=current_stream())
 
 
 def put_signal(
@@ -421,123 +530,3 @@ def signal_wait(signal: Any, value: int, cmp: str = "ge") -> None:
         raise NvshmemInvalid(f"cmp={cmp!r}: it must be one of {known}")
     how = ComparisonType[f"CMP_{cmp.upper()}"]
     rma.signal_wait(signal, value, how, current_stream())
-
-
-# --- the shapes that torch.compile asks for --------------------------------------------------------
-
-
-def fake_all_reduce(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
-    """As the input."""
-    refuse_grad("all_reduce", input=input)
-    check_reduction(input, op)
-    return torch.empty_like(input)
-
-
-def fake_reduce_scatter(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
-    """A part."""
-    refuse_grad("reduce_scatter", input=input)
-    check_reduction(input, op)
-    return input.new_empty(divided(input, group_of(group).size, "input"))
-
-
-def fake_all_gather(input: Any, group: str = "TEAM_WORLD") -> Any:
-    """All parts."""
-    refuse_grad("all_gather", input=input)
-    return input.new_empty(joined(input, group_of(group).size))
-
-
-def fake_all_to_all(input: Any, group: str = "TEAM_WORLD") -> Any:
-    """As the input."""
-    refuse_grad("all_to_all", input=input)
-    divided(input, group_of(group).size, "input")
-    return torch.empty_like(input)
-
-
-def fake_broadcast(input: Any, root: int = 0, group: str = "TEAM_WORLD") -> Any:
-    """As the input."""
-    refuse_grad("broadcast", input=input)
-    return torch.empty_like(input)
-
-
-def fake_get(source: Any, pe: int, group: str = "TEAM_WORLD") -> Any:
-    """As the source."""
-    refuse_grad("get", source=source)
-    return torch.empty_like(source)
-
-
-def fake_nothing(*_: Any, **__: Any) -> None:
-    """No result."""
-    return None
-
-
-# --- gradients ------------------------------------------------------------------------------------
-
-
-class Gradient(NamedTuple):
-    """What autograd keeps of a call, and the gradients of its arguments."""
-
-    keep: Callable[[Any, Tuple[Any, ...], Any], None]
-    give: Callable[[Any, Any], Tuple[Any, ...]]
-
-
-def _ops() -> Any:
-    return torch.ops.nvshmemrs
-
-
-def _keep_reduction(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-    _, op, group = inputs
-    if op not in ("sum", "avg"):
-        raise NvshmemInvalid(
-            f'input requires a gradient, and op={op!r} has none: it must be "sum" or "avg", or pass '
-            "input.detach()"
-        )
-    ctx.op, ctx.group = op, group
-
-
-def _all_reduce(ctx: Any, grad: Any) -> Tuple[Any, ...]:
-    return _ops().all_reduce(grad.contiguous(), ctx.op, ctx.group), None, None
-
-
-def _reduce_scatter(ctx: Any, grad: Any) -> Tuple[Any, ...]:
-    found = _ops().all_gather(grad.contiguous(), ctx.group)
-    if ctx.op == "avg":
-        found = found / group_of(ctx.group).size
-    return found, None, None
-
-
-def _keep_group(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-    ctx.group = inputs[-1]
-    ctx.shape = tuple(inputs[0].shape)
-
-
-def _all_gather(ctx: Any, grad: Any) -> Tuple[Any, ...]:
-    found = _ops().reduce_scatter(grad.contiguous(), "sum", ctx.group)
-    return found.reshape(ctx.shape), None
-
-
-def _all_to_all(ctx: Any, grad: Any) -> Tuple[Any, ...]:
-    return _ops().all_to_all(grad.contiguous(), ctx.group), None
-
-
-def _keep_root(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-    ctx.root, ctx.group = inputs[1:]
-
-
-def _broadcast(ctx: Any, grad: Any) -> Tuple[Any, ...]:
-    total = _ops().all_reduce(grad.contiguous(), "sum", ctx.group)
-    is_root = group_of(ctx.group).me == ctx.root
-    return total if is_root else torch.zeros_like(total), None, None
-
-
-GRADIENTS: Dict[str, Gradient] = {
-    "all_reduce": Gradient(_keep_reduction, _all_reduce),
-    "reduce_scatter": Gradient(_keep_reduction, _reduce_scatter),
-    "all_gather": Gradient(_keep_group, _all_gather),
-    "all_to_all": Gradient(_keep_group, _all_to_all),
-    "broadcast": Gradient(_keep_root, _broadcast),
-}
-
-
-def gradient_of(name: str) -> Optional[Gradient]:
-    """How an operation's gradient is formed; None if it has none."""
-    return GRADIENTS.get(name)

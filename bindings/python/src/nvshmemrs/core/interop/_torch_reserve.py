@@ -7,11 +7,13 @@ other, whatever stream they are on.
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any, Dict, Optional, Tuple
 
 from .._arguments import integer
-from .._job import check, job, lib
-from ..memory import Buffer, allocate, fail_allocation, free
+from .._foreign import base_of
+from .._job import adopted, check, job, lib
+from ..memory import Buffer, allocate, fail_allocation, free, owner_of
 from ..nvshmem_types import NvshmemInvalid
 from ..streams import handle_of
 from ._tensors import whole_tensor
@@ -28,7 +30,7 @@ _ALIGNMENT = 512
 class Reserve:
     """The symmetric memory of a group: a table, and a half for sources and one for destinations."""
 
-    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state")
+    __slots__ = ("buffer", "bytes", "half", "sources", "dests", "table", "last", "state", "fast")
 
     def __init__(self, buffer: Buffer, half: int) -> None:
         self.buffer = buffer
@@ -39,6 +41,7 @@ class Reserve:
         self.dests = self.sources + half
         self.last: Any = None  # the stream of the group's latest operation
         self.state: Any = None  # what Triton's kernels take of the job, once one has run
+        self.fast: Any = None  # the workspace of small all-reduces, where Triton is there
 
     def at(self, address: int, shape: Tuple[int, ...], dtype: Any, itemsize: int) -> Any:
         """A contiguous tensor in it."""
@@ -79,7 +82,11 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
         del _reserves[place]  # of a job that has ended
     half = -(-half // _ALIGNMENT) * _ALIGNMENT
     memory = allocate(lib.nvshmemrs_malloc, _ALIGNMENT + TABLE_BYTES + 2 * half)
-    _reserves[job.runtime, found.team] = Reserve(memory, half)
+    made = Reserve(memory, half)
+    _reserves[job.runtime, found.team] = made
+    fast = fast_path()
+    if fast is not None:
+        made.fast = fast.workspace(found.team)
 
 
 def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
@@ -92,6 +99,19 @@ def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
     if known is None:
         raise NvshmemInvalid(f"group={found.name!r} has no reserve")
     free(known.buffer)
+    if known.fast is not None:
+        known.fast.free()
+
+
+def fast_path() -> Any:
+    """The module of small all-reduces; None on host memory, and without Triton on any PE."""
+    if job.device < 0:
+        return None
+    try:
+        from . import _torch_fast
+    except ImportError:
+        return None
+    return _torch_fast
 
 
 def known_reserve(group: Group) -> Optional[Reserve]:
@@ -118,7 +138,13 @@ def is_symmetric(tensor: Any) -> bool:
     inside = ctypes.c_int32()
     nbytes = max(tensor.numel() * tensor.element_size(), 1)
     check(lib.nvshmemrs_is_symmetric(job.runtime, tensor.data_ptr(), nbytes, inside))
-    return bool(inside.value)
+    if inside.value:
+        return True
+    base = base_of(tensor)
+    owner = None if base is None else owner_of(base)
+    if owner is not None:
+        owner.live_address()  # raises if it was freed
+    return False
 
 
 # --- streams --------------------------------------------------------------------------------------
@@ -138,6 +164,15 @@ def current_stream() -> Any:
 def handle_in_place(stream: Any) -> ctypes.c_uint64:
     """What stands in place of the runtime's handle for an operation on a stream."""
     return job.handle if stream is None else handle_of(stream)
+
+
+def current_handle() -> ctypes.c_uint64:
+    """The same for torch's current stream."""
+    if job.device < 0:
+        return job.handle
+    raw = getattr(sys.modules["torch"]._C, "_cuda_getCurrentRawStream", None)
+    known = None if raw is None else adopted.get(raw(job.device))
+    return handle_of(current_stream()) if known is None else known
 
 
 def capturing(stream: Any) -> bool:

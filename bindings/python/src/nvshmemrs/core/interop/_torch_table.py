@@ -9,6 +9,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 
 from ..nvshmem_types import NotSupportedError, NvshmemWarning
 from . import _torch_alltoallv as v
+from . import _torch_fakes as fakes
 from . import _torch_ops as ops
 
 OLDEST, NEWEST = (1, 13), (2, 11)
@@ -22,7 +23,7 @@ class Operation(NamedTuple):
     name: str
     schema: str
     run: Callable[..., Any]
-    fake: Callable[..., Any] = ops.fake_nothing
+    fake: Callable[..., Any] = fakes.fake_nothing
     ordered: bool = False
 
 
@@ -35,22 +36,22 @@ _TWO = "(Tensor, Tensor)"
 _SIGNALS = f'Tensor dest, Tensor source, Tensor signal, int value, int pe, str op="set", {_GROUP}'
 
 TABLE: List[Operation] = [
-    Operation("all_reduce", f"(Tensor input, {_OP}) -> Tensor", ops.all_reduce, ops.fake_all_reduce),
+    Operation("all_reduce", f"(Tensor input, {_OP}) -> Tensor", ops.all_reduce, fakes.fake_all_reduce),
     Operation("all_reduce.out", f"(Tensor input, {_OP}, {_OUT}) -> ()", ops.all_reduce_out),
     Operation(
-        "reduce_scatter", f"(Tensor input, {_OP}) -> Tensor", ops.reduce_scatter, ops.fake_reduce_scatter
+        "reduce_scatter", f"(Tensor input, {_OP}) -> Tensor", ops.reduce_scatter, fakes.fake_reduce_scatter
     ),
     Operation("reduce_scatter.out", f"(Tensor input, {_OP}, {_OUT}) -> ()", ops.reduce_scatter_out),
     Operation(
-        "all_gather", f"(Tensor input, {_GROUP}) -> Tensor", ops.all_gather, ops.fake_all_gather
+        "all_gather", f"(Tensor input, {_GROUP}) -> Tensor", ops.all_gather, fakes.fake_all_gather
     ),
     Operation("all_gather.out", f"(Tensor input, {_GROUP}, {_OUT}) -> ()", ops.all_gather_out),
     Operation(
-        "all_to_all", f"(Tensor input, {_GROUP}) -> Tensor", ops.all_to_all, ops.fake_all_to_all
+        "all_to_all", f"(Tensor input, {_GROUP}) -> Tensor", ops.all_to_all, fakes.fake_all_to_all
     ),
     Operation("all_to_all.out", f"(Tensor input, {_GROUP}, {_OUT}) -> ()", ops.all_to_all_out),
     Operation(
-        "broadcast", f"(Tensor input, int root=0, {_GROUP}) -> Tensor", ops.broadcast, ops.fake_broadcast
+        "broadcast", f"(Tensor input, int root=0, {_GROUP}) -> Tensor", ops.broadcast, fakes.fake_broadcast
     ),
     Operation(
         "broadcast.out", f"(Tensor input, int root=0, {_GROUP}, {_OUT}) -> ()", ops.broadcast_out
@@ -85,7 +86,7 @@ TABLE: List[Operation] = [
         "put", f"(Tensor dest, Tensor source, int pe, {_GROUP}) -> ()", ops.put, ordered=True
     ),
     Operation(
-        "get", f"(Tensor source, int pe, {_GROUP}) -> Tensor", ops.get, ops.fake_get, ordered=True
+        "get", f"(Tensor source, int pe, {_GROUP}) -> Tensor", ops.get, fakes.fake_get, ordered=True
     ),
     Operation("get.out", f"(Tensor source, int pe, {_GROUP}, {_OUT}) -> ()", ops.get_out),
     Operation("put_signal", f"({_SIGNALS}) -> ()", ops.put_signal, ordered=True),
@@ -135,7 +136,7 @@ def _register(library: Any, operation: Operation, tags: Any) -> None:
     library.impl(name, operation.run, "CompositeExplicitAutograd")
     if hasattr(torch.library, "register_fake"):  # torch 2.4 and later
         torch.library.register_fake(qualified, operation.fake, lib=library)
-    gradient = ops.gradient_of(name)
+    gradient = fakes.gradient_of(name)
     if gradient is not None and hasattr(torch.library, "register_autograd"):
         torch.library.register_autograd(
             qualified, gradient.give, setup_context=gradient.keep, lib=library

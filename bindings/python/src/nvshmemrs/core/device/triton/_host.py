@@ -13,11 +13,11 @@ from ...._handle import Handle
 from ... import _foreign
 from ..._arguments import integer, shown, team_of
 from ..._job import job, lib
+from ..._members import members_of, team_words
 from ...collective import barrier
 from ...direct import team_my_pe, team_n_pes
 from ...memory import Buffer, buffer, free, owner_of
 from ...nvshmem_types import NotInitializedError, NotSupportedError, NvshmemInvalid, Teams
-from ...teams import team_translate_pe
 from .. import fitting
 from .. import state as device_state
 from ._settings import WATCHED
@@ -226,7 +226,7 @@ class Workspace(Handle):
             raise NvshmemInvalid(f"nbytes={nbytes}: the size of a call's array must be 1 to 2**40")
         if not 0 < programs <= _MOST_PROGRAMS:
             raise NvshmemInvalid(f"programs={programs}: it must be 1 to {_MOST_PROGRAMS}")
-        members = [] if team is None else self._members(team)
+        members = [] if team is None else members_of(team)
         world = int(team_n_pes(Teams.TEAM_WORLD))
         # Words of 8 bytes carry 4 bytes; whole blocks of the largest BLOCK.
         share = -(-nbytes // (4 * programs))
@@ -239,11 +239,7 @@ class Workspace(Handle):
         head = np.zeros(words, np.int64)
         if members:
             me = int(team_my_pe(team_of(team)))
-            head[0] = len(members) | me << 32
-            # The first member and the step from one to the next; 0: they are listed.
-            steps = {right - left for left, right in zip(members, members[1:])} or {1}
-            step = steps.pop() if len(steps) == 1 else 0
-            head[1] = members[0] | (step & 0xFFFFFFFF) << 32 if step >= 0 else members[0] - (-step << 32)
+            head[0], head[1] = team_words(members, me)
             head[2] = address + (HEAD + programs) * 8
             # Kernels multiply both by 16.
             head[3] = start // 16
@@ -254,15 +250,6 @@ class Workspace(Handle):
         self._buffer.copy_from(head)
         barrier(Teams.TEAM_WORLD)
         self.pointer = Pointer(address, "int64", (words,), self._buffer)
-
-    @staticmethod
-    def _members(team: Any) -> "list[int]":
-        handle = team_of(team)
-        size = int(team_n_pes(handle))
-        if size < 1:
-            raise NvshmemInvalid(f"team={team!r}: this PE is no member; it passes None")
-        world = Teams.TEAM_WORLD
-        return [int(team_translate_pe(handle, member, world)) for member in range(size)]
 
     def free(self) -> None:
         """Frees the memory; collective over all PEs."""

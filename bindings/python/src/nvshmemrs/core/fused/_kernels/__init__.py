@@ -4,7 +4,12 @@
 
 from .experts import combine_kernel, count_kernel, move_kernel, plan_kernel
 from .norm import one_shot_kernel, two_shot_kernel
-from .product import gather_product_kernel, meet_kernel, reduce_product_kernel, signal_kernel, wait_kernel
+from .product import (
+    gather_product_kernel,
+    meet_kernel,
+    reduce_product_kernel,
+    wait_kernel,
+)
 
 __all__ = [
     "combine_kernel",
@@ -15,7 +20,6 @@ __all__ = [
     "one_shot_kernel",
     "plan_kernel",
     "reduce_product_kernel",
-    "signal_kernel",
     "two_shot_kernel",
     "wait_kernel",
 ]

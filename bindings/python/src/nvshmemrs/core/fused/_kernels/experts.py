@@ -13,7 +13,7 @@ from ...device.triton._collectives import on, widen
 from ...device.triton._context import context
 from ...device.triton._fast import arrived
 from .._workspace import BINS as _BINS
-from .words import hear_all, hear_program, next_call, open_team, spread, tell
+from .words import hear_all, hear_program, long, next_call, open_team, spread, tell
 
 MOST_BINS = tl.constexpr(_BINS)
 
@@ -108,11 +108,10 @@ def move_kernel(
     lanes = tl.arange(0, BLOCK)
     inside = lanes < words
     for token in range(part, tokens, parts):
-        long = tl.full((), 0, tl.int64) + token
-        row = tl.load(x + long * words + lanes, mask=inside, other=0)
+        row = tl.load(x + long(token) * words + lanes, mask=inside, other=0)
         if SCALES > 0:
             columns = tl.arange(0, SCALES)
-            scale = tl.load(scales + long * scale_words + columns, mask=columns < scale_words, other=0)
+            scale = tl.load(scales + long(token) * scale_words + columns, mask=columns < scale_words, other=0)
         for k in range(0, TOP):
             i = token * TOP + k
             rank = tl.load(ranks + i)
@@ -121,7 +120,7 @@ def move_kernel(
                 place = tl.load(base + expert) + tl.load(counts + i // CHUNK * BINS + expert) + rank
                 if place < capacity:
                     owner = expert // each
-                    at = tl.full((), 0, tl.int64) + place
+                    at = long(place)
                     tl.store(on(ctx, t, inbox + at * words + lanes, owner), row, mask=inside)
                     if SCALES > 0:
                         to = on(ctx, t, inbox_scales + at * scale_words + columns, owner)
@@ -163,14 +162,14 @@ def combine_kernel(
             kept = inside & (lanes * 0 + place >= 0)
             expert = tl.maximum(tl.load(experts + i).to(tl.int32), 0)
             owner = tl.where(place >= 0, expert // each, t.me)
-            row = tl.full((), 0, tl.int64) + tl.maximum(place, 0)
+            row = long(tl.maximum(place, 0))
             value = widen(tl.load(on(ctx, t, y + row * hidden + lanes, owner), mask=kept))
             if SCALED:
                 column = lanes // (hidden // scale_words)
                 value *= tl.load(on(ctx, t, scales + row * scale_words + column, owner), mask=kept, other=0)
             # A choice of no expert counts nothing, whatever its weight.
             total += tl.where(kept, value * tl.load(weights + i).to(tl.float32), 0.0)
-        at = tl.full((), 0, tl.int64) + token * hidden + lanes
+        at = long(token) * hidden + lanes
         tl.store(out + at, total.to(out.dtype.element_ty), mask=inside)
     tell(ctx, t, left, call, part)
     if part == parts - 1:

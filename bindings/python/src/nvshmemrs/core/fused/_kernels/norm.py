@@ -13,7 +13,7 @@ import triton.language as tl
 from ...device.triton._collectives import on
 from ...device.triton._context import POLLS, aborted, context
 from ...device.triton._settings import INTERPRETED, pause
-from .words import next_call, open_team, spread
+from .words import long, next_call, open_team, spread
 
 _CLEARED = tl.constexpr(2048)
 
@@ -63,7 +63,7 @@ def clear(inbox, used, call, part, parts, capacity, bytes_):
     begin = inbox.to(tl.pointer_type(tl.int32)) + last * (capacity // 4)
     lanes = tl.arange(0, _CLEARED)
     for block in range(part, (words + _CLEARED - 1) // _CLEARED, parts):
-        at = tl.full((), 0, tl.int64) + block * _CLEARED + lanes
+        at = long(block) * _CLEARED + lanes
         tl.store(begin + at, tl.full((_CLEARED,), -1, tl.int32), mask=at < words)
 
 
@@ -83,18 +83,26 @@ def fold_row(ctx, t, own, rows, count, at, inside, TYPE: tl.constexpr, BITS: tl.
 
 
 @triton.jit
+def added_to(residual, at, inside, RESIDUAL: tl.constexpr):
+    """The residual's row; it is loaded before the wait for the sums."""
+    if RESIDUAL:
+        return tl.load(residual + at, mask=inside, other=0).to(tl.float32)
+    else:
+        return tl.zeros(at.shape, tl.float32)
+
+
+@triton.jit
 def finish(
-    bits, at, lanes, inside, residual, weight, out, residual_out, hidden, eps,
+    bits, added, scale, at, inside, out, residual_out, hidden, eps,
     RESIDUAL: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
     """Residual and RMSNorm of a row of sums."""
     row = value_of(bits, TYPE)
     if RESIDUAL:
-        row = (row + tl.load(residual + at, mask=inside, other=0).to(tl.float32)).to(TYPE)
+        row = (row + added).to(TYPE)
         tl.store(residual_out + at, row, mask=inside)
         row = row.to(tl.float32)
     mean = tl.sum(row * row) / hidden
-    scale = tl.load(weight + lanes, mask=inside, other=0).to(tl.float32)
     normed = row * tl.rsqrt(mean + eps) * scale
     tl.store(out + at, normed.to(out.dtype.element_ty), mask=inside)
 
@@ -111,22 +119,28 @@ def one_shot_kernel(
     t = open_team(workspace)
     part = tl.program_id(0)
     parts = tl.num_programs(0)
-    count = tl.full((), 0, tl.int64) + rows * hidden
+    count = long(rows) * hidden
     bytes_ = count * (TYPE.primitive_bitwidth // 8)
     lanes = tl.arange(0, BLOCK)
     inside = lanes < hidden
     from_ = x.to(tl.pointer_type(BITS))
+    scale = tl.load(weight + lanes, mask=inside, other=0).to(tl.float32)
+    # At once with the counter: what is sent first is what all others wait for.
+    at = long(part) * hidden + lanes
+    first = sent(tl.load(from_ + at, mask=inside, other=0))
     call = next_call(calls, part, parts)
     box = (inbox + call % 3 * capacity).to(tl.pointer_type(BITS))
-    for row in range(part, rows, parts):
-        at = tl.full((), 0, tl.int64) + row * hidden + lanes
+    spread(ctx, t, box + t.me * count + at, first, inside)
+    for row in range(part + parts, rows, parts):
+        at = long(row) * hidden + lanes
         spread(ctx, t, box + t.me * count + at, sent(tl.load(from_ + at, mask=inside, other=0)), inside)
     clear(inbox, used, call, part, parts, capacity, bytes_ * t.n)
     for row in range(part, rows, parts):
-        at = tl.full((), 0, tl.int64) + row * hidden + lanes
+        at = long(row) * hidden + lanes
         own = tl.load(from_ + at, mask=inside, other=0)
+        added = added_to(residual, at, inside, RESIDUAL)
         bits = fold_row(ctx, t, own, box, count, at, inside, TYPE, BITS)
-        finish(bits, at, lanes, inside, residual, weight, out, residual_out, hidden, eps, RESIDUAL, TYPE)
+        finish(bits, added, scale, at, inside, out, residual_out, hidden, eps, RESIDUAL, TYPE)
 
 
 @triton.jit
@@ -144,12 +158,13 @@ def two_shot_kernel(
     part = tl.program_id(0)
     parts = tl.num_programs(0)
     groups = (rows + t.n - 1) // t.n
-    share = tl.full((), 0, tl.int64) + groups * hidden
-    count = tl.full((), 0, tl.int64) + rows * hidden
+    share = long(groups) * hidden
+    count = long(rows) * hidden
     bytes_ = (share * t.n + count) * (TYPE.primitive_bitwidth // 8)
     lanes = tl.arange(0, BLOCK)
     inside = lanes < hidden
     from_ = x.to(tl.pointer_type(BITS))
+    scale = tl.load(weight + lanes, mask=inside, other=0).to(tl.float32)
     call = next_call(calls, part, parts)
     box = (inbox + call % 3 * capacity).to(tl.pointer_type(BITS))
     sums = box + share * t.n
@@ -158,23 +173,25 @@ def two_shot_kernel(
             owner = (t.me + step) % t.n
             row = group * t.n + owner
             if row < rows:
-                at = tl.full((), 0, tl.int64) + row * hidden + lanes
-                to = box + t.me * share + (tl.full((), 0, tl.int64) + group * hidden + lanes)
+                at = long(row) * hidden + lanes
+                to = box + t.me * share + (long(group) * hidden + lanes)
                 tl.store(on(ctx, t, to, owner), sent(tl.load(from_ + at, mask=inside, other=0)), mask=inside)
     clear(inbox, used, call, part, parts, capacity, bytes_)
     for group in range(part, groups, parts):
         row = group * t.n + t.me
         if row < rows:
-            at = tl.full((), 0, tl.int64) + row * hidden + lanes
+            at = long(row) * hidden + lanes
             own = tl.load(from_ + at, mask=inside, other=0)
-            place = tl.full((), 0, tl.int64) + group * hidden + lanes
+            added = added_to(residual, at, inside, RESIDUAL)
+            place = long(group) * hidden + lanes
             bits = sent(fold_row(ctx, t, own, box, share, place, inside, TYPE, BITS))
             spread(ctx, t, sums + at, bits, inside)
-            finish(bits, at, lanes, inside, residual, weight, out, residual_out, hidden, eps, RESIDUAL, TYPE)
+            finish(bits, added, scale, at, inside, out, residual_out, hidden, eps, RESIDUAL, TYPE)
     for group in range(part, groups, parts):
         for step in range(1, t.n):
             row = group * t.n + (t.me + step) % t.n
             if row < rows:
-                at = tl.full((), 0, tl.int64) + row * hidden + lanes
+                at = long(row) * hidden + lanes
+                added = added_to(residual, at, inside, RESIDUAL)
                 bits = received(ctx, sums + at, inside)
-                finish(bits, at, lanes, inside, residual, weight, out, residual_out, hidden, eps, RESIDUAL, TYPE)
+                finish(bits, added, scale, at, inside, out, residual_out, hidden, eps, RESIDUAL, TYPE)

@@ -14,7 +14,7 @@ from ...device.triton._context import context
 from ...device.triton._order import store_release
 from ...device.triton._rma import copy_part
 from ...device.triton._waits import CMP_EQ, signal_wait_until
-from .words import hear_all, next_call, open_team, tell
+from .words import hear_all, long, next_call, open_team, tell
 
 
 @triton.jit
@@ -89,7 +89,7 @@ def reduce_product_kernel(
                 total = multiply(a, b, row, end, column, N, K, b_row, b_column, BM, BN, BK, EVEN_N, EVEN_K)
                 value = total.to(TYPE)
                 if owner != t.me:
-                    at = tl.full((), 0, tl.int64) + t.me * tiles + index
+                    at = long(0) + t.me * tiles + index
                     tl.store(on(ctx, t, box + at * (BM * BN) + place, owner), value)
                     tl.debug_barrier()
                     store_release(on(ctx, t, ready + at, owner), call)
@@ -98,7 +98,7 @@ def reduce_product_kernel(
                     for sender in range(0, t.n):
                         part_of = value.to(tl.float32)
                         if sender != t.me:
-                            at = tl.full((), 0, tl.int64) + sender * tiles + index
+                            at = long(0) + sender * tiles + index
                             signal_wait_until(ctx, ready + at, CMP_EQ, call)
                             part_of = tl.load(box + at * (BM * BN) + place).to(tl.float32)
                         total = tl.where(place * 0 + sender == 0, part_of, total + part_of)
@@ -135,12 +135,12 @@ def gather_product_kernel(
     across = (N + BN - 1) // BN
     box = inbox + (call & 1) * half
     ready = flags + (call & 1) * flags_half
-    run = tl.full((), 0, tl.int64) + section * K
+    run = long(section) * K
     if part < SENDERS:
         for step in range(1, t.n):
             member = (t.me + t.n - step) % t.n
             for r in range(part, down, SENDERS):
-                begin = tl.full((), 0, tl.int64) + r * BM * K
+                begin = long(r) * BM * K
                 count = tl.minimum(run - begin, BM * K)
                 to = on(ctx, t, box + t.me * run + begin, member)
                 copy_part(to, a + begin, count, begin * 0, 1, None)
@@ -181,19 +181,6 @@ def meet_kernel(state, workspace, calls, entered):
 
 
 @triton.jit
-def signal_kernel(state, workspace, calls, flags, member, slot, slots, flags_half):
-    """One program: tells a member that what came before on the stream is there."""
-    ctx = context(state)
-    t = open_team(workspace)
-    call = tl.load(calls)
-    flag = flags + (call & 1) * flags_half + t.me * slots + slot
-    tl.debug_barrier()
-    store_release(on(ctx, t, flag, member), call)
-
-
-@triton.jit
-def wait_kernel(state, workspace, calls, flags, member, slot, slots, flags_half):
-    """One program: waits until a member has told that."""
-    ctx = context(state)
-    call = tl.load(calls)
-    signal_wait_until(ctx, flags + (call & 1) * flags_half + member * slots + slot, CMP_EQ, call)
+def wait_kernel(state, calls, flag):
+    """One program: waits until a flag has the number of this call."""
+    signal_wait_until(context(state), flag, CMP_EQ, tl.load(calls))

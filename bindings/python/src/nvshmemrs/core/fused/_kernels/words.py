@@ -20,6 +20,12 @@ MOST = tl.constexpr(PROGRAMS)
 
 
 @triton.jit
+def long(number):
+    """A number in 64 bits, as the products of sizes may need."""
+    return tl.full((), 0, tl.int64) + number
+
+
+@triton.jit
 def open_team(workspace):
     """The team of a workspace; its fields `sync` and `epochs` are not those of the header."""
     who = tl.load(workspace)

@@ -259,7 +259,7 @@ def _element_type(x: Any, op: Any) -> Tuple[int, int]:
         raise NvshmemInvalid(f"op={op!r}: the operations are {names}, and the members of Op")
     if dtype == np.bool_:
         return element_code(np.dtype(np.uint8), None, "x"), int(_OF_BOOLS.get(name, Op.XOR))
-    return element_code(dtype, None, "x"), int(Op[name.upper()])
+    return element_code(dtype, None, "x"), int(Op.__members__[name.upper()])
 
 
 def _parts(x: Any, team: Team) -> int:

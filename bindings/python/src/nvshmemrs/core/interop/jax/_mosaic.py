@@ -15,9 +15,9 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from ... import _device, _foreign
+from ..._files import bitcode, names_library
 from ..._job import job
 from ...direct import n_pes
-from ...kernels import find_device_bitcode_library, names_library
 from ...memory import fail_allocation
 from ...nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _calls, _setup
@@ -42,7 +42,7 @@ def mosaic_environment() -> Dict[str, str]:
         )
     found = {
         "MOSAIC_GPU_NVSHMEM_SO_PATH": names_library(),
-        "MOSAIC_GPU_NVSHMEM_BC_PATH": find_device_bitcode_library(),
+        "MOSAIC_GPU_NVSHMEM_BC_PATH": bitcode(),
     }
     flags = os.environ.get("XLA_FLAGS", "")
     if _FLAG not in flags:
@@ -142,7 +142,7 @@ def kernel(function: Any, *shapes: Any) -> Kernel:
 
 def _check_environment() -> None:
     so, bc = (os.environ.get(f"MOSAIC_GPU_NVSHMEM_{name}_PATH") for name in ("SO", "BC"))
-    ours = (names_library(), find_device_bitcode_library())
+    ours = (names_library(), bitcode())
     if (so, bc) != ours or _FLAG not in os.environ.get("XLA_FLAGS", ""):
         raise NvshmemInvalid(
             "kernel: Mosaic would not find this library: call interop.jax.mosaic_environment() before "
@@ -168,9 +168,10 @@ def _of_module(module: Any) -> Buffers:
         raise NvshmemInvalid(f"the function has {len(calls)} kernels of Mosaic's: it must have one")
     call = calls[0]
     operands, results = list(call.operands), list(call.results)
-    arguments: List[Optional[int]] = [_argument(value) for value in operands]
+    arguments: List[Optional[int]] = [_argument(module, value) for value in operands]
     same = {}
-    for alias in call.attributes["output_operand_aliases"]:
+    aliases = "output_operand_aliases"
+    for alias in call.attributes[aliases] if aliases in call.attributes else ():
         which = _indices(str(alias))
         same[len(operands) + which[0]] = which[1]
     ends = [op for op in _walk(module) if op.name in ("sdy.return", "func.return")]
@@ -203,22 +204,28 @@ def _is_kernel(operation: Any) -> bool:
     return operation.attributes["call_target_name"].value in _TARGETS
 
 
-def _argument(value: Any) -> Optional[int]:
-    """The number of the function's argument that a value is; None for zeros."""
+def _argument(module: Any, value: Any) -> Optional[int]:
+    """The number of the function's argument that a value is; None for memory that is made for the
+    call: zeros, or what may hold anything.
+    """
+    if hasattr(value, "arg_number"):
+        return int(value.arg_number)
     owner = value.owner
-    if not hasattr(owner, "operation") or not hasattr(owner, "name"):  # a block: its argument
-        return int(value.arg_number) if hasattr(value, "arg_number") else _arg_number(value)
-    if owner.name in ("stablehlo.broadcast_in_dim", "stablehlo.constant"):
-        text = str(owner.operands[0].owner if owner.name.endswith("in_dim") else owner)
-        if "dense<0" in text:
-            return None
-    raise NvshmemInvalid(f"the function does more than call the kernel: {str(owner)[:200]}")
-
-
-def _arg_number(value: Any) -> int:
-    from jax._src.lib.mlir import ir  # type: ignore[import-not-found, unused-ignore]
-
-    return int(ir.BlockArgument(value).arg_number)
+    made, text = owner.name, str(owner)
+    if made == "stablehlo.broadcast_in_dim":
+        text = str(owner.operands[0].owner)
+    elif made == "func.call" and not list(owner.operands):
+        name = str(owner.attributes["callee"]).lstrip("@")
+        functions = (op for op in _walk(module) if op.name == "func.func")
+        text = next(str(op) for op in functions if op.attributes["sym_name"].value == name)
+    elif made == "stablehlo.custom_call":
+        target = owner.attributes["call_target_name"].value
+        text = "dense<0" if target == "AllocateBuffer" else ""
+    elif made != "stablehlo.constant":
+        text = ""
+    if "dense<0" not in text:
+        raise NvshmemInvalid(f"the function does more than call the kernel: {str(owner)[:200]}")
+    return None
 
 
 def _indices(alias: str) -> Tuple[int, int]:
@@ -274,5 +281,5 @@ def _plugin() -> str:
             plugin = __import__(f"jax_plugins.{name}", fromlist=["_get_library_path"])
         except ImportError:
             continue
-        return os.fspath(plugin._get_library_path())
+        return str(plugin._get_library_path())
     raise NotSupportedError("kernel: JAX has no plugin for CUDA: install jax[cuda13]")

@@ -9,6 +9,8 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+import numpy as np
+
 from .... import _ffi
 from ... import _job
 from ..._arguments import integer
@@ -123,8 +125,8 @@ def _checked_jax() -> Any:
             f"start: JAX's device is {device}, and the symmetric heap is {heap}: set JAX_PLATFORMS "
             "to cpu or cuda, or NVSHMEMRS_MEMORY to host or device"
         )
-    number = getattr(device, "local_hardware_id", None)
-    if job.device >= 0 and number is not None and number != job.device:
+    number = _gpu_of(jax, device) if job.device >= 0 else -1
+    if number != job.device:
         raise NvshmemInvalid(
             f"start: JAX's device is GPU {number}, and the symmetric heap is {heap}: call start "
             "before JAX is used, or set CUDA_VISIBLE_DEVICES for each PE"
@@ -135,6 +137,18 @@ def _checked_jax() -> Any:
             "process_id=my_pe() to jax.distributed.initialize"
         )
     return jax
+
+
+def _gpu_of(jax: Any, device: Any) -> int:
+    """The number of a device's GPU in this process, as the driver has it for memory there."""
+    there = jax.block_until_ready(jax.device_put(np.zeros(1, np.float32), device))
+    number, ordinal = ctypes.c_int(-1), 9
+    driver = ctypes.CDLL("libcuda.so.1")
+    address = ctypes.c_uint64(there.unsafe_buffer_pointer())
+    status = driver.cuPointerGetAttribute(ctypes.byref(number), ordinal, address)
+    if status:
+        raise NvshmemInvalid(f"start: the driver does not know JAX's memory: error {status}")
+    return number.value
 
 
 def _warn_if_untested(version: str) -> None:

@@ -1,0 +1,157 @@
+"""Products by torch, piece by piece, on GPUs: while one piece is computed, the one before it is
+copied by the GPU's copy engines, so that no multiprocessor is taken from the product.
+
+Every call begins with a meeting of the members on the other stream. So what is written on a member
+was given up there: its `out`, and the workspace's memory of the call before. Flags are numbers of calls,
+which are counted in the workspace; so a graph can be replayed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Iterator, Tuple
+
+from .. import _foreign
+from .._job import job
+from ..memory import peer_address
+from . import _arguments as args
+from ._arguments import Array
+from ._product import Factors
+from ._workspace import MOST_PIECES, Workspace
+
+
+def _tensor(address: int, shape: Tuple[int, ...], kind: str, keeper: Any = None) -> Any:
+    """A tensor of torch's at an address."""
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    dtype = getattr(torch, kind)
+    nbytes = dtype.itemsize
+    for side in shape:
+        nbytes *= side
+    memory = _foreign.Span(address, keeper, (nbytes,), None).array()
+    return _foreign.torch_tensor(memory, job.device, dtype).view(shape)
+
+
+def _of(found: Array) -> Any:
+    if hasattr(found.value, "untyped_storage"):
+        return found.value
+    return _tensor(found.address, found.shape, found.kind, found.value)
+
+
+class Pieces:
+    """One call: `count` pieces of each part, and a second stream."""
+
+    def __init__(self, kernels: Any, ws: Workspace, f: Factors, count: int) -> None:
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        self.torch, self.kernels, self.ws, self.f, self.count = torch, kernels, ws, f, count
+        self.a = _of(f.a)
+        # Of a transpose, `value` is what is contiguous.
+        is_tensor = hasattr(f.b.value, "untyped_storage")
+        stored = f.b.value if is_tensor else _tensor(f.b.address, f.stored, f.b.kind, f.b.value)
+        self.b = stored if f.strides[1] == 1 else stored.T
+        self.main, self.side = torch.cuda.current_stream(), ws.side()
+        # What both streams use is kept until the main one waits for the other.
+        self.kept: "list[Any]" = []
+        self.side.wait_stream(self.main)
+        with torch.cuda.stream(self.side):
+            parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "entered")]
+            kernels.meet_kernel[(1,)](args.state(), *parts, num_warps=1)
+        self.met = self.side.record_event()
+        self.call = _tensor(ws.address("calls"), (1,), "int64")
+
+    def send(self, dest: Any, source: Any, member: int, slot: int) -> None:
+        """Copies to a member what the main stream has made, and tells it so: the number of the call is
+        copied, too.
+        """
+        self.kept += [dest, source]
+        self.side.wait_stream(self.main)
+        flags = _tensor(peer_address(self._flag(self.ws.me, slot), self.ws.pes[member]), (1,), "int64")
+        with self.torch.cuda.stream(self.side):
+            dest.copy_(source, non_blocking=True)
+            flags.copy_(self.call, non_blocking=True)
+
+    def wait(self, member: int, slot: int) -> None:
+        """Makes the main stream wait for what a member sends."""
+        # The kernel reads the number of the call.
+        self.main.wait_event(self.met)
+        calls, flag = self.ws.address("calls"), self._flag(member, slot)
+        kernel = self.kernels.wait_kernel[(1,)]
+        kernel(args.state(), args.at(calls, "int64"), args.at(flag, "int64"), num_warps=1)
+
+    def _flag(self, sender: int, slot: int) -> int:
+        return self.ws.address("arrived") + (sender * 2 * MOST_PIECES + slot) * 8
+
+    def staging(self, pe: int, shape: Tuple[int, ...]) -> Any:
+        """The workspace's memory on a PE."""
+        return _tensor(peer_address(self.ws.address("pieces"), pe), shape, self.f.a.kind)
+
+    def rows(self, begin: int, section: int) -> "Iterator[Tuple[int, slice]]":
+        """The pieces of a section: their numbers and rows."""
+        step = -(-section // self.count)
+        for piece in range(self.count):
+            first, last = min(piece * step, section), min((piece + 1) * step, section)
+            if first < last:
+                yield piece, slice(begin + first, begin + last)
+
+    @contextlib.contextmanager
+    def joined(self) -> "Iterator[None]":
+        """At its end the main stream waits for the other one."""
+        yield
+        self.main.wait_stream(self.side)
+        self.kept.clear()
+
+
+def all_reduce(p: Pieces, out: Array) -> None:
+    """Of two members: the other one's rows go into its `out`, and this one's are added to what comes."""
+    ws, section = p.ws, p.f.rows // 2
+    other = 1 - ws.me
+    here = _of(out)
+    there = _tensor(peer_address(out.address, ws.pes[other]), out.shape, out.kind)
+    with p.joined():
+        for piece, rows in p.rows(other * section, section):
+            p.send(there[rows], p.a[rows] @ p.b, other, piece)
+        last = 0
+        for piece, rows in p.rows(ws.me * section, section):
+            p.wait(other, piece)
+            here[rows].addmm_(p.a[rows], p.b)
+            last = p.count + piece
+            p.send(there[rows], here[rows], other, last)
+        p.wait(other, last)
+
+
+def reduce_scatter(p: Pieces, out: Array) -> None:
+    """Of two members: the other one's rows go into its workspace."""
+    torch, ws, section = p.torch, p.ws, p.f.rows // 2
+    other = 1 - ws.me
+    here, came = _of(out), p.staging(ws.pes[ws.me], out.shape)
+    there = p.staging(ws.pes[other], out.shape)
+    with p.joined():
+        for piece, rows in p.rows(0, section):
+            first = other * section
+            p.send(there[rows], p.a[first + rows.start : first + rows.stop] @ p.b, other, piece)
+        for piece, rows in p.rows(0, section):
+            first = ws.me * section
+            p.wait(other, piece)
+            torch.addmm(came[rows], p.a[first + rows.start : first + rows.stop], p.b, out=here[rows])
+
+
+def all_gather(p: Pieces, out: Array) -> None:
+    """This member's rows go to all others while it multiplies them."""
+    torch, ws, section = p.torch, p.ws, p.f.rows
+    here = _of(out)
+    shape = (ws.n, section, p.f.depth)
+    came = p.staging(ws.pes[ws.me], shape)
+    with p.joined():
+        for step in range(1, ws.n):
+            # The member that multiplies this one's rows first.
+            member = (ws.me - step) % ws.n
+            there = p.staging(ws.pes[member], shape)
+            for piece, rows in p.rows(0, section):
+                p.send(there[ws.me][rows], p.a[rows], member, piece)
+        torch.matmul(p.a, p.b, out=here[ws.me * section :][:section])
+        for step in range(1, ws.n):
+            member = (ws.me + step) % ws.n
+            for piece, rows in p.rows(0, section):
+                p.wait(member, piece)
+                torch.matmul(came[member][rows], p.b, out=here[member * section :][rows])

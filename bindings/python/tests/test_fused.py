@@ -1,0 +1,93 @@
+"""Fused operations: in their plain form, by Triton's interpreter, and compiled for GPUs that need not be
+here. On GPUs the program fused_operations.py runs, too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from conftest import program, run, run_job
+from test_libraries import _python_with_torch
+
+import nvshmemrs.core as nvshmem
+
+PARTS = ("norm", "experts", "product", "teams")
+INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_plain_forms_follow_the_formulas(n: int) -> None:
+    out = run_job(n, sys.executable, program("fused_operations.py"), TRITON_INTERPRET="0")
+    for part in PARTS:
+        assert out.count(f"fused ok: {part}, PE ") == n, out
+
+
+def test_plain_forms_under_the_checker() -> None:
+    out = run_job(2, sys.executable, program("fused_operations.py"), "norm", "product", check=True)
+    assert "the checker found nothing" in out, out
+
+
+@pytest.mark.parametrize("part, n", [("norm", 2), ("experts", 2), ("product", 2), ("product", 3), ("teams", 3)])
+def test_kernels_follow_the_formulas(part: str, n: int) -> None:
+    pytest.importorskip("triton")
+    out = run_job(n, sys.executable, program("fused_operations.py"), part, **INTERPRETED)
+    assert out.count(f"fused ok: {part}, PE ") == n, out
+
+
+def test_kernels_compile_for_gpus(tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    found = {}
+    environment = {"TRITON_DEFAULT_FP_FUSION": "1", "TRITON_CACHE_DIR": str(tmp_path), "TRITON_INTERPRET": "0"}
+    for line in run(sys.executable, program("fused_compiled.py"), "80", "90", **environment).splitlines():
+        name, _, notes = line.partition(": ")
+        found[name] = notes
+    names = {name.rpartition(" ")[0] for name in found if name.endswith("sm_90")}
+    assert len(names) == 17 and len(found) == 2 * 17 - 1, found  # no float8 for sm_80
+    assert all("cubin" in notes for notes in found.values()), found
+    # Rows move by 16 bytes.
+    for kernel in ("one_shot bf16", "two_shot bf16", "move 0", "combine bf16", "reduce_product bf16"):
+        for sm in ("80", "90"):
+            notes = found[f"{kernel} sm_{sm}"]
+            assert "wide stores 0" not in notes and "wide loads 0" not in notes, (kernel, notes)
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_wrong_arguments_are_named(interpreted: bool, launch: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    if interpreted:
+        pytest.importorskip("triton")
+        for name, value in INTERPRETED.items():
+            monkeypatch.setenv(name, value)
+    for n in (1, 2):
+        launch(n, "fused_refused.py")
+
+
+def test_a_workspace_needs_a_job() -> None:
+    from nvshmemrs.core import fused
+
+    with pytest.raises(nvshmem.NotInitializedError, match="call init first"):
+        fused.Workspace(reduce_bytes=64)
+
+
+def test_tensors_of_torch_on_host_memory(tmp_path: Path) -> None:
+    python = _python_with_torch()
+    if python is None:
+        pytest.skip("no Python here has torch: apt-get install python3-torch")
+    # The package alone, so that the other Python uses its own NumPy.
+    (tmp_path / "nvshmemrs").symlink_to(Path(nvshmem.__file__).parent.parent)
+    launcher = shutil.which("nvshmemrs-run")
+    assert launcher
+    done = subprocess.run(
+        [launcher, "-n", "2", "--", *python, program("torch_fused.py")],
+        env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", TRITON_INTERPRET="0"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0 and done.stdout.count("ok\n") == 2, done.stdout

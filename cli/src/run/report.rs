@@ -1,0 +1,255 @@
+//! What the checker has found, as a file for programs: JSON, or SARIF 2.1.0, which CI systems and editors show at the lines.
+
+use super::findings::Count;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A report of one PE.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+pub struct Report {
+    /// The kind of problem, such as "read-early".
+    problem: String,
+    title: String,
+    /// The PE that has noticed it.
+    pe: u32,
+    seed: u64,
+    /// The two operations.
+    accesses: Vec<Access>,
+    /// Which memory it is about: symmetric, private, or none but a team's collectives.
+    memory: String,
+    #[serde(rename = "where")]
+    place: String,
+    why: String,
+    remedy: String,
+    /// The keys of the report's record, by which it belongs to a group.
+    #[serde(skip_serializing)]
+    pub(super) keys: [u64; 4],
+}
+
+/// An operation of a report.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+struct Access {
+    pe: u32,
+    does: String,
+    bytes: u64,
+    operation: String,
+    /// As in "heat.c:88 (exchange)".
+    place: String,
+}
+
+/// A line of a file, and the function that it is in.
+#[derive(Debug, PartialEq, Eq)]
+struct Line<'a> {
+    file: &'a str,
+    line: u64,
+    function: Option<&'a str>,
+}
+
+/// The line that a place names, if it names one.
+fn line(place: &str) -> Option<Line<'_>> {
+    let (line, function) = match place.strip_suffix(')') {
+        None => (place, None),
+        Some(rest) => {
+            let (line, function) = rest.rsplit_once(" (")?;
+            (line, Some(function))
+        }
+    };
+    let (file, number) = line.rsplit_once(':')?;
+    Some(Line {
+        file,
+        line: number.parse().ok()?,
+        function,
+    })
+}
+
+/// The form of a report file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Sarif,
+}
+
+/// A file that is written when the job has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportFile {
+    path: PathBuf,
+    form: Form,
+}
+
+impl ReportFile {
+    /// Where `--check-report` says; an error in words if the name does not say in which form.
+    pub fn parse(name: &str) -> Result<ReportFile, String> {
+        let path = PathBuf::from(name);
+        let form = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => Form::Json,
+            Some("sarif") => Form::Sarif,
+            _ => return Err("the name must end in .json or .sarif".into()),
+        };
+        Ok(ReportFile { path, form })
+    }
+
+    /// Writes what was found, in groups of one cause.
+    pub fn write(&self, count: &Count, problems: &[Vec<Report>]) -> Result<()> {
+        let value = match self.form {
+            Form::Json => as_json(count, problems),
+            Form::Sarif => as_sarif(count, problems),
+        };
+        let text = format!("{value:#}\n");
+        std::fs::write(&self.path, text).with_context(|| {
+            format!(
+                "cannot write the checker's report to {}",
+                self.path.display()
+            )
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn pes(reports: &[Report]) -> BTreeSet<u32> {
+    let accesses = reports.iter().flat_map(|report| &report.accesses);
+    accesses.map(|access| access.pe).collect()
+}
+
+fn as_json(count: &Count, problems: &[Vec<Report>]) -> Value {
+    let problem = |reports: &Vec<Report>| {
+        json!({
+            "title": reports[0].title,
+            "problem": reports[0].problem,
+            "pes": pes(reports),
+            "reports": reports,
+        })
+    };
+    json!({
+        "version": 1,
+        "ran": count.ran(),
+        "problems": problems.iter().map(problem).collect::<Vec<Value>>(),
+        "not_watched": count.not_watched(),
+    })
+}
+
+fn location(access: &Access) -> Value {
+    let message = json!({
+        "text": format!("PE {} {}: {}", access.pe, access.does, access.operation),
+    });
+    match line(&access.place) {
+        None => json!({ "message": message }),
+        Some(Line {
+            file,
+            line,
+            function,
+        }) => {
+            let mut location = json!({
+                "message": message,
+                "physicalLocation": {
+                    "artifactLocation": { "uri": uri(file) },
+                    "region": { "startLine": line.max(1) },
+                },
+            });
+            if let Some(function) = function {
+                location["logicalLocations"] = json!([{ "name": function, "kind": "function" }]);
+            }
+            location
+        }
+    }
+}
+
+/// A path as a reference of a URI.
+fn uri(path: &str) -> String {
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                uri.push(byte.into());
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}
+
+fn as_sarif(count: &Count, problems: &[Vec<Report>]) -> Value {
+    let rules: BTreeSet<&str> = (problems.iter().flatten())
+        .map(|report| &*report.problem)
+        .collect();
+    let rules: Vec<Value> = rules.iter().map(|id| json!({ "id": id })).collect();
+    let result = |reports: &Vec<Report>| {
+        let first = &reports[0];
+        let why = match first.why.is_empty() {
+            true => String::new(),
+            false => format!("\nWhy: {}.", first.why),
+        };
+        // A viewer shows the first place; one that names a line comes first.
+        let mut accesses: Vec<&Access> = first.accesses.iter().collect();
+        accesses.sort_by_key(|access| line(&access.place).is_none());
+        json!({
+            "ruleId": first.problem,
+            "level": "error",
+            "message": {
+                "text": format!("{}.\nWhere: {}.{why}\nRemedy: {}.", first.title, first.place, first.remedy),
+            },
+            "locations": accesses.first().map(|access| location(access)).into_iter().collect::<Vec<Value>>(),
+            "relatedLocations": accesses.iter().skip(1).map(|access| location(access)).collect::<Vec<Value>>(),
+            "properties": { "pes": pes(reports), "seed": first.seed, "reports": reports.len() },
+        })
+    };
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "nvshmemrs check",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            } },
+            "results": problems.iter().map(result).collect::<Vec<Value>>(),
+            "properties": { "ran": count.ran(), "notWatched": count.not_watched() },
+        }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_name_lines() {
+        let at = |file, line, function| {
+            Some(Line {
+                file,
+                line,
+                function,
+            })
+        };
+        assert_eq!(
+            line("heat.c:88 (exchange)"),
+            at("heat.c", 88, Some("exchange"))
+        );
+        assert_eq!(line("src/heat.rs:7"), at("src/heat.rs", 7, None));
+        assert_eq!(line("heat (2).c:7"), at("heat (2).c", 7, None));
+        assert_eq!(line("send_halo+0x1c in ./heat"), None);
+        assert_eq!(line(""), None);
+    }
+
+    #[test]
+    fn the_name_says_the_form() {
+        let form = |name| ReportFile::parse(name).map(|file| file.form);
+        assert_eq!(form("a/b.json"), Ok(Form::Json));
+        assert_eq!(form("b.sarif"), Ok(Form::Sarif));
+        for wrong in ["", "json", "b.txt", "b.json.gz"] {
+            assert!(form(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn paths_become_references() {
+        assert_eq!(uri("a b/c.c"), "a%20b/c.c");
+        assert_eq!(uri("/tmp/c.c"), "file:///tmp/c.c");
+    }
+}

@@ -1,0 +1,74 @@
+"""One PE of a job that measures all-reduces inside of jit: this library's, by a call of XLA's, and jax.lax.psum. PEs are the processes of
+jax.distributed. Started by nvshmemrs-run: jax_bench.py PORT [BYTES ...]. PE 0 prints a line for each size.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from functools import partial
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import nvshmemrs.core as nvshmem
+import nvshmemrs.core.interop.jax as nj
+
+ROUNDS, CALLS = 9, 100
+sizes = [int(word) for word in sys.argv[2:]] or [1024, 8192, 65536, 1 << 20, 16 << 20]
+
+nvshmem.init()
+me, n = nvshmem.my_pe(), nvshmem.n_pes()
+if jax.config.jax_platforms == "cpu":
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+jax.distributed.initialize(f"127.0.0.1:{sys.argv[1]}", n, me)
+nj.start(staging=3 * max(sizes))
+mesh = Mesh(np.array(jax.devices()), ("pe",))
+sharding = NamedSharding(mesh, P("pe"))
+
+
+def global_array(value: np.ndarray) -> jax.Array:
+    return jax.make_array_from_callback((n * value.shape[0],), sharding, lambda _: value)
+
+
+def chained(one):
+    """A program of many calls, each of which needs the one before."""
+
+    @jax.jit
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P("pe"), P("pe")), out_specs=(P("pe"), P("pe")), check_vma=False)
+    def program(x, token):
+        for _ in range(CALLS):
+            x, token = one(x, token)
+            x = x / n
+        return x, token
+
+    return program
+
+
+def measured(program, x, token) -> tuple[float, jax.Array, jax.Array]:
+    """Microseconds of a call: the median of the rounds, the slowest PE's."""
+    took = []
+    for _ in range(ROUNDS + 2):
+        jax.block_until_ready((x, token))
+        nvshmem.barrier_all()
+        start = time.perf_counter()
+        x, token = jax.block_until_ready(program(x, token))
+        took.append((time.perf_counter() - start) / CALLS * 1e6)
+    return statistics.median(took[2:]), x, token
+
+
+ours, theirs = chained(nj.all_reduce), chained(lambda x, token: (jax.lax.psum(x, "pe"), token))
+token = global_array(np.zeros(1, np.uint32))
+for nbytes in sizes:
+    x = global_array(np.full(nbytes // 4, float(n), np.float32))
+    mine, y, token = measured(ours, x, token)
+    xla, z, _ = measured(theirs, x, token)
+    for result in (y, z):
+        assert (np.asarray(result.addressable_shards[0].data) == n).all()
+    if me == 0:
+        print(f"jax all-reduce, {nbytes} bytes, {n} PEs: ours {mine:.1f} us, psum {xla:.1f} us, ratio {mine / xla:.2f}", flush=True)
+nj.stop()
+nvshmem.finalize()
