@@ -85,7 +85,7 @@ pub extern "C" fn nvshmemrs_device_algorithm(
                 return Err(Error::invalid(
                     "algorithm",
                     algorithm,
-                    "NVSHMEMRS_ALGORITHM_FLAGS or NVSHMEMRS_ALGORITHM_DIRECT if sizes are given",
+                    "1 or 2 if sizes are given, which are 0 otherwise",
                 ));
             }
             1 => Some(of(Algorithm::Flags)),
