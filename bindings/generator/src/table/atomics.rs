@@ -83,7 +83,7 @@ fn function(operation: &Operation, element: (&str, Scalar, &str), fetch: bool, n
     let does = if nbi {
         args.insert(0, output("fetch", "*mut {T}"));
         format!(
-            "As `nvshmemrs_{core}{tag}`, but what it gives is in local memory at `fetch` only after `nvshmemrs_quiet`."
+            "As `nvshmemrs_{core}{tag}`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`."
         )
     } else {
         args.extend(given.map(|given| output(given, "*mut {T}")));
