@@ -114,6 +114,7 @@ def built(block: Block, folder: Path) -> List[str]:
 def test_program(block: Block, tmp_path: Path) -> None:
     words = dict(word.partition("=")[::2] for word in block.how if "=" in word)
     command = built(block, tmp_path)
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     if "torch" in block.how:
         python = _python_with_torch()
         if python is None:
@@ -121,7 +122,7 @@ def test_program(block: Block, tmp_path: Path) -> None:
         command[:1] = python
         # The package alone, so that the other Python uses its own NumPy.
         (tmp_path / "nvshmemrs").symlink_to(Path(nvshmem.__file__).parent.parent)
-    environment = dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1")
+        environment["PYTHONPATH"] = str(tmp_path)
     if "env" in words:
         environment.update([tuple(words["env"].split("=", 1))])  # type: ignore[list-item]
     start = ["nvshmemrs-run", "-n", "2"]
