@@ -953,7 +953,7 @@ int32_t nvshmemrs_atomic_fetch_xor64(nvshmemrs_runtime_t runtime,
                                      int32_t pe,
                                      uint64_t *old);
 
-/// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -968,7 +968,7 @@ int32_t nvshmemrs_atomic_fetch32_nbi(nvshmemrs_runtime_t runtime,
                                      const uint32_t *source,
                                      int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -983,7 +983,7 @@ int32_t nvshmemrs_atomic_fetch64_nbi(nvshmemrs_runtime_t runtime,
                                      const uint64_t *source,
                                      int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -998,7 +998,7 @@ int32_t nvshmemrs_atomic_fetch_float_nbi(nvshmemrs_runtime_t runtime,
                                          const float *source,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1013,8 +1013,7 @@ int32_t nvshmemrs_atomic_fetch_double_nbi(nvshmemrs_runtime_t runtime,
                                           const double *source,
                                           int32_t pe);
 
-/// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
-/// `nvshmemrs_quiet`.
+/// As `nvshmemrs_atomic_swap32`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
 /// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -1029,8 +1028,7 @@ int32_t nvshmemrs_atomic_swap32_nbi(nvshmemrs_runtime_t runtime,
                                     uint32_t value,
                                     int32_t pe);
 
-/// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
-/// `nvshmemrs_quiet`.
+/// As `nvshmemrs_atomic_swap64`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
 /// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -1045,7 +1043,7 @@ int32_t nvshmemrs_atomic_swap64_nbi(nvshmemrs_runtime_t runtime,
                                     uint64_t value,
                                     int32_t pe);
 
-/// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_swap_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1061,7 +1059,7 @@ int32_t nvshmemrs_atomic_swap_float_nbi(nvshmemrs_runtime_t runtime,
                                         float value,
                                         int32_t pe);
 
-/// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_swap_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1077,7 +1075,7 @@ int32_t nvshmemrs_atomic_swap_double_nbi(nvshmemrs_runtime_t runtime,
                                          double value,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_compare_swap32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1094,7 +1092,7 @@ int32_t nvshmemrs_atomic_compare_swap32_nbi(nvshmemrs_runtime_t runtime,
                                             uint32_t value,
                                             int32_t pe);
 
-/// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_compare_swap64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1111,7 +1109,7 @@ int32_t nvshmemrs_atomic_compare_swap64_nbi(nvshmemrs_runtime_t runtime,
                                             uint64_t value,
                                             int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_inc32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1126,7 +1124,7 @@ int32_t nvshmemrs_atomic_fetch_inc32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t *dest,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_inc64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1141,7 +1139,7 @@ int32_t nvshmemrs_atomic_fetch_inc64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t *dest,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1157,7 +1155,7 @@ int32_t nvshmemrs_atomic_fetch_add32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t value,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1173,7 +1171,7 @@ int32_t nvshmemrs_atomic_fetch_add64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t value,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1189,7 +1187,7 @@ int32_t nvshmemrs_atomic_fetch_add_float_nbi(nvshmemrs_runtime_t runtime,
                                              float value,
                                              int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1205,7 +1203,7 @@ int32_t nvshmemrs_atomic_fetch_add_double_nbi(nvshmemrs_runtime_t runtime,
                                               double value,
                                               int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_and32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1221,7 +1219,7 @@ int32_t nvshmemrs_atomic_fetch_and32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t value,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_and64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1237,7 +1235,7 @@ int32_t nvshmemrs_atomic_fetch_and64_nbi(nvshmemrs_runtime_t runtime,
                                          uint64_t value,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_or32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1253,7 +1251,7 @@ int32_t nvshmemrs_atomic_fetch_or32_nbi(nvshmemrs_runtime_t runtime,
                                         uint32_t value,
                                         int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_or64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1269,7 +1267,7 @@ int32_t nvshmemrs_atomic_fetch_or64_nbi(nvshmemrs_runtime_t runtime,
                                         uint64_t value,
                                         int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_xor32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1285,7 +1283,7 @@ int32_t nvshmemrs_atomic_fetch_xor32_nbi(nvshmemrs_runtime_t runtime,
                                          uint32_t value,
                                          int32_t pe);
 
-/// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_xor64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is

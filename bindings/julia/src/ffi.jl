@@ -1402,7 +1402,7 @@ const pointer_atomic_fetch32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe)
 
-As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_fetch32`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1429,7 +1429,7 @@ const pointer_atomic_fetch64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe)
 
-As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_fetch64`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1456,8 +1456,8 @@ const pointer_atomic_fetch_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe)
 
-As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_float`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 4.
@@ -1483,8 +1483,8 @@ const pointer_atomic_fetch_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe)
 
-As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_double`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `source` must be aligned to 8.
@@ -1510,7 +1510,7 @@ const pointer_atomic_swap32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_swap32`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1537,7 +1537,7 @@ const pointer_atomic_swap64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_swap64`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1564,7 +1564,7 @@ const pointer_atomic_swap_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_swap_float`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1591,8 +1591,8 @@ const pointer_atomic_swap_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_swap_double`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -1618,7 +1618,7 @@ const pointer_atomic_compare_swap32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe)
 
-As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only
+As `nvshmemrs_atomic_compare_swap32`, but the result is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1645,7 +1645,7 @@ const pointer_atomic_compare_swap64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe)
 
-As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only
+As `nvshmemrs_atomic_compare_swap64`, but the result is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1672,8 +1672,8 @@ const pointer_atomic_fetch_inc32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe)
 
-As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_inc32`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -1699,8 +1699,8 @@ const pointer_atomic_fetch_inc64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe)
 
-As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_inc64`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -1726,8 +1726,8 @@ const pointer_atomic_fetch_add32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_add32`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -1753,8 +1753,8 @@ const pointer_atomic_fetch_add64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_add64`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -1780,7 +1780,7 @@ const pointer_atomic_fetch_add_float_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only
+As `nvshmemrs_atomic_fetch_add_float`, but the result is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1807,7 +1807,7 @@ const pointer_atomic_fetch_add_double_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only
+As `nvshmemrs_atomic_fetch_add_double`, but the result is in local memory at `fetch` only
 after `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1834,8 +1834,8 @@ const pointer_atomic_fetch_and32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_and32`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -1861,8 +1861,8 @@ const pointer_atomic_fetch_and64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_and64`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -1888,7 +1888,7 @@ const pointer_atomic_fetch_or32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_fetch_or32`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1915,7 +1915,7 @@ const pointer_atomic_fetch_or64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+As `nvshmemrs_atomic_fetch_or64`, but the result is in local memory at `fetch` only after
 `nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
@@ -1942,8 +1942,8 @@ const pointer_atomic_fetch_xor32_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_xor32`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -1969,8 +1969,8 @@ const pointer_atomic_fetch_xor64_nbi = Ref{Ptr{Cvoid}}(C_NULL)
 """
     nvshmemrs_atomic_fetch_xor64_nbi(runtime, fetch, dest, value, pe)
 
-As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only
-after `nvshmemrs_quiet`.
+As `nvshmemrs_atomic_fetch_xor64`, but the result is in local memory at `fetch` only after
+`nvshmemrs_quiet`.
 
 One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a
 stream. It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.

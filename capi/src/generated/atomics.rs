@@ -767,7 +767,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor64(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -788,7 +788,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -809,7 +809,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -830,7 +830,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_float_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -851,8 +851,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_double_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
-/// `nvshmemrs_quiet`.
+/// As `nvshmemrs_atomic_swap32`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
 /// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4. OpenSHMEM 1.5 section 9.7.2
@@ -873,8 +872,7 @@ pub extern "C" fn nvshmemrs_atomic_swap32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
-/// `nvshmemrs_quiet`.
+/// As `nvshmemrs_atomic_swap64`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
 /// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8. OpenSHMEM 1.5 section 9.7.2
@@ -895,7 +893,7 @@ pub extern "C" fn nvshmemrs_atomic_swap64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_swap_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -917,7 +915,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_float_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_swap_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -939,7 +937,7 @@ pub extern "C" fn nvshmemrs_atomic_swap_double_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_compare_swap32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -962,7 +960,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_compare_swap64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -985,7 +983,7 @@ pub extern "C" fn nvshmemrs_atomic_compare_swap64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_inc32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1006,7 +1004,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_inc64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1027,7 +1025,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_inc64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1049,7 +1047,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1071,7 +1069,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1093,7 +1091,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_float_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1115,7 +1113,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_add_double_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_and32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1137,7 +1135,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_and64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1159,7 +1157,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_and64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_or32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1181,7 +1179,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_or64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1203,7 +1201,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_or64_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_xor32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1225,7 +1223,7 @@ pub extern "C" fn nvshmemrs_atomic_fetch_xor32_nbi(
     })
 }
 
-/// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_xor64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is

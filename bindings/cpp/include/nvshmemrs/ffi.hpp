@@ -824,7 +824,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_xor64(runtime, dest, value, pe, old));
 }
 
-/// As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -838,7 +838,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch32_nbi(runtime, fetch, source, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -852,7 +852,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch64_nbi(runtime, fetch, source, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -866,7 +866,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_float_nbi(runtime, fetch, source, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -880,8 +880,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_double_nbi(runtime, fetch, source, pe));
 }
 
-/// As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
-/// `nvshmemrs_quiet`.
+/// As `nvshmemrs_atomic_swap32`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
 /// complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -894,8 +893,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap32_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
-/// `nvshmemrs_quiet`.
+/// As `nvshmemrs_atomic_swap64`, but the result is in local memory at `fetch` only after `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
 /// complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -908,7 +906,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap64_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_swap_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -922,7 +920,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap_float_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_swap_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -936,7 +934,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_swap_double_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_compare_swap32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -950,7 +948,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_compare_swap32_nbi(runtime, fetch, dest, cond, value, pe));
 }
 
-/// As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_compare_swap64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -964,7 +962,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_compare_swap64_nbi(runtime, fetch, dest, cond, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_inc32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -978,7 +976,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc32_nbi(runtime, fetch, dest, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_inc64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -992,7 +990,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_inc64_nbi(runtime, fetch, dest, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1006,7 +1004,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add32_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1020,7 +1018,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add64_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add_float`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1034,7 +1032,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_float_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_add_double`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1048,7 +1046,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_add_double_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_and32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1062,7 +1060,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_and32_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_and64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1076,7 +1074,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_and64_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_or32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1090,7 +1088,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_or32_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_or64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1104,7 +1102,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_or64_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_xor32`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is
@@ -1118,7 +1116,7 @@ enum class Access : int32_t {
     return static_cast<Status>(nvshmemrs_atomic_fetch_xor32_nbi(runtime, fetch, dest, value, pe));
 }
 
-/// As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+/// As `nvshmemrs_atomic_fetch_xor64`, but the result is in local memory at `fetch` only after
 /// `nvshmemrs_quiet`.
 ///
 /// One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream. It is

@@ -1183,7 +1183,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_int32),
         """(runtime, fetch, source, pe)
 
-    As `nvshmemrs_atomic_fetch32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1203,7 +1203,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_int32),
         """(runtime, fetch, source, pe)
 
-    As `nvshmemrs_atomic_fetch64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1223,7 +1223,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_int32),
         """(runtime, fetch, source, pe)
 
-    As `nvshmemrs_atomic_fetch_float`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_float`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1243,7 +1243,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_int32),
         """(runtime, fetch, source, pe)
 
-    As `nvshmemrs_atomic_fetch_double`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_double`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1263,7 +1263,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_swap32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_swap32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1283,7 +1283,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_swap64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_swap64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1303,7 +1303,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_float, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_swap_float`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_swap_float`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1323,7 +1323,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_double, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_swap_double`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_swap_double`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1343,7 +1343,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint32, c_uint32, c_int32),
         """(runtime, fetch, dest, cond, value, pe)
 
-    As `nvshmemrs_atomic_compare_swap32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_compare_swap32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1363,7 +1363,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint64, c_uint64, c_int32),
         """(runtime, fetch, dest, cond, value, pe)
 
-    As `nvshmemrs_atomic_compare_swap64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_compare_swap64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1383,7 +1383,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_int32),
         """(runtime, fetch, dest, pe)
 
-    As `nvshmemrs_atomic_fetch_inc32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_inc32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1403,7 +1403,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_int32),
         """(runtime, fetch, dest, pe)
 
-    As `nvshmemrs_atomic_fetch_inc64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_inc64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1423,7 +1423,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_add32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_add32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1443,7 +1443,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_add64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_add64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1463,8 +1463,8 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_float, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_add_float`, but what it gives is in local memory at `fetch` only
-    after `nvshmemrs_quiet`.
+    As `nvshmemrs_atomic_fetch_add_float`, but the result is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
     It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 4.
@@ -1483,8 +1483,8 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_double, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_add_double`, but what it gives is in local memory at `fetch` only
-    after `nvshmemrs_quiet`.
+    As `nvshmemrs_atomic_fetch_add_double`, but the result is in local memory at `fetch` only after
+    `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
     It is complete after `nvshmemrs_quiet`. `dest` must be aligned to 8.
@@ -1503,7 +1503,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_and32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_and32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1523,7 +1523,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_and64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_and64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1543,7 +1543,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_or32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_or32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1563,7 +1563,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_or64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_or64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1583,7 +1583,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint32, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_xor32`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_xor32`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.
@@ -1603,7 +1603,7 @@ _FUNCTIONS = (
         (c_uint64, c_void_p, c_void_p, c_uint64, c_int32),
         """(runtime, fetch, dest, value, pe)
 
-    As `nvshmemrs_atomic_fetch_xor64`, but what it gives is in local memory at `fetch` only after
+    As `nvshmemrs_atomic_fetch_xor64`, but the result is in local memory at `fetch` only after
     `nvshmemrs_quiet`.
 
     One-sided; atomic with respect to all atomic operations of all PEs; may be queued on a stream.

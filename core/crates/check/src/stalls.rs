@@ -55,7 +55,13 @@ impl Stalls {
         if drawn % 256 >= rate || state.left.is_zero() {
             return None;
         }
-        Some(LONGEST[(drawn >> 32) as usize % LONGEST.len()].min(state.left))
+        // Who holds something back waits for all that the others can do without it.
+        let index = if holds {
+            LONGEST.len() - 1
+        } else {
+            (drawn >> 32) as usize % LONGEST.len()
+        };
+        Some(LONGEST[index].min(state.left))
     }
 
     fn spend(&self, taken: Duration) {
