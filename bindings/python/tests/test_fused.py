@@ -40,6 +40,14 @@ def test_kernels_follow_the_formulas(part: str, n: int) -> None:
     assert out.count(f"fused ok: {part}, PE ") == n, out
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_products_in_pieces(n: int, launch: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("triton")
+    for name, value in INTERPRETED.items():
+        monkeypatch.setenv(name, value)
+    launch(n, "fused_pieces.py")
+
+
 def test_kernels_compile_for_gpus(tmp_path: Path) -> None:
     pytest.importorskip("triton")
     found = {}
