@@ -19,6 +19,8 @@ const LONGEST: [Duration; 4] = [
     Duration::from_millis(12),
     Duration::from_millis(12),
 ];
+/// How long at most with something held back.
+const DELAY: Duration = Duration::from_millis(50);
 /// How often it looks whether the others get on.
 const SLICE: Duration = Duration::from_micros(50);
 /// How long they must not: who was woken may not have noticed yet.
@@ -55,13 +57,12 @@ impl Stalls {
         if drawn % 256 >= rate || state.left.is_zero() {
             return None;
         }
-        // Who holds something back waits for all that the others can do without it.
-        let index = if holds {
-            LONGEST.len() - 1
-        } else {
-            (drawn >> 32) as usize % LONGEST.len()
+        // Who holds something back waits for all that the others can do without it, also on a busy machine.
+        let longest = match holds {
+            true => DELAY,
+            false => LONGEST[(drawn >> 32) as usize % LONGEST.len()],
         };
-        Some(LONGEST[index].min(state.left))
+        Some(longest.min(state.left))
     }
 
     fn spend(&self, taken: Duration) {

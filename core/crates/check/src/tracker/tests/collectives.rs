@@ -106,7 +106,10 @@ fn a_source_of_a_collective_is_written_by_another_pe() {
     let site = b.here("broadcast");
     b.tracker().access(Kind::Load, 1, DATA, 64, site);
     let text = job.one(1, Problem::ReadEarly);
-    assert!(text.contains("before the broadcast of PE 1"), "{text}");
+    assert!(
+        text.contains("nothing orders the broadcast of PE 1 and"),
+        "{text}"
+    );
 }
 
 #[test]
