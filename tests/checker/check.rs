@@ -126,13 +126,19 @@ impl Program {
         }
     }
 
-    /// Every run finds what the program says, at the places it says, and nothing else.
+    /// Every run finds what the program says, at the places it says, and nothing else. Of a rare bug one run of four must.
     #[track_caller]
     fn is_seen_through(&self) {
         let words = self.words(false);
         for (n_pes, seed) in RUNS {
             let n_pes = self.header.n_pes.unwrap_or(n_pes);
-            let output = run(&mut under_check(n_pes, seed, &words), self.limit());
+            let mut output = run(&mut under_check(n_pes, seed, &words), self.limit());
+            for _ in 0..3 {
+                if !self.header.rare || !last_line(&output).starts_with(NOTHING) {
+                    break;
+                }
+                output = run(&mut under_check(n_pes, seed, &words), self.limit());
+            }
             output.assert_code(1);
             let found = findings(&output.stderr);
             for expected in &self.header.expected {
