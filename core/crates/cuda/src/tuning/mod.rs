@@ -73,8 +73,9 @@ impl Choice {
         let wrong = ranges
             .into_iter()
             .find(|&(name, value, least, most, step)| {
-                let none = name == "chunk" && value == 0;
-                !none && !((least..=most).contains(&value) && value.is_multiple_of(step))
+                let within = (least..=most).contains(&value) && value.is_multiple_of(step);
+                // Chunks are not for every algorithm.
+                !within && (name, value) != ("chunk", 0)
             });
         wrong.map(|(name, value, least, most, step)| {
             let range = format!("a multiple of {step} from {least} to {most}");
