@@ -12,7 +12,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 
 from ..._ffi import Dtype
 from .. import _foreign, collective, rma
-from .._dtypes import CODES, NAMES
+from .._dtypes import NAMES, code_of_array
 from .._job import check, job, operands, raise_status
 from .._operand import _MOST, _place
 from ..collective import Op
@@ -97,7 +97,7 @@ def elements_of(tensor: Any) -> Elements:
     if found is not None:
         return found
     is_bool = tensor.dtype is torch.bool
-    code = int(Dtype.UINT8) if is_bool else CODES.get(_foreign.torch_dtype(tensor.dtype))
+    code = int(Dtype.UINT8) if is_bool else code_of_array(_foreign.torch_dtype(tensor.dtype))
     if code is None:
         raise NvshmemInvalid(
             f"input has dtype {tensor.dtype}: reductions are of bool, {', '.join(NAMES.values())}"
