@@ -4,7 +4,7 @@
 //!
 //! * **PE** (processing element): one member of a job, a process or a thread, numbered 0 to `n_pes - 1`.
 //! * **Symmetric heap**: memory that every PE has, of the same size and layout. An address in it is a
-//!     *symmetric address*: it refers to the same object on every PE.
+//!   *symmetric address*: it refers to the same object on every PE.
 //! * **Team**: an ordered set of PEs. A **collective** over a team is called by every member, in the same order.
 //! * **One-sided**: only the caller takes part.
 //! * **Put, get**: copy to, or from, another PE's symmetric memory. **Quiet** completes them, **fence** orders
