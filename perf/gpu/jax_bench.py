@@ -25,7 +25,7 @@ me, n = nvshmem.my_pe(), nvshmem.n_pes()
 if jax.config.jax_platforms == "cpu":
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(f"127.0.0.1:{sys.argv[1]}", n, me)
-nj.start(staging=3 * max(sizes))
+nj.start(staging=3 * max(sizes), try_gpu=True)
 mesh = Mesh(np.array(jax.devices()), ("pe",))
 sharding = NamedSharding(mesh, P("pe"))
 

@@ -122,6 +122,21 @@ def test_the_handler_for_gpus_puts_its_work_on_the_stream(n: int, fakes: Dict[st
     assert printed.count("ok\n") == n, printed
 
 
+def test_start_says_that_gpus_do_not_work(fakes: Dict[str, str]) -> None:
+    script = """
+import nvshmemrs.core as nvshmem
+import nvshmemrs.core.interop.jax as nj
+nvshmem.init(device=0, heap_bytes=1 << 24)
+try:
+    nj.start()
+except nvshmem.NotSupportedError as error:
+    print("refused:", error)
+nvshmem.finalize()
+"""
+    printed = run_job(1, sys.executable, "-c", script, base=fakes)
+    assert "refused: start: operations inside of JAX programs failed" in printed, printed
+
+
 def test_start_comes_first_and_wants_one_device() -> None:
     found = faults("start", XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert "call interop.jax.start() first" in found["before start"], found

@@ -236,7 +236,7 @@ def main():
     if ports:
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(f"127.0.0.1:{ports[0]}", n, me)
-    nj.start(staging=1 << 20)
+    nj.start(staging=1 << 20, try_gpu=True)
     for part in PARTS:
         if not chosen or part.__name__ in chosen:
             part(me, n)

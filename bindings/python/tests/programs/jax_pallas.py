@@ -80,7 +80,7 @@ def wrong():
 def main():
     nvshmem.init()
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
-    nj.start(staging=1 << 20)
+    nj.start(staging=1 << 20, try_gpu=True)
     left, token = (me - 1) % n, nj.token()
 
     first = nj.kernel(ring(n), SHAPE)

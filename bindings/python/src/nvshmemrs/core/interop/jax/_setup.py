@@ -37,7 +37,7 @@ _handlers: Optional[ctypes.CDLL] = None
 _warned = False
 
 
-def start(staging: int = _DEFAULT_STAGING) -> None:
+def start(staging: int = _DEFAULT_STAGING, *, try_gpu: bool = False) -> None:
     """Makes the operations of this module work: registers their handlers with JAX, and allocates
     `staging` bytes of symmetric memory, through which collectives move their arrays. A collective
     needs room for its operand and its result.
@@ -45,7 +45,8 @@ def start(staging: int = _DEFAULT_STAGING) -> None:
     Collective over all PEs with the same `staging`; includes a barrier. Again after ``stop`` or
     after another ``init``. JAX has one local device, which is the heap's GPU, or the CPU if the
     heap is host memory. NotSupportedError without JAX, with several local devices, and in a job
-    whose PEs are threads.
+    whose PEs are threads. It is one on GPUs, too, unless `try_gpu` is true: there the operations
+    failed in tests on two GPUs.
     """
     global _started
     try:
@@ -54,7 +55,7 @@ def start(staging: int = _DEFAULT_STAGING) -> None:
             raise NvshmemInvalid(f"staging={staging}: give at least 1024 bytes")
         if _started is not None and _started.runtime == job.runtime:
             raise NvshmemInvalid("start was called already: call stop first")
-        jax = _checked_jax()
+        jax = _checked_jax(try_gpu)
         handlers = _load(jax)
     except NvshmemInvalid as error:
         fail_allocation(error)
@@ -100,8 +101,13 @@ def local_device(jax: Any) -> Any:
     return jax.local_devices()[0]
 
 
-def _checked_jax() -> Any:
+def _checked_jax(try_gpu: bool) -> Any:
     """JAX, if it and this PE fit to each other."""
+    if job.device >= 0 and not try_gpu:
+        raise NotSupportedError(
+            "start: operations inside of JAX programs failed in tests on two GPUs, so they are for "
+            "host memory: set NVSHMEMRS_MEMORY=host and JAX_PLATFORMS=cpu, or pass try_gpu=True"
+        )
     if _job.is_thread():
         raise NotSupportedError(
             "start: this PE is a thread of a local job, and JAX has one set of devices for all "
