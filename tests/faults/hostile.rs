@@ -116,6 +116,8 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
         // Refused unread on host memory.
         ("cuda_stream", Type::Pointer { .. }) => "pick_local()",
         ("device", Type::Scalar(Scalar::I32)) => "pick_pe()",
+        ("algorithm", _) => "pick_number(0, 2)",
+        ("blocks" | "threads" | "chunk", _) => "pick_number(0, 4096)",
         ("config", Type::Pointer { .. }) => "pick_config()",
         ("config_mask", _) => "pick_mask()",
         // One side of one-sided operations is local.

@@ -120,7 +120,7 @@ fn failed_calls_that_nobody_looks_at_are_told_once() {
             for pe in 0..2 {
                 let told = |line: &&String| {
                     line.starts_with(&format!("nvshmemrs [PE {pe}, pid "))
-                        && line.contains(&format!("] {function} at ignored.c:"))
+                        && line.contains(&format!("] {function} at programs/ignored.c:"))
                         && line.contains(&format!(
                             " failed with status {status}, which is told once: "
                         ))

@@ -357,6 +357,8 @@ mod tests {
             "init_mpi_comm" | "init_mpi_fortran" | "init_unique_id" | "local_job_join" => {
                 Some(Operation::Init)
             }
+            // One allocation, which pools share out.
+            "pool_reserve" => Some(Operation::Malloc),
             _ => None,
         };
         named(function).or(other).or_else(|| typed.next())

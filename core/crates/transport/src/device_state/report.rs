@@ -174,7 +174,8 @@ mod tests {
                 "version 4660 in thread 65 of block 3 of a kernel of PE 1",
             ),
             (8, "PE 7 is on another host"),
-            (9, "reports 9 about 0x1234"),
+            (9, "argument `splits` is 4660 rows"),
+            (10, "reports 10 about 0x1234"),
         ] {
             report.kind.store(kind, Relaxed);
             let text = report.error(1, 2).unwrap().to_string();
