@@ -84,7 +84,8 @@ def free(array: Any, caller: str, other: str) -> None:
             raise NvshmemInvalid(
                 f"{caller}: this was registered: use {other}; what is in a pool goes with the pool"
             )
-        nbytes = operand(array, "array").nbytes  # torch 1's tensors do not tell
+        # Tensors of torch 1 have no number of bytes.
+        nbytes = array.nbytes if hasattr(array, "nbytes") else array.numel() * array.element_size()
         if nbytes != found.size:
             raise NvshmemInvalid(
                 f"{caller}: a view of {nbytes} bytes of an array of {found.size}: pass the whole "
