@@ -38,7 +38,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++) {
         local[0] = (char)i;
         CHECK(nvshmemrs_put(runtime, memory, local, sizeof local, next)); /* line: puts */
-        CHECK(nvshmemrs_fence(runtime));
     }
     /* 5 elements of 8 bytes, and one element between two of them that stays as it is. */
     CHECK(nvshmemrs_iput(runtime, memory + 1000, local, 2, 1, 8, 5, next));
