@@ -164,7 +164,7 @@ pub(crate) mod stream {
     }
 
     #[derive(Default)]
-    pub(crate) struct WatchedMark;
+    pub(crate) struct WatchedMark {}
 
     impl WatchedMark {
         fn reached(&self, _inner: &Inner) {}
