@@ -78,7 +78,7 @@ pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
     let who = pe.map_or_else(|| format!("pid {pid}"), |pe| format!("PE {pe}, pid {pid}"));
     let at = place.map_or_else(String::new, |place| format!(" at {place}"));
     write_stderr(&format!(
-        "nvshmemrs [{who}] {function}{at} failed with status {status}, which is told once: {text}\n"
+        "nvshmemrs [{who}] {function}{at} failed with status {status} (reported once): {text}\n"
     ));
 }
 

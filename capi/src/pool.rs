@@ -1,6 +1,6 @@
 //! Memory of the heap for other libraries' pools of GPU memory.
 //!
-//! A collective call reserves memory once. What the pools ask for is cut from it without a word to other PEs, so that an allocation
+//! A collective call reserves memory once. What the pools ask for is cut from it without communication, so that an allocation
 //! never waits for them. All PEs get the same symmetric addresses if their pools ask for the same in the same order.
 
 use crate::guard::{self, lock};
@@ -57,7 +57,7 @@ impl Reserve {
         self.gaps.insert(address, bytes);
     }
 
-    /// The marks behind which this memory is nobody's.
+    /// The events after which no stream uses this memory.
     fn marks(&mut self, address: u64, bytes: u64) -> Vec<Event> {
         let overlap = |other: u64, length: u64| other < address + bytes && address < other + length;
         let marks = self.in_use.iter();
@@ -257,7 +257,12 @@ fn give_back(address: u64, _: (usize, i32), cuda_stream: *mut c_void) -> Result<
             forget_ended();
             return Ok(());
         }
-        marked => marked?,
+        Err(error) => {
+            // The block stays with the pool, which may free it again.
+            lock(&POOLS).lent.insert(address, lent);
+            return Err(error);
+        }
+        Ok(mark) => mark,
     };
     let mut pools = lock(&POOLS);
     let mut reserves = pools.reserves.iter_mut();

@@ -314,7 +314,7 @@ fn a_process_that_has_pe_0s_name_is_named_early_and_late() {
         assert_refused(&output, BOOTSTRAP, &words);
         // Once is enough, beside the line for the call that fails.
         let lines = output.stderr.lines().filter(|line| line.contains(&told));
-        let warnings = lines.filter(|line| !line.contains("told once"));
+        let warnings = lines.filter(|line| !line.contains("(reported once)"));
         assert_eq!(warnings.count(), 1, "{}", output.describe());
         drop(held);
     }

@@ -121,9 +121,7 @@ fn failed_calls_that_nobody_looks_at_are_told_once() {
                 let told = |line: &&String| {
                     line.starts_with(&format!("nvshmemrs [PE {pe}, pid "))
                         && line.contains(&format!("] {function} at programs/ignored.c:"))
-                        && line.contains(&format!(
-                            " failed with status {status}, which is told once: "
-                        ))
+                        && line.contains(&format!(" failed with status {status} (reported once): "))
                 };
                 let line = lines.iter().find(told);
                 let line = line.unwrap_or_else(|| panic!("{function} on PE {pe}: {lines:#?}"));

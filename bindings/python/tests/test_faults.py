@@ -210,6 +210,12 @@ def test_tracebacks_have_the_frames_of_the_program(debug: str) -> None:
     assert "KeyError: 'key'" in out and "argument `remote_pe` is PE 77" in out, out
 
 
+def test_a_traceback_may_be_as_deep_as_the_stack() -> None:
+    command = ["nvshmemrs-run", "-n", "3", "--", sys.executable, program("raises.py"), "recursion"]
+    out = run(*command, expected=1)
+    assert "RecursionError" in out and "Error in sys.excepthook" not in out, out
+
+
 @pytest.mark.parametrize("n", [2, 3])
 def test_children_disturb_nothing(launch: Callable[..., str], n: int) -> None:
     launch(n, "children.py")

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Streams that are told apart. Those that come later are taken for the caller, and nothing is said of them.
+/// Streams that are told apart. Operations on later ones are not watched.
 const STREAMS: usize = 255;
 /// Accesses and publications that are remembered.
 const USES: usize = 4096;
@@ -353,7 +353,7 @@ impl Checker {
         site: u16,
     ) {
         let actor = ACTOR.get();
-        // What the program's own code does on a stream with memory of its own is no business of ours.
+        // What the program's own code does on a stream with memory of its own is not watched.
         if actor == NOBODY || !symmetric && actor != CALLER && (plain || FUNCTION.get()) {
             return;
         }
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_without_a_number_are_let_be() {
+    fn streams_without_a_number_are_ignored() {
         let actors = Actors::default();
         let numbers: Vec<Option<u32>> = (0..STREAMS + 2).map(|_| actors.add()).collect();
         assert_eq!(numbers[STREAMS - 1], Some(STREAMS as u32));

@@ -36,7 +36,6 @@ from . import _sites
 from ._traceback import hidden_frames
 from .nvshmem_types import (
     NotSupportedError,
-    NvshmemInvalid,
     Teams,
     TeamsOfProcess,
     TeamsOfThread,
@@ -355,7 +354,7 @@ def raise_status(status: int) -> NoReturn:
 
 
 def fail_together(
-    error: NvshmemInvalid, function: Callable[..., int], *rejected: Any, runtime: Any = 0
+    error: Exception, function: Callable[..., int], *rejected: Any, runtime: Any = 0
 ) -> NoReturn:
     """Raises `error`, found before a collective, without stranding the other members.
 

@@ -8,19 +8,24 @@ import contextlib
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Generator, Iterator, Optional
+from typing import Generator, Iterator, List, Optional
 
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 def _outside(traceback: Optional[TracebackType]) -> Optional[TracebackType]:
-    """The traceback without frames of the package."""
-    if traceback is None:
-        return None
-    rest = _outside(traceback.tb_next)
-    if traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-        return rest
-    return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+    """The traceback without frames of the package. A loop, because a traceback may be as deep as
+    the interpreter's stack.
+    """
+    frames: List[TracebackType] = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    outside: Optional[TracebackType] = None
+    for at in reversed(frames):
+        outside = TracebackType(outside, at.tb_frame, at.tb_lasti, at.tb_lineno)
+    return outside
 
 
 def _chain(error: Optional[BaseException]) -> Iterator[BaseException]:

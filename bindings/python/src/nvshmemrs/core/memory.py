@@ -469,7 +469,7 @@ def allocate(function: Any, *sizes: int) -> Buffer:
     return Buffer(address.value or 0, nbytes)
 
 
-def fail_allocation(error: NvshmemInvalid) -> NoReturn:
+def fail_allocation(error: Exception) -> NoReturn:
     """Raises `error` after telling the other PEs, which are in a collective allocation."""
     fail_together(error, lib.nvshmemrs_malloc, NO_SIZE, ctypes.byref(ctypes.c_void_p()))
 

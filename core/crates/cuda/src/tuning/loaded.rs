@@ -6,8 +6,8 @@ use crate::config;
 use crate::job::debug::Level;
 use crate::{Error, Pe, Result};
 use sha2::{Digest as _, Sha256};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The longest file.
@@ -95,12 +95,16 @@ impl Loaded {
 
 /// The text of a file that is not too long.
 fn read(path: &Path) -> std::io::Result<String> {
-    let bytes = fs::metadata(path)?.len();
-    if bytes > MOST_BYTES {
+    let mut text = String::new();
+    // Of a device, which may have no end, no length is known.
+    File::open(path)?
+        .take(MOST_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
         return Err(std::io::Error::new(
             ErrorKind::InvalidData,
-            format!("it has {bytes} bytes, more than {MOST_BYTES}"),
+            format!("it has more than {MOST_BYTES} bytes"),
         ));
     }
-    fs::read_to_string(path)
+    Ok(text)
 }

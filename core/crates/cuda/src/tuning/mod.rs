@@ -221,7 +221,7 @@ impl Tuning {
     }
 }
 
-/// The numbers without a table for the GPU: measured on H100 and H200 with 2, 4 and 8 PEs.
+/// The numbers without a table for the GPU: measured on H200 with 2, 4 and 8 PEs.
 fn built_in() -> Vec<Class> {
     const K: u64 = 1 << 10;
     // Up to how many bytes data travels with flags, in teams of up to 2, 4, 8 and more members. That takes twice the bytes, and saves

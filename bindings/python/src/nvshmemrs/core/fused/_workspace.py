@@ -13,7 +13,7 @@ from .._job import check, job, lib
 from .._members import members_of, team_words
 from ..collective import barrier, reduce
 from ..direct import team_my_pe, team_n_pes
-from ..memory import Buffer, buffer, free
+from ..memory import Buffer, buffer, fail_allocation, free
 from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..rma import quiet
 
@@ -64,11 +64,16 @@ class Workspace(Handle):
         self._buffer: Optional[Buffer] = None
         self._runtime = job.runtime
         self._side: Any = None
-        self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
-        self.product_bytes = _size(product_bytes, "product_bytes")
-        self.choices = _size(choices, "choices")
+        self.team: Optional[int] = None
+        try:
+            self.reduce_bytes = _size(reduce_bytes, "reduce_bytes")
+            self.product_bytes = _size(product_bytes, "product_bytes")
+            self.choices = _size(choices, "choices")
+            if team is not None:
+                self.team = team_of(team)
+        except NvshmemInvalid as error:
+            fail_allocation(error)
         world = int(team_n_pes(Teams.TEAM_WORLD))
-        self.team: Optional[int] = None if team is None else team_of(team)
         self.pes: List[int] = [] if self.team is None else members_of(team)
         self.n = len(self.pes)
         self.me = -1 if self.team is None else int(team_my_pe(self.team))

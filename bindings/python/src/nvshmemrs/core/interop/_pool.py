@@ -60,7 +60,7 @@ def mem_pool(nbytes: Optional[int] = None, **options: Any) -> Any:
             raise NvshmemInvalid(
                 "mem_pool: no memory is reserved for pools: pass nbytes, on all PEs, the first time"
             )
-    except NvshmemInvalid as error:
+    except (NvshmemInvalid, NotSupportedError) as error:
         if nbytes is None:
             raise
         fail_allocation(error)

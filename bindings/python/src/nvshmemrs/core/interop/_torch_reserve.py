@@ -105,7 +105,9 @@ def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
 
 
 def fast_path() -> Any:
-    """The module of small all-reduces; None on host memory, and without Triton on any PE."""
+    """The module of small all-reduces; None on host memory, and without Triton, which all PEs have or
+    none.
+    """
     if job.device < 0:
         return None
     try:

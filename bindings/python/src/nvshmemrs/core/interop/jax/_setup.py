@@ -57,7 +57,7 @@ def start(staging: int = _DEFAULT_STAGING, *, try_gpu: bool = False) -> None:
             raise NvshmemInvalid("start was called already: call stop first")
         jax = _checked_jax(try_gpu)
         handlers = _load(jax)
-    except NvshmemInvalid as error:
+    except (NvshmemInvalid, NotSupportedError) as error:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_malloc, size)
     check(handlers.nvshmemrs_jax_use(job.runtime, memory.live_address(), size))
