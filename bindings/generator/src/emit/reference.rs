@@ -16,7 +16,7 @@ pub fn emit(api: &Api) -> Result<String> {
             let members: Vec<Value> = item
                 .members
                 .iter()
-                // Values beyond 64 bits do not occur; a string keeps those that a number of JavaScript would round.
+                // Values beyond 64 bits do not occur; a string keeps the values that a number of JavaScript would round.
                 .map(|member| json!({ "name": member.name, "value": member.value.to_string(), "docs": member.docs.join(" ") }))
                 .collect();
             json!({ "name": item.name, "docs": item.docs.join(" "), "members": members })

@@ -46,7 +46,7 @@ class Pieces:
 
         self.torch, self.kernels, self.ws, self.f, self.count = torch, kernels, ws, f, count
         self.a = _of(f.a)
-        # Of a transpose, `value` is what is contiguous.
+        # Of a transpose, the contiguous matrix is `value`.
         is_tensor = hasattr(f.b.value, "untyped_storage")
         stored = f.b.value if is_tensor else _tensor(f.b.address, f.stored, f.b.kind, f.b.value)
         self.b = stored if f.strides[1] == 1 else stored.T

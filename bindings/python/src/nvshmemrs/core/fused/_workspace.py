@@ -28,7 +28,7 @@ MOST_PIECES = 16
 # Bytes of the smallest tile of a product that has a flag of its own.
 _TILE = 512
 _LINE = 256
-# Where kernels keep what they found wrong, and what their calls used, in bytes from the beginning.
+# Offsets in bytes of the errors that kernels found, and of the sizes that their calls used.
 STATUS = 24
 USED = 32
 _LARGEST = 1 << 40

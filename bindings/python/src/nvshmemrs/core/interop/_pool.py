@@ -29,7 +29,7 @@ def mem_pool(nbytes: Optional[int] = None, **options: Any) -> Any:
     `options` are those of MemPool.
 
     With `nbytes` it reserves so much symmetric memory, for all pools of the job: collective over all
-    PEs with the same `nbytes`. Without, it is local, and the pool shares what was reserved before.
+    PEs with the same `nbytes`. Without, it is local, and the pool shares the existing reserve.
     Allocations are local then, also while a stream is captured: all PEs must make the same tensors
     in the same order, and drop them so, to have them at the same symmetric address. Tensors may be
     dropped by any thread, and by the garbage collector; nothing waits for it.

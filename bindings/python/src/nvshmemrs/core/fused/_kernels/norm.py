@@ -125,7 +125,7 @@ def one_shot_kernel(
     inside = lanes < hidden
     from_ = x.to(tl.pointer_type(BITS))
     scale = tl.load(weight + lanes, mask=inside, other=0).to(tl.float32)
-    # At once with the counter: what is sent first is what all others wait for.
+    # At once with the counter: all other members wait for the first rows.
     at = long(part) * hidden + lanes
     first = sent(tl.load(from_ + at, mask=inside, other=0))
     call = next_call(calls, part, parts)
