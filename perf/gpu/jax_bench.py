@@ -20,12 +20,13 @@ import nvshmemrs.core.interop.jax as nj
 ROUNDS, CALLS = 9, 100
 sizes = [int(word) for word in sys.argv[2:]] or [1024, 8192, 65536, 1 << 20, 16 << 20]
 
+nj.select_gpu()
 nvshmem.init()
 me, n = nvshmem.my_pe(), nvshmem.n_pes()
 if jax.config.jax_platforms == "cpu":
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(f"127.0.0.1:{sys.argv[1]}", n, me)
-nj.start(staging=3 * max(sizes), try_gpu=True)
+nj.start(staging=3 * max(sizes))
 mesh = Mesh(np.array(jax.devices()), ("pe",))
 sharding = NamedSharding(mesh, P("pe"))
 

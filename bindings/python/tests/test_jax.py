@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -122,19 +123,41 @@ def test_the_handler_for_gpus_puts_its_work_on_the_stream(n: int, fakes: Dict[st
     assert printed.count("ok\n") == n, printed
 
 
-def test_start_says_that_gpus_do_not_work(fakes: Dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("visible", "rank", "expected"),
+    [("4,7", {"LOCAL_RANK": "1"}, "7"), ("4,7", {"NVSHMEMRS_PE": "2"}, "4"), ("5", {}, "5"), ("", {}, "")],
+)
+def test_a_process_takes_the_gpu_of_its_number(
+    visible: str, rank: Dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in _setup._LOCAL_RANKS:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"CUDA_VISIBLE_DEVICES": visible, **rank}.items():
+        monkeypatch.setenv(name, value)
+    nj.select_gpu()
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == expected
+
+
+def test_a_gpu_is_not_selected_by_chance_or_too_late(
+    monkeypatch: pytest.MonkeyPatch, fakes: Dict[str, str]
+) -> None:
+    for name in _setup._LOCAL_RANKS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    with pytest.raises(nvshmem.NvshmemInvalid, match="no launcher gave .*LOCAL_RANK or CUDA_VISIBLE"):
+        nj.select_gpu()
     script = """
 import nvshmemrs.core as nvshmem
 import nvshmemrs.core.interop.jax as nj
 nvshmem.init(device=0, heap_bytes=1 << 24)
 try:
-    nj.start()
-except nvshmem.NotSupportedError as error:
+    nj.select_gpu()
+except nvshmem.NvshmemInvalid as error:
     print("refused:", error)
 nvshmem.finalize()
 """
-    printed = run_job(1, sys.executable, "-c", script, base=fakes)
-    assert "refused: start: operations inside of JAX programs failed" in printed, printed
+    printed = run_job(1, sys.executable, "-c", script, base={**fakes, "CUDA_VISIBLE_DEVICES": "0,1"})
+    assert "refused: select_gpu: this process has used CUDA already" in printed, printed
 
 
 def test_start_comes_first_and_wants_one_device() -> None:

@@ -231,12 +231,13 @@ PARTS = (reductions, moves, teams, one_sided, signals, control, shards, views, l
 def main():
     chosen = [name for name in sys.argv[1:] if "=" not in name]
     ports = [name.partition("=")[2] for name in sys.argv[1:] if name.startswith("distributed=")]
+    nj.select_gpu()
     nvshmem.init(heap_bytes=1 << 25)
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
     if ports:
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(f"127.0.0.1:{ports[0]}", n, me)
-    nj.start(staging=1 << 20, try_gpu=True)
+    nj.start(staging=1 << 20)
     for part in PARTS:
         if not chosen or part.__name__ in chosen:
             part(me, n)

@@ -78,9 +78,10 @@ def wrong():
 
 
 def main():
+    nj.select_gpu()
     nvshmem.init()
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
-    nj.start(staging=1 << 20, try_gpu=True)
+    nj.start(staging=1 << 20)
     left, token = (me - 1) % n, nj.token()
 
     first = nj.kernel(ring(n), SHAPE)

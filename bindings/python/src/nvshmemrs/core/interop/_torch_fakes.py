@@ -113,9 +113,7 @@ def _keep_root(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
 
 
 def _broadcast(ctx: Any, grad: Any) -> Tuple[Any, ...]:
-    total = _ops().all_reduce(grad.contiguous(), "sum", ctx.group)
-    is_root = group_of(ctx.group).me == ctx.root
-    return total if is_root else torch.zeros_like(total), None, None
+    return _ops().broadcast_gradient(grad.contiguous(), ctx.root, ctx.group), None, None
 
 
 GRADIENTS: Dict[str, Gradient] = {

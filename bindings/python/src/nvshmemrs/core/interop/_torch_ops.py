@@ -443,6 +443,14 @@ def broadcast_out(input: Any, root: int = 0, group: str = "TEAM_WORLD", *, out: 
     _remember("broadcast", input, out, root, group, known)
 
 
+def broadcast_gradient(input: Any, root: int, group: str) -> Any:
+    """The sum of every member's input on the root, and zeros on the others. An operation of its own,
+    because torch.compile leaves out a sum that a member does not use.
+    """
+    total = all_reduce(input, "sum", group)
+    return total if group_of(group).me == root else total.zero_()
+
+
 def barrier(group: str = "TEAM_WORLD") -> None:
     """Meets the members; completes what they have put before."""
     found = group_of(group)

@@ -57,6 +57,10 @@ TABLE: List[Operation] = [
         "broadcast.out", f"(Tensor input, int root=0, {_GROUP}, {_OUT}) -> ()", ops.broadcast_out
     ),
     Operation(
+        "broadcast_gradient", "(Tensor input, int root, str group) -> Tensor", ops.broadcast_gradient,
+        fakes.fake_broadcast,
+    ),
+    Operation(
         "all_to_all_v", f"(Tensor input, Tensor splits, {_ROWS}, {_GROUP}) -> {_TWO}",
         v.all_to_all_v, v.fake_flat,
     ),

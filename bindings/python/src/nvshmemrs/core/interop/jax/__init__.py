@@ -35,7 +35,7 @@ from ._calls import (
     token,
 )
 from ._mosaic import Kernel, kernel, mosaic_environment
-from ._setup import start, stop
+from ._setup import select_gpu, start, stop
 
 __all__ = [
     "Kernel",
@@ -55,6 +55,7 @@ __all__ = [
     "put_signal",
     "quiet",
     "reduce_scatter",
+    "select_gpu",
     "signal_wait",
     "start",
     "stop",

@@ -23,7 +23,6 @@ from ...nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _calls, _setup
 from ._array import SymmetricArray, array
 
-_FLAG = "--xla_gpu_experimental_enable_nvshmem"
 _TARGETS = ("mosaic_gpu_v2", "mosaic_gpu")
 AXIS = "pe"
 """The axis of the mesh in which a kernel is traced: its index is the number of a PE."""
@@ -32,8 +31,6 @@ AXIS = "pe"
 def mosaic_environment() -> Dict[str, str]:
     """Sets, for this process, the variables by which Mosaic finds this library in place of NVIDIA's
     NVSHMEM, and returns them. Local; before JAX is imported, which reads them.
-
-    XLA itself keeps to its own means: the flag that Mosaic looks for is there, and is false.
     """
     if "jax" in sys.modules:
         raise NvshmemInvalid(
@@ -44,9 +41,6 @@ def mosaic_environment() -> Dict[str, str]:
         "MOSAIC_GPU_NVSHMEM_SO_PATH": names_library(),
         "MOSAIC_GPU_NVSHMEM_BC_PATH": bitcode(),
     }
-    flags = os.environ.get("XLA_FLAGS", "")
-    if _FLAG not in flags:
-        found["XLA_FLAGS"] = f"{flags} {_FLAG}=false".strip()
     os.environ.update(found)
     return found
 
@@ -143,7 +137,7 @@ def kernel(function: Any, *shapes: Any) -> Kernel:
 def _check_environment() -> None:
     so, bc = (os.environ.get(f"MOSAIC_GPU_NVSHMEM_{name}_PATH") for name in ("SO", "BC"))
     ours = (names_library(), bitcode())
-    if (so, bc) != ours or _FLAG not in os.environ.get("XLA_FLAGS", ""):
+    if (so, bc) != ours:
         raise NvshmemInvalid(
             "kernel: Mosaic would not find this library: call interop.jax.mosaic_environment() before "
             f"JAX is imported (MOSAIC_GPU_NVSHMEM_SO_PATH is {so}, MOSAIC_GPU_NVSHMEM_BC_PATH {bc})"

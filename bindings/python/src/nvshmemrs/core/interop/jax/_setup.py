@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional
 
 import numpy as np
 
@@ -37,16 +37,75 @@ _handlers: Optional[ctypes.CDLL] = None
 _warned = False
 
 
-def start(staging: int = _DEFAULT_STAGING, *, try_gpu: bool = False) -> None:
+# The number of this process among those of its host, as launchers give it.
+_LOCAL_RANKS = (
+    "LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "SLURM_LOCALID",
+    "NVSHMEMRS_PE",
+)
+
+
+def select_gpu() -> None:
+    """Sets CUDA_VISIBLE_DEVICES, so that this process has one GPU, which JAX and the heap share. The
+    process takes the GPU of its number on the host, as torchrun, mpirun, srun or nvshmemrs-run
+    gives it; processes in excess begin with the first GPU again.
+
+    Local; before ``init``, and before JAX or another package uses CUDA. Without effect if the
+    process has one GPU or none. NvshmemInvalid if CUDA was used already, or if there are several
+    GPUs and no launcher gave a number.
+    """
+    gpus = _visible_gpus()
+    if len(gpus) < 2:
+        return
+    try:
+        driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        pass  # nothing in this process has loaded it
+    else:
+        not_initialized = 3
+        if driver.cuCtxGetCurrent(ctypes.byref(ctypes.c_void_p())) != not_initialized:
+            raise NvshmemInvalid(
+                "select_gpu: this process has used CUDA already, which therefore ignores "
+                "CUDA_VISIBLE_DEVICES: call select_gpu before init, and before JAX, torch or CuPy"
+            )
+    found = [os.environ[name] for name in _LOCAL_RANKS if os.environ.get(name, "").isdigit()]
+    if not found:
+        raise NvshmemInvalid(
+            f"select_gpu: this process has {len(gpus)} GPUs, and no launcher gave its number among the "
+            "processes of its host: set LOCAL_RANK or CUDA_VISIBLE_DEVICES"
+        )
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpus[int(found[0]) % len(gpus)]
+
+
+def _visible_gpus() -> List[str]:
+    """The GPUs that CUDA would give this process, in the words of CUDA_VISIBLE_DEVICES. The driver is
+    not asked, because it reads the variable only once.
+    """
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return [word for word in named.split(",") if word]
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return []
+    count = ctypes.c_uint(0)
+    if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)):
+        return []
+    nvml.nvmlShutdown()
+    return [str(number) for number in range(count.value)]
+
+
+def start(staging: int = _DEFAULT_STAGING) -> None:
     """Makes the operations of this module work: registers their handlers with JAX, and allocates
     `staging` bytes of symmetric memory, through which collectives move their arrays. A collective
     needs room for its operand and its result.
 
     Collective over all PEs with the same `staging`; includes a barrier. Again after ``stop`` or
-    after another ``init``. JAX has one local device, which is the heap's GPU, or the CPU if the
-    heap is host memory. NotSupportedError without JAX, with several local devices, and in a job
-    whose PEs are threads. It is one on GPUs, too, unless `try_gpu` is true: there the operations
-    failed in tests on two GPUs.
+    after another ``init``. JAX has one local device, which is the heap's GPU (see ``select_gpu``),
+    or the CPU if the heap is host memory. NotSupportedError without JAX, with several local
+    devices, and in a job whose PEs are threads.
     """
     global _started
     try:
@@ -55,7 +114,7 @@ def start(staging: int = _DEFAULT_STAGING, *, try_gpu: bool = False) -> None:
             raise NvshmemInvalid(f"staging={staging}: give at least 1024 bytes")
         if _started is not None and _started.runtime == job.runtime:
             raise NvshmemInvalid("start was called already: call stop first")
-        jax = _checked_jax(try_gpu)
+        jax = _checked_jax()
         handlers = _load(jax)
     except (NvshmemInvalid, NotSupportedError) as error:
         fail_allocation(error)
@@ -101,13 +160,8 @@ def local_device(jax: Any) -> Any:
     return jax.local_devices()[0]
 
 
-def _checked_jax(try_gpu: bool) -> Any:
+def _checked_jax() -> Any:
     """JAX, if it and this PE fit to each other."""
-    if job.device >= 0 and not try_gpu:
-        raise NotSupportedError(
-            "start: operations inside of JAX programs failed in tests on two GPUs, so they are for "
-            "host memory: set NVSHMEMRS_MEMORY=host and JAX_PLATFORMS=cpu, or pass try_gpu=True"
-        )
     if _job.is_thread():
         raise NotSupportedError(
             "start: this PE is a thread of a local job, and JAX has one set of devices for all "
@@ -115,14 +169,12 @@ def _checked_jax(try_gpu: bool) -> Any:
         )
     jax = import_jax()
     _warn_if_untested(jax.__version__)
-    if job.device >= 0:  # without effect once JAX has looked for devices; that is checked below
-        jax.config.update("jax_cuda_visible_devices", str(job.device))
     devices = jax.local_devices()
     if len(devices) != 1:
         raise NotSupportedError(
             f"start: JAX has {len(devices)} local devices ({devices[0]} to {devices[-1]}), and a PE "
-            "has one: call start before JAX is used, or set CUDA_VISIBLE_DEVICES for each PE; on "
-            "CPUs leave out --xla_force_host_platform_device_count"
+            "has one: call interop.jax.select_gpu() before init, or set CUDA_VISIBLE_DEVICES for each "
+            "PE; on CPUs leave out --xla_force_host_platform_device_count"
         )
     device = devices[0]
     heap = f"memory of GPU {job.device}" if job.device >= 0 else "host memory"
@@ -134,8 +186,8 @@ def _checked_jax(try_gpu: bool) -> Any:
     number = _gpu_of(jax, device) if job.device >= 0 else -1
     if number != job.device:
         raise NvshmemInvalid(
-            f"start: JAX's device is GPU {number}, and the symmetric heap is {heap}: call start "
-            "before JAX is used, or set CUDA_VISIBLE_DEVICES for each PE"
+            f"start: JAX's device is GPU {number}, and the symmetric heap is {heap}: call "
+            "interop.jax.select_gpu() before init, or set CUDA_VISIBLE_DEVICES for each PE"
         )
     if jax.process_count() > 1 and jax.process_index() != job.my_pe:
         raise NvshmemInvalid(
