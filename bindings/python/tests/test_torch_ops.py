@@ -314,6 +314,17 @@ print("ok")
     assert run(package, 2, debian(), "-c", code).count("ok\n") == 2
 
 
+@pytest.mark.parametrize("example", ["torch_mlp", "torch_experts"])
+def test_examples_in_small(package: Path, example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ROOT / "examples" / "python" / f"{example}.py"
+    if not path.is_file():
+        pytest.skip("the examples are in the repository only")
+    monkeypatch.setenv("NVSHMEMRS_MEMORY", "host")
+    said = run(package, 2, newer(), str(path))
+    assert len(re.findall(rf"^{example} ok PE \d of 2$", said, re.M)) == 2, said
+    assert said.count("NCCL is left out: tensors are on the host") == 1, said
+
+
 PAGE = ROOT / "docs/torch.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if PAGE.is_file() else []
 
