@@ -16,6 +16,7 @@ import nvshmemrs.core.interop.jax as nj
 PALLAS = "--pallas" in sys.argv
 if PALLAS:
     nj.mosaic_environment()
+    os.environ.setdefault("NVSHMEMRS_MEMORY", "device")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # torch is there, too
 
 # isort: split
