@@ -1,5 +1,5 @@
 // NVSHMEM's names as functions, for tools that link LLVM bitcode to a kernel. nvshmem.h has them as macros, whose names stand in parentheses
-// here. Reductions of elements of 16 and 8 bits with the names of CUDA's types are left out: they would need CUDA's headers.
+// here. half and bfloat16 have no functions that take or return a value: tools differ in how they pass one.
 #include "nvshmem.h"
 #include "nvshmemx.h"
 
@@ -63,6 +63,8 @@ MOVES(put128, get128, void)
     BOTH void(nvshmem_##NAME##_p)(T * dest, T value, int pe) { nvshmem_##NAME##_p(dest, value, pe); }                                        \
     BOTH T(nvshmem_##NAME##_g)(const T *source, int pe) { return nvshmem_##NAME##_g(source, pe); }
 NUMBERS(OF_TYPE)
+MOVES(half_put, half_get, half)
+MOVES(bfloat16_put, bfloat16_get, __nv_bfloat16)
 
 // ---- Atomic operations ----
 
@@ -125,3 +127,5 @@ REDUCE(int32, int32_t)
 REDUCE(int64, int64_t)
 REDUCE(float, float)
 REDUCE(double, double)
+REDUCE(half, half)
+REDUCE(bfloat16, __nv_bfloat16)

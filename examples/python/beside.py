@@ -102,15 +102,66 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
     return Peer(torch, dist)
 
 
-def time_of(peer: Peer, call: Callable[[], object], rounds: int = 9, calls: int = 10) -> float:
-    """Microseconds of a call on torch's stream: the median of some rounds, of the slowest PE."""
-    torch, times = peer.torch, []
+def windows(peer: Peer, shape: Any, dtype: Any) -> Any:
+    """A tensor in memory that NCCL has as a symmetric window; None where torch cannot make it, which
+    PE 0 says. Every PE calls.
+    """
+    torch = peer.torch
+    try:
+        backend = peer.dist.group.WORLD._get_backend(torch.device("cuda"))
+        pool = torch.cuda.MemPool(backend.mem_allocator)
+        with torch.cuda.use_mem_pool(pool):
+            made = torch.empty(shape, dtype=dtype, device="cuda")
+        peer.dist.barrier()
+        backend.register_mem_pool(pool, symm=True)
+    except (RuntimeError, AttributeError, TypeError) as error:
+        if nvshmem.my_pe() == 0:
+            print(f"NCCL's windows are left out: {str(error).splitlines()[0]}", flush=True)
+        return None
+    _pools.append(pool)
+    return made
+
+
+# The memory of windows stays until the program ends.
+_pools: List[Any] = []
+
+
+def _graph_of(peer: Peer, call: Callable[[], object], calls: int) -> Callable[[], object]:
+    """A CUDA graph of so many calls."""
+    torch = peer.torch
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.synchronize()
+    nvshmem.barrier_all()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(calls):
+            call()
+    replay: Callable[[], object] = graph.replay
+    return replay
+
+
+def time_of(
+    peer: Peer,
+    call: Callable[[], object],
+    rounds: int = 9,
+    calls: int = 10,
+    graph: bool = False,
+) -> float:
+    """Microseconds of a call on torch's stream, or in a CUDA graph: the median of some rounds, of the
+    slowest PE.
+    """
+    torch, times, each = peer.torch, [], calls
+    if graph:
+        call, each = _graph_of(peer, call, calls), 1
     for turn in range(rounds + 2):
         first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda.synchronize()
         nvshmem.barrier_all()
         first.record()
-        for _ in range(calls):
+        for _ in range(each):
             call()
         last.record()
         torch.cuda.synchronize()
@@ -124,13 +175,29 @@ def time_of(peer: Peer, call: Callable[[], object], rounds: int = 9, calls: int 
 def compare(
     peer: Peer, work: str, ours: Callable[[], object], name: str, theirs: Callable[[], object]
 ) -> Dict[str, float]:
-    """Measures ours and the peer's, which is called `name`; PE 0 prints both, in the form that
-    ``run-gpu-bench --python-kernels`` reads. The group ends. Microseconds by name, for `plot`.
+    """Measures ours and the peer's, which is called `name`, as ``compare_all`` does, without graphs."""
+    return compare_all(peer, work, ours, {name: theirs}, graph=False)
+
+
+def compare_all(
+    peer: Peer,
+    work: str,
+    ours: Callable[[], object],
+    peers: Dict[str, Callable[[], object]],
+    graph: bool,
+    peers_in_graph: bool = False,
+) -> Dict[str, float]:
+    """Measures ours and the peers' by their names, in CUDA graphs if asked; PE 0 prints a line for
+    each peer, in the form that ``run-gpu-bench --python-kernels`` reads. The group ends.
+    Microseconds by name, for `plot`.
     """
-    times = {"nvshmemrs": time_of(peer, ours), name: time_of(peer, theirs)}
-    mine, other = times.values()
-    if nvshmem.my_pe() == 0:
-        print(f"{work}: nvshmemrs {mine:.1f} us, {name} {other:.1f} us ({mine / other:.2f}x)", flush=True)
+    times = {"nvshmemrs": time_of(peer, ours, graph=graph)}
+    mine = times["nvshmemrs"]
+    for name, theirs in peers.items():
+        times[name] = other = time_of(peer, theirs, graph=peers_in_graph)
+        if nvshmem.my_pe() == 0:
+            words = f"nvshmemrs {mine:.1f} us, {name} {other:.1f} us ({mine / other:.2f}x)"
+            print(f"{work}: {words}", flush=True)
     peer.dist.destroy_process_group()
     return times
 

@@ -33,6 +33,10 @@ PROGRAMS = {
     "ours-gemm": ([f"{EXAMPLES}/triton_gemm_all_reduce.py"], TRITON),
     "ours-moe": ([f"{EXAMPLES}/triton_moe.py"], TRITON),
     "ours-attention": ([f"{EXAMPLES}/triton_attention.py"], TRITON),
+    "ours-all-reduce": ([f"{EXAMPLES}/triton_all_reduce.py"], TRITON),
+    "ours-mlp": ([f"{EXAMPLES}/torch_mlp.py"], TRITON),
+    "ours-experts": ([f"{EXAMPLES}/torch_experts.py"], TRITON),
+    "ours-jax-ring": ([f"{EXAMPLES}/jax_ring.py", "--pallas"], ("torch", "jax", "jax_plugins.xla_cuda13")),
     "ours-cute": (["examples/cute/ring_launch.py", "share/nvshmemrs/cute"], ("cuda.core",)),
 }
 # All that --sides can name.

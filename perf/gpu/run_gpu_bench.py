@@ -76,7 +76,8 @@ def nvshmem_library(python: str) -> str:
 
 def command_of(side: str, python: str, most: int) -> list[str]:
     if side in python_kernels.PROGRAMS:
-        return [python, *(str(DIST / part) for part in python_kernels.PROGRAMS[side][0])]
+        words = python_kernels.PROGRAMS[side][0]
+        return [python, *(word if word.startswith("--") else str(DIST / word) for word in words)]
     if side.endswith("-python"):
         return [python, COST, side.split("-")[0]]
     if side.split("-")[0] in ("ours", "nvshmem"):

@@ -261,11 +261,15 @@ def torch_ops(numbers: list[int], python: str) -> list[Check]:
                 command = processes(n, python, str(PYTEST.parent / "programs" / file), part)
                 name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
                 checks.append(Check(name, command, "^ok$", n, gpus=n, env=env, limit=300))
+        for example in ("torch_mlp", "torch_experts"):
+            command = processes(n, python, str(EXAMPLES / f"{example}.py"))
+            words = rf"^{example} ok PE \d+ of {n}$"
+            checks.append(Check(f"torch: {example} example, {n}", command, words, n, gpus=n, env={**env, "NVSHMEM_SYMMETRIC_SIZE": "1g"}, limit=300))
     return checks
 
 
 TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
-TRITON_EXAMPLES = "gemm_all_reduce moe attention"
+TRITON_EXAMPLES = "gemm_all_reduce moe attention all_reduce"
 
 
 def triton(numbers: list[int], python: str) -> list[Check]:
@@ -322,6 +326,8 @@ def jax(numbers: list[int], python: str) -> list[Check]:
         words = r"^pallas ok: (ring|in_place), PE \d+$"
         debug = {**env, "NVSHMEM_DEBUG": "WARN"}
         checks.append(Check(f"jax: Pallas, {n} PE{'s' if n > 1 else ''}", command, words, 2 * n, gpus=n, env=debug, limit=240))
+        command = processes(n, python, str(EXAMPLES / "jax_ring.py"), "--pallas")
+        checks.append(Check(f"jax: ring example, {n}", command, rf"^jax_ring ok PE \d+ of {n}$", n, gpus=n, env=debug, limit=240))
     return checks
 
 

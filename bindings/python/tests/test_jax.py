@@ -58,6 +58,15 @@ def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
     assert "1 result" in run(sys.executable, "-W", "ignore", str(script), **HOST)
 
 
+def test_the_example_of_a_ring() -> None:
+    path = ROOT / "examples/python/jax_ring.py"
+    if not path.is_file():
+        pytest.skip("the examples are in the repository only")
+    printed = run_job(3, sys.executable, str(path), **HOST)
+    assert len(re.findall(r"^jax_ring ok PE \d of 3$", printed, re.MULTILINE)) == 3, printed
+    assert printed.count("NCCL is left out: JAX runs on the host") == 1, printed
+
+
 def faults(part: str, **environment: str) -> Dict[str, str]:
     """The errors of a part of the program, by their names."""
     printed = run(sys.executable, program("jax_faults.py"), part, **HOST, **environment)

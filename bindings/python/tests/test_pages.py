@@ -33,7 +33,7 @@ from nvshmemrs.core.nvshmem_types import error_of
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (
-    "concepts start clusters debugger errors from-iris from-mpi4py from-nccl from-nvshmem4py from-torch hangs jupyter performance profile support"
+    "concepts start clusters debugger errors from-deepep from-iris from-mpi4py from-nccl from-nvshmem4py from-torch fused hangs jupyter performance profile support"
 ).split()
 OTHERS = ("docs/site/index.md", "capi/README.md", "core/README.md")
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")

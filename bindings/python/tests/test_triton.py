@@ -100,7 +100,7 @@ def test_the_checker_finds_nothing_in_right_kernels(seed: int) -> None:
     assert out.count("triton ok: right, PE ") == 2 and "the checker found nothing" in out, out
 
 
-@pytest.mark.parametrize("example", ["gemm_all_reduce", "moe", "attention"])
+@pytest.mark.parametrize("example", ["gemm_all_reduce", "moe", "attention", "all_reduce"])
 def test_the_checker_passes_the_examples(example: str) -> None:
     path = ROOT / "examples" / "python" / f"triton_{example}.py"
     if not path.is_file():
@@ -133,7 +133,9 @@ def test_the_checker_finds_what_kernels_forget(
         assert re.search(rf"{operation} at \S*triton_checked.py:\d+ \({kernel}\)", out), out
 
 
-@pytest.mark.parametrize("example", ["triton_gemm_all_reduce", "triton_moe", "triton_attention"])
+@pytest.mark.parametrize(
+    "example", ["triton_gemm_all_reduce", "triton_moe", "triton_attention", "triton_all_reduce"]
+)
 def test_examples_in_small(example: str, tmp_path: Path) -> None:
     path = ROOT / "examples" / "python" / f"{example}.py"
     if not path.is_file():

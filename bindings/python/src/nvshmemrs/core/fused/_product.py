@@ -1,8 +1,8 @@
-"""What the matrix products share: their arguments, tiles, and sizes."""
+"""What the matrix products share: their arguments, tiles, sizes, and the order of a call."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -120,19 +120,71 @@ def spread(f: Factors, tiles: Tiles, section: int, n: int) -> int:
     return n * down * across * tiles.height * tiles.width * f.itemsize
 
 
-def shared(ws: Workspace, f: Factors) -> "list[Any]":
-    """The first arguments of the kernels: the workspace, and the staging memory."""
-    parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "flags", "left")]
-    return [args.state(), *parts, args.at(ws.address("product"), f.a.kind)]
-
-
-def halves(ws: Workspace, f: Factors) -> Tuple[int, int]:
-    """Elements and flags of a half."""
-    return ws.product_bytes // f.itemsize, ws.flags
-
-
 def multiplied(f: Factors, left: "Optional[np.ndarray[Any, Any]]" = None) -> "np.ndarray[Any, Any]":
     """The product on the host, in single precision, rounded to its type."""
     rows = f.a.host if left is None else left
     product = rows.astype(np.float32) @ f.right.astype(np.float32)
     return product.astype(f.a.dtype)  # type: ignore[no-any-return]
+
+
+class Product:
+    """A call of a matrix product: its arguments are checked, then it is divided, then it runs."""
+
+    def __init__(self, call: str, a: Any, b: Any, workspace: Any) -> None:
+        self.ws: Workspace = args.workspace_of(workspace, call)
+        self.f = Factors(a, b, call)
+
+    def take_out(self, out: Any, rows: int, why: str, *, symmetric: bool = False) -> None:
+        """Checks `out`, which has `rows` rows; `why` says which ones."""
+        f = self.f
+        self.out = args.array(out, "out", f.call, dims=2, kinds=args.FLOATS, symmetric=symmetric)
+        args.shape(self.out, (rows, f.width), why)
+        args.kind(self.out, f.a)
+        for other in (f.a, f.b):
+            args.apart(self.out, other, f.call)
+
+    def divide(self, pieces: Optional[int], tiles: Optional[Tuple[int, ...]], fits: bool) -> Tiles:
+        """Chooses tiles, and the pieces of a product by torch; `fits`: whether there can be pieces."""
+        self.tiles = tiles_of(tiles, self.f)
+        self.pieces = pieces_of(pieces, tiles, self.f, fits, self.ws)
+        return self.tiles
+
+    def run(
+        self,
+        stream: Any,
+        plain: Callable[[], None],
+        in_pieces: str,
+        in_tiles: Callable[[Any], None],
+    ) -> None:
+        """Runs the plain form, a function of ``_pieces``, or a kernel."""
+        kernels = args.kernels()
+        with args.on_stream(stream, self.f.call):
+            if kernels is None:
+                plain()
+            elif self.pieces:
+                from . import _pieces
+
+                pieces = _pieces.Pieces(kernels, self.ws, self.f, self.pieces)
+                getattr(_pieces, in_pieces)(pieces, self.out)
+            else:
+                in_tiles(kernels)
+
+    def pointers(self) -> Tuple[Any, ...]:
+        """The first arguments of the kernels: the workspace, its staging memory, and the matrices."""
+        ws, f = self.ws, self.f
+        parts = [args.at(ws.address(name), "int64") for name in ("head", "calls", "flags", "left")]
+        staging = args.at(ws.address("product"), f.a.kind)
+        matrices = [args.pointer(found) for found in (f.a, f.b, self.out)]
+        return (args.state(), *parts, staging, *matrices)
+
+    def halves(self) -> Tuple[int, int]:
+        """Elements and flags of a half of the workspace."""
+        return self.ws.product_bytes // self.f.itemsize, self.ws.flags
+
+    def reduce_in_tiles(self, kernels: Any, section: int, *, everywhere: bool) -> None:
+        """Starts the kernel that sums the members' products; each member sums `section` rows."""
+        f, tiles = self.f, self.tiles
+        kernels.reduce_product_kernel[(tiles.programs,)](
+            *self.pointers(), f.rows, f.width, f.depth, *f.strides, section, *self.halves(),
+            **f.constants(tiles), EVERYWHERE=everywhere,
+        )  # fmt: skip

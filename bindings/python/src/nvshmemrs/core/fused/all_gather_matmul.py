@@ -6,8 +6,7 @@ from typing import Any, Optional, Tuple
 
 from ..collective import fcollect
 from ..nvshmem_types import NvshmemInvalid
-from . import _arguments as args
-from ._product import SENDERS, Factors, halves, multiplied, pieces_of, shared, tiles_of
+from ._product import SENDERS, Product, multiplied
 from ._workspace import Workspace
 
 _CALL = "all_gather_matmul"
@@ -35,33 +34,25 @@ def all_gather_matmul(
     columns. On a GPU it is queued on `stream`, torch's current one unless given, and works in CUDA
     graphs. On host memory it is done on return.
     """
-    ws = args.workspace_of(workspace, _CALL)
-    f = Factors(a, b, _CALL)
-    out = args.array(out, "out", _CALL, dims=2, kinds=args.FLOATS)
-    args.shape(out, (f.rows * ws.n, f.width), "the rows of all members, and the columns of b")
-    args.kind(out, f.a)
-    for other in (f.a, f.b):
-        args.apart(out, other, _CALL)
-    chosen = tiles_of(tiles, f)
-    count = pieces_of(pieces, tiles, f, True, ws)
+    p = Product(_CALL, a, b, workspace)
+    ws, f = p.ws, p.f
+    p.take_out(out, f.rows * ws.n, "the rows of all members, and the columns of b")
+    chosen = p.divide(pieces, tiles, True)
     ws.fits("product_bytes", f.a.nbytes * ws.n, _CALL)
-    kernels = args.kernels()
-    with args.on_stream(stream, _CALL):
-        if kernels is None:
-            gathered = ws.staging("product", (1 + ws.n, f.rows, f.depth), f.a.dtype)
-            gathered[0] = f.a.host
-            fcollect(ws.handle, gathered[1:], gathered[0])
-            out.host[...] = multiplied(f, gathered[1:].reshape(-1, f.depth))
-            return
-        if count:
-            from . import _pieces
 
-            _pieces.all_gather(_pieces.Pieces(kernels, ws, f, count), out)
-            return
+    def plain() -> None:
+        gathered = ws.staging("product", (1 + ws.n, f.rows, f.depth), f.a.dtype)
+        gathered[0] = f.a.host
+        fcollect(ws.handle, gathered[1:], gathered[0])
+        p.out.host[...] = multiplied(f, gathered[1:].reshape(-1, f.depth))
+
+    def in_tiles(kernels: Any) -> None:
         senders = min(SENDERS, chosen.programs - 1)
         if senders < 1:
             raise NvshmemInvalid(f"tiles={tiles}: {_CALL} needs 2 programs, of which one sends")
         kernels.gather_product_kernel[(chosen.programs,)](
-            *shared(ws, f), args.pointer(f.a), args.pointer(f.b), args.pointer(out), f.width, f.depth, *f.strides,
-            f.rows, *halves(ws, f), **f.constants(chosen), SENDERS=1 if senders < SENDERS else SENDERS,
+            *p.pointers(), f.width, f.depth, *f.strides, f.rows, *p.halves(),
+            **f.constants(chosen), SENDERS=1 if senders < SENDERS else SENDERS,
         )  # fmt: skip
+
+    p.run(stream, plain, "all_gather", in_tiles)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 from ..collective import barrier, reduce
-from . import _arguments as args
-from ._product import Factors, halves, multiplied, pieces_of, shared, spread, tiles_of
+from ._product import Product, multiplied, spread
 from ._workspace import Workspace
 
 _CALL = "matmul_all_reduce"
@@ -37,33 +36,18 @@ def matmul_all_reduce(
     on `stream`, torch's current one unless given, and works in CUDA graphs. On host memory it is done
     on return.
     """
-    ws = args.workspace_of(workspace, _CALL)
-    f = Factors(a, b, _CALL)
-    out = args.array(out, "out", _CALL, dims=2, kinds=args.FLOATS, symmetric=True)
-    args.shape(out, (f.rows, f.width), "the rows of a and the columns of b")
-    args.kind(out, f.a)
-    for other in (f.a, f.b):
-        args.apart(out, other, _CALL)
-    chosen = tiles_of(tiles, f)
-    count = pieces_of(pieces, tiles, f, ws.n == 2 and f.rows % 2 == 0, ws)
+    p = Product(_CALL, a, b, workspace)
+    ws, f = p.ws, p.f
+    p.take_out(out, f.rows, "the rows of a and the columns of b", symmetric=True)
+    chosen = p.divide(pieces, tiles, ws.n == 2 and f.rows % 2 == 0)
     # Whole tiles for each member; the last members may have less.
     blocks = -(-f.rows // chosen.height)
     section = -(-blocks // ws.n) * chosen.height
     ws.fits("product_bytes", spread(f, chosen, section, ws.n), _CALL)
-    kernels = args.kernels()
-    with args.on_stream(stream, _CALL):
-        if kernels is None:
-            # Other PEs may still use `out`.
-            barrier(ws.handle)
-            out.host[...] = multiplied(f)
-            reduce(ws.handle, out.host, out.host, "sum")
-            return
-        if count:
-            from . import _pieces
 
-            _pieces.all_reduce(_pieces.Pieces(kernels, ws, f, count), out)
-            return
-        kernels.reduce_product_kernel[(chosen.programs,)](
-            *shared(ws, f), args.pointer(f.a), args.pointer(f.b), args.pointer(out), f.rows, f.width, f.depth, *f.strides,
-            section, *halves(ws, f), **f.constants(chosen), EVERYWHERE=True,
-        )  # fmt: skip
+    def plain() -> None:
+        barrier(ws.handle)  # other PEs may still use `out`
+        p.out.host[...] = multiplied(f)
+        reduce(ws.handle, p.out.host, p.out.host, "sum")
+
+    p.run(stream, plain, "all_reduce", lambda kernels: p.reduce_in_tiles(kernels, section, everywhere=True))

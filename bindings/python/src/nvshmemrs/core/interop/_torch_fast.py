@@ -1,8 +1,9 @@
 # mypy: ignore-errors
 """Small all-reduces on a GPU: one kernel, in which data carries its own flag (`reduce_fast`).
 
-Neither side needs to be symmetric, so nothing is copied before or behind. The members decide by the
-number and the type of the elements alone, which are the same on all of them.
+Neither side needs to be symmetric, so nothing is copied before or behind. Which calls it takes
+follows from the dtype, the operation and the size alone, which are the same on all members. Its
+kernels are loaded when the reserve is made, so a capture changes nothing.
 """
 
 import triton
@@ -13,9 +14,10 @@ from ..device import triton as nvt
 # Bytes up to which it is the faster way.
 MOST = 1 << 19
 PROGRAMS = 64
-_OPS = {"sum": 1, "avg": 1, "min": 2, "max": 3, "prod": 4}
-_BITS = {"and": 5, "or": 6, "xor": 7}
-_loaded = set()
+# Words of 4 bytes that a program takes at once: of small arrays, and of larger ones.
+BLOCKS = (256, 1024)
+SIZES = {"float16": 2, "bfloat16": 2, "float32": 4}
+_SUM = 1
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -24,34 +26,36 @@ def reduce_kernel(state, workspace, dest, source, n, OP: tl.constexpr, BLOCK: tl
     nvt.reduce_fast(ctx, workspace, dest, source, n, OP, BLOCK=BLOCK)
 
 
-def workspace(team):
-    """The workspace of a group; collective over all PEs."""
-    return nvt.Workspace(team, MOST, PROGRAMS)
+def fits(name, count, op):
+    """Whether all members go this way with such a call; `name` is of the dtype."""
+    nbytes = count * SIZES.get(name, 0)
+    return op in ("sum", "avg") and 0 < nbytes <= MOST and nbytes % 4 == 0
 
 
-def state():
-    """What kernels take of the job."""
-    return nvt.state()
+class SmallSums:
+    """The workspace of a group, and its kernels. `free` is collective over all PEs, as this is."""
 
+    def __init__(self, team):
+        self._workspace = nvt.Workspace(team, MOST, PROGRAMS)
+        self._state = nvt.state()
+        self.free = self._workspace.free
 
-def fits(itemsize, count, op, is_integer):
-    """Whether all members go this way with such a call."""
-    known = op in _OPS or (is_integer and op in _BITS)
-    return known and itemsize in (2, 4) and 0 < count * itemsize <= MOST and count * itemsize % 4 == 0
+    def load(self, dest, source):
+        """Loads the kernels: sums a word of every dtype, at addresses aligned as all later ones.
+        Collective over the group.
+        """
+        for name, size in SIZES.items():
+            for block in BLOCKS:
+                self._start(name, dest, source, 4 // size, 1, block)
 
+    def launch(self, name, dest, source, count):
+        """Starts a kernel on Triton's current stream. Both addresses are multiples of 16."""
+        words = count * SIZES[name] // 4
+        small, large = BLOCKS
+        block = small if words <= small * PROGRAMS else large
+        self._start(name, dest, source, count, min(PROGRAMS, -(-words // small)), block)
 
-def launch(state, space, name, dest, source, count, itemsize, op, is_captured):
-    """Starts the kernel on Triton's current stream. Whether it could: not in a capture, if it is not
-    loaded yet.
-    """
-    words = count * itemsize // 4
-    programs = min(PROGRAMS, -(-words // 256))
-    block = 256 if words <= 256 * PROGRAMS else 1024
-    number = _OPS.get(op) or _BITS[op]
-    key = (name, number, block, dest % 16 == 0, source % 16 == 0)
-    if is_captured and key not in _loaded:
-        return False
-    pointers = (nvt.Pointer(place, name, (1,), None) for place in (dest, source))
-    reduce_kernel[(programs,)](state, space.pointer, *pointers, count, OP=number, BLOCK=block)
-    _loaded.add(key)
-    return True
+    def _start(self, name, dest, source, count, programs, block):
+        pointers = (nvt.Pointer(place, name, (1,), None) for place in (dest, source))
+        kernel = reduce_kernel[(programs,)]
+        kernel(self._state, self._workspace.pointer, *pointers, count, OP=_SUM, BLOCK=block)

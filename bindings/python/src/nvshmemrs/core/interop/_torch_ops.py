@@ -21,13 +21,13 @@ from ..nvshmem_types import NotInitializedError, NvshmemInvalid, Teams
 from ..rma import SignalOp
 from ._torch_groups import Group, group_of, pe_in
 from ._torch_reserve import (
-    capturing,
     current_handle,
     current_stream,
     fast_path,
     handle_in_place,
     is_symmetric,
     known_reserve,
+    on_device,
     reserve_of,
     take_turn,
 )
@@ -273,39 +273,24 @@ def _reduction(input: Any, op: str, group: Group, out: Any, inputs: int) -> Opti
 
 
 def _reduced_fast(group: Group, input: Any, op: str, out: Any, kind: Elements) -> bool:
-    """Does a small all-reduce of tensors that are not symmetric as one kernel, on a GPU with Triton.
-    Whether it did.
+    """Does a small sum of tensors that are not symmetric as one kernel, if the group has it. Whether
+    it did: all members answer alike, in captures too.
     """
     known = known_reserve(group)
-    if known is None or known.fast is None or kind.is_bool:
+    if known is None or known.fast is None:
         return False
-    fast, count, size = fast_path(), input.numel(), input.element_size()
-    if not fast.fits(size, count, op, not input.dtype.is_floating_point):
+    name, count = NAMES[kind.code], input.numel()
+    if not fast_path().fits(name, count, op):
         return False
-    stream = current_stream()
-    take_turn(known, stream)
-    is_captured = capturing(stream)
-    if known.state is None:
-        if is_captured:
-            return False
-        known.state = fast.state()
-    if (input.data_ptr() | out.data_ptr()) % 4:
-        made = torch.empty_like(out)
-        done = _launch_fast(known, input.clone(), op, made, is_captured)
-        if done:
-            out.copy_(made)
-        return done
-    return _launch_fast(known, input, op, out, is_captured)
-
-
-def _launch_fast(known: Any, input: Any, op: str, out: Any, is_captured: bool) -> bool:
-    name, size = NAMES[elements_of(input).code], input.element_size()
-    places = out.data_ptr(), input.data_ptr()
-    with torch.cuda.device(job.device):
-        done: bool = fast_path().launch(
-            known.state, known.fast, name, *places, input.numel(), size, op, is_captured
-        )
-    return done
+    take_turn(known, current_stream())
+    made = out
+    if (input.data_ptr() | out.data_ptr()) % 16:  # the kernels that were loaded need that
+        input, made = input.clone(), torch.empty_like(out)
+    with on_device():
+        known.fast.launch(name, made.data_ptr(), input.data_ptr(), count)
+    if made is not out:
+        out.copy_(made)
+    return True
 
 
 def _moving(

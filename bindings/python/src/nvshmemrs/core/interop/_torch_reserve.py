@@ -6,6 +6,7 @@ other, whatever stream they are on.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 from typing import Any, Dict, Optional, Tuple
@@ -13,8 +14,9 @@ from typing import Any, Dict, Optional, Tuple
 from .._arguments import integer
 from .._foreign import base_of
 from .._job import adopted, check, job, lib
+from ..collective import reduce
 from ..memory import Buffer, allocate, fail_allocation, free, owner_of
-from ..nvshmem_types import NvshmemInvalid
+from ..nvshmem_types import NvshmemInvalid, Teams
 from ..streams import handle_of
 from ._tensors import whole_tensor
 from ._torch_groups import Group, group_name, group_of
@@ -41,7 +43,7 @@ class Reserve:
         self.dests = self.sources + half
         self.last: Any = None  # the stream of the group's latest operation
         self.state: Any = None  # what Triton's kernels take of the job, once one has run
-        self.fast: Any = None  # the workspace of small all-reduces, where Triton is there
+        self.fast: Any = None  # small sums by one kernel, if all PEs have Triton
 
     def at(self, address: int, shape: Tuple[int, ...], dtype: Any, itemsize: int) -> Any:
         """A contiguous tensor in it."""
@@ -61,7 +63,8 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
 
     `nbytes` are for sources and as many for destinations. Larger tensors pass through it in parts,
     so it limits the speed of large operations, not their size; all_to_all_v needs room for the whole
-    input. 256 KiB more are for its splits.
+    input. 256 KiB more are for its splits. On GPUs where all PEs have Triton, it loads the kernels of
+    small sums.
 
     Collective over all PEs of the job with the same `nbytes`; each names a group that it is a
     member of. It includes a barrier. The memory stays until ``release_reserve`` or ``finalize``.
@@ -86,8 +89,12 @@ def reserve(nbytes: int = DEFAULT_BYTES, group: Any = "TEAM_WORLD", mesh_dim: An
     made = Reserve(memory, half)
     _reserves[job.runtime, found.team] = made
     fast = fast_path()
-    if fast is not None:
-        made.fast = fast.workspace(found.team)
+    if not _on_all_pes(made, fast is not None):
+        return
+    made.fast = fast.SmallSums(found.team)
+    made.last = current_stream()
+    with on_device():
+        made.fast.load(made.dests, made.sources)
 
 
 def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
@@ -104,10 +111,18 @@ def release_reserve(group: Any = "TEAM_WORLD", mesh_dim: Any = None) -> None:
         known.fast.free()
 
 
+def _on_all_pes(made: Reserve, has: bool) -> bool:
+    """Whether all PEs of the job say yes. Collective over them."""
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    word = made.at(made.dests, (1,), torch.int32, 4)
+    word.fill_(int(has))
+    reduce(Teams.TEAM_WORLD, word, word, "min", stream=current_stream())
+    return bool(word.item())
+
+
 def fast_path() -> Any:
-    """The module of small all-reduces; None on host memory, and without Triton, which all PEs have or
-    none.
-    """
+    """The module of small sums; None on host memory, and without Triton."""
     if job.device < 0:
         return None
     try:
@@ -157,6 +172,11 @@ def _cuda() -> Any:
     import torch  # type: ignore[import-not-found, unused-ignore]
 
     return torch.cuda
+
+
+def on_device() -> Any:
+    """A block in which the heap's GPU is torch's current device; on host memory nothing changes."""
+    return contextlib.nullcontext() if job.device < 0 else _cuda().device(job.device)
 
 
 def current_stream() -> Any:

@@ -36,10 +36,14 @@ _TYPES = {
     "ptrdiff": cutlass.Int64,
     "float": cutlass.Float32,
     "double": cutlass.Float64,
+    "half": cutlass.Float16,
+    "bfloat16": cutlass.BFloat16,
 }
 _WORDS = "int long longlong uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff".split()
 _BITS = "uint ulong ulonglong int32 int64 uint32 uint64".split()
-_REDUCED = "int32 int64 float double".split()
+_REDUCED = "int32 int64 float double half bfloat16".split()
+# Their functions take addresses only.
+_NARROW = "half bfloat16".split()
 
 
 class _CutePtrType:
@@ -148,6 +152,7 @@ def _all() -> Iterator[Tuple[str, _Signature]]:
         if kind != "ptrdiff":
             for prefix, name, takes in _moves({move: f"{kind}_{move}" for move in _MOVES}):
                 yield made(prefix, name, takes, "", element)
+        if kind not in ("ptrdiff", *_NARROW):
             yield made("nvshmem_", f"{kind}_p", "Tti", "", element)
             yield made("nvshmem_", f"{kind}_g", "Ti", "t", element)
         if kind in _WORDS:
