@@ -38,7 +38,7 @@ static struct {
     nvshmemrs_runtime_t runtime;
     char *staging;
     size_t bytes;
-    int32_t me;
+    int32_t me, n;
     /* The heap's GPU; -1: the heap is host memory. */
     int32_t device;
     struct stream *streams;
@@ -100,6 +100,13 @@ static int64_t attribute(const struct xla_call *call, const char *name)
 static void *place(const struct xla_call *call, const char *name)
 {
     return job.staging + attribute(call, name);
+}
+
+/* The PE that a call names: its number, or its distance from this PE if the call is to be the same on all PEs. */
+static int32_t target(const struct xla_call *call)
+{
+    const int32_t pe = (int32_t)attribute(call, "pe");
+    return attribute(call, "relative") ? (job.me + pe) % job.n : pe;
 }
 
 /* ---- The operations ---- */
@@ -165,7 +172,7 @@ static struct xla_error *run(const struct xla_call *call, uint64_t where, void *
     const enum operation operation = (enum operation)attribute(call, "operation");
     const struct xla_buffer *from = call->operands.count > 1 ? call->operands.buffers[1] : NULL;
     const struct xla_buffer *to = call->results.count > 1 ? call->results.buffers[1] : NULL;
-    const int32_t pe = (int32_t)attribute(call, "pe");
+    const int32_t pe = target(call);
     const uint64_t value = (uint64_t)attribute(call, "value");
     const size_t staged = (from ? bytes_of(from) : 0) + (to ? bytes_of(to) : 0) + 2 * ALIGNMENT;
     switch (operation) {
@@ -210,7 +217,8 @@ static bool begins(const struct xla_call *call, bool on_host, struct xla_error *
             struct xla_metadata *metadata = ((const struct xla_metadata_extension *)at)->metadata;
             metadata->version.major = XLA_FFI_MAJOR;
             metadata->version.minor = XLA_FFI_MINOR;
-            metadata->traits = 0;
+            /* Work on a stream is captured as well as run, so XLA may launch calls as parts of a CUDA graph. */
+            metadata->traits = on_host ? 0 : XLA_COMMAND_BUFFER_COMPATIBLE;
             return false;
         }
     }
@@ -326,7 +334,9 @@ EXPORTED void nvshmemrs_jax_version(int32_t *major, int32_t *minor)
 /* Lets calls run for a PE; runtime 0: no more. Local. Streams of XLA's that were used are let go. */
 EXPORTED int32_t nvshmemrs_jax_use(nvshmemrs_runtime_t runtime, void *staging, size_t bytes)
 {
-    int32_t me = 0, device = -1, status = runtime != 0 ? nvshmemrs_my_pe(runtime, &me) : NVSHMEMRS_SUCCESS;
+    int32_t me = 0, n = 0, device = -1, status = runtime != 0 ? nvshmemrs_my_pe(runtime, &me) : NVSHMEMRS_SUCCESS;
+    if (runtime != 0 && status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_n_pes(runtime, &n);
     if (runtime != 0 && status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_device(runtime, &device);
     if (status != NVSHMEMRS_SUCCESS)
@@ -344,6 +354,7 @@ EXPORTED int32_t nvshmemrs_jax_use(nvshmemrs_runtime_t runtime, void *staging, s
     job.staging = staging;
     job.bytes = bytes;
     job.me = me;
+    job.n = n;
     job.device = device;
     pthread_mutex_unlock(&job.lock);
     return NVSHMEMRS_SUCCESS;

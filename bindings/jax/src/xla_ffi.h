@@ -15,6 +15,8 @@ struct xla_extension {
     struct xla_extension *next;
 };
 enum { XLA_EXTENSION_METADATA = 1 };
+/* A trait of a handler. */
+enum { XLA_COMMAND_BUFFER_COMPATIBLE = 1 };
 
 /* XLA asks a handler for these once, when it is registered. */
 struct xla_metadata {

@@ -94,7 +94,7 @@ def one_sided(me, n):
         token = nj.quiet(token)
         token = nj.barrier(token)
         mine, token = nj.load(inbox, token)
-        theirs, token = nj.get(inbox[1], right, token)
+        theirs, token = nj.get(inbox[1], nj.shift(1), token)
         return mine, theirs, nj.barrier(token)
 
     left, token = (me - 1) % n, nj.token()
@@ -109,7 +109,7 @@ def one_sided(me, n):
 
 def signals(me, n):
     """A ring in which each step waits for the signal of the one before, without a barrier."""
-    inbox, signal, right = nj.array((2, 1024), "float32"), nj.array(2, "uint64"), (me + 1) % n
+    inbox, signal, right = nj.array((2, 1024), "float32"), nj.array(2, "uint64"), nj.shift(1 - n)
 
     def step(at, x, token):
         slot = at % 2
@@ -182,8 +182,10 @@ def shards(me, n):
             jax.shard_map, mesh=mesh, in_specs=(P("pe"), P("pe")), out_specs=P("pe"), check_vma=check
         )
         def body(x, token):
+            # The processes of jax.distributed compile one program, so no number of a PE is a constant in it.
             x, token = nj.all_reduce(x, token)
-            token = nj.put(inbox, x + me, (me + 1) % n, token)
+            mine = jax.lax.axis_index("pe") if len(devices) > 1 else me
+            token = nj.put(inbox, x + mine, nj.shift(1), token)
             token = nj.barrier(token)
             y, token = nj.load(inbox, token)
             return y, nj.barrier(token)
@@ -235,7 +237,8 @@ def main():
     nvshmem.init(heap_bytes=1 << 25)
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
     if ports:
-        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+        if jax.config.jax_platforms == "cpu":
+            jax.config.update("jax_cpu_collectives_implementation", "gloo")
         jax.distributed.initialize(f"127.0.0.1:{ports[0]}", n, me)
     nj.start(staging=1 << 20)
     for part in PARTS:

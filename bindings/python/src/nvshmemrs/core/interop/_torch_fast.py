@@ -13,9 +13,9 @@ from ..device import triton as nvt
 
 # Bytes up to which it is the faster way.
 MOST = 1 << 19
-PROGRAMS = 64
-# Words of 4 bytes that a program takes at once: of small arrays, and of larger ones.
-BLOCKS = (256, 1024)
+PROGRAMS = 128
+# Words of 4 bytes that a program takes at once, and its warps: of small arrays, and of larger ones.
+SHAPES = ((256, 4), (512, 8))
 SIZES = {"float16": 2, "bfloat16": 2, "float32": 4}
 _SUM = 1
 
@@ -45,17 +45,18 @@ class SmallSums:
         Collective over the group.
         """
         for name, size in SIZES.items():
-            for block in BLOCKS:
-                self._start(name, dest, source, 4 // size, 1, block)
+            for shape in SHAPES:
+                self._start(name, dest, source, 4 // size, 1, shape)
 
     def launch(self, name, dest, source, count):
         """Starts a kernel on Triton's current stream. Both addresses are multiples of 16."""
         words = count * SIZES[name] // 4
-        small, large = BLOCKS
-        block = small if words <= small * PROGRAMS else large
-        self._start(name, dest, source, count, min(PROGRAMS, -(-words // small)), block)
+        block, _ = SHAPES[0]
+        shape = SHAPES[words > block * PROGRAMS]
+        self._start(name, dest, source, count, min(PROGRAMS, -(-words // block)), shape)
 
-    def _start(self, name, dest, source, count, programs, block):
+    def _start(self, name, dest, source, count, programs, shape):
+        block, warps = shape
         pointers = (nvt.Pointer(place, name, (1,), None) for place in (dest, source))
         kernel = reduce_kernel[(programs,)]
-        kernel(self._state, self._workspace.pointer, *pointers, count, OP=_SUM, BLOCK=block)
+        kernel(self._state, self._workspace.pointer, *pointers, count, OP=_SUM, BLOCK=block, num_warps=warps)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Dict, NamedTuple, Tuple, Union
 
 import numpy as np
 
 from ..._arguments import a_kind, integer, pe_of, team_of
 from ..._dtypes import element_code
-from ..._job import job
 from ..._operand import signal_value
 from ...collective import Op, team_size
 from ...direct import ComparisonType, n_pes
@@ -19,6 +18,15 @@ from . import _setup
 from ._array import SymmetricArray, check_width, symmetric
 
 Team = Union[int, str]
+
+
+class Shift(NamedTuple):
+    """A PE by its distance from the caller; made by ``shift``."""
+
+    distance: int
+
+
+Pe = Union[int, Shift]
 
 # As `enum operation` of bindings/jax/src/calls.c has them.
 _OPERATIONS = {
@@ -40,6 +48,16 @@ def token() -> Any:
     """
     jax = _setup.import_jax()
     return jax.numpy.zeros((1,), jax.numpy.uint32)
+
+
+def shift(distance: int) -> Shift:
+    """The PE `distance` behind the caller in the order of PEs, which goes round: with n PEs,
+    ``(my_pe() + distance) % n``. Programs that use it are the same on every PE, as
+    ``jax.distributed`` requires on GPUs.
+
+    Local.
+    """
+    return Shift(integer(distance, "distance") % n_pes())
 
 
 def all_reduce(x: Any, token: Any, op: Any = "sum", team: Team = "TEAM_WORLD") -> Tuple[Any, Any]:
@@ -112,31 +130,31 @@ def quiet(token: Any) -> Any:
     return call("quiet", token)[0]
 
 
-def put(dst: SymmetricArray, x: Any, pe: int, token: Any) -> Any:
+def put(dst: SymmetricArray, x: Any, pe: Pe, token: Any) -> Any:
     """Copies `x` to `dst` on PE `pe`; complete there after ``quiet`` or ``barrier``. The next token.
 
     One-sided. OpenSHMEM 1.5 section 9.6.1.
     """
-    return call("put", token, x, dest=_dest(dst, x), pe=_pe(pe))[0]
+    return call("put", token, x, dest=_dest(dst, x), **_pe(pe))[0]
 
 
-def get(src: SymmetricArray, pe: int, token: Any) -> Tuple[Any, Any]:
+def get(src: SymmetricArray, pe: Pe, token: Any) -> Tuple[Any, Any]:
     """What is in `src` on PE `pe`, as a new array, and the next token.
 
     One-sided. OpenSHMEM 1.5 section 9.6.1.
     """
     result = _result_of(src)
-    return call("get", token, result=result, source=offset(src), pe=_pe(pe))[::-1]
+    return call("get", token, result=result, source=offset(src), **_pe(pe))[::-1]
 
 
 def load(src: SymmetricArray, token: Any) -> Tuple[Any, Any]:
     """What is in this PE's own `src`, as a new array, and the next token. Local."""
-    return get(src, job.my_pe, token)
+    return get(src, shift(0), token)
 
 
 def store(dst: SymmetricArray, x: Any, token: Any) -> Any:
     """Writes `x` to this PE's own `dst`; the next token. Local."""
-    return put(dst, x, job.my_pe, token)
+    return put(dst, x, shift(0), token)
 
 
 def put_signal(
@@ -144,7 +162,7 @@ def put_signal(
     x: Any,
     signal: SymmetricArray,
     value: int,
-    pe: int,
+    pe: Pe,
     token: Any,
     signal_op: SignalOp = SignalOp.SIGNAL_SET,
 ) -> Any:
@@ -155,7 +173,7 @@ def put_signal(
     """
     if type(signal_op) is not SignalOp:
         raise NvshmemInvalid(f"signal_op is {a_kind(signal_op)}: it must be a SignalOp")
-    numbers = {"dest": _dest(dst, x), "signal": _signal(signal), "pe": _pe(pe)}
+    numbers = {"dest": _dest(dst, x), "signal": _signal(signal), **_pe(pe)}
     number = signal_value(value).value
     return call("put_signal", token, x, **numbers, value=number, signal_op=int(signal_op))[0]
 
@@ -296,8 +314,10 @@ def _signal(value: Any) -> int:
     return offset(found)
 
 
-def _pe(pe: Optional[int]) -> int:
+def _pe(pe: Any) -> Dict[str, int]:
+    if isinstance(pe, Shift):
+        return {"pe": pe.distance, "relative": 1}
     number = pe_of(pe, None, "pe")
     if not 0 <= number < n_pes():
         raise NvshmemInvalid(f"pe={pe}: the job has PEs 0 to {n_pes() - 1}")
-    return number
+    return {"pe": number}

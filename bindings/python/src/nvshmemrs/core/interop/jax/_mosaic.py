@@ -6,11 +6,12 @@ compiled here, as Pallas does for torch, and a call of XLA's launches it in the 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ...nvshmem_types import NotSupportedError, NvshmemInvalid
 from . import _calls, _setup
 from ._array import SymmetricArray, array
 
+_FLAG = "--xla_gpu_experimental_enable_nvshmem=false"
 _TARGETS = ("mosaic_gpu_v2", "mosaic_gpu")
 AXIS = "pe"
 """The axis of the mesh in which a kernel is traced: its index is the number of a PE."""
@@ -147,13 +149,31 @@ def _check_environment() -> None:
 def lowered(function: Any, shapes: Tuple[Any, ...], pes: int = 0) -> Buffers:
     """What JAX makes of a function with a kernel, for a mesh of all PEs."""
     jax = _setup.import_jax()
-    mesh = jax.sharding.AbstractMesh((pes or n_pes(),), (AXIS,))
+    kinds = (jax.sharding.AxisType.Auto,)
+    mesh = jax.sharding.AbstractMesh((pes or n_pes(),), (AXIS,), axis_types=kinds)
     every = jax.sharding.PartitionSpec()
     mapped = jax.shard_map(function, mesh=mesh, in_specs=every, out_specs=every, check_vma=False)
     structs = [jax.ShapeDtypeStruct(tuple(one.shape), np.dtype(one.dtype)) for one in shapes]
-    module = jax.jit(mapped).trace(*structs).lower(lowering_platforms=("cuda",)).compiler_ir()
+    _setup.local_device(jax)  # XLA has read its flags then
+    with _flag():
+        module = jax.jit(mapped).trace(*structs).lower(lowering_platforms=("cuda",)).compiler_ir()
     with module.context:
         return _of_module(module.operation)
+
+
+@contextlib.contextmanager
+def _flag() -> Iterator[None]:
+    """Mosaic uses NVSHMEM's names only if XLA_FLAGS has this flag, which XLA of JAX 0.11 refuses when it
+    reads the variable. So the flag is there only while a kernel is lowered.
+    """
+    before = os.environ.get("XLA_FLAGS")
+    os.environ["XLA_FLAGS"] = f"{before or ''} {_FLAG}".strip()
+    try:
+        yield
+    finally:
+        del os.environ["XLA_FLAGS"]
+        if before is not None:
+            os.environ["XLA_FLAGS"] = before
 
 
 def _of_module(module: Any) -> Buffers:
