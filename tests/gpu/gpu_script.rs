@@ -20,6 +20,9 @@ fn bundle(conformance: Option<&str>) -> TempDir {
     fs::create_dir(at("tests")).expect("a folder");
     fs::copy(workspace().join("tests/gpu/run_gpu_tests.py"), at(SCRIPT)).expect("a copy");
     let link = |to: &Path, name| symlink(to, at(name)).expect("a link");
+    fs::create_dir_all(at("share/nvshmemrs/gpu-tests")).expect("a folder");
+    let package = workspace().join("tests/gpu/gpu_checks");
+    link(&package, "share/nvshmemrs/gpu-tests/gpu_checks");
     link(&bin_dir(), "bin");
     link(Path::new(env!("CARGO_BIN_EXE_device")), "tests/device");
     match conformance {
@@ -45,6 +48,7 @@ fn script(bundle: &TempDir, options: &[&str]) -> Command {
     with_fakes(&mut command)
         .arg(bundle.path().join(SCRIPT))
         .args(options)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .env_remove("CUDA_VISIBLE_DEVICES");
     command
 }

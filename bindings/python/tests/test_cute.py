@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
+from kept import kept
 
 import nvshmemrs.core as nvshmem
 
@@ -79,25 +80,28 @@ def environment(first: "os._Environ[str] | Dict[str, str]", **more: str) -> Dict
 
 
 def test_every_function_and_type_compiles(tmp_path: Path) -> None:
-    command = [sys.executable, str(HERE / "cute/every.py")]
+    program = HERE / "cute/every.py"
     archs = ["sm_80", "sm_90a", "sm_100a"]
-    running = [
-        subprocess.Popen(
-            [*command, str(part), "2", *archs],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # CuTe writes what it keeps to the current folder.
-            cwd=tmp_path,
-            env=environment(os.environ),
-            text=True,
-        )
-        for part in range(2)
-    ]
-    lines: List[str] = []
-    for process in running:
-        said, errors = process.communicate(timeout=1500)
-        assert process.returncode == 0, errors
-        lines += said.splitlines()
+
+    def compiled() -> str:
+        running = [
+            subprocess.Popen(
+                [sys.executable, str(program), str(part), "2", *archs],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # CuTe writes what it keeps to the current folder.
+                cwd=tmp_path,
+                env=environment(os.environ),
+                text=True,
+            )
+            for part in range(2)
+        ]
+        said = [(*process.communicate(timeout=1500), process.returncode) for process in running]
+        for _, errors, status in said:
+            assert status == 0, errors
+        return "".join(text for text, _, _ in said)
+
+    lines = kept("cute-every", [program], ["nvidia-cutlass-dsl"], compiled).splitlines()
     types = [line.split() for line in lines if line.startswith("sm_")]
     kinds = {line[1] for line in types}
     assert kinds == {kind.__name__ for kind in nv._arguments.TYPES} and len(types) == 14

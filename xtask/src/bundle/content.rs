@@ -38,7 +38,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
 ];
 
 /// Files and folders that are taken as they are.
-const TEXTS: [(&str, &str); 22] = [
+const TEXTS: [(&str, &str); 23] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
@@ -48,6 +48,10 @@ const TEXTS: [(&str, &str); 22] = [
         "tests/nvshmem/units.cpp",
     ),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
+    (
+        "tests/gpu/gpu_checks",
+        "share/nvshmemrs/gpu-tests/gpu_checks",
+    ),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
     (
         "perf/gpu/device_bench.py",

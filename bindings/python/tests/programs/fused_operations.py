@@ -22,6 +22,8 @@ WORLD = nvshmem.Teams.TEAM_WORLD
 NEAR = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.07}
 # Calls with data of their own, and replays of a graph.
 TURNS = 50 if GPU else 2
+# Triton's interpreter runs the same instructions in the same order each time, slowly.
+AGAIN = GPU or not KERNELS
 # The team whose operations are tested now.
 team_now: Any = WORLD
 seen: Any = None
@@ -168,10 +170,11 @@ def norm_case(
     meet()
     replayed(call, change, check, rows * hidden)
     # The same data once more give the same bits.
-    again = read(out).tobytes()
-    poison(out)
-    call()
-    assert read(out).tobytes() == again, "the bits differ from run to run"
+    if AGAIN:
+        again = read(out).tobytes()
+        poison(out)
+        call()
+        assert read(out).tobytes() == again, "the bits differ from run to run"
     alike(out, ws, "norm")
 
 
@@ -259,11 +262,12 @@ def experts_case(ws: fused.Workspace, tokens: List[int], hidden: int, each: int,
 
     meet()
     replayed(call, change, check, sum(tokens) * hidden)
-    again = read(out).tobytes()
-    poison(inbox, out)
-    meet()
-    call()
-    assert read(out).tobytes() == again, "the bits differ from run to run"
+    if AGAIN:
+        again = read(out).tobytes()
+        poison(inbox, out)
+        meet()
+        call()
+        assert read(out).tobytes() == again, "the bits differ from run to run"
     ws.check()
     meet()
     release(*[array for array in (inbox, y, inbox_scales) if array is not None])
@@ -322,11 +326,12 @@ def product_case(ws: fused.Workspace, M: int, N: int, K: int, dtype: str, turned
 
     meet()
     replayed(call, change, check, M * N)
-    again = [read(array).tobytes() for array in (out, rows, gathered)]
-    poison(out, rows, gathered)
-    meet()
-    call()
-    assert [read(array).tobytes() for array in (out, rows, gathered)] == again, "the bits differ from run to run"
+    if AGAIN:
+        again = [read(array).tobytes() for array in (out, rows, gathered)]
+        poison(out, rows, gathered)
+        meet()
+        call()
+        assert [read(array).tobytes() for array in (out, rows, gathered)] == again, "the bits differ from run to run"
     alike(out, ws, "product and all-reduce")
     release(out)
 

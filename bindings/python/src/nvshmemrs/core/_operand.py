@@ -14,9 +14,9 @@ import numpy as np
 from .._ffi import Dtype
 from . import _foreign
 from ._arguments import a_kind, integer, refuse_masked, whole
+from ._buffer import Block, owner_of
 from ._dtypes import CODES, SIZES, element_code, numpy_dtype
 from ._job import job, operands
-from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
 
 Function = Callable[..., int]
@@ -153,7 +153,7 @@ def operand(value: Any, name: str) -> Operand:
 def _resolve(value: Any, name: str) -> Operand:
     if isinstance(value, Operand):
         return value
-    if isinstance(value, Buffer):
+    if isinstance(value, Block):
         size = value.size
         return _kept(value, Operand(value.live_address(), size, None, BYTES, (size,), (1,)))
     if not isinstance(value, np.ndarray):
@@ -223,7 +223,7 @@ def writable(value: Any, name: str) -> None:
             return
         raise NvshmemInvalid(f"{name} is a read-only array")
     known = operands.get(id(value))
-    if (known is not None and known.header is None) or isinstance(value, (Buffer, Operand)):
+    if (known is not None and known.header is None) or isinstance(value, (Block, Operand)):
         return  # those of other libraries that are remembered can be written
     if _foreign.is_read_only(value):
         raise NvshmemInvalid(f"{name} is a read-only array")

@@ -9,8 +9,8 @@ import numpy as np
 
 from . import _job
 from ._arguments import a_kind, integer, refuse_masked
+from ._buffer import Block, owner_of
 from ._operand import contiguous, operand, writable
-from .memory import Buffer, owner_of
 from .nvshmem_types import NvshmemInvalid
 
 
@@ -64,7 +64,7 @@ def whole_pages(value: Any) -> Tuple["memoryview", int, int]:
 def preferred(address: Any) -> Optional[int]:
     if address is None:
         return None
-    if isinstance(address, Buffer):
+    if isinstance(address, Block):
         return address.live_address()
     number = integer(address, "preferred_address")
     if number <= 0 or number % mmap.PAGESIZE or number >= 2**63:

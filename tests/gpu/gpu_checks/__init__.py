@@ -1,0 +1,1 @@
+"""The checks that ``run-gpu-tests`` performs, by subject."""

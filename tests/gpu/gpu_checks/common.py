@@ -1,0 +1,67 @@
+"""What all checks of ``run-gpu-tests`` share: the bundle, and a check."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# In a bundle this file is share/nvshmemrs/gpu-tests/gpu_checks/common.py.
+DIST = Path(__file__).absolute().parents[4]
+TESTS = DIST / "tests"
+LAUNCHER = str(DIST / "bin/nvshmemrs-run")
+LANGUAGES = ("Python", "Rust", "C")
+EXAMPLES = DIST / "examples/python"
+PYTEST = DIST / "share/nvshmemrs/python-tests/test_cuda.py"
+
+
+@dataclass
+class Check:
+    """A process, and what it must come to."""
+
+    name: str
+    command: list[str]
+    # How many GPUs it uses; 0: it is about all of them.
+    gpus: int = field(default=1, kw_only=True)
+    # Whether it must not see others.
+    only_those: bool = field(default=False, kw_only=True)
+    # How often a line with these words (a regular expression) must be said.
+    says: str = ""
+    times: int = 1
+    # Whether it must fail, soon, by an error of its own (not by a signal).
+    refused: bool = False
+    # What it exits with otherwise.
+    status: int = 0
+    env: dict[str, str] = field(default_factory=dict)
+    limit: float | None = None
+
+
+def program(name: str) -> str:
+    return str(TESTS / name)
+
+
+def processes(n: int, *command: str) -> list[str]:
+    return [LAUNCHER, "-n", str(n), "--", *command]
+
+
+def counts(gpus: int) -> list[int]:
+    """1, 2, 4, ... and all."""
+    powers = [1 << shift for shift in range(gpus.bit_length()) if 1 << shift <= gpus]
+    return powers if gpus in powers else [*powers, gpus]
+
+
+def lacks(python: str, *modules: str) -> str:
+    """Why modules cannot be imported; nothing if they can."""
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    try:
+        done = subprocess.run([python, "-c", code, *modules], capture_output=True, text=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = done.stderr.strip().splitlines()
+    return (lines or [f"status {done.returncode}"])[-1] if done.returncode else ""
+
+
+def python_env() -> dict[str, str]:
+    """What Python needs to find the bundle's package."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(DIST / "python"), os.environ.get("PYTHONPATH")]))}
