@@ -31,7 +31,10 @@ const CLANG: Need = Need::new("clang", &["clang"]);
 /// Makes bitcode of what clang has written as text.
 const LLVM: Need = Need::new("llvm-as", &["llvm"]);
 /// The controller of Slurm; with it come the daemons and the commands that its test needs.
-const SLURM: Need = Need::new("slurmctld", &["slurmctld", "slurmd", "slurm-client", "munge"]);
+const SLURM: Need = Need::new(
+    "slurmctld",
+    &["slurmctld", "slurmd", "slurm-client", "munge"],
+);
 /// bindgen reads MPI's header with it.
 const LIBCLANG: Need = Need::new("libclang", &["libclang-dev"]);
 
