@@ -30,6 +30,11 @@ const MPICC: Need = Need::new("mpicc", &["gcc", "libopenmpi-dev"]);
 const CLANG: Need = Need::new("clang", &["clang"]);
 /// Makes bitcode of what clang has written as text.
 const LLVM: Need = Need::new("llvm-as", &["llvm"]);
+/// The controller of Slurm; with it come the daemons and the commands that its test needs.
+const SLURM: Need = Need::new(
+    "slurmctld",
+    &["slurmctld", "slurmd", "slurm-client", "munge"],
+);
 /// bindgen reads MPI's header with it.
 const LIBCLANG: Need = Need::new("libclang", &["libclang-dev"]);
 
@@ -110,7 +115,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
 /// Programs that are used where they can be had.
 fn wishes(purpose: Purpose) -> &'static [Need] {
     match purpose {
-        Purpose::Test => &[CLANG, LLVM],
+        Purpose::Test => &[CLANG, LLVM, SLURM],
         Purpose::Demo | Purpose::Site | Purpose::Bench | Purpose::Wheel | Purpose::Plugins => &[],
     }
 }

@@ -1,8 +1,8 @@
-//! The landscape example in its six languages, in small, and the tutorial. Each checks its result against a single-process run of
-//! its own; here the results of the landscape are compared, bit for bit.
+//! The landscape example in its six languages, in small, the tutorial, and the examples in two languages. Each checks its result
+//! against a single-process run of its own; here the results are compared between languages.
 
 use crate::tree::Tree;
-use crate::{build_only, run};
+use crate::{build_only, run, show};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::Command;
@@ -110,6 +110,73 @@ fn landscape(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
     native(tree, made(tree, folder, "landscape")?, expected)
 }
 
+/// Sample sort in Python and C.
+pub(super) fn sample_sort(tree: &Tree) -> Result<()> {
+    let mut c = tree.launch(N_PES);
+    c.arg(made(tree, "examples/c", "sample_sort")?)
+        .arg("200000");
+    in_two_languages(tree, "sample_sort", &["--keys", "200000"], c)
+}
+
+/// PageRank in Python and Rust: Debian's packages where apt has their lists, and else a generated graph, as a line says.
+pub(super) fn pagerank(tree: &Tree) -> Result<()> {
+    build_only(tree, &["--example=pagerank"])?;
+    let file = tree.scratch("pagerank")?.join("graph");
+    let export = |graph| {
+        let mut command = tree.command(tree.python());
+        command.args(["examples/python/pagerank.py", "--graph", graph, "--export"]);
+        run::run(command.arg(&file))
+    };
+    if let Err(error) = export("debian") {
+        show::line(format_args!(
+            "pagerank: {error:#}; a generated graph takes the place of Debian's packages"
+        ));
+        export("generated")?;
+    }
+    let mut rust = tree.launch(N_PES);
+    rust.arg(tree.release().join("examples/pagerank"))
+        .arg(&file);
+    let graph = file.to_string_lossy();
+    in_two_languages(tree, "pagerank", &["--graph", &graph], rust)
+}
+
+/// The distributed FFT in Python and Fortran.
+pub(super) fn fft(tree: &Tree) -> Result<()> {
+    let mut fortran = tree.launch(N_PES);
+    fortran
+        .arg(made(tree, "examples/fortran", "fft")?)
+        .arg("256");
+    in_two_languages(tree, "fft", &["--size", "256"], fortran)
+}
+
+/// Work stealing in Python and C++.
+pub(super) fn mandelbrot(tree: &Tree) -> Result<()> {
+    let mut cxx = tree.launch(N_PES);
+    cxx.arg(made(tree, "examples/cpp", "mandelbrot")?).arg("90");
+    in_two_languages(tree, "mandelbrot", &["--height", "90"], cxx)
+}
+
+/// Conjugate gradient in Python and Julia.
+pub(super) fn conjugate_gradient(tree: &Tree) -> Result<()> {
+    let mut julia = tree.with_contract(tree.launch(N_PES));
+    julia
+        .arg(tree.julia())
+        .args(["--startup-file=no", "--project=bindings/julia"])
+        .args(["examples/julia/conjugate_gradient.jl", "64"]);
+    in_two_languages(tree, "conjugate_gradient", &["--size", "64"], julia)
+}
+
+/// Runs an example in Python and in another language, which must print the same result.
+fn in_two_languages(tree: &Tree, name: &str, arguments: &[&str], mut other: Command) -> Result<()> {
+    let mut python = tree.launch(N_PES);
+    python
+        .arg(tree.python())
+        .arg(format!("examples/python/{name}.py"))
+        .args(arguments);
+    let expected = printed(&mut python, "result: ")?;
+    compare(&printed(&mut other, "result: ")?, Some(&expected))
+}
+
 /// Makes a program in a folder with a Makefile.
 pub(super) fn made(tree: &Tree, folder: &str, program: &str) -> Result<PathBuf> {
     let folder = tree.root.join(folder);
@@ -130,7 +197,7 @@ fn native(tree: &Tree, program: PathBuf, expected: Option<&str>) -> Result<()> {
 fn compare(found: &str, expected: Option<&str>) -> Result<()> {
     match expected {
         Some(expected) if found == expected => Ok(()),
-        Some(expected) => bail!("the fingerprint is {found}, and {expected} in Python"),
+        Some(expected) => bail!("the result is {found}, and {expected} in Python"),
         None => bail!("the Python example gave no fingerprint to compare with"),
     }
 }
@@ -148,12 +215,16 @@ fn map(tree: &Tree) -> Result<PathBuf> {
 
 /// Runs `command`, which must succeed, and gives the fingerprint that it prints.
 fn fingerprint(command: &mut Command) -> Result<String> {
+    printed(command, "fingerprint: ")
+}
+
+/// Runs `command`, which must succeed, and gives the rest of the line that begins with `label`.
+fn printed(command: &mut Command, label: &str) -> Result<String> {
     let shown = run::tee(command, run::LIMIT)?;
     shown.outcome?;
-    shown
-        .text
-        .lines()
-        .find_map(|line| line.strip_prefix("fingerprint: "))
+    let mut lines = shown.text.lines();
+    let found = lines.find_map(|line| line.strip_prefix(label));
+    found
         .map(str::to_owned)
-        .with_context(|| format!("{} printed no fingerprint", run::line(command)))
+        .with_context(|| format!("{} printed no line \"{label}\"", run::line(command)))
 }

@@ -134,6 +134,13 @@ fn examples(tree: &Tree, steps: &mut Steps) {
     steps.step("example: Fortran", || {
         examples::fortran(tree, fingerprint.as_deref())
     });
+    steps.step("example: sample sort", || examples::sample_sort(tree));
+    steps.step("example: PageRank", || examples::pagerank(tree));
+    steps.step("example: FFT", || examples::fft(tree));
+    steps.step("example: Mandelbrot", || examples::mandelbrot(tree));
+    steps.step("example: conjugate gradient", || {
+        examples::conjugate_gradient(tree)
+    });
     steps.step("tutorial: Python", || examples::tutorial(tree));
 }
 
