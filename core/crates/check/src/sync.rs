@@ -8,7 +8,7 @@
 //!
 //! It also remembers what its PE waits for, and the last *changes* of the word, for waits that could miss a value.
 
-use super::area::{Area, SYNC_HEAD};
+use super::area::{self, Area, SYNC_HEAD};
 use super::clocks::{Clock, Clocks, ReleaseStamp, Snapshot, raise};
 use crate::dtype::Dtype;
 use crate::op::Cmp;
@@ -416,6 +416,16 @@ impl Syncs {
             .iter()
             .position(|key| key.load(Acquire) & !WAITED == wanted)?;
         Some(self.at(first + found as u64, wanted))
+    }
+
+    /// Begins to load what an atomic operation on a word will need, all at once: with many words each of it is a miss of the caches.
+    #[inline]
+    pub(super) fn prefetch(&self, pe: u64, word: u64) {
+        area::prefetch(self.area.cells(pe, word, 1).as_flattened());
+        if let Some(sync) = self.find(pe, word) {
+            area::prefetch(&sync.words[..WAITS_AT]);
+            area::prefetch(&sync.words[RING..]);
+        }
     }
 
     /// Whether a sync object that a write made is always there, because none was refused or lost its place.
