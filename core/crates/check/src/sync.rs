@@ -267,6 +267,10 @@ impl Sync<'_> {
 
     /// Calls `take` with the data of signals since the last time.
     pub(super) fn take_signalled(&self, mut take: impl FnMut(SignalledData)) {
+        // Most words are no signals, and what there is of them is in the cache.
+        if self.words[SIGNAL_TURN].load(Relaxed) == 0 {
+            return;
+        }
         for slot in self.words[SIGNALS_AT..][..SIGNALS * SIGNAL_WORDS].chunks_exact(SIGNAL_WORDS) {
             let sum = slot[3].load(Relaxed);
             if sum == 0 {
@@ -423,8 +427,10 @@ impl Syncs {
     pub(super) fn prefetch(&self, pe: u64, word: u64) {
         area::prefetch(self.area.cells(pe, word, 1).as_flattened());
         if let Some(sync) = self.find(pe, word) {
+            // What is needed first comes first.
+            area::prefetch(&sync.words[SYNC_HEAD as usize..]);
             area::prefetch(&sync.words[..WAITS_AT]);
-            area::prefetch(&sync.words[RING..]);
+            area::prefetch(&sync.words[RING..SYNC_HEAD as usize]);
         }
     }
 

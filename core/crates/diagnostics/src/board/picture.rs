@@ -165,6 +165,9 @@ pub fn last_place(control: &Control, pe: Pe) -> String {
 pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64) -> String {
     let board = Board::of_job(control);
     let graph = Graph::of(&board);
+    // If the wait has been long enough, its allocation is on the board.
+    let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    let own = board.entries_of(me).find(|entry| entry.thread == thread);
     let entry = Entry {
         id: 0,
         pe: me,
@@ -174,7 +177,7 @@ pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64)
         since,
         until: None,
         line: None,
-        allocation: None,
+        allocation: own.and_then(|entry| entry.allocation),
     };
     let needs = Rings::default().needs(&board, &entry);
     let call = match (wait.target, board.call(&entry)) {
