@@ -89,8 +89,9 @@ impl Runtime {
     /// Declares that operations are called through the C ABI, whose functions begin at the addresses `exports`: then call sites are
     /// those of the native callers. Local.
     pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
-        if let Some(sites) = &self.inner.sites {
-            sites.name_native_callers(exports);
+        match &self.inner.sites {
+            Some(sites) => sites.name_native_callers(exports),
+            None => self.inner.callers.are_native(exports),
         }
     }
 
@@ -114,8 +115,9 @@ impl Runtime {
     /// Sets, or removes, the function that returns the call site of each call through the C ABI, and the function that returns an
     /// operation's name in the program's language. Local.
     pub fn set_site_hook(&self, hook: Option<SiteHook>, words: Option<SiteWords>) {
-        if let Some(sites) = &self.inner.sites {
-            sites.set_hook(hook, words);
+        match &self.inner.sites {
+            Some(sites) => sites.set_hook(hook, words),
+            None => self.inner.callers.set_hook(hook),
         }
     }
 }

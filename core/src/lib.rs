@@ -54,6 +54,7 @@ use nvshmemrs_vocabulary::{
 mod accesses;
 mod atomics;
 mod bootstrap;
+mod callers;
 mod collectives;
 mod device_state;
 #[cfg(fuzzing)]

@@ -254,6 +254,7 @@ impl Inner {
         let rung = !self.transport.internal().polling_is_slow();
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
+        let mut line_at = Some(self.line_after());
         loop {
             let Err(seen) = ready() else {
                 return Ok(());
@@ -299,6 +300,10 @@ impl Inner {
                     variable: limit.name(),
                     detail: board::detail(&self.control, self.my_pe, &wait, seen, start_ns),
                 });
+            }
+            if line_at.is_some_and(|at| waited >= at) {
+                line_at = None;
+                self.publish_line(&published, &wait);
             }
             self.transport.progress();
             let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);

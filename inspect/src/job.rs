@@ -168,9 +168,10 @@ fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snaps
     let start = Instant::now();
     let asked = board.ask();
     // Meanwhile the PEs put their answers together.
+    let lacks_lines = board.lacks_lines();
     let mut shared = (board.picture(), board.waits());
     let told = board.told(asked, questions, patience);
-    if start.elapsed() > APART || has_others(board) {
+    if start.elapsed() > APART || has_others(board) || lacks_lines {
         shared = (board.picture(), board.waits());
     }
     let (picture, waits) = shared;

@@ -1,8 +1,8 @@
 //! Jobs that hang: what the board says, from the launcher and from outside; deadlines; Ctrl-C.
 
 use nvshmemrs_tests::{
-    HANG, Leftovers, Output, Running, bin, compile_c, held, job, launcher, program, promise, run,
-    spawn,
+    HANG, Leftovers, Output, Running, bin, compile_c, held, interpreter, job, launcher, library,
+    program, promise, run, spawn, workspace,
 };
 use rustix::process::Signal;
 use std::fs;
@@ -94,7 +94,8 @@ fn a_pe_that_computes_or_sleeps_is_named() {
         &[
             "\nPEs 0 and 1 wait in barrier on WORLD for PE 2, which is not waiting in nvshmemrs (running on a CPU)\n",
             ": in barrier on WORLD (its 5th collective there) for ",
-            " s: waits for PE 2\n",
+            " s: waits for PE 2; called at ",
+            &format!("hang.c:{} (barrier)\n", line("nvshmemrs_barrier(")),
             "): not waiting in nvshmemrs (running on a CPU); it has begun 4 collectives on WORLD",
         ],
     );
@@ -102,6 +103,81 @@ fn a_pe_that_computes_or_sleeps_is_named() {
         &stall("sleeping"),
         &[
             "\nPEs 0 and 1 wait in reduce on WORLD for PE 2, which is not waiting in nvshmemrs (sleeping in the kernel",
+        ],
+    );
+}
+
+/// The line of `programs/hang.c` that has this text first.
+#[track_caller]
+fn line(text: &str) -> usize {
+    let source = fs::read_to_string(program("hang.c")).expect("the program");
+    let found = source.lines().position(|line| line.contains(text));
+    1 + found.unwrap_or_else(|| panic!("no {text:?}"))
+}
+
+/// Each wait is told with its line, and under the checker with the allocation in which the PE waits for an element; also from outside.
+#[test]
+fn a_report_names_the_lines_of_waits_and_their_allocations() {
+    let allocation = format!(
+        "waits for the signal in the 8 bytes of calloc at tests/programs/hang.c:{} (main) to be >= 1, sees 0",
+        line("1, sizeof *flag")
+    );
+    let called = format!(
+        "called at tests/programs/hang.c:{} (signal_wait)",
+        line("nvshmemrs_signal_wait(")
+    );
+    for options in [&[][..], &["--check"]] {
+        let options = [&["--stall-after", "0.5", "--grace", "0.2"], options].concat();
+        let mut job = spawn(hang(3, &options, &["against_a_wait"]).current_dir(workspace()));
+        let report = job.until("report of a stall", |job| {
+            let text = job.stderr();
+            text.contains("  PE 2 (pid ").then_some(text)
+        });
+        let pid = job.pid().to_string();
+        let info = run(
+            Command::new(bin("nvshmemrs-info")).args(["--job", &pid]),
+            HANG,
+        );
+        job.signal(Signal::TERM);
+        job.wait(HANG);
+        for text in [&report, &info.stdout] {
+            contains(text, &[&called]);
+            assert_eq!(
+                text.contains(&allocation),
+                options.contains(&"--check"),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// In Python the line is the interpreter's. What several PEs do alike is one line.
+#[test]
+fn a_report_names_the_lines_of_python() {
+    let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
+    let text = "import nvshmemrs.core as nvshmem, time\nnvshmem.init()\ndef meet():\n    nvshmem.barrier_all()\n\
+                if nvshmem.my_pe() == 5:\n    time.sleep(60)\nmeet()\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("meets.py");
+    fs::write(&source, text).expect("a program");
+    let mut command = launcher(6, &["--stall-after", "0.5", "--grace", "0.2"]);
+    command
+        .arg(python)
+        .arg(source)
+        .env("NVSHMEMRS_LIBRARY", library())
+        .stdin(Stdio::null());
+    let mut job = spawn(&mut command);
+    let report = job.until("report of a stall", |job| {
+        let text = job.stderr();
+        text.contains("  PE 5 (pid ").then_some(text)
+    });
+    job.signal(Signal::TERM);
+    job.wait(HANG);
+    contains(
+        &report,
+        &[
+            "  PEs 0 to 4, each: in barrier on WORLD",
+            "meets.py:4 (meet)\n",
         ],
     );
 }

@@ -13,6 +13,9 @@ static double now(void)
     return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
 }
 
+/* Each of MANY places once, in an order without a pattern that a processor foresees. */
+#define SCATTERED(i) ((i) * 40503 % MANY)
+
 /* Time of one of `calls` runs of a statement. */
 #define MEASURE(name, calls, statement)                           \
     do {                                                          \
@@ -61,6 +64,12 @@ int main(void)
         MEASURE("get of 2 MiB", 1, CALL(nvshmemrs_get(rt, source, large, LONG, 1)));
         MEASURE("atomic_add of 8 bytes", WORDS, CALL(nvshmemrs_atomic_add64(rt, counter, 1, 1)));
         MEASURE("atomic_fetch_add of 8 bytes", WORDS, CALL(nvshmemrs_atomic_fetch_add64(rt, counter, 1, 1, &value)));
+        MEASURE("atomic_add, to 16384 places at random", MANY,
+                CALL(nvshmemrs_atomic_add64(rt, words + SCATTERED(i), 1, 1)));
+        MEASURE("atomic_fetch_add, to 16384 places at random", MANY,
+                CALL(nvshmemrs_atomic_fetch_add64(rt, words + SCATTERED(i), 1, 1, &value)));
+        MEASURE("atomic_fetch, from 16384 places at random", MANY,
+                CALL(nvshmemrs_atomic_fetch64(rt, words + SCATTERED(i), 1, &value)));
         MEASURE("put_signal of 8 bytes", WORDS,
                 CALL(nvshmemrs_put_signal(rt, words + i, &value, 8, counter, 1, NVSHMEMRS_SIGNAL_ADD, 1)));
         MEASURE("a load of symmetric memory", WORDS, (void)symmetric[i]);

@@ -285,22 +285,20 @@ fn findings_are_told(programs: &[(&'static str, Command)]) {
     let job = attach(checked.pid()).expect("a job");
     let seen = job.snapshot(PATIENCE).expect("a snapshot");
     let place = format!("inspected.c:{} (main)", line("puts"));
-    // A problem counts once in the job; each PE has its own report of it.
-    let mut found = 0;
     for pe in &seen.pes {
         let details = pe.details.as_ref().expect("a PE that has answered");
         let checker = details.checker.as_ref().expect("a job that is checked");
         let [report] = &checker.reports[..] else {
             panic!("one report: {checker:?}");
         };
-        found += checker.found;
+        // Each PE has a finding of its own, whoever has told of the problem.
+        assert_eq!(checker.found, 1, "{checker:?}");
         let title = "two puts to one place without a fence between them";
         assert!(
             report.contains(title) && report.contains(&place),
             "{place}: {report}"
         );
     }
-    assert_eq!(found, 1);
     compare(programs, checked.pid(), &seen);
     checked.running.signal(Signal::TERM);
     checked.running.wait(HANG);

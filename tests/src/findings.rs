@@ -98,8 +98,6 @@ pub struct Header {
     pub n_pes: Option<u32>,
     /// Whether its own loads and stores are shown to the checker.
     pub instrumented: bool,
-    /// Whether only some orders of events show its bug.
-    pub rare: bool,
 }
 
 impl Site {
@@ -226,8 +224,6 @@ impl Header {
                 header.problems = Some(words.parse().expect("a number of problems"));
             } else if let Some(words) = words.strip_prefix("PEs: ") {
                 header.n_pes = Some(words.parse().expect("a number of PEs"));
-            } else if words.starts_with("Rare: ") {
-                header.rare = true;
             } else if words.starts_with("Not instrumented") {
                 header.instrumented = false;
             }

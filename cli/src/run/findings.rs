@@ -208,7 +208,7 @@ impl Count {
         );
         all.extend(
             self.streams
-                .then_some("what other PEs learn of a stream from its caller"),
+                .then_some("a caller that tells other PEs of what its stream has not done yet"),
         );
         all
     }

@@ -2,6 +2,7 @@
 
 use super::stall::StallReport;
 use super::status::status_writer;
+use crate::callers::Callers;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
@@ -116,6 +117,7 @@ impl Runtime {
             debug: Level::from_environment(),
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
+            callers: Callers::default(),
             traffic,
             settings: Arc::clone(&attr.settings),
             watchdog: Mutex::new(None),

@@ -32,6 +32,8 @@ impl StallReport {
         self.next = now + interval;
         let board = Board::of_job(&inner.control);
         if self.monitor.stalled(Some(Position::of(&board)), now) {
+            // The other PEs are asked for theirs; this thread cannot ask itself.
+            inner.describe_waits();
             write(&format!(
                 "nvshmemrs [PE {}, pid {}] nothing has moved for {} s\n{}\n",
                 inner.my_pe,

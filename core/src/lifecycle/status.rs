@@ -249,6 +249,7 @@ pub(super) fn status_writer(inner: &Arc<Inner>) -> WatchdogTask {
         {
             remote.refresh_reports(&inner.control);
         }
+        let _ = catch_unwind(AssertUnwindSafe(|| inner.describe_waits()));
         // Whatever happens here, the thread must go on watching.
         let text = catch_unwind(AssertUnwindSafe(|| serde_json::to_vec(&Status::of(&inner))));
         let Ok(Ok(text)) = text else { return };

@@ -15,6 +15,7 @@ pub use attributes::InitAttr;
 pub(crate) use attributes::{Limits, Resolved};
 pub(crate) use streams::{Streams, WorkQueue};
 
+use crate::callers::Callers;
 use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
@@ -74,6 +75,8 @@ pub(crate) struct Inner {
     pub(crate) debug: Level,
     /// The call sites of operations, if the checker or the ledger needs them.
     pub(crate) sites: Option<Arc<Sites>>,
+    /// How the callers of long waits are known without `sites`.
+    pub(crate) callers: Callers,
     /// The objects that are not freed, with `NVSHMEMRS_TRACK`.
     pub(crate) ledger: Option<Ledger>,
     /// The counts of operations, with `NVSHMEMRS_TRAFFIC`.

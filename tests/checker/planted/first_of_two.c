@@ -2,7 +2,6 @@
  *
  * Bug: it waits for the first of the two, and uses both.
  * Not instrumented: all are calls of the library.
- * Rare: only if PE 0 runs between the two helpers. On a busy machine it may take a second run.
  * PEs: 3
  * Expect: read early or write early: put_signal at A, get at B
  */

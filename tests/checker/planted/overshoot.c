@@ -10,7 +10,7 @@
 
 int main(void)
 {
-    setenv("NVSHMEMRS_TIMEOUT", "20", 1);
+    setenv("NVSHMEMRS_TIMEOUT", "5", 1);
     join();
     uint64_t *arrived = zeroed(1, sizeof *arrived);
 

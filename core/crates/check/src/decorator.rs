@@ -218,6 +218,10 @@ impl Observer for Checker {
         self.tracker.site(pe, site)
     }
 
+    fn maker(&self, offset: u64) -> Option<String> {
+        self.track(|tracker| tracker.maker(offset))
+    }
+
     fn allocated(&self, range: SymRange, site: u16) {
         self.track(|tracker| tracker.allocated(range, site));
     }

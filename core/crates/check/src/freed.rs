@@ -91,7 +91,7 @@ impl Checker {
         let guarded = address.is_some_and(|address| {
             words(address, bytes).for_each(|word| word.store(PATTERN, Relaxed));
             let (start, len) = pages(address, bytes);
-            len == 0 || protect(start, len, MprotectFlags::empty())
+            len == 0 || protect(start, len, MprotectFlags::empty()).is_ok()
         });
         let mut state = self.freed_blocks.lock();
         let site = state.sites.remove(&offset).unwrap_or(0);
@@ -134,7 +134,15 @@ impl Checker {
             return;
         }
         let (start, len) = pages(address, block.bytes);
-        if len > 0 && !protect(start, len, MprotectFlags::READ | MprotectFlags::WRITE) {
+        if len > 0
+            && let Err(error) = protect(start, len, MprotectFlags::READ | MprotectFlags::WRITE)
+        {
+            let (me, name) = (self.me, self.sites.name(block.site));
+            super::write(&format!(
+                "nvshmemrs check: PE {me}: the pages of a freed block of {} bytes ({name}) cannot be opened again: {error}; whatever uses \
+                 them next ends with a segmentation fault\n",
+                block.bytes
+            ));
             return;
         }
         let changed = words(address, block.bytes).position(|word| word.load(Relaxed) != PATTERN);
@@ -203,8 +211,8 @@ fn words<'a>(address: u64, bytes: u64) -> impl Iterator<Item = &'a AtomicU64> {
     })
 }
 
-/// Changes what may be done with whole pages of a block of this PE's; says whether that went well.
-fn protect(address: u64, bytes: u64, flags: MprotectFlags) -> bool {
+/// Changes what may be done with whole pages of a block of this PE's.
+fn protect(address: u64, bytes: u64, flags: MprotectFlags) -> rustix::io::Result<()> {
     // SAFETY: the pages lie within a block that is freed; `open_and_look` opens them before they are used (rule 1).
-    unsafe { mprotect(address as *mut _, bytes as usize, flags) }.is_ok()
+    unsafe { mprotect(address as *mut _, bytes as usize, flags) }
 }

@@ -162,6 +162,7 @@ impl Checker {
             true => Kind::AtomicLoad,
             false => Kind::AtomicFetch,
         };
+        self.tracker.prefetch(pe, offset);
         self.tracker.access(kind, pe, offset, bytes, site);
         self.acts_on(pe, offset, bytes, kind, site);
         let mut state = self.state();

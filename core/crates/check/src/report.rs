@@ -517,6 +517,11 @@ impl Reports {
         self.lock().texts.iter().cloned().collect()
     }
 
+    /// How many different findings this PE has made, those that another PE has told of with them.
+    pub(super) fn count(&self) -> u64 {
+        self.lock().counts.len() as u64
+    }
+
     /// What was found between which sites, and the index of the finding.
     #[cfg(test)]
     pub(super) fn pairs(&self) -> Vec<(usize, (Problem, u16, Pe, u16))> {

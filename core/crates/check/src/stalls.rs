@@ -25,8 +25,14 @@ const DELAY: Duration = Duration::from_millis(50);
 const SLICE: Duration = Duration::from_micros(50);
 /// How long they must not: who was woken may not have noticed yet.
 const SETTLED: Duration = Duration::from_micros(1500);
-/// Up to which wait or meeting a stall comes in so many of 256; and where something is held back.
-const RATES: [(u64, u64, u64); 3] = [(48, 128, 240), (512, 24, 48), (u64::MAX, 1, 1)];
+/// Up to which wait or meeting a stall comes in so many of 2^16; and where something is held back. They thin out, because a stall takes as
+/// long as thousands of barriers.
+const RATES: [(u64, u64, u64); 4] = [
+    (48, 32768, 61440),
+    (512, 6144, 12288),
+    (4096, 256, 512),
+    (u64::MAX, 8, 8),
+];
 
 /// When the next stall comes.
 pub(super) struct Stalls(Mutex<State>);
@@ -54,7 +60,7 @@ impl Stalls {
         let (_, other, holding) = RATES.into_iter().find(|(until, ..)| turns <= *until)?;
         let rate = if holds { holding } else { other };
         let drawn = state.random.next();
-        if drawn % 256 >= rate || state.left.is_zero() {
+        if drawn % 65536 >= rate || state.left.is_zero() {
             return None;
         }
         // Who holds something back waits for all that the others can do without it, also on a busy machine.
@@ -119,10 +125,12 @@ mod tests {
     fn stalls_become_rare_and_end_with_their_budget() {
         let stalls = Stalls::new(7);
         let count = |turns: u64| (0..turns).filter(|_| stalls.draw(false).is_some()).count();
-        let (early, later, late) = (count(48), count(464), count(4096));
+        let (early, later, late) = (count(48), count(464), count(3584));
         assert!((12..36).contains(&early), "{early}");
         assert!((20..90).contains(&later), "{later}");
-        assert!((4..40).contains(&late), "{late}");
+        assert!((2..40).contains(&late), "{late}");
+        let last = count(1 << 16);
+        assert!((1..30).contains(&last), "{last}");
         stalls.spend(BUDGET);
         assert_eq!(count(10_000), 0);
     }

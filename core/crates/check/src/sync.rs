@@ -8,7 +8,7 @@
 //!
 //! It also remembers what its PE waits for, and the last *changes* of the word, for waits that could miss a value.
 
-use super::area::{Area, SYNC_HEAD};
+use super::area::{self, Area, SYNC_HEAD};
 use super::clocks::{Clock, Clocks, ReleaseStamp, Snapshot, raise};
 use crate::dtype::Dtype;
 use crate::op::Cmp;
@@ -267,6 +267,10 @@ impl Sync<'_> {
 
     /// Calls `take` with the data of signals since the last time.
     pub(super) fn take_signalled(&self, mut take: impl FnMut(SignalledData)) {
+        // Most words are no signals, and what there is of them is in the cache.
+        if self.words[SIGNAL_TURN].load(Relaxed) == 0 {
+            return;
+        }
         for slot in self.words[SIGNALS_AT..][..SIGNALS * SIGNAL_WORDS].chunks_exact(SIGNAL_WORDS) {
             let sum = slot[3].load(Relaxed);
             if sum == 0 {
@@ -416,6 +420,18 @@ impl Syncs {
             .iter()
             .position(|key| key.load(Acquire) & !WAITED == wanted)?;
         Some(self.at(first + found as u64, wanted))
+    }
+
+    /// Begins to load what an atomic operation on a word will need, all at once: with many words each of it is a miss of the caches.
+    #[inline]
+    pub(super) fn prefetch(&self, pe: u64, word: u64) {
+        area::prefetch(self.area.cells(pe, word, 1).as_flattened());
+        if let Some(sync) = self.find(pe, word) {
+            // What is needed first comes first.
+            area::prefetch(&sync.words[SYNC_HEAD as usize..]);
+            area::prefetch(&sync.words[..WAITS_AT]);
+            area::prefetch(&sync.words[RING..SYNC_HEAD as usize]);
+        }
     }
 
     /// Whether a sync object that a write made is always there, because none was refused or lost its place.

@@ -1,13 +1,14 @@
 //! The waits of a PE as other PEs and observers see them: the target of a wait, and its entry in the PE's
 //! block.
 
-use super::block::{Control, PeBlock, WAIT_SLOTS, WaitSlot};
-use super::shared_words;
+use super::block::{Control, PeBlock, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
+use super::shared_words::{self, SharedU64};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::operation::Operation;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
 /// The target of a wait.
@@ -189,8 +190,104 @@ impl<'a> Published<'a> {
     }
 }
 
+impl Published<'_> {
+    /// Tells where in the program the wait is, and in which allocation it waits for an element; empty texts are not known.
+    pub fn describe(&self, line: &str, allocation: &str) {
+        if let Some(slot) = self.slot {
+            let id = slot.id.load(Relaxed);
+            shared_words::publish_texts(slot, id, &words_of(line), &words_of(allocation));
+        }
+    }
+
+    /// As [`describe`](Published::describe), by the instruction to which the call returns: [`describe_callers`] finds its line.
+    pub fn called_from(&self, caller: u64) {
+        if let Some(slot) = self.slot {
+            shared_words::publish_caller(slot, caller);
+        }
+    }
+}
+
+/// Describes those waits of this PE that only tell the instruction. `line` puts an instruction into words.
+pub fn describe_callers(control: &Control, me: Pe, line: impl Fn(u64) -> String) {
+    for slot in &control.pe(me).waits {
+        if let Some((id, caller)) = undescribed(slot) {
+            shared_words::publish_texts(slot, id, &words_of(&line(caller)), &words_of(""));
+        }
+    }
+}
+
+/// The wait and the caller of a slot whose wait tells the instruction only.
+pub fn undescribed(slot: &WaitSlot) -> Option<(u64, u64)> {
+    let id = slot.id.load(Acquire);
+    let caller = slot.caller.load(Relaxed);
+    let open = !matches!(id, 0 | u64::MAX) && caller != 0 && slot.described.load(Relaxed) != id;
+    open.then_some((id, caller))
+}
+
+/// The line and the allocation of wait `id`, as far as they are known.
+pub fn texts(slot: &WaitSlot, id: u64) -> (Option<String>, Option<String>) {
+    if slot.described.load(Acquire) != id {
+        return (None, None);
+    }
+    (text(&slot.line), text(&slot.allocation))
+}
+
+/// A text as words. Of one that is too long the end is kept, which has the line.
+fn words_of(text: &str) -> [u64; TEXT_WORDS] {
+    let room = 8 * TEXT_WORDS;
+    let mut kept = text;
+    if text.len() > room {
+        let start = (text.len() - room..).find(|&start| text.is_char_boundary(start));
+        kept = &text[start.unwrap_or(text.len())..];
+    }
+    let mut words = [0; TEXT_WORDS];
+    for (word, part) in words.iter_mut().zip(kept.as_bytes().chunks(8)) {
+        let mut bytes = [0; 8];
+        bytes[..part.len()].copy_from_slice(part);
+        *word = u64::from_le_bytes(bytes);
+    }
+    words
+}
+
+/// Another process wrote the words, and they go to a terminal.
+fn text(words: &[SharedU64]) -> Option<String> {
+    let bytes = words
+        .iter()
+        .flat_map(|word| word.load(Relaxed).to_le_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&bytes).replace(char::is_control, "?");
+    (!text.is_empty()).then_some(text)
+}
+
 impl Drop for Published<'_> {
     fn drop(&mut self) {
         shared_words::end_wait(self.block, self.slot, now_ns());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_keeps_its_end() {
+        let slot = |text: &str| {
+            let words = words_of(text);
+            let shared: [SharedU64; TEXT_WORDS] = Default::default();
+            for (word, value) in shared.iter().zip(words) {
+                word.overwrite(value, Relaxed);
+            }
+            super::text(&shared)
+        };
+        assert_eq!(slot(""), None);
+        let short = "halo.c:71 (exchange)";
+        assert_eq!(slot(short).as_deref(), Some(short));
+        let long = format!("{}/{}:71", "é".repeat(20), "directory/".repeat(8));
+        let kept = slot(&long).unwrap();
+        assert!(
+            kept.len() <= 8 * TEXT_WORDS && long.ends_with(&kept),
+            "{kept}"
+        );
+        assert_eq!(slot("a\x1b[31m").as_deref(), Some("a?[31m"));
     }
 }

@@ -7,7 +7,7 @@
 //! The caller wakes the PEs that sleep until the word changes (see [`doorbell`](super::doorbell)).
 
 use super::block::{
-    Bell, Control, Header, JoinSlot, PeBlock, Slot, TeamBlock, TeamOffer, WaitSlot,
+    Bell, Control, Header, JoinSlot, PeBlock, Slot, TEXT_WORDS, TeamBlock, TeamOffer, WaitSlot,
 };
 use super::published::WaitFields;
 use super::state::State;
@@ -393,7 +393,29 @@ pub(super) fn publish_wait(slot: &WaitSlot, id: u64, fields: &WaitFields) {
     slot.since.0.store(fields.since, Relaxed);
     slot.until.0.store(fields.until, Relaxed);
     slot.limit.0.store(fields.limit, Relaxed);
+    slot.caller.0.store(0, Relaxed);
     slot.id.0.store(id, Release);
+}
+
+/// Publishes where in the program a wait is: the instruction to which its call returns.
+pub(super) fn publish_caller(slot: &WaitSlot, caller: u64) {
+    slot.caller.0.store(caller, Relaxed);
+}
+
+/// Publishes the texts of wait `id`. They are void if the slot has another wait by now.
+pub(super) fn publish_texts(
+    slot: &WaitSlot,
+    id: u64,
+    line: &[u64; TEXT_WORDS],
+    allocation: &[u64; TEXT_WORDS],
+) {
+    slot.described.0.store(0, Relaxed);
+    fence(Release);
+    let words = slot.line.iter().zip(line);
+    for (word, value) in words.chain(slot.allocation.iter().zip(allocation)) {
+        word.0.store(*value, Relaxed);
+    }
+    slot.described.0.store(id, Release);
 }
 
 /// Publishes the state of a wait: the first element that does not match, its expected value, and its actual value.

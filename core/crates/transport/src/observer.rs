@@ -26,6 +26,9 @@ pub trait Observer: Send + Sync {
     /// The name of a site of any PE: "put at heat.c:71 (send_halo)".
     fn site_name(&self, pe: Pe, site: u16) -> String;
 
+    /// The name of the site that has allocated the block at an offset of this PE.
+    fn maker(&self, offset: u64) -> Option<String>;
+
     /// All PEs have allocated a block.
     fn allocated(&self, range: SymRange, site: u16);
 

@@ -1,6 +1,7 @@
 """Names the line of the program that calls, for the reports of the checker and of allocations.
 
-The library asks for it on each call while one of the two is on, and never otherwise.
+The library asks for it on each call while one of the two is on. Otherwise it asks once in a long
+wait of the main thread, for reports of a job that stands still.
 """
 
 from __future__ import annotations

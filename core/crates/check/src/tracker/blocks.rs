@@ -60,6 +60,12 @@ impl Tracker {
         }
     }
 
+    /// The name of the site that has allocated the block that an offset lies in.
+    pub(crate) fn maker(&self, offset: u64) -> Option<String> {
+        let (_, block) = self.lock().block(offset)?;
+        Some(self.sites.name(block.site))
+    }
+
     /// This PE has called free for these bytes, before it completes its operations and meets the others.
     pub(crate) fn freed(&self, range: SymRange, site: u16) {
         let number = self.lock().frees;

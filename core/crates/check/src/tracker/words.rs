@@ -46,6 +46,12 @@ impl Tracker {
         marked
     }
 
+    /// An atomic operation on a word is about to be recorded and performed.
+    #[inline]
+    pub(crate) fn prefetch(&self, pe: Pe, offset: u64) {
+        self.syncs.prefetch(pe as u64, offset / area::WORD);
+    }
+
     fn publish(&self, sync: &Sync<'_>, stamp: &ReleaseStamp) {
         let moment = Snapshot {
             fenced: stamp.fenced,

@@ -63,6 +63,16 @@ impl Node {
             .flat_map(|(_, needs)| needs.pes().iter().copied())
     }
 
+    /// The lines of its waits in the program, as far as they are known: " at heat.c:71 (exchange)".
+    pub(super) fn lines(&self) -> String {
+        let lines = self
+            .waits
+            .iter()
+            .filter_map(|(entry, _)| entry.line.as_ref());
+        let lines: Vec<String> = lines.map(|line| format!(" at {line}")).collect();
+        lines.join(" and")
+    }
+
     fn places(&self) -> String {
         let places: Vec<String> = self
             .waits

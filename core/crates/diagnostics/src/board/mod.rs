@@ -23,7 +23,7 @@ use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
 use crate::job::process::{self, Hidden, pid_of};
-use crate::job::published::{Limit, Seen, Target, Wait as Waiting, kind};
+use crate::job::published::{self, Limit, Seen, Target, Wait as Waiting, kind};
 use crate::job::segment::Segment;
 use crate::job::team;
 use crate::op::Cmp;
@@ -95,6 +95,10 @@ pub struct Entry {
     /// When it began and, if ever, gives up, on the monotonic clock.
     pub since: u64,
     pub until: Option<(u64, Limit)>,
+    /// The line of the program, if it is known: "heat.c:71 (exchange)".
+    pub line: Option<String>,
+    /// The place of the element that it waits for, if it is known: "in the 8 bytes of malloc at heat.c:31 (main)".
+    pub allocation: Option<String>,
 }
 
 /// Why there is no board of a process's job.
@@ -287,8 +291,9 @@ impl Board {
         })
     }
 
-    /// The board as text: the culprits, then a line for each PE.
+    /// The board as text: the culprits, then a line for each PE. It asks the PEs of this host for the lines of their waits.
     pub fn report(&self) -> String {
+        self.query_lines();
         self.picture().to_string()
     }
 
@@ -336,6 +341,7 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
         _ => Target::Job,
     };
     let until = slot.until.load(Relaxed);
+    let (line, allocation) = published::texts(slot, id);
     Some(Entry {
         id,
         pe,
@@ -347,6 +353,8 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
         },
         since: slot.since.load(Relaxed),
         until: Limit::from_number(slot.limit.load(Relaxed)).map(|limit| (until, limit)),
+        line,
+        allocation,
     })
 }
 

@@ -103,7 +103,10 @@ impl Board {
             } => {
                 let (index, expected) = entry.seen.element.unwrap_or((0, expected));
                 let expected = format!("{} {}", cmp.sign(), dtype.number(expected));
-                let place = format!("at byte {offset:#x} of its symmetric heap");
+                let place = match &entry.allocation {
+                    Some(allocation) => allocation.clone(),
+                    None => format!("at byte {offset:#x} of its symmetric heap"),
+                };
                 let name = sized_name(dtype);
                 let which = match entry.wait.operation {
                     Operation::WaitUntilAll | Operation::WaitUntilAllVector => "all",
@@ -219,8 +222,10 @@ impl Board {
             ),
             None => String::new(),
         };
+        let line = entry.line.as_ref();
+        let line = line.map_or(String::new(), |line| format!("; called at {line}"));
         format!(
-            "in {}{thread} for {}: waits for {}{limit}",
+            "in {}{thread} for {}: waits for {}{limit}{line}",
             self.whereabouts(entry),
             seconds(Duration::from_nanos(now.saturating_sub(entry.since))),
             self.awaited(entry, needs),

@@ -15,7 +15,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// A job of at most so many PEs has a line for each on the board; in larger ones those that do the same share a line.
-const LINES: usize = 16;
+const LINES: usize = 4;
 
 /// The state of a job at one time, as text.
 #[derive(Clone, Debug)]
@@ -165,6 +165,9 @@ pub fn last_place(control: &Control, pe: Pe) -> String {
 pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64) -> String {
     let board = Board::of_job(control);
     let graph = Graph::of(&board);
+    // If the wait has been long enough, its allocation is on the board.
+    let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    let own = board.entries_of(me).find(|entry| entry.thread == thread);
     let entry = Entry {
         id: 0,
         pe: me,
@@ -173,6 +176,8 @@ pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64)
         seen,
         since,
         until: None,
+        line: None,
+        allocation: own.and_then(|entry| entry.allocation),
     };
     let needs = Rings::default().needs(&board, &entry);
     let call = match (wait.target, board.call(&entry)) {
@@ -190,8 +195,8 @@ pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64)
         let node = graph.node(pe);
         let waits_for: Vec<Pe> = node.needs().collect();
         let (process, doing) = (numbered(node.pid), node.doing(&board, 1));
-        let host = on_host(control, pe);
-        text += &format!("; PE {pe} ({process}){host} {doing}");
+        let (host, lines) = (on_host(control, pe), node.lines());
+        text += &format!("; PE {pe} ({process}){host} {doing}{lines}");
         if !waits_for.is_empty() {
             text += &format!(" and waits for {}", pes(&waits_for));
         }

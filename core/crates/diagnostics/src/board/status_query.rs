@@ -4,6 +4,7 @@ use super::{Board, State};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::job::process::pid_of;
+use crate::job::published::undescribed;
 use crate::job::status_file::{StatusReader, ask, job_number};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
@@ -18,6 +19,9 @@ const LOOKS_LOST: u32 = 200;
 
 /// How long the PEs of other hosts may take to answer a query from outside of the job.
 const ELSEWHERE: Duration = Duration::from_millis(600);
+
+/// How long a PE of this host may take to look up the lines of its waits: it reads its debug information once.
+const LINES: Duration = Duration::from_secs(1);
 
 /// The answer of a PE.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +136,29 @@ impl Board {
         } else if (0..self.n_pes()).any(|pe| self.is_elsewhere(pe)) {
             // The first PE of this host queries them.
             self.told(self.ask(), &mut Questions::default(), ELSEWHERE);
+        }
+    }
+
+    /// Whether a PE of this host has a wait whose line it can tell when it is asked.
+    pub fn lacks_lines(&self) -> bool {
+        !self.without_lines().is_empty()
+    }
+
+    fn without_lines(&self) -> Vec<Pe> {
+        let lacks = |pe: &Pe| {
+            let mut slots = self.control.pe(*pe).waits.iter();
+            !self.is_elsewhere(*pe) && slots.any(|slot| undescribed(slot).is_some())
+        };
+        (0..self.n_pes()).filter(lacks).collect()
+    }
+
+    /// Asks those PEs for the lines of their waits, and waits a short time for the answers.
+    pub(super) fn query_lines(&self) {
+        let lacking = self.without_lines();
+        if !lacking.is_empty() {
+            let mut asked = self.ask();
+            asked.pending.retain(|one| lacking.contains(&one.pe));
+            self.told(asked, &mut Questions::default(), LINES);
         }
     }
 

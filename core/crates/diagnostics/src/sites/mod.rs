@@ -43,6 +43,8 @@ pub type SiteWords = Arc<dyn Fn(&str) -> String + Send + Sync>;
 thread_local! {
     /// The place of all operations on this thread, while it runs an operation that another thread has submitted.
     static SUBMITTED: Cell<Option<Place>> = const { Cell::new(None) };
+    /// Where this thread has called last, in a program in Rust.
+    static CALLED_AT: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
 impl Place {
@@ -55,6 +57,16 @@ impl Place {
     pub fn of_native_caller(exports: impl FnOnce() -> Vec<u64>) -> Place {
         rules::set_exports(exports);
         Place::of_instruction(walk::caller())
+    }
+
+    /// The instruction to which the call returns that this thread is in; none if the way to it is not known.
+    pub fn calling_instruction() -> Option<u64> {
+        Some(walk::caller()).filter(|place| *place != 0)
+    }
+
+    /// As [`Sites::name_native_callers`], for a process without sites.
+    pub fn set_exports(exports: impl FnOnce() -> Vec<u64>) {
+        rules::set_exports(exports);
     }
 
     /// The place in words: "heat.c:71 (send_halo)".
@@ -163,6 +175,7 @@ impl Sites {
         if self.native.load(Relaxed) {
             return self.at(operation, self.calling());
         }
+        CALLED_AT.set(Some(location));
         let place = std::ptr::from_ref(location) as u64;
         self.find(operation, place, || {
             native::line(location.file(), location.line(), "")
@@ -183,6 +196,17 @@ impl Sites {
         match self.hooked.load(Acquire) {
             true => self.ask(place),
             false => place,
+        }
+    }
+
+    /// The line of the program whose call this thread is in, if that is known.
+    pub fn line(&self) -> Option<String> {
+        match self.native.load(Relaxed) {
+            true => Some(self.describe(self.calling())),
+            false => {
+                let location = CALLED_AT.get()?;
+                Some(native::line(location.file(), location.line(), ""))
+            }
         }
     }
 

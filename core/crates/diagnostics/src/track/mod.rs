@@ -128,6 +128,16 @@ impl Ledger {
         }
     }
 
+    /// The operation and the call site that have made an allocation or a buffer at an offset.
+    pub fn maker(&self, offset: u64) -> Option<String> {
+        let entries = self.entries();
+        let kinds = [Resource::Allocation, Resource::Buffer];
+        let mut found = kinds
+            .iter()
+            .filter_map(|kind| entries.there.get(&(*kind, offset)));
+        found.next().map(|entry| self.sites.name(entry.site))
+    }
+
     /// What is there, by resource and number; `released` are the offsets of allocations that this PE has released.
     pub fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
         let entries = self.entries();

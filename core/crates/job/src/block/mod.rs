@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 const PAGE: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"nvshmRS\x01");
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// The most PEs a job on one host can have.
 pub const MAX_PES: Pe = 4096;
@@ -47,6 +47,8 @@ pub const MAX_ALLOCATIONS: u32 = 1 << 20;
 pub(crate) const WAIT_SLOTS: usize = 8;
 /// Words of payload that a collective can carry with its arrival.
 pub const PAYLOAD_WORDS: usize = 248;
+/// Words of a text of a wait: UTF-8, with zeros behind it.
+pub const TEXT_WORDS: usize = 12;
 /// Words of digests of a PE's allocations not freed.
 pub(crate) const UNFREED_WORDS: usize = 32;
 /// CPUs whose affinity is published.
@@ -112,6 +114,12 @@ pub struct WaitSlot {
     pub until: SharedU64,
     /// In a free slot: when the last wait in it ended.
     pub ended: SharedU64,
+    /// The instruction of the program to which the call returns, for the PE itself to put into words; 0 if it is not known.
+    pub caller: SharedU64,
+    /// The wait that the texts below belong to: its line in the program, and the allocation in which it waits for an element.
+    pub described: SharedU64,
+    pub line: [SharedU64; TEXT_WORDS],
+    pub allocation: [SharedU64; TEXT_WORDS],
 }
 
 /// One PE.

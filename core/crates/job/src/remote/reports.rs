@@ -3,7 +3,7 @@
 use super::control_messages::Kind;
 use super::{RemoteHosts, TEAMS, state};
 use crate::Pe;
-use crate::block::{Control, MAX_TEAMS, WAIT_SLOTS, WaitSlot};
+use crate::block::{Control, MAX_TEAMS, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
 use crate::clock::now_ns;
 use crate::lock::lock;
 use crate::published::WaitFields;
@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long an answer may take. Without an answer a report shows the previous state.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
-/// Words of a wait in a message.
-const WAIT: usize = 17;
+/// Words of a wait in a message: its fields, then its texts.
+const FIELDS: usize = 17;
+const WAIT: usize = FIELDS + 2 * TEXT_WORDS;
 
 /// The number of hosts that have not answered a query, by its number, which is the time when it was sent.
 #[derive(Default)]
@@ -108,7 +109,7 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
         if id == 0 || id == u64::MAX {
             continue;
         }
-        let words: [u64; WAIT] = [
+        let words: [u64; FIELDS] = [
             id,
             slot.operation.load(Relaxed).into(),
             slot.thread.load(Relaxed).into(),
@@ -128,6 +129,10 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
             slot.ended.load(Relaxed),
         ];
         message.extend(words);
+        // Texts of an earlier wait in the slot are left out.
+        let described = slot.described.load(Acquire) == id;
+        let texts = slot.line.iter().chain(&slot.allocation);
+        message.extend(texts.map(|word| if described { word.load(Relaxed) } else { 0 }));
     }
     message
 }
@@ -147,6 +152,7 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
     let mut slots = block.waits.iter();
     for wait in waits {
         let slot: &WaitSlot = slots.next()?;
+        let (wait, texts) = wait.split_at_checked(FIELDS)?;
         let [
             id,
             operation,
@@ -165,7 +171,7 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
             limit,
             until,
             _,
-        ] = *<&[u64; WAIT]>::try_from(wait).ok()?;
+        ] = *<&[u64; FIELDS]>::try_from(wait).ok()?;
         let words = WaitFields {
             operation: operation as u32,
             thread: thread as u32,
@@ -184,6 +190,8 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
         let id = (id & 0xffff_ffff_ffff) | (host as u64 + 1) << 48;
         shared_words::publish_wait(slot, id, &words);
         shared_words::publish_seen(slot, Some((index, expected)), actual);
+        let (line, allocation) = texts.split_first_chunk::<TEXT_WORDS>()?;
+        shared_words::publish_texts(slot, id, line, allocation.first_chunk()?);
     }
     shared_words::mirror_no_waits(block, slots, *progress);
     shared_words::set_reported(block, *query);
