@@ -6,6 +6,7 @@ import copy
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -110,7 +111,9 @@ def moves(s: Sides) -> List[Any]:
             seen.append(s.call(name, dst=a, src=b, pe=0))
         for value in (1, -1, 300, 2**31, 2**63, 2**64, 1.5, 1e300, float("nan"), True, Op.SUM, "1"):
             seen.append(s.call("p", a, value, 0))
-        seen.extend([s.call("g", a, 0), s.call("g", a[2:], pe=0), s.call("g", a, 9), s.call("g", a[:0], 0)])
+        seen.extend(
+            [s.call("g", a, 0), s.call("g", a[2:], pe=0), s.call("g", a, 9), s.call("g", a[:0], 0)]
+        )
     return seen
 
 
@@ -352,4 +355,5 @@ interpreters.run_string(interpreters.create(), code)
 def test_a_subinterpreter_is_refused() -> None:
     module = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
     printed = python(SUBINTERPRETER.format(module=module))[1]
-    assert "refused: nvshmemrs._fast works in the main interpreter only" in printed, printed
+    # From 3.12 on Python refuses it by itself.
+    assert re.search("refused: .*(main interpreter only|in subinterpreters)", printed), printed

@@ -71,7 +71,9 @@ fn text(cpus: &[usize]) -> String {
 /// The CPUs that this process may use.
 fn allowed() -> Result<Cpus, Errno> {
     let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .collect())
 }
 
 /// The cores that have these CPUs, those of a package together. A CPU of which the kernel tells nothing counts as a core.

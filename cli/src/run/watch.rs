@@ -65,7 +65,9 @@ fn bind(args: &Args) -> Option<Binding> {
         match &binding {
             Ok(binding) => (0..args.n_pes).for_each(|pe| {
                 let cpus = binding.cpus_of(pe);
-                console::error(format_args!("nvshmemrs-run: PE {pe} is bound to CPU {cpus}"));
+                console::error(format_args!(
+                    "nvshmemrs-run: PE {pe} is bound to CPU {cpus}"
+                ));
             }),
             Err(why) => console::error(format_args!("nvshmemrs-run: PEs are not bound: {why}")),
         }
@@ -145,18 +147,20 @@ impl<'a> Launcher<'a> {
         let binding = self.binding.as_ref();
         let variable = self.exits.variable()?;
         for pe in 0..args.n_pes {
-            let mut child = self.job.start_pe(args, &id, errors, binding, findings, |command| {
-                if let Some((name, value)) = &variable {
-                    command.env(name, value);
-                }
-                if pe == 0 {
-                    command.stdin(match &self.terminal {
-                        Some(_) => Stdio::inherit(),
-                        None => input::for_first_pe(),
-                    });
-                }
-                outputs.give(pe, command)
-            })?;
+            let mut child = self
+                .job
+                .start_pe(args, &id, errors, binding, findings, |command| {
+                    if let Some((name, value)) = &variable {
+                        command.env(name, value);
+                    }
+                    if pe == 0 {
+                        command.stdin(match &self.terminal {
+                            Some(_) => Stdio::inherit(),
+                            None => input::for_first_pe(),
+                        });
+                    }
+                    outputs.give(pe, command)
+                })?;
             if let Some(stdin) = child.stdin.take() {
                 input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }

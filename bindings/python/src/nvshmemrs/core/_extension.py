@@ -12,7 +12,7 @@ import ctypes
 import importlib
 import os
 import sys
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 import numpy as np
 
