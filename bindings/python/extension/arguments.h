@@ -26,6 +26,8 @@ static nvshmemrs_runtime_t runtime;
 static PyObject *job, *raise_status, *reductions;
 // The types of operations, comparisons and updates of signals.
 static PyObject *op_type, *cmp_type, *update_type;
+// A number that `Teams` has and that is no team.
+static unsigned long long no_team;
 // The classes of arrays: NumPy's, and that of arrays on the heap.
 static PyTypeObject *array_types[2];
 static PyObject *in_flight_name, *pe_name, *remote_pe_name;
@@ -67,7 +69,7 @@ static struct {
 } keepers[KEEPERS];
 
 static size_t place_of(PyObject *object, size_t probe) {
-    return (((uintptr_t)object >> 4) * 0x9E3779B1u + probe) % KEEPERS;
+    return ((((uintptr_t)object >> 4) * 0x9E3779B1u >> 12) + probe) % KEEPERS;
 }
 
 static bool is_array(PyObject *value) {
@@ -256,9 +258,8 @@ static bool is_number(int32_t code) {
     }
 }
 
-// A team's number; one that `Teams` uses for other things is passed on.
 static bool team_of(PyObject *value, nvshmemrs_team_t *team) {
-    return uint64_of(value, team) && *team < (uint64_t)1 << 62;
+    return uint64_of(value, team) && *team != no_team;
 }
 
 // A member of an enum of Python's, such as ComparisonType.CMP_EQ.

@@ -174,14 +174,14 @@ static bool set_kinds(PyObject *rows) {
     return true;
 }
 
-// setup(functions, (job, raise_status, reductions), (Op, ComparisonType, SignalOp), kinds, (ndarray, SymmetricArray), (sample, data,
+// setup(functions, (job, raise_status, reductions, TEAM_MC_SHARED), (Op, ComparisonType, SignalOp), kinds, (ndarray, SymmetricArray), (sample, data,
 // flags)): `sample` is an array of three elements, whose address and flags NumPy has told.
 static PyObject *setup(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *functions, *rows, *classes[2], *sample;
     Py_ssize_t data;
     int flags;
-    if (!PyArg_ParseTuple(args, "O!(OOO)(OOO)O!(OO)(Oni)", &PyDict_Type, &functions, &job, &raise_status, &reductions, &op_type,
+    if (!PyArg_ParseTuple(args, "O!(OOOK)(OOO)O!(OO)(Oni)", &PyDict_Type, &functions, &job, &raise_status, &reductions, &no_team, &op_type,
                           &cmp_type, &update_type, &PyList_Type, &rows, &classes[0], &classes[1], &sample, &data, &flags)) {
         return NULL;
     }

@@ -156,7 +156,7 @@ def signals(s: Sides) -> List[Any]:
         seen.append(s.call(name, None))
         seen.append(s.call(name, stream=None))
         seen.append(s.call(name, 3))
-    for team in (0, 1, "TEAM_WORLD", -1, None, 2**63, 2**64, True, 12345):
+    for team in (0, 1, 6, "TEAM_WORLD", -1, None, 2**63, 2**64, True, 12345):
         seen.append(s.call("barrier", team))
     return seen
 
@@ -175,12 +175,14 @@ def reductions(s: Sides) -> List[Any]:
             (0, a, np.zeros(4, dtype), "sum"),
             ("TEAM_WORLD", a, b, "sum"),
             (None, a, b, "sum"),
+            (6, a, b, "sum"),
             (0, a, b, "sum", None),
         ):
             seen.append(s.call("reduce", *args))
     return seen
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.parametrize("scenario", [moves, atomics, signals, reductions])
 def test_calls_are_alike_with_and_without_it(job: None, scenario: Scenario) -> None:
     both: Tuple[List[Any], ...] = tuple(scenario(Sides(with_it)) for with_it in (True, False))

@@ -55,7 +55,7 @@ def is_used() -> bool:
 
 def accelerated(function: _Function) -> _Function:
     """A decorator: lets the extension answer the plain calls of this function."""
-    return function if _fast is None else _fast.function(function)  # type: ignore[no-any-return]
+    return function if _fast is None else _fast.function(function)
 
 
 def set_runtime(runtime: int) -> None:
@@ -85,6 +85,7 @@ def set_up(array_class: type) -> None:
     from . import _job, collective
     from ._dtypes import CODES  # all of which import this module
     from .direct import ComparisonType
+    from .nvshmem_types import TEAM_MC_SHARED
     from .rma import SignalOp
 
     functions = {
@@ -96,7 +97,7 @@ def set_up(array_class: type) -> None:
     rows = [(kind, kind.type, kind.itemsize, code) for kind, code in kinds.items()]
     sample = np.zeros(3)
     place: int = sample.__array_interface__["data"][0]
-    names = (_job.job, _job.raise_status, collective._OPS)
+    names = (_job.job, _job.raise_status, collective._OPS, int(TEAM_MC_SHARED))
     enums = (collective.Op, ComparisonType, SignalOp)
     classes = (np.ndarray, array_class)
     try:
