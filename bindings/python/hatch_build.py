@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from pathlib import Path
@@ -20,6 +22,8 @@ from typing import IO, Any, Iterator
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY = "libnvshmemrs.so"
+# The stable ABI's suffix: one file serves CPython 3.11 and all later versions with a GIL.
+EXTENSION = "_fast.abi3.so"
 IMAGES = "nvshmemrs-images"
 PACKAGES = (
     "nvshmemrs-capi",
@@ -48,6 +52,9 @@ class CustomBuildHook(BuildHookInterface):
         workspace = find_workspace(Path(self.root))
         layout = json.loads((workspace / "packaging/files.json").read_text(encoding="utf-8"))
         files = self.files(library, workspace, layout)
+        extension = Path(self.scratch.name) / EXTENSION
+        if compile_extension(Path(self.root) / "extension", workspace / "include", extension):
+            files[f"nvshmemrs/{EXTENSION}"] = extension
         if version == "editable":  # the source tree is the package then
             for place, file in files.items():
                 copy = Path(self.root) / "src" / place
@@ -122,6 +129,8 @@ def build(root: Path) -> Path:
         )
     packages = [word for package in PACKAGES for word in ("-p", package)]
     with terminal() as shown:
+        if shown is not None:
+            print("\nnvshmemrs: cargo builds the library and the programs", file=shown, flush=True)
         command = [cargo, "build", "--release", *packages]
         subprocess.run(command, cwd=workspace, check=True, stderr=shown)
     described = subprocess.run(
@@ -132,6 +141,32 @@ def build(root: Path) -> Path:
     )
     target = Path(json.loads(described.stdout)["target_directory"])
     return target / "release" / "libnvshmemrs.so"
+
+
+def compile_extension(source: Path, include: Path, out: Path) -> bool:
+    """Compiles the C extension, with which calls are faster. It is optional: without a C compiler,
+    or the headers of CPython 3.11 or later, the wheel has none, and the build says so.
+    """
+    headers = Path(sysconfig.get_path("include"))
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    missing = ""
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 11):
+        missing = "it is built with CPython 3.11 or later"
+    elif sysconfig.get_config_var("Py_GIL_DISABLED"):
+        missing = "it is built with a Python that has a GIL"
+    elif not (headers / "Python.h").is_file():
+        missing = f"there is no {headers / 'Python.h'}"
+    elif shutil.which(compiler[0]) is None:
+        missing = f"there is no C compiler `{compiler[0]}`"
+    if missing:
+        with terminal() as shown:
+            print(f"nvshmemrs: no {EXTENSION}, so calls take ctypes: {missing}", file=shown)
+        return False
+    options = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-s"]
+    folders = [f"-I{headers}", f"-I{include}"]
+    command = [*compiler, *options, *folders, str(source / "fast.c"), "-o", str(out)]
+    subprocess.run(command, check=True)
+    return True
 
 
 @contextlib.contextmanager
@@ -145,7 +180,6 @@ def terminal() -> Iterator[IO[str] | None]:
         yield None
         return
     with tty:
-        print("\nnvshmemrs: cargo builds the library and the programs", file=tty, flush=True)
         yield tty
 
 

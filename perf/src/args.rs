@@ -30,7 +30,7 @@ const MAX_PES: u32 = 1024;
 pub(crate) struct Args {
     /// Measure this library beside nvshmemrs, and print ratios
     #[arg(long, value_enum)]
-    pub(crate) peer: Option<Peer>,
+    pub(crate) peer: Option<PeerName>,
 
     /// Operations to measure, as in put,get,barrier; see --list
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -92,8 +92,8 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) startup: bool,
 
-    /// The Python that has nvshmemrs, for the calls from Python among the targets [default: python3, if it has]
-    #[arg(long, value_name = "PATH", requires = "targets")]
+    /// The Python that has nvshmemrs, for the calls from Python among the targets and beside mpi4py [default: python3, if it has]
+    #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
 
     /// How often the sides take turns [default: 5, or 2 with --quick]
@@ -132,6 +132,8 @@ Examples:
   nvshmemrs-perf --peer oshmem -n 2,4,8 --markdown cpu.md --picture cpu.svg
   nvshmemrs-perf --peer oshmem --targets              which targets are met
   nvshmemrs-perf --growth --max-pes 16                barrier over the number of PEs
+  nvshmemrs-perf --peer mpi4py --python .venv/bin/python
+                                                      calls from Python, beside mpi4py's
   nvshmemrs-perf --hosts                              PEs of other hosts, beside MPI
   nvshmemrs-perf --tune -n 2,4                        tune collectives for 2 and for 4 GPUs
   nvshmemrs-perf --ops reduce --dtype int32 --op max --sizes 4..64K -n 4
@@ -139,6 +141,17 @@ Examples:
 It needs a C compiler; --peer oshmem needs oshcc and oshrun, --peer mpi mpicc and mpirun (Debian: libopenmpi-dev and
 openmpi-bin). nvshmemrs-run and libnvshmemrs.so.0 are taken from beside this program (the library also from ../lib,
 and from the Python package that brought the program).";
+
+/// What nvshmemrs can be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PeerName {
+    /// OpenSHMEM 1.4, such as Open MPI's OSHMEM: oshcc and oshrun
+    Oshmem,
+    /// MPI-3 one-sided calls and collectives: mpicc and mpirun
+    Mpi,
+    /// Calls from Python, beside mpi4py's
+    Mpi4py,
+}
 
 /// Element types of reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -228,6 +241,15 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 impl Args {
+    /// The library that the worker is compiled against for the comparison.
+    pub(crate) fn library(&self) -> Option<Peer> {
+        match self.peer? {
+            PeerName::Oshmem => Some(Peer::Oshmem),
+            PeerName::Mpi => Some(Peer::Mpi),
+            PeerName::Mpi4py => None,
+        }
+    }
+
     /// How often the sides take turns.
     pub(crate) fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
@@ -268,8 +290,18 @@ impl Args {
 
     /// What clap cannot check.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.targets && self.peer != Some(Peer::Oshmem) {
+        if self.targets && self.peer != Some(PeerName::Oshmem) {
             anyhow::bail!("--targets compares with OpenSHMEM: add --peer oshmem");
+        }
+        let from_python = self.peer == Some(PeerName::Mpi4py);
+        if self.python.is_some() && !self.targets && !from_python {
+            anyhow::bail!("--python is for --targets and for --peer mpi4py");
+        }
+        let of_operations = self.sizes.is_some() || self.json.is_some() || self.picture.is_some();
+        if from_python && (of_operations || !self.ops.is_empty() || self.growth || self.startup) {
+            anyhow::bail!(
+                "--peer mpi4py measures a list of its own: leave out --ops, --sizes, --growth, --startup, --json and --picture"
+            );
         }
         let bitwise = matches!(self.op, Op::And | Op::Or | Op::Xor);
         if bitwise && matches!(self.dtype, Dtype::Double | Dtype::Float) {
@@ -334,7 +366,6 @@ mod tests {
             "--max-pes 4",
             "--rounds 0",
             "--timeout 0",
-            "--python python3",
             "--op mean",
         ] {
             let words = std::iter::once("nvshmemrs-perf").chain(line.split(' '));
@@ -346,6 +377,9 @@ mod tests {
     fn what_does_not_go_together_is_refused() {
         for (line, word) in [
             ("--targets", "--peer oshmem"),
+            ("--python python3", "--peer mpi4py"),
+            ("--peer mpi4py --ops put", "a list of its own"),
+            ("--peer mpi4py --json x.json", "a list of its own"),
             ("--targets --peer mpi", "--peer oshmem"),
             ("--op xor", "--dtype int64"),
             ("--json /no/such/folder/p.json", "/no/such/folder"),

@@ -5,13 +5,15 @@
 //!
 //! * knows the operations ([`catalogue`]) and what is asked for ([`args`]),
 //! * compiles the worker for each [`side`] and reads what it prints ([`worker`], [`process`](mod@process)),
-//! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`hosts`], [`startup`], [`python`]) and takes medians ([`stats`]),
+//! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`hosts`], [`startup`], [`python`],
+//!   [`beside_python`]) and takes medians ([`stats`]),
 //! * finds the fastest algorithms of collectives on GPUs ([`tune`](mod@tune)),
 //! * judges ([`targets`]) and shows ([`report`], [`tables`], [`picture`], [`machine`]).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod beside_python;
 mod catalogue;
 mod growth;
 mod hosts;
@@ -30,7 +32,7 @@ mod tune;
 mod worker;
 
 use anyhow::{Context, Result};
-use args::Args;
+use args::{Args, PeerName};
 use machine::Machine;
 use nvshmemrs_cli::{console, pages};
 use report::{Figure, Report};
@@ -69,9 +71,13 @@ fn run(args: &Args) -> Result<()> {
         process::end_children_on_signals()?;
         return print(&tune::tune(args)?);
     }
-    if args.hosts {
+    let with_mpi4py = args.peer == Some(PeerName::Mpi4py);
+    if args.hosts || with_mpi4py {
         process::end_children_on_signals()?;
-        let page = hosts::page(args, &command())?;
+        let page = match with_mpi4py {
+            true => beside_python::page(args, &command())?,
+            false => hosts::page(args, &command())?,
+        };
         if let Some(file) = &args.markdown {
             write(file, &page)?;
         }
@@ -104,7 +110,7 @@ fn run(args: &Args) -> Result<()> {
 fn measured(args: &Args, chunks: &[measure::Chunk]) -> Result<Report> {
     let installation = Installation::find()?;
     let mut sides = vec![Side::Ours(installation.clone())];
-    sides.extend(args.peer.map(Side::Peer));
+    sides.extend(args.library().map(Side::Peer));
     // All that is missing is found before anything takes time.
     sides.iter().try_for_each(Side::check)?;
     let sources = Sources::write()?;
@@ -113,7 +119,7 @@ fn measured(args: &Args, chunks: &[measure::Chunk]) -> Result<Report> {
         .map(|side| Worker::compile(&sources, side))
         .collect::<Result<_>>()?;
     let mut rows = measure::measure(chunks, &workers, args)?;
-    if args.peer == Some(side::Peer::Oshmem) && !args.growth {
+    if args.library() == Some(side::Peer::Oshmem) && !args.growth {
         measure::judge(&mut rows);
     }
     let mut absolute = Vec::new();
@@ -128,7 +134,7 @@ fn measured(args: &Args, chunks: &[measure::Chunk]) -> Result<Report> {
         }
     }
     notes.extend(unsound(&rows));
-    let machine = Machine::gather(args.peer);
+    let machine = Machine::gather(args.library());
     let (operations, growth) = if args.growth {
         (Vec::new(), rows)
     } else {

@@ -79,7 +79,7 @@ pub(crate) fn measure(
 }
 
 /// The number in the line `put 8 B      850 ns per call, 2 PEs`.
-fn nanoseconds(stdout: &str, name: &str) -> Option<f64> {
+pub(crate) fn nanoseconds(stdout: &str, name: &str) -> Option<f64> {
     let of_line = |line: &str| {
         let (number, _) = line.strip_prefix(name)?.split_once(" ns per call")?;
         number.trim().parse().ok()

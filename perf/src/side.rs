@@ -1,13 +1,12 @@
 //! The libraries that are measured: how a program for each is compiled and started.
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 /// The libraries that nvshmemrs can be compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// OpenSHMEM 1.4, such as Open MPI's OSHMEM: oshcc and oshrun
     Oshmem,

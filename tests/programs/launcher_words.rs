@@ -2,12 +2,14 @@
 
 use nvshmemrs::config::unknown::is_known;
 use nvshmemrs_tests::{
-    HANG, Output, bin, compile_c, compile_c_text, launcher, program, run, workspace,
+    HANG, Output, bin, compile_c, compile_c_text, launcher, program, run, spawn, workspace,
 };
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The launcher's own lines.
 fn own(output: &Output) -> Vec<&str> {
@@ -276,4 +278,104 @@ fn manual_pages_name_every_option() {
         HANG,
     );
     output.assert_code(2).assert_stderr("--man");
+}
+
+// --- the CPUs of the PEs ----------------------------------------------------------------------------
+
+/// Prints the CPUs that a PE may use, after its number.
+const CPUS: &str = "echo $NVSHMEMRS_PE $(grep Cpus_allowed_list /proc/self/status | cut -f2)";
+
+/// A job whose PEs print their CPUs; `before` is a command that starts the launcher.
+fn cpus_job(before: &[&str], n_pes: usize, options: &[&str], then: &str) -> Command {
+    let plain = launcher(n_pes as u32, &[options, &["--report-bindings"]].concat());
+    let mut words = before.iter().map(|word| OsStr::new(word));
+    let mut command = match words.next() {
+        Some(first) => {
+            let mut command = Command::new(first);
+            command.args(words).arg(plain.get_program());
+            command.args(plain.get_args());
+            command
+        }
+        None => plain,
+    };
+    command.args(["sh", "-c", &format!("{CPUS}; {then}")]);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The CPUs of this process, as PEs that are not bound print them.
+fn own_cpus() -> String {
+    let status = fs::read_to_string("/proc/thread-self/status").expect("a file of Linux");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("Cpus_allowed_list:"));
+    let list = line.and_then(|line| line.split('\t').nth(1));
+    list.expect("the list of CPUs").to_owned()
+}
+
+fn assert_not_bound(output: &Output, n_pes: usize, cpus: &str, why: &str) {
+    output.assert_success();
+    let said = format!("PEs are not bound: {why}");
+    assert_eq!(own(output), [said], "{}", output.describe());
+    let mut lines: Vec<&str> = output.stdout.lines().collect();
+    lines.sort_unstable();
+    let expected: Vec<String> = (0..n_pes).map(|pe| format!("{pe} {cpus}")).collect();
+    assert_eq!(lines, expected, "{}", output.describe());
+}
+
+#[test]
+fn pes_that_do_not_fit_or_shall_not_keep_the_cpus_of_the_launcher() {
+    let cpus = own_cpus();
+    let first = cpus.split([',', '-']).next().expect("there is a CPU");
+    let on_one = ["taskset", "-c", first];
+    let output = run(&mut cpus_job(&on_one, 2, &[], "true"), HANG);
+    assert_not_bound(&output, 2, first, "2 PEs do not fit on 1 core");
+    let output = run(&mut cpus_job(&[], 2, &["--bind-to", "none"], "true"), HANG);
+    assert_not_bound(&output, 2, &cpus, "--bind-to none");
+    let output = run(&mut cpus_job(&[], 1, &[], "true"), HANG);
+    assert_not_bound(&output, 1, &cpus, "the job has one PE");
+}
+
+#[test]
+fn pes_that_fit_have_cpus_of_their_own_and_a_second_job_is_not_bound() {
+    let taken = "nvshmemrs-run: PEs are not bound: another job of this user has bound its PEs";
+    let too_small = "nvshmemrs-run: PEs are not bound: 2 PEs do not fit on 1 core";
+    let until = Instant::now() + HANG;
+    loop {
+        let mut job = spawn(&mut cpus_job(&[], 2, &[], "sleep 600"));
+        job.until("the CPUs of both PEs", |job| {
+            (job.stdout().lines().count() == 2).then_some(())
+        });
+        let (said, printed) = (job.stderr(), job.stdout());
+        if said.contains(too_small) {
+            return;
+        }
+        if said.contains(taken) {
+            // Jobs of other tests end.
+            assert!(
+                Instant::now() < until,
+                "another job binds its PEs all the time"
+            );
+            drop(job);
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        }
+        assert_eq!(said.matches("is bound to CPU ").count(), 2, "{said}");
+        let sets = ["0 ", "1 "].map(|pe| {
+            let line = printed.lines().find_map(|line| line.strip_prefix(pe));
+            line.expect(pe).to_owned()
+        });
+        assert_ne!(sets[0], sets[1]);
+        for (pe, set) in sets.iter().enumerate() {
+            // Of more CPUs the kernel's list has ranges.
+            if !set.contains('-') {
+                let line = format!("nvshmemrs-run: PE {pe} is bound to CPU {set}\n");
+                assert!(said.contains(&line), "{said}");
+            }
+        }
+        let second = run(&mut cpus_job(&[], 2, &[], "true"), HANG);
+        let why = "another job of this user has bound its PEs";
+        assert_not_bound(&second, 2, &own_cpus(), why);
+        return;
+    }
 }

@@ -39,7 +39,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 18] = [
+    let emitted: [(&str, anyhow::Result<String>); 19] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -50,6 +50,10 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "bindings/python/src/nvshmemrs/core/amo.py",
             emit::python::atomics(),
+        ),
+        (
+            "bindings/python/extension/operations.h",
+            emit::python::extension(&api),
         ),
         (
             "bindings/cpp/include/nvshmemrs/ffi.hpp",

@@ -130,7 +130,6 @@ def test_types_of_the_reference_are_there() -> None:
 def test_other_ways_to_the_names() -> None:
     assert nvshmem.core is nvshmem and nvshmem.core.put is nvshmem.put
     assert nvshmemrs.put is nvshmem.put and nvshmemrs.Teams is nvshmem.Teams
-    assert nvshmem.interop.numpy.empty is nvshmem.interop.numpy.array
     assert nvshmem.get_mc_buffer is nvshmem.get_multicast_buffer
     for module in (nvshmem, nvshmemrs):
         with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):

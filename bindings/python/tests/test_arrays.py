@@ -70,6 +70,18 @@ def test_an_array_is_an_ndarray(job: None) -> None:
     nvshmem.free_array(a)
 
 
+def test_an_empty_array_has_shape_dtype_and_order_and_may_hold_anything(job: None) -> None:
+    made = nvshmem.empty((2, 3), "int16", morder="F")
+    assert (made.shape, made.dtype, made.flags.f_contiguous) == ((2, 3), np.dtype("int16"), True)
+    made[:] = 7
+    nvshmem.put(made, made, 0)
+    nvshmem.free_array(made)
+    with pytest.raises(nvshmem.NvshmemInvalid, match="give at least 1"):
+        nvshmem.empty(0)
+    with nvshmem.empty(4) as one:
+        assert one.dtype == np.float32 and isinstance(one, nvshmem.SymmetricArray)
+
+
 def test_fortran_order(job: None) -> None:
     a = nvshmem.array((2, 3), "i4", morder="F")
     assert a.flags.f_contiguous and not a.flags.c_contiguous

@@ -1,7 +1,7 @@
 //! The command line of `nvshmemrs-run`.
 
 use super::report::ReportFile;
-use clap::{CommandFactory, Parser, ValueHint};
+use clap::{CommandFactory, Parser, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -43,6 +43,14 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<Duration>,
 
+    /// What a PE is bound to: its own cores, as many for each PE, if there is one for each; or nothing.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "cores")]
+    pub bind_to: BindTo,
+
+    /// Print which CPUs each PE is bound to, or why it is bound to none.
+    #[arg(long)]
+    pub report_bindings: bool,
+
     /// Run the job under the synchronisation checker; sets NVSHMEMRS_CHECK=1. If it finds something, the last line says how much,
     /// and the exit status is 1 where it would be 0.
     #[arg(long)]
@@ -56,6 +64,15 @@ pub struct Args {
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+/// What a PE is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BindTo {
+    /// Cores of its own
+    Cores,
+    /// Nothing
+    None,
 }
 
 impl Args {
@@ -196,6 +213,7 @@ mod tests {
             "nvshmemrs-run -n 4 --stall-after inf ./x",
             "nvshmemrs-run -n 4 --timeout soon ./x",
             "nvshmemrs-run -n 4 --heap 12q ./x",
+            "nvshmemrs-run -n 4 --bind-to socket ./x",
         ] {
             assert!(parse(line).is_err(), "accepted: {line}");
         }

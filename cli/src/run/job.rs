@@ -1,6 +1,7 @@
 //! The PEs of a job as processes: starting, signalling and reaping them.
 
 use super::args::Args;
+use super::binding::Binding;
 use super::findings::Findings;
 use super::guard::Guard;
 use super::{limits, shim};
@@ -148,6 +149,7 @@ impl Job {
         args: &Args,
         id: &UniqueId,
         errors: i32,
+        binding: Option<&Binding>,
         findings: Option<&Findings>,
         set_streams: impl FnOnce(&mut Command) -> Result<()>,
     ) -> Result<Child> {
@@ -158,6 +160,7 @@ impl Job {
             .arg(shim::FLAG)
             .arg(std::process::id().to_string())
             .arg(errors.to_string())
+            .arg(binding.map_or(String::new(), |binding| binding.cpus_of(pe)))
             .args(&args.command)
             .env("NVSHMEMRS_PE", pe.to_string())
             .env("NVSHMEMRS_N_PES", args.n_pes.to_string())

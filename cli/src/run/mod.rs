@@ -3,6 +3,7 @@
 //! * [`args`]: the command line.
 //! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the launcher is killed; [`limits`]: why a process cannot
 //!   be started.
+//! * [`binding`]: the CPUs of each PE.
 //! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
 //!   PE's terminal.
 //! * [`exit_notifier`]: records the exits of PEs for the others. [`findings`]: the findings of the checker.
@@ -11,6 +12,7 @@
 //! * [`verdict`]: the last lines of a job that has failed; [`detached`]: a PE that has left its job while its process runs. [`watch`]: the main loop.
 
 pub mod args;
+pub mod binding;
 pub mod detached;
 pub mod exit_notifier;
 pub mod findings;

@@ -4,7 +4,7 @@
 //! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request
 //! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
 
-use super::signals;
+use super::{binding, signals};
 use crate::console;
 use anyhow::Context;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// First argument of a process that is to become a PE; then follow the launcher's pid, the number of the
-/// pipe there that takes the error, and the command.
+/// pipe there that takes the error, the CPUs to be bound to (empty for none), and the command.
 pub const FLAG: &str = "--nvshmemrs-become-pe";
 
 /// Exit status of a process that could not become a PE; the launcher finds the reason in the pipe.
@@ -37,6 +37,7 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     let (Some(launcher), Some(pipe)) = (number(), number()) else {
         anyhow::bail!("{FLAG} is for nvshmemrs-run itself");
     };
+    let cpus = args.next().unwrap_or_default();
     let Some(command) = args.next() else {
         anyhow::bail!("{FLAG} needs a command");
     };
@@ -46,6 +47,10 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     // The launcher may have died before the request: then nobody waits for this PE.
     if getppid() != Pid::from_raw(launcher) {
         anyhow::bail!("the launcher (pid {launcher}) is gone");
+    }
+    if !cpus.is_empty() {
+        let bound = binding::bind(&cpus.to_string_lossy());
+        bound.with_context(|| format!("it cannot be bound to the CPUs {}", cpus.display()))?;
     }
     // Opened by name and not inherited, so that `exec` closes it and the command never sees it.
     let mut report = OpenOptions::new()

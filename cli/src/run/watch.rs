@@ -1,6 +1,7 @@
 //! The launcher's main loop: signals, ended PEs, deadlines, stalls.
 
 use super::args::Args;
+use super::binding::Binding;
 use super::exit_notifier::ExitNotifier;
 use super::findings::Findings;
 use super::job::{End, Job, KILL_LIMIT, Why};
@@ -57,6 +58,23 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
+/// Chooses the CPUs of the PEs, and says which if that was asked for.
+fn bind(args: &Args) -> Option<Binding> {
+    let binding = Binding::of_job(args);
+    if args.report_bindings {
+        match &binding {
+            Ok(binding) => (0..args.n_pes).for_each(|pe| {
+                let cpus = binding.cpus_of(pe);
+                console::error(format_args!(
+                    "nvshmemrs-run: PE {pe} is bound to CPU {cpus}"
+                ));
+            }),
+            Err(why) => console::error(format_args!("nvshmemrs-run: PEs are not bound: {why}")),
+        }
+    }
+    binding.ok()
+}
+
 struct Launcher<'a> {
     args: &'a Args,
     command: String,
@@ -68,6 +86,8 @@ struct Launcher<'a> {
     exec_errors: (OwnedFd, OwnedFd),
     /// Which PEs have ended, for the others.
     exits: ExitNotifier,
+    /// The CPUs of the PEs, if they are bound.
+    binding: Option<Binding>,
     /// What the checker has found, if it is on.
     findings: Option<Findings>,
     /// Where to write them.
@@ -99,6 +119,7 @@ impl<'a> Launcher<'a> {
             terminal: Terminal::of_job(args.n_pes)?,
             exec_errors: pipe.map_err(limits::error("cannot make a pipe"))?,
             exits: ExitNotifier::new(args.n_pes),
+            binding: bind(args),
             findings: args.is_checked().then(Findings::new).transpose()?,
             report: args.check_report.clone(),
             phase: Phase::Running,
@@ -123,20 +144,23 @@ impl<'a> Launcher<'a> {
         let errors = self.exec_errors.1.as_raw_fd();
         let mut outputs = Outputs::new(args.n_pes, args.tag)?;
         let findings = self.findings.as_ref();
+        let binding = self.binding.as_ref();
         let variable = self.exits.variable()?;
         for pe in 0..args.n_pes {
-            let mut child = self.job.start_pe(args, &id, errors, findings, |command| {
-                if let Some((name, value)) = &variable {
-                    command.env(name, value);
-                }
-                if pe == 0 {
-                    command.stdin(match &self.terminal {
-                        Some(_) => Stdio::inherit(),
-                        None => input::for_first_pe(),
-                    });
-                }
-                outputs.give(pe, command)
-            })?;
+            let mut child = self
+                .job
+                .start_pe(args, &id, errors, binding, findings, |command| {
+                    if let Some((name, value)) = &variable {
+                        command.env(name, value);
+                    }
+                    if pe == 0 {
+                        command.stdin(match &self.terminal {
+                            Some(_) => Stdio::inherit(),
+                            None => input::for_first_pe(),
+                        });
+                    }
+                    outputs.give(pe, command)
+                })?;
             if let Some(stdin) = child.stdin.take() {
                 input::pump(stdin).map_err(limits::error("cannot start the input thread"))?;
             }

@@ -88,7 +88,9 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     for extra in ["hatch_build.py", "README.md"] {
         files.extend(Some(package.join(extra)).filter(|file| file.exists()));
     }
-    sources(&package.join("src"), &mut files)?;
+    for folder in ["src", "extension"] {
+        sources(&package.join(folder), &mut files)?;
+    }
     files.sort();
     let print = fingerprint("", &files)?;
     let stamp = tree.venv().join("wheel.stamp");

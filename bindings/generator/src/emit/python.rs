@@ -1,9 +1,10 @@
-//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes; and `core/amo.py`, the atomic operations.
+//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes; `core/amo.py`, the atomic operations; `bindings/python/extension/operations.h`, what the
+//! C extension calls.
 
 use super::hash::api_hash;
 use crate::model::{Api, Arg, Function, Scalar, Type, camel};
 use crate::table::{atomics, types::DTYPES};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use minijinja::context;
 use std::collections::BTreeSet;
 
@@ -66,6 +67,40 @@ pub fn atomics() -> Result<String> {
     super::render(
         include_str!("../../templates/amo.py.jinja"),
         context! { forms },
+    )
+}
+
+/// The functions that the extension calls besides the atomic operations.
+const EXTENSION: [&str; 11] = [
+    "put",
+    "get",
+    "put_signal",
+    "signal_op",
+    "signal_wait",
+    "wait_until",
+    "quiet",
+    "fence",
+    "barrier",
+    "sync",
+    "reduce",
+];
+
+/// The header of the extension.
+pub fn extension(api: &Api) -> Result<String> {
+    let mut forms = atomics::python();
+    forms.retain(|form| !form.nbi);
+    let plain = EXTENSION.into_iter().map(str::to_owned);
+    let atomic = forms.iter().flat_map(|form| form.functions());
+    let functions: Vec<_> = plain.chain(atomic).collect();
+    for name in &functions {
+        let full = format!("nvshmemrs_{name}");
+        if !api.functions.iter().any(|function| function.name == full) {
+            bail!("the C ABI has no {full}, which the extension calls");
+        }
+    }
+    super::render(
+        include_str!("../../templates/operations.h.jinja"),
+        context! { functions, forms, elements => atomics::PYTHON_ELEMENTS },
     )
 }
 

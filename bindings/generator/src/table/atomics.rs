@@ -151,9 +151,39 @@ pub(crate) struct PythonForm {
     name: String,
     operands: Vec<&'static str>,
     returns: bool,
-    nbi: bool,
+    pub(crate) nbi: bool,
+    has_floats: bool,
     pub(crate) docs: Vec<String>,
 }
+
+impl PythonForm {
+    /// The functions of the library that it calls, by element type.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = String> + '_ {
+        PYTHON_ELEMENTS
+            .iter()
+            .filter(|element| self.has_floats || !element.is_float)
+            .map(|element| format!("atomic_{}{}", self.name, element.tag))
+    }
+}
+
+/// Element types that one function of the library serves: what follows the function's name, their numbers in the header, and the member
+/// of the extension's union.
+#[derive(serde::Serialize)]
+pub(crate) struct PythonElement {
+    tag: &'static str,
+    codes: &'static [&'static str],
+    member: &'static str,
+    is_float: bool,
+}
+
+/// The element types of Python's atomic operations, as [`ELEMENTS`].
+#[rustfmt::skip]
+pub(crate) const PYTHON_ELEMENTS: [PythonElement; 4] = [
+    PythonElement { tag: "32", codes: &["INT32", "UINT32"], member: "u32", is_float: false },
+    PythonElement { tag: "64", codes: &["INT64", "UINT64"], member: "u64", is_float: false },
+    PythonElement { tag: "_float", codes: &["FLOAT"], member: "f32", is_float: true },
+    PythonElement { tag: "_double", codes: &["DOUBLE"], member: "f64", is_float: true },
+];
 
 /// The functions of Python.
 pub(crate) fn python() -> Vec<PythonForm> {
@@ -185,6 +215,7 @@ pub(crate) fn python() -> Vec<PythonForm> {
                 operands: operands.iter().map(|operand| operand.name).collect(),
                 returns: !returns.is_empty() && !nbi,
                 nbi,
+                has_floats: is_floating(operation),
                 docs: vec![format!("{does} OpenSHMEM 1.5 section {section}.")],
             }
         })

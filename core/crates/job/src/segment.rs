@@ -254,6 +254,19 @@ impl Segment {
         }
     }
 
+    /// Maps the whole pages within `bytes` bytes at `address`, which are committed: one call takes half the time of a page fault for each.
+    /// Kernels before 5.14 cannot, and leave it to the first access.
+    pub fn populate(&self, address: u64, bytes: u64) {
+        let page = rustix::param::page_size() as u64;
+        let start = address.next_multiple_of(page);
+        let end = (address + bytes) / page * page;
+        if start < end && self.contains(start, end - start) {
+            let (at, len) = (start as *mut _, (end - start) as usize);
+            // SAFETY: the pages lie in our mapping (just checked); the advice changes no byte of them.
+            let _ = unsafe { rustix::mm::madvise(at, len, rustix::mm::Advice::LinuxPopulateWrite) };
+        }
+    }
+
     /// Frees the whole pages within `bytes` bytes at `address`. After a failure their memory is in use until the job ends.
     pub fn decommit(&self, address: u64, bytes: u64) {
         self.empty(address, bytes);

@@ -17,6 +17,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import (
+    _extension,
     amo,
     arrays,
     checker,
@@ -61,6 +62,8 @@ from .rma import *  # noqa: F403
 from .streams import *  # noqa: F403
 from .teams import *  # noqa: F403
 from .waits import *  # noqa: F403
+
+_extension.set_up(SymmetricArray)
 
 NvshmemStreamsType = Any
 """What the ``stream`` of an operation is: None or a Stream, and with the heap on a GPU also a stream

@@ -79,7 +79,7 @@ def _prepare(
     return function, address, code, given
 
 
-def plain(
+def updating(
     operation: str,
     target: Any,
     values: Tuple[Any, ...],

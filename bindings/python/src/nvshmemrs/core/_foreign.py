@@ -248,7 +248,7 @@ def _c_strides(shape: Tuple[int, ...], itemsize: int) -> Tuple[int, ...]:
 class Span:
     """Memory as NumPy sees it, for its layout; it may be a GPU's, and must not be read."""
 
-    __slots__ = ("base", "__array_interface__")
+    __slots__ = ("base", "__array_interface__", "__weakref__")
 
     def __init__(
         self,

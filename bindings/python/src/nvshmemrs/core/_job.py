@@ -32,7 +32,7 @@ from typing import (
 
 from .. import _ffi
 from .._handle import Handle
-from . import _sites
+from . import _extension, _sites
 from ._traceback import hidden_frames
 from .nvshmem_types import (
     NotSupportedError,
@@ -202,6 +202,12 @@ def count_local_jobs(more: int) -> None:
         team_sizes.__class__ = _NoSizes if there else Sizes
         Teams.__class__ = TeamsOfThread if there else TeamsOfProcess
         team_sizes.clear()
+        _tell_extension()
+
+
+def _tell_extension() -> None:
+    """Says which runtime plain calls are for: that of the process, if no thread has another."""
+    _extension.set_runtime(job.runtime if job.direct and not _local_jobs else 0)
 
 
 def become(made: Job) -> None:
@@ -213,8 +219,19 @@ def become(made: Job) -> None:
 # The runtimes of this process that have not ended.
 live: Set[int] = set()
 
-# What is known of arrays used before, by id; see _operand. It is emptied when memory goes away.
-operands: Dict[int, Any] = {}
+
+
+class _Operands(Dict[int, Any]):
+    """What is known of arrays used before, by id; see _operand. It is emptied when memory goes away."""
+
+    __slots__ = ()
+
+    def clear(self) -> None:
+        super().clear()
+        _extension.forget()
+
+
+operands = _Operands()
 
 # What registered buffers need to stay mapped, by symmetric address; see memory.
 external: Dict[int, Any] = {}
@@ -440,6 +457,7 @@ def joined(runtime: int) -> None:
     check(lib.nvshmemrs_device(runtime, device))
     job.device = device.value
     job.direct = job.handle if job.device < 0 else None
+    _tell_extension()
     job.pid = os.getpid()
     check(lib.nvshmemrs_site_hook_in(runtime, _sites.hook, None, _ffi.Language.PYTHON))
     hook = ctypes.cast(_hook, _ffi.InterruptHook)
@@ -462,6 +480,7 @@ def left() -> None:
     job.runtime = 0
     job.handle = ctypes.c_uint64()
     job.direct = None
+    _tell_extension()
     job.device = -1
     job.mapping = None
     job.my_pe = -1

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from .._ffi import Dtype
-from . import _foreign
+from . import _extension, _foreign
 from ._arguments import a_kind, integer, refuse_masked, whole
 from ._buffer import Block, owner_of
 from ._dtypes import CODES, SIZES, element_code, numpy_dtype
@@ -166,6 +166,7 @@ def _resolve(value: Any, name: str) -> Operand:
     owner = owner_of(value)
     if owner is not None:
         owner.live_address()  # raises if it was freed
+        _extension.keep(value)
     address, nbytes = address_of(value), value.nbytes
     if not value.flags.c_contiguous:
         return Operand(address, nbytes, dtype, None, value.shape, value.strides)

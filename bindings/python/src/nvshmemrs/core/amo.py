@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ._amo import fetch_nbi, plain, returning
+from ._amo import fetch_nbi, returning, updating
+from ._extension import accelerated
 from .streams import Stream
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@accelerated
 def atomic_fetch(
     target: Any,
     remote_pe: Optional[int] = None,
@@ -58,6 +60,7 @@ def atomic_fetch(
     return returning("fetch", target, (), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_set(
     target: Any,
     value: Any,
@@ -69,9 +72,10 @@ def atomic_set(
     pe: Optional[int] = None,
 ) -> None:
     """Stores `value` in the element. OpenSHMEM 1.5 section 9.7.1."""
-    plain("set", target, (value,), remote_pe, pe, offset, dtype, stream)
+    updating("set", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_swap(
     target: Any,
     value: Any,
@@ -86,6 +90,7 @@ def atomic_swap(
     return returning("swap", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_compare_swap(
     target: Any,
     cond: Any,
@@ -103,6 +108,7 @@ def atomic_compare_swap(
     return returning("compare_swap", target, (cond, value), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_inc(
     target: Any,
     remote_pe: Optional[int] = None,
@@ -113,9 +119,10 @@ def atomic_inc(
     pe: Optional[int] = None,
 ) -> None:
     """Adds 1 to the element. Integers. OpenSHMEM 1.5 section 9.7.1."""
-    plain("inc", target, (), remote_pe, pe, offset, dtype, stream)
+    updating("inc", target, (), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_fetch_inc(
     target: Any,
     remote_pe: Optional[int] = None,
@@ -129,6 +136,7 @@ def atomic_fetch_inc(
     return returning("fetch_inc", target, (), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_add(
     target: Any,
     value: Any,
@@ -140,9 +148,10 @@ def atomic_add(
     pe: Optional[int] = None,
 ) -> None:
     """Adds `value` to the element. OpenSHMEM 1.5 section 9.7.1."""
-    plain("add", target, (value,), remote_pe, pe, offset, dtype, stream)
+    updating("add", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_fetch_add(
     target: Any,
     value: Any,
@@ -157,6 +166,7 @@ def atomic_fetch_add(
     return returning("fetch_add", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_and(
     target: Any,
     value: Any,
@@ -168,9 +178,10 @@ def atomic_and(
     pe: Optional[int] = None,
 ) -> None:
     """Replaces the element by its bitwise and with `value`. Integers. OpenSHMEM 1.5 section 9.7.1."""
-    plain("and", target, (value,), remote_pe, pe, offset, dtype, stream)
+    updating("and", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_fetch_and(
     target: Any,
     value: Any,
@@ -187,6 +198,7 @@ def atomic_fetch_and(
     return returning("fetch_and", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_or(
     target: Any,
     value: Any,
@@ -198,9 +210,10 @@ def atomic_or(
     pe: Optional[int] = None,
 ) -> None:
     """Replaces the element by its bitwise or with `value`. Integers. OpenSHMEM 1.5 section 9.7.1."""
-    plain("or", target, (value,), remote_pe, pe, offset, dtype, stream)
+    updating("or", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_fetch_or(
     target: Any,
     value: Any,
@@ -217,6 +230,7 @@ def atomic_fetch_or(
     return returning("fetch_or", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_xor(
     target: Any,
     value: Any,
@@ -230,9 +244,10 @@ def atomic_xor(
     """Replaces the element by its bitwise exclusive or with `value`. Integers. OpenSHMEM 1.5
     section 9.7.1.
     """
-    plain("xor", target, (value,), remote_pe, pe, offset, dtype, stream)
+    updating("xor", target, (value,), remote_pe, pe, offset, dtype, stream)
 
 
+@accelerated
 def atomic_fetch_xor(
     target: Any,
     value: Any,

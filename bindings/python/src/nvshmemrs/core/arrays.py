@@ -19,6 +19,7 @@ __all__ = [
     "array",
     "array_get_buffer",
     "bytearray",
+    "empty",
     "free_array",
     "get_multicast_array",
     "get_peer_array",
@@ -46,6 +47,21 @@ def array(
     and `except_on_del` are accepted and have no effect; see ``buffer``. ``with`` frees it.
     """
     return _library().array(shape, dtype, release, morder, except_on_del)
+
+
+@makes_array
+def empty(
+    shape: Shape,
+    dtype: Any = "float32",
+    release: bool = False,
+    morder: Order = "C",
+    except_on_del: bool = True,
+) -> Any:
+    """As ``array``, but the contents are undefined: on host memory no time goes into zeros.
+
+    Collective over all PEs with the same arguments; includes a barrier.
+    """
+    return _library().empty(shape, dtype, release, morder, except_on_del)
 
 
 def bytearray(

@@ -19,6 +19,7 @@ import numpy as np
 from .. import _ffi
 from ._arguments import a_kind, c_int, integer, shown, switch, team_of
 from ._dtypes import SIZES, element_code
+from ._extension import accelerated
 from ._job import bare, check, fail_together, job, lib, raise_status, team_sizes
 from ._operand import (
     BYTES,
@@ -74,6 +75,7 @@ _fcollect, _collect, _alltoall, _broadcast, _gather, _scatter = (
 )
 
 
+@accelerated
 def reduce(
     team: Team,
     dst_array: Any,
@@ -505,6 +507,7 @@ def _beginning(buffer: Buffer, size: int, name: str) -> Any:
     return Operand(buffer.live_address(), size, None, BYTES, (size,), (1,), base=buffer)
 
 
+@accelerated
 def barrier(team: Team, stream: Optional[Stream] = None) -> None:
     """Waits for every member of `team` and completes all operations that they issued before.
 
@@ -520,11 +523,13 @@ def sync(team: Team, stream: Optional[Stream] = None) -> None:
     _meet(_sync, team_of(team), stream)
 
 
+@accelerated
 def barrier_all(stream: Optional[Stream] = None) -> None:
     """``barrier`` over all PEs. OpenSHMEM 1.5 section 9.9.1."""
     _meet(_barrier, _WORLD, stream)
 
 
+@accelerated
 def sync_all(stream: Optional[Stream] = None) -> None:
     """``sync`` over all PEs. OpenSHMEM 1.5 section 9.9.4."""
     _meet(_sync, _WORLD, stream)

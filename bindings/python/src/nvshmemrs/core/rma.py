@@ -23,6 +23,7 @@ from .. import _ffi
 from . import _strided
 from ._arguments import integer, is_member, pe_of, wrong_member
 from ._dtypes import C_TYPES, SIZES, one_element, scalar
+from ._extension import accelerated
 from ._job import bare, check, job, lib, raise_status
 from ._operand import (
     Operand,
@@ -89,6 +90,7 @@ _SIGNAL_OP = "signal_op(signal_var, {value}, {member}, remote_pe)"
 _SIGNAL_WAIT = "signal_wait(signal_var, {value}, {member})"
 
 
+@accelerated
 def put(
     dst: Any,
     src: Any,
@@ -121,6 +123,7 @@ def put_nbi(
     _move_nbi(_put_nbi, dst, src, remote_pe, stream_or_pe, stream, count, pe)
 
 
+@accelerated
 def get(
     dst: Any,
     src: Any,
@@ -242,6 +245,7 @@ def _positional(
     return remote_pe, fourth, count
 
 
+@accelerated
 def p(
     dst: Any,
     value: Any,
@@ -276,6 +280,7 @@ def p(
         raise_status(status)
 
 
+@accelerated
 def g(
     src: Any,
     remote_pe: Optional[int] = None,
@@ -427,6 +432,7 @@ def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: st
     return Operand(whole.address, nbytes, whole.dtype, layout, shape, strides, base=array)
 
 
+@accelerated
 def put_signal(
     dst: Any,
     src: Any,
@@ -509,6 +515,7 @@ def _check_update(value: Any, how: Any, call: str) -> None:
         wrong_member(SignalOp, how, value, "signal_op", call)
 
 
+@accelerated
 def signal_op(
     signal_var: Any,
     signal_val: int,
@@ -532,6 +539,7 @@ def signal_op(
         raise_status(status)
 
 
+@accelerated
 def signal_wait(
     signal_var: Any,
     signal_val: int,
@@ -573,6 +581,7 @@ def signal_fetch(signal_var: Any, stream: Optional[Stream] = None) -> int:
     return value.value
 
 
+@accelerated
 def quiet(stream: Optional[Stream] = None) -> None:
     """Completes this PE's operations, non-blocking too. Local. OpenSHMEM 1.5 section 9.11.2."""
     runtime = (stream is None and job.direct) or handle_of(stream)
@@ -589,6 +598,7 @@ def flush(stream: Optional[Stream] = None) -> None:
     quiet(stream)
 
 
+@accelerated
 def fence(stream: Optional[Stream] = None) -> None:
     """Orders this PE's earlier puts and signals to each PE before its later ones. OpenSHMEM 1.5
     section 9.11.1.

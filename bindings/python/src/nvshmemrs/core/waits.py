@@ -17,6 +17,7 @@ import numpy as np
 
 from ._arguments import duration, is_member, refuse_masked, shown, wrong_member
 from ._dtypes import C_TYPES, NAMES, SIZES, element_code, scalar
+from ._extension import accelerated
 from ._job import check, job, lib, raise_status
 from ._operand import Operand, contiguous, element, operand
 from .direct import ComparisonType
@@ -60,6 +61,7 @@ def deadline(seconds: float) -> Iterator[None]:
         lib.nvshmemrs_deadline_end(previous)
 
 
+@accelerated
 def wait_until(
     ivar: Any,
     cmp: ComparisonType,

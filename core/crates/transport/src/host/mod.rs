@@ -216,8 +216,10 @@ impl HostTransport {
 
 impl Memory for HostTransport {
     fn commit(&self, range: SymRange) -> Result<()> {
-        self.segment
-            .commit(self.layout.address(self.me, range.offset()), range.bytes())
+        let address = self.layout.address(self.me, range.offset());
+        self.segment.commit(address, range.bytes())?;
+        self.segment.populate(address, range.bytes());
+        Ok(())
     }
 
     fn decommit(&self, range: SymRange) {

@@ -22,6 +22,10 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
         "NVSHMEMRS_BUILD_LIBRARY",
         "the library that a Python wheel is built with",
     ),
+    (
+        "NVSHMEMRS_PYTHON_EXTENSION",
+        "whether Python's calls take the C extension: 0 never, 1 or an error, else if it is there",
+    ),
     ("NVSHMEMRS_PREFIX", "the installation that the tests use"),
     ("NVSHMEMRS_WHEEL", "the Python wheel that the tests install"),
     ("NVSHMEMRS_PYTHON", "the Python that the tests use"),

@@ -131,18 +131,39 @@ def array(
     Collective over all PEs with the same arguments; includes a barrier. `morder` is "C" or "F".
     `release` and `except_on_del` are accepted and have no effect; see ``buffer``.
     """
-    _host_memory("array")
-    try:
-        kind = numpy_dtype(dtype)
-        _common.switches(release, except_on_del)
-        dims = _common.checked(shape, kind, kind.itemsize, morder)
-    except NvshmemInvalid as error:
-        fail_allocation(error)
+    dims, kind = _checked("array", shape, dtype, release, morder, except_on_del)
     memory = allocate(lib.nvshmemrs_calloc, math.prod(dims), kind.itemsize)
     return _in(memory, dims, kind, 0, None, morder)
 
 
-empty = array
+@makes_array
+def empty(
+    shape: Shape,
+    dtype: Any = "float32",
+    release: bool = False,
+    morder: Order = "C",
+    except_on_del: bool = True,
+) -> SymmetricArray[Any, Any]:
+    """As ``array``, but the contents are undefined: no time goes into zeros.
+
+    Collective over all PEs with the same arguments; includes a barrier.
+    """
+    dims, kind = _checked("empty", shape, dtype, release, morder, except_on_del)
+    memory = allocate(lib.nvshmemrs_malloc, math.prod(dims) * kind.itemsize)
+    return _in(memory, dims, kind, 0, None, morder)
+
+
+def _checked(
+    name: str, shape: Any, dtype: Any, release: bool, morder: Order, except_on_del: bool
+) -> "Tuple[Tuple[int, ...], np.dtype[Any]]":
+    """The shape and the dtype of an array to allocate."""
+    _host_memory(name)
+    try:
+        kind = numpy_dtype(dtype)
+        _common.switches(release, except_on_del)
+        return _common.checked(shape, kind, kind.itemsize, morder), kind
+    except NvshmemInvalid as error:
+        fail_allocation(error)
 
 
 def bytearray(
