@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Callable, List
 
 import pytest
@@ -214,6 +215,45 @@ def test_a_traceback_may_be_as_deep_as_the_stack() -> None:
     command = ["nvshmemrs-run", "-n", "3", "--", sys.executable, program("raises.py"), "recursion"]
     out = run(*command, expected=1)
     assert "RecursionError" in out and "Error in sys.excepthook" not in out, out
+
+
+@pytest.mark.parametrize("launcher", ["nvshmemrs-run", "torchrun"])
+def test_equal_tracebacks_are_one_and_the_first_error_is_last(launcher: str, tmp_path: Path) -> None:
+    command = [sys.executable, program("raises.py"), "unhandled"]
+    file = tmp_path / "errors"
+    with file.open("a") as errors:
+        if launcher == "torchrun":  # what it starts
+            ranks = [dict(RANK=str(rank), LOCAL_RANK=str(rank)) for rank in range(4)]
+            more = dict(WORLD_SIZE="4", LOCAL_WORLD_SIZE="4", TORCHELASTIC_RUN_ID=tmp_path.name, GROUP_RANK="0")
+            more.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29532")
+        else:
+            command, ranks, more = ["nvshmemrs-run", "-n", "4", "--", *command], [{}], {}
+        started = [subprocess.Popen(command, env={**os.environ, **more, **rank}, stderr=errors) for rank in ranks]
+        assert [one.wait(timeout=100) for one in started] == [1] * len(started)
+    out = file.read_text()
+    tail = "The first error of the job was PE 1's: ValueError: the cause\n"
+    assert out.count("\nValueError: the cause\n") == 1 and out.count(tail) == 3, out
+    assert out.index("ValueError: the cause") < out.index("PeDiedError") < out.rindex(tail), out
+    # Those of which none saw the other's come both.
+    merged = len(re.findall(rf"^PE [023]: the same traceback as PE [023]'s\. {tail}", out, re.MULTILINE))
+    assert merged + out.count("nvshmemrs.core.nvshmem_types.PeDiedError") == 3, out
+
+
+def test_a_file_of_its_own_has_the_whole_traceback(tmp_path: Path) -> None:
+    script = "exec \"$0\" \"$1\" alike 2> \"$2/$NVSHMEMRS_PE\""
+    words = ["sh", "-c", script, sys.executable, program("raises.py"), str(tmp_path)]
+    run("nvshmemrs-run", "-n", "3", "--", *words, expected=1)
+    for pe in range(3):
+        out = (tmp_path / str(pe)).read_text()
+        assert out.startswith("Traceback") and out.count("ValueError: of all\n") in (1, 2), out
+
+
+def test_all_pes_raise_alike() -> None:
+    command = ["nvshmemrs-run", "-n", "4", "--", sys.executable, program("raises.py"), "alike"]
+    out = run(*command, expected=1)
+    merged = re.findall(r"^PE (\d): the same traceback as PE (\d)'s$", out, re.MULTILINE)
+    assert len(merged) + out.count("ValueError: of all") == 4, out
+    assert all(pe != other for pe, other in merged) and "first error" not in out, out
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .common import DIST, PYTEST, Check, processes, python_env
-
+from .common import DIST, EXAMPLES, PYTEST, Check, processes, python_env
 
 
 def python_checks(python: str) -> list[Check]:
@@ -42,6 +41,11 @@ def torch_ops(numbers: list[int], python: str) -> list[Check]:
                 command = processes(n, python, str(PYTEST.parent / "programs" / file), part)
                 name = f"torch: {part}, {n} PE{'s' if n > 1 else ''}"
                 checks.append(Check(name, command, "^ok$", n, gpus=n, env=env, limit=300))
+        for example in ("torch_mlp", "torch_experts"):
+            command = processes(n, python, str(EXAMPLES / f"{example}.py"))
+            words = rf"^{example} ok PE \d+ of {n}$"
+            heap = {**env, "NVSHMEM_SYMMETRIC_SIZE": "1g"}
+            checks.append(Check(f"torch: {example} example, {n}", command, words, n, gpus=n, env=heap, limit=300))
     return checks
 
 
@@ -68,6 +72,8 @@ def jax(numbers: list[int], python: str) -> list[Check]:
         words = r"^pallas ok: (ring|in_place), PE \d+$"
         debug = {**env, "NVSHMEM_DEBUG": "WARN"}
         checks.append(Check(f"jax: Pallas, {n} PE{'s' if n > 1 else ''}", command, words, 2 * n, gpus=n, env=debug, limit=240))
+        command = processes(n, python, str(EXAMPLES / "jax_ring.py"), "--pallas")
+        checks.append(Check(f"jax: ring example, {n}", command, rf"^jax_ring ok PE \d+ of {n}$", n, gpus=n, env=debug, limit=240))
     return checks
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from .common import DIST, EXAMPLES, LAUNCHER, PYTEST, Check, lacks, processes, python_env
 
 TRITON_PARTS = "rma signals waits atomics collectives reductions fast litmus"
-TRITON_EXAMPLES = "gemm_all_reduce moe attention"
+TRITON_EXAMPLES = "gemm_all_reduce moe attention all_reduce"
 
 
 def triton(numbers: list[int], python: str) -> list[Check]:

@@ -10,6 +10,12 @@ import nvshmemrs.core as nvshmem
 
 nvshmem.init()
 me, n = nvshmem.my_pe(), nvshmem.n_pes()
+if sys.argv[1] == "unhandled":  # by anyone
+    if me == 1:
+        raise ValueError("the cause")
+    nvshmem.barrier_all()
+if sys.argv[1] == "alike":
+    raise ValueError("of all")
 flag, data = nvshmem.array(1, "u8"), nvshmem.array(4, "f8")
 nvshmem.barrier_all()
 

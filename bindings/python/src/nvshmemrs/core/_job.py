@@ -32,7 +32,7 @@ from typing import (
 
 from .. import _ffi
 from .._handle import Handle
-from . import _extension, _sites
+from . import _extension, _last_errors, _sites
 from ._traceback import hidden_frames
 from .nvshmem_types import (
     NotSupportedError,
@@ -467,6 +467,8 @@ def joined(runtime: int) -> None:
     number = ctypes.c_int32()
     check(lib.nvshmemrs_my_pe(runtime, number))
     job.my_pe = number.value
+    if not is_thread():
+        _last_errors.open_file()
     # Once: a hook that another package has put before ours since then calls ours.
     if not _excepthooks:
         _excepthooks.append(sys.excepthook)
@@ -484,6 +486,8 @@ def left() -> None:
     job.device = -1
     job.mapping = None
     job.my_pe = -1
+    if not is_thread():
+        _last_errors.close_file()
     job.in_flight = {}
     job.again = 0
     job.origin = ()
@@ -557,7 +561,12 @@ def _leave_after(
     """
     try:
         with hidden_frames(error, traceback) as shown:
-            _excepthooks[0](kind, error, shown)
+            known = job.runtime and not job.is_forked()
+            whole, line = _last_errors.told(job.my_pe, kind, error, shown) if known else (True, "")
+            if whole:
+                _excepthooks[0](kind, error, shown)
+            if line:
+                sys.stderr.write(f"{line}\n")
     finally:
         # At the interactive prompt an exception ends nothing.
         if not (hasattr(sys, "ps1") or sys.flags.interactive):

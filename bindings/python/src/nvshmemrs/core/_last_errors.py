@@ -1,0 +1,160 @@
+"""What the PEs of a host tell each other of exceptions that end them, so that equal tracebacks are
+printed once, and the first error of the job stands last.
+
+Each PE has a file in memory, which the others find in /proc as long as it lives. A PE that an
+exception ends appends a record to the files of all others, and then reads its own. So of two PEs at
+least one knows of the other, whatever the launcher. Without /proc each PE prints its own traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+import time
+from types import TracebackType
+from typing import Any, Iterator, List, NamedTuple, Optional, Set, Tuple, Type
+
+_NAME = "nvshmemrs-errors"
+# The core's name for the memory that the PEs of a host share.
+_JOB = "nvshmemrs-job"
+_MOST = 500
+
+
+class Record(NamedTuple):
+    """An exception that ended a PE. `output` is the file of its standard error, or nothing."""
+
+    time: int
+    pe: int
+    digest: str
+    summary: str
+    output: str
+
+
+_file = -1
+
+
+def open_file() -> None:
+    """Makes the file in which other PEs write records."""
+    global _file
+    if _file < 0:
+        try:
+            _file = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+        except (AttributeError, OSError):
+            return
+
+
+def close_file() -> None:
+    """This process is no PE any more."""
+    global _file
+    if _file >= 0:
+        os.close(_file)
+    _file = -1
+
+
+def told(
+    pe: int, kind: Type[BaseException], error: BaseException, shown: Optional[TracebackType]
+) -> Tuple[bool, str]:
+    """Tells the other PEs of an exception that ends this one: whether its traceback should be printed,
+    and a line to print behind it, or nothing. Whatever fails here, the traceback is printed.
+    """
+    if _file < 0:
+        return True, ""
+    try:
+        return _told(pe, kind, error, shown)
+    except Exception:
+        return True, ""
+
+
+def _told(
+    pe: int, kind: Type[BaseException], error: BaseException, shown: Optional[TracebackType]
+) -> Tuple[bool, str]:
+    # Programs that end well need neither.
+    import hashlib
+    import traceback
+
+    lines = traceback.format_exception(kind, error, shown)
+    text = re.sub(rf"\bPE {pe}\b|\bpid {os.getpid()}\b", "itself", "".join(lines))
+    summary = traceback.format_exception_only(kind, error)[-1].strip()[:_MOST]
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    own = _tell(pe, digest, summary, _output())
+    before = sorted(record for record in _read() if record < own and record.pe != pe)
+    if not before:
+        return True, ""
+    first = before[0]
+    line = f"The first error of the job was PE {first.pe}'s: {first.summary}"
+    for record in before:
+        if (record.digest, record.output) == (digest, own.output):
+            same = f"PE {pe}: the same traceback as PE {record.pe}'s"
+            return False, same if record is first else f"{same}. {line}"
+    return True, line
+
+
+def _output() -> str:
+    """The file that standard error is; nothing for a terminal or a pipe, which a launcher reads."""
+    try:
+        found = os.fstat(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):
+        return "none"
+    return f"{found.st_dev}:{found.st_ino}" if stat.S_ISREG(found.st_mode) else ""
+
+
+def _files(pid: str, name: str) -> List[str]:
+    """The files in memory of that name that a process has open."""
+    folder = f"/proc/{pid}/fd"
+    found = []
+    for number in os.listdir(folder):
+        path = f"{folder}/{number}"
+        try:
+            if os.readlink(path) == f"/memfd:{name} (deleted)":
+                found.append(path)
+        except OSError:
+            continue  # closed since
+    return found
+
+
+def _jobs(pid: str) -> Set[Tuple[int, int]]:
+    """The jobs that a process is in, by the shared memory of their PEs."""
+    return {(found.st_dev, found.st_ino) for found in map(os.stat, _files(pid, _JOB))}
+
+
+def _others() -> Iterator[str]:
+    """The files of the other PEs of this host."""
+    own = _jobs("self")
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit() or int(pid) == os.getpid():
+            continue
+        try:
+            files = _files(pid, _NAME)
+            if files and own & _jobs(pid):
+                yield from files
+        except OSError:
+            continue  # another user's, or ended since
+
+
+def _tell(pe: int, *more: str) -> Record:
+    """Writes a record of this PE to the files of the others, and returns it."""
+    import json
+
+    opened: List[int] = []
+    with contextlib.ExitStack() as stack:
+        for path in _others():
+            with contextlib.suppress(OSError):
+                opened.append(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
+                stack.callback(os.close, opened[-1])
+        # As late as can be: the earlier of two PEs should be known to the other one.
+        record = Record(time.monotonic_ns(), pe, *more)
+        line = json.dumps(record).encode() + b"\n"
+        for file in opened:
+            os.write(file, line)
+    return record
+
+
+def _read() -> List[Record]:
+    import json
+
+    whole = os.pread(_file, os.fstat(_file).st_size, 0)
+    parsed: List[Any] = [json.loads(line) for line in whole.splitlines()]
+    return [Record(*values) for values in parsed]
