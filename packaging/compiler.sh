@@ -44,18 +44,34 @@ for word in "$@"; do
 done
 
 modules=$prefix/lib/libnvshmemrs_fortran.a
+interfaces=$prefix/include/nvshmemrs-fortran
+# Compiles Fortran's modules for the user's compiler, whose module files no other compiler can read, unless that was done before.
+compile_modules() {
+    sources=$prefix/share/nvshmemrs/fortran
+    [ -e "$sources/Makefile" ] ||
+        fail "there is no $modules: \`cargo xtask install\` builds Fortran's modules where it finds gfortran"
+    key=$({ $compiler --version && cat "$sources"/src/*.f90; } | cksum | tr ' ' -)
+    interfaces=${XDG_CACHE_HOME:-$HOME/.cache}/nvshmemrs/fortran-$key
+    modules=$interfaces/libnvshmemrs_fortran.a
+    if [ ! -e "$modules" ]; then
+        made=$interfaces.$$
+        make -s -f "$sources/Makefile" FC="$compiler" BUILD="$made" >&2 ||
+            fail "Fortran's modules could not be compiled by \`$compiler\` in $made"
+        # Another process may have come first.
+        mv -T "$made" "$interfaces" 2>/dev/null || rm -rf "$made"
+    fi
+}
 case "$name" in
 nvshmemrs-cc | oshcc) compiler=${CC:-cc} ;;
 nvshmemrs-c++ | oshc++) compiler=${CXX:-c++} ;;
 nvshmemrs-fc)
     compiler=${FC:-gfortran}
-    [ -e "$modules" ] ||
-        fail "there is no $modules: \`cargo xtask install\` builds Fortran's modules where it finds gfortran"
+    [ -e "$modules" ] || compile_modules
     ;;
 *) fail "it must be called nvshmemrs-cc, nvshmemrs-c++, nvshmemrs-fc, oshcc or oshc++" ;;
 esac
 case "$name" in
-nvshmemrs-fc) set -- "-I$prefix/include/nvshmemrs-fortran" "$@" ;;
+nvshmemrs-fc) set -- "-I$interfaces" "$@" ;;
 osh*) set -- "-I$prefix/include/nvshmemrs-compat" "-I$prefix/include" "$@" ;;
 *) set -- "-I$prefix/include" "$@" ;;
 esac

@@ -33,6 +33,7 @@ PACKAGES = (
     "nvshmemrs-inspect",
     "nvshmemrs-cli",
     "nvshmemrs-perf",
+    "nvshmemrs-generator",
 )
 class BuildError(RuntimeError):
     """The native part could not be built or found."""
@@ -72,11 +73,10 @@ class CustomBuildHook(BuildHookInterface):
             elif not given:
                 raise BuildError(f"cargo built no {program} in {library.parent}")
         for name in layout["compilers"]:
-            if name != "nvshmemrs-fc":  # whose modules a compiler of one machine has made
-                script = Path(self.scratch.name) / name
-                shutil.copyfile(workspace / layout["compiler"], script)
-                script.chmod(0o755)
-                build_data["shared_scripts"][str(script)] = name
+            script = Path(self.scratch.name) / name
+            shutil.copyfile(workspace / layout["compiler"], script)
+            script.chmod(0o755)
+            build_data["shared_scripts"][str(script)] = name
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
@@ -111,11 +111,27 @@ class CustomBuildHook(BuildHookInterface):
                 if fits and header not in taken:
                     taken.add(header)
                     files[f"nvshmemrs/{rule['to']}/{path}"] = header
+        files.update(fortran(natives, workspace))
         return files
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Called by hatchling when it has written the wheel."""
         self.scratch.cleanup()
+
+
+def fortran(natives: Path, workspace: Path) -> dict[str, Path]:
+    """The sources of Fortran's modules, which ``nvshmemrs-fc`` compiles for the user's compiler.
+    None without the generator, which writes most of them; ``nvshmemrs-fc`` says so then.
+    """
+    generator = natives / "nvshmemrs-generator"
+    if generator.is_file():
+        subprocess.run([generator, "fortran"], cwd=workspace, check=True)
+    folder = workspace / "bindings/fortran"
+    if not (folder / "src/nvshmemrs_ffi.f90").is_file():
+        return {}
+    sources = [folder / "Makefile", *sorted(folder.glob("src/*.f90"))]
+    there = "nvshmemrs/share/nvshmemrs/fortran"
+    return {f"{there}/{source.relative_to(folder)}": source for source in sources}
 
 
 def build(root: Path) -> Path:
