@@ -94,9 +94,10 @@ def beside_nccl(ring_sum, x, token, n):
 
 
 def main():
+    nj.select_gpu()
     nvshmem.init()
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
-    nj.start(staging=1 << 20, try_gpu=PALLAS)
+    nj.start(staging=1 << 20)
     step = pallas_step(n) if PALLAS else plain_step(me, n)
 
     @jax.jit
