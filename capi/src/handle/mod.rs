@@ -21,7 +21,9 @@ pub(crate) use values::*;
 
 use crate::generated::exports::exports;
 use crate::guard::lock;
-use nvshmem_core::{CudaStreamRef, Error, Event, Mapping, Place, Result, Runtime, Stream, local};
+use nvshmem_core::{
+    CodeAddress, CudaStreamRef, Error, Event, Mapping, Result, Runtime, Stream, local,
+};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -325,7 +327,7 @@ unsafe impl<F> Send for Queued<F> {}
 
 impl<F: FnOnce(&Runtime) -> Result<()>> Queued<F> {
     /// Runs it as if it was called at `place`.
-    fn run(self, place: Option<Place>, runtime: &Runtime) -> Result<()> {
+    fn run(self, place: Option<CodeAddress>, runtime: &Runtime) -> Result<()> {
         match place {
             Some(place) => place.during(|| (self.0)(runtime)),
             None => (self.0)(runtime),

@@ -77,7 +77,7 @@ impl Findings {
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.read_to_end(&mut bytes))
             .context("cannot read the findings")?;
-        let (mut count, mut causes) = (Count::default(), Causes::default());
+        let (mut count, mut causes) = (Count::default(), CauseGroups::default());
         let mut reports: Vec<Report> = Vec::new();
         let mut rest = &bytes[..];
         // What is not a whole record was cut off.
@@ -113,14 +113,14 @@ impl Findings {
 
 /// Reports in groups of one cause.
 #[derive(Debug, Default)]
-struct Causes {
+struct CauseGroups {
     /// For each report one that has the same cause and is in the way to the group's first; that one itself.
     next: Vec<usize>,
     /// A report with this key.
     by_key: HashMap<u64, usize>,
 }
 
-impl Causes {
+impl CauseGroups {
     fn first(&self, mut report: usize) -> usize {
         while self.next[report] != report {
             report = self.next[report];
@@ -146,7 +146,7 @@ impl Causes {
 }
 
 impl Count {
-    fn add(&mut self, [what, keys @ ..]: [u64; 5], causes: &mut Causes) {
+    fn add(&mut self, [what, keys @ ..]: [u64; 5], causes: &mut CauseGroups) {
         match what {
             what::JOINED => self.joined += 1,
             what::FOUND => {
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn reports_with_a_key_in_common_are_one_problem() {
         let count = |reports: &[[u64; 4]]| {
-            let mut causes = Causes::default();
+            let mut causes = CauseGroups::default();
             for keys in reports {
                 causes.add(keys.iter().copied());
             }

@@ -6,7 +6,7 @@ use crate::callers::Callers;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::exit_registry::{Part, RegistryReader};
+use crate::job::exit_registry::{Progress, RegistryReader};
 use crate::job::liveness::{Watchdog, WatchdogTasks};
 use crate::job::membership::Membership;
 use crate::job::published::{Target, Wait};
@@ -170,7 +170,7 @@ impl Runtime {
         };
         inner.wait_for_all(wait, State::Active)?;
         if let Some(registry) = &inner.registry {
-            registry.set_part(Part::Joined);
+            registry.set_part(Progress::Joined);
         }
         inner.make_predefined(&Topology::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);

@@ -20,7 +20,7 @@ use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::exit_registry::{Part, RegistryReader};
+use crate::job::exit_registry::{Progress, RegistryReader};
 use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
@@ -169,7 +169,7 @@ impl Inner {
         let exit = self.control.header().exit.load(Acquire);
         if let (Some(registry), true) = (&self.registry, exit != 0) {
             // The launcher need not tell that it has not.
-            registry.set_part(Part::Finalized);
+            registry.set_part(Progress::Finalized);
         }
         process::exit_if_asked(&self.control);
     }

@@ -2,7 +2,7 @@
 //! block.
 
 use super::block::{Control, PeBlock, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
-use super::shared_words::{self, SharedU64};
+use super::shared_words::{self, SharedU64, WaitFields};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
@@ -107,24 +107,6 @@ impl From<u64> for Seen {
             element: None,
         }
     }
-}
-
-/// A wait as the words of a slot.
-#[derive(Default)]
-pub(super) struct WaitFields {
-    pub(super) operation: u32,
-    pub(super) thread: u32,
-    pub(super) kind: u32,
-    pub(super) team: u32,
-    pub(super) dtype: u32,
-    pub(super) cmp: u32,
-    pub(super) epoch: u64,
-    pub(super) offset: u64,
-    pub(super) bytes: u64,
-    pub(super) expected: u64,
-    pub(super) since: u64,
-    pub(super) limit: u32,
-    pub(super) until: u64,
 }
 
 /// A wait's entry on the board, for as long as the value lives.

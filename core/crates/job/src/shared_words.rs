@@ -9,9 +9,7 @@
 use super::block::{
     Bell, Control, Header, JoinSlot, PeBlock, Slot, TEXT_WORDS, TeamBlock, TeamOffer, WaitSlot,
 };
-use super::published::WaitFields;
 use super::state::State;
-use super::topology::PeLocation;
 use crate::Pe;
 use crate::operation::ARGS;
 use rustix::thread::futex;
@@ -87,9 +85,9 @@ pub(super) fn publish_cpus(block: &PeBlock, words: impl Iterator<Item = u64>) {
 }
 
 /// Publishes the location of a PE.
-pub(super) fn publish_location(block: &PeBlock, location: &PeLocation) {
+pub(super) fn publish_location(block: &PeBlock, location: impl Iterator<Item = u64>) {
     let words = block.host.iter().chain(&block.gpu);
-    for (word, value) in words.zip(location.words()) {
+    for (word, value) in words.zip(location) {
         word.0.store(value, Relaxed);
     }
 }
@@ -373,6 +371,24 @@ pub(super) fn next_wait_id(header: &Header) -> u64 {
 pub(super) fn take_wait_slot(slot: &WaitSlot) -> bool {
     let id = &slot.id.0;
     slot.id.load(Relaxed) == 0 && id.compare_exchange(0, u64::MAX, AcqRel, Relaxed).is_ok()
+}
+
+/// A wait as the words of a slot.
+#[derive(Default)]
+pub(super) struct WaitFields {
+    pub(super) operation: u32,
+    pub(super) thread: u32,
+    pub(super) kind: u32,
+    pub(super) team: u32,
+    pub(super) dtype: u32,
+    pub(super) cmp: u32,
+    pub(super) epoch: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) expected: u64,
+    pub(super) since: u64,
+    pub(super) limit: u32,
+    pub(super) until: u64,
 }
 
 /// Publishes a wait in a slot that the thread has taken.

@@ -39,7 +39,7 @@ use crate::local::Job;
 use crate::transport::net::{self, Progress};
 use crate::transport::{Joined, Route};
 use crate::{InitAttr, MemoryKind, Pe, Result, Runtime};
-use memory::Hub;
+use memory::Inboxes;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::panic::Location;
@@ -69,7 +69,7 @@ fn run(pretended: Pretended, attr: &InitAttr, body: impl Fn(Runtime) -> Result<(
 pub(crate) struct Pretended {
     /// The host of each PE.
     pub(crate) ids: Vec<Id>,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<Inboxes>,
     /// Whether each PE has a network thread.
     attended: bool,
 }
@@ -98,7 +98,7 @@ impl Pretended {
             ids: (hosts.iter())
                 .map(|host| (*host as u128 + 1).to_le_bytes())
                 .collect(),
-            hub: Hub::new(hosts.len() as Pe, delays),
+            hub: Inboxes::new(hosts.len() as Pe, delays),
             attended: true,
         }
     }

@@ -39,7 +39,7 @@ pub use init_status::{InitStatus, doing, init_picture};
 pub use monitor::{Monitor, Position};
 pub use picture::{PePicture, Picture};
 pub use picture::{detail, last_place, on_host};
-pub use status_query::{Asked, Questions, Told};
+pub use status_query::{StatusAnswer, StatusQueries, StatusQuery};
 
 /// One PE on the board.
 #[derive(Clone, Debug)]

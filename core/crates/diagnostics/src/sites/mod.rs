@@ -29,7 +29,7 @@ const SLOTS: usize = 2 * SITES;
 
 /// A place in the program: an instruction, a [`Location`], or a text of the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u64);
+pub struct CodeAddress(u64);
 
 /// Marks the number of a text; addresses are smaller.
 const TEXT: u64 = 1 << 63;
@@ -42,21 +42,21 @@ pub type SiteWords = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 thread_local! {
     /// The place of all operations on this thread, while it runs an operation that another thread has submitted.
-    static SUBMITTED: Cell<Option<Place>> = const { Cell::new(None) };
+    static SUBMITTED: Cell<Option<CodeAddress>> = const { Cell::new(None) };
     /// Where this thread has called last, in a program in Rust.
     static CALLED_AT: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-impl Place {
+impl CodeAddress {
     /// The instruction at `address`, to which a call returns.
-    pub fn of_instruction(address: u64) -> Place {
-        Place(address & !TEXT)
+    pub fn of_instruction(address: u64) -> CodeAddress {
+        CodeAddress(address & !TEXT)
     }
 
     /// The instruction of the program from which this library was called through the C ABI, whose functions begin where `exports` says.
-    pub fn of_native_caller(exports: impl FnOnce() -> Vec<u64>) -> Place {
+    pub fn of_native_caller(exports: impl FnOnce() -> Vec<u64>) -> CodeAddress {
         rules::set_exports(exports);
-        Place::of_instruction(walk::caller())
+        CodeAddress::of_instruction(walk::caller())
     }
 
     /// The instruction to which the call returns that this thread is in; none if the way to it is not known.
@@ -110,7 +110,7 @@ pub struct Sites {
 /// The texts of the hook, and their places.
 #[derive(Default)]
 struct Texts {
-    places: HashMap<String, Place>,
+    places: HashMap<String, CodeAddress>,
     all: Vec<String>,
 }
 
@@ -183,16 +183,16 @@ impl Sites {
     }
 
     /// The site of `operation` at a place from [`calling`](Sites::calling).
-    pub fn at(&self, operation: Operation, place: Place) -> u16 {
+    pub fn at(&self, operation: Operation, place: CodeAddress) -> u16 {
         self.find(operation, place.0, || self.describe(place))
     }
 
     /// The place in the program from which this library was called through the C ABI.
-    pub fn calling(&self) -> Place {
+    pub fn calling(&self) -> CodeAddress {
         if let Some(place) = SUBMITTED.get() {
             return place;
         }
-        let place = Place::of_instruction(walk::caller());
+        let place = CodeAddress::of_instruction(walk::caller());
         match self.hooked.load(Acquire) {
             true => self.ask(place),
             false => place,
@@ -212,7 +212,7 @@ impl Sites {
 
     /// The hook's text for a place; the place itself if it has none.
     #[cold]
-    fn ask(&self, place: Place) -> Place {
+    fn ask(&self, place: CodeAddress) -> CodeAddress {
         let _inside = Inside::enter();
         let hook = crate::lock::read(&self.hook).clone();
         let Some(text) = hook.and_then(|hook| hook(place.0)) else {
@@ -222,14 +222,14 @@ impl Sites {
         if let Some(place) = texts.places.get(&text) {
             return *place;
         }
-        let place = Place(TEXT | texts.all.len() as u64);
+        let place = CodeAddress(TEXT | texts.all.len() as u64);
         texts.all.push(text.clone());
         texts.places.insert(text, place);
         place
     }
 
     /// A place in words; of those that the hook has named, its words.
-    pub fn describe(&self, place: Place) -> String {
+    pub fn describe(&self, place: CodeAddress) -> String {
         match place.0 & TEXT {
             0 => native::describe(place.0),
             _ => {
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn an_address_that_the_hook_calls_by_a_new_name_is_a_new_place() {
         let sites = Sites::new();
-        let address = Place::of_instruction(0x1000);
+        let address = CodeAddress::of_instruction(0x1000);
         let named = |name: &'static str| {
             let hook: SiteHook = Arc::new(move |_| Some(name.into()));
             *sites.hook.write().unwrap() = Some(hook);

@@ -21,10 +21,9 @@ use super::segment::{AllAtomic, Segment};
 use super::shared_words::{self, HeaderFields, SharedU32, SharedU64};
 use crate::device_area::DeviceArea;
 use crate::layout::{self, HEAP_UNIT};
-use crate::machine;
+use crate::machine::{self, Id};
 use crate::operation::ARGS;
 use crate::remote::RemoteHosts;
-use crate::topology::{self, Id};
 use crate::{Error, MemoryKind, Pe, Result};
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -35,8 +34,7 @@ pub const VERSION: u32 = 10;
 
 /// The most PEs a job on one host can have.
 pub const MAX_PES: Pe = 4096;
-/// Teams a PE can be a member of at a time.
-pub const MAX_TEAMS: usize = 256;
+pub use crate::layout::MAX_TEAMS;
 /// Words of a bitmap of team numbers.
 pub const TEAM_WORDS: usize = MAX_TEAMS / 64;
 /// Threads of a PE that can be in team_init at a time.
@@ -348,7 +346,7 @@ impl Control {
             area_bytes,
             check_seed: check.map_or(0, |check| check.seed),
             memory: memory.number(),
-            host: topology::words(host),
+            host: machine::words(host),
         };
         shared_words::publish_header(control.header(), &fields, MAGIC);
         Ok(control)
