@@ -25,7 +25,7 @@ use std::sync::LazyLock;
 pub(super) const SOURCES: [(&str, &str); 14] = [
     (
         "nvshmemrs_device.cuh",
-        include_str!("../../../../../include/nvshmemrs_device.cuh"),
+        include_str!("../../include/nvshmemrs_device.cuh"),
     ),
     ("ptx.cuh", include_str!("../kernels/ptx.cuh")),
     ("access.cuh", include_str!("../kernels/access.cuh")),
