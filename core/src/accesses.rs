@@ -89,8 +89,9 @@ impl Runtime {
     /// Declares that operations are called through the C ABI, whose functions begin at the addresses `exports`: then call sites are
     /// those of the native callers. Local.
     pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
+        Place::set_exports(exports);
         if let Some(sites) = &self.inner.sites {
-            sites.name_native_callers(exports);
+            sites.name_native_callers();
         }
     }
 

@@ -3,10 +3,10 @@
 use super::control_messages::Kind;
 use super::{RemoteHosts, TEAMS, state};
 use crate::Pe;
-use crate::block::{Control, MAX_TEAMS, WAIT_SLOTS, WaitSlot};
+use crate::block::{Control, MAX_TEAMS, NAME_WORDS, WAIT_SLOTS, WaitSlot};
 use crate::clock::now_ns;
 use crate::lock::lock;
-use crate::published::WaitFields;
+use crate::published::{WaitFields, called_words};
 use crate::shared_words;
 use crate::state::State;
 use std::collections::HashMap;
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 /// Words of a wait in a message.
 const WAIT: usize = 17;
+/// With the name of its call; zeros stand for none.
+const WAIT_WITH_NAME: usize = WAIT + NAME_WORDS;
 
 /// The number of hosts that have not answered a query, by its number, which is the time when it was sent.
 #[derive(Default)]
@@ -103,7 +105,7 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
         now_ns(),
         block.progress.load(Relaxed),
     ];
-    for slot in &block.waits {
+    for (index, slot) in block.waits.iter().enumerate() {
         let id = slot.id.load(Acquire);
         if id == 0 || id == u64::MAX {
             continue;
@@ -128,6 +130,7 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
             slot.ended.load(Relaxed),
         ];
         message.extend(words);
+        message.extend(called_words(control, pe, index, id).unwrap_or_default());
     }
     message
 }
@@ -137,7 +140,7 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
     let [query, now, progress, waits @ ..] = words else {
         return None;
     };
-    let waits = waits.chunks(WAIT);
+    let waits = waits.chunks(WAIT_WITH_NAME);
     (waits.len() <= WAIT_SLOTS).then_some(())?;
     let block = control.pe(pe);
     shared_words::set_reported(block, 0);
@@ -145,8 +148,10 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
     let here = now_ns();
     let shift = |moment: u64| here.saturating_add(moment).saturating_sub(*now);
     let mut slots = block.waits.iter();
-    for wait in waits {
+    for (wait, called) in waits.zip(&control.called_names(pe).0) {
         let slot: &WaitSlot = slots.next()?;
+        let (wait, name) = wait.split_at_checked(WAIT)?;
+        let name = *<&[u64; NAME_WORDS]>::try_from(name).ok()?;
         let [
             id,
             operation,
@@ -182,6 +187,7 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
             until: shift(until),
         };
         let id = (id & 0xffff_ffff_ffff) | (host as u64 + 1) << 48;
+        shared_words::publish_called(called, id, name);
         shared_words::publish_wait(slot, id, &words);
         shared_words::publish_seen(slot, Some((index, expected)), actual);
     }
