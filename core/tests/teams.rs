@@ -313,7 +313,7 @@ fn fill(rt: &Runtime, shapes: &[(Pe, Pe, Pe)]) -> Vec<Option<Team>> {
             Ok(team) => made.push(team),
             Err(error) => {
                 let text = error.to_string();
-                assert!(text.contains("256") && text.contains("destroy"), "{text}");
+                assert!(text.contains("320") && text.contains("destroy"), "{text}");
                 return made;
             }
         }
