@@ -90,7 +90,10 @@ impl Runtime {
     /// those of the native callers. Local.
     pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
         match &self.inner.sites {
-            Some(sites) => sites.name_native_callers(exports),
+            Some(sites) => {
+                CodeAddress::set_exports(exports);
+                sites.name_native_callers();
+            }
             None => self.inner.callers.are_native(exports),
         }
     }

@@ -224,6 +224,7 @@ programs! {
     broadcast_early "broadcast_early.c"
     broadcast_source "broadcast_source.c"
     column "column.c"
+    contexts "contexts.c"
     counts_differ "counts_differ.c"
     double_buffer "double_buffer.c"
     event_early "event_early.c"

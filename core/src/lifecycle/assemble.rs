@@ -110,6 +110,7 @@ impl Runtime {
             teams: Teams::new(&control),
             grouped: Grouped::default(),
             streams: Streams::default(),
+            contexts: AtomicU32::new(0),
             spins: AtomicU32::new(0),
             limits: Limits::new(attr, until),
             interrupted: AtomicBool::new(false),
@@ -131,6 +132,7 @@ impl Runtime {
             inner: Arc::new(inner),
             member: true,
             submission: Submission::Blocking,
+            context: 0,
         };
         let inner = &runtime.inner;
         // Kernels of a single PE, too, ask it to exit.

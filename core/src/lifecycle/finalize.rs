@@ -34,7 +34,7 @@ impl Inner {
         }
         let completed = self
             .transport
-            .quiet(Submission::Blocking, Operation::Finalize);
+            .quiet_before_release(Submission::Blocking, Operation::Finalize);
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
         doorbell::ring_everyone(&self.control);

@@ -331,7 +331,7 @@ impl Runtime {
     /// this PE's part of it is destroyed without waiting for the others.
     ///
     /// Collectives of the team on streams run first; launched graphs with its collectives must have completed. Collectives of a broken
-    /// team have no effect any more; on GPUs its number is not used again, so a job has room for 250 broken teams.
+    /// team have no effect any more; on GPUs its number is not used again, so a job has room for 314 broken teams.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.8.
     pub fn team_destroy(&self, team: Team) -> Result<()> {

@@ -115,6 +115,11 @@ pub(crate) mod board {
     use std::sync::Arc;
     include!(concat!(env!("OUT_DIR"), "/board.rs"));
 
+    /// The names under which programs call operations are not modelled.
+    fn called_name(_: &Control, _: Pe, _: usize, _: u64) -> Option<String> {
+        None
+    }
+
     pub(crate) struct Board {
         pub(crate) control: Arc<Control>,
     }

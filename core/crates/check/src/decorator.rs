@@ -7,8 +7,8 @@ use crate::buffer::{LocalDest, SymRange};
 use crate::operation::Operation;
 use crate::sites::Access;
 use crate::transport::{
-    Body, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties, Reply,
-    Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
+    Body, Call, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties,
+    Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
 };
 use crate::{Error, Pe, Result};
 use std::panic::Location;
@@ -164,7 +164,7 @@ impl Transport for Checked {
                 checker.own(true, dest, checker.site_of(call));
                 return checker.below.execute(request);
             }
-            Body::Fence => checker.fence(),
+            Body::Fence => checker.fence(call),
             Body::Quiet => checker.quiet(call),
             Body::Copy { .. } | Body::Load { .. } => return checker.below.execute(request),
             Body::PutValue { .. }
@@ -314,8 +314,8 @@ impl Observer for Checker {
         Checker::event_seen(self, known);
     }
 
-    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
-        Checker::give_until_quiet(self, dest, value, site)
+    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool {
+        Checker::give_until_quiet(self, dest, value, call)
     }
 
     fn concerns(&self, address: u64, bytes: u64) -> bool {

@@ -18,6 +18,7 @@ mod actors;
 pub(crate) mod area;
 mod below;
 mod clocks;
+mod contexts;
 mod decorator;
 mod delay;
 mod delivery_thread;
@@ -44,6 +45,7 @@ use crate::sites::{Access, Sites};
 use crate::transport::{Call, Transport, Watch};
 use actors::Actors;
 use below::Below;
+use contexts::Contexts;
 pub use decorator::Checked;
 use delay::{Queue, Random, TargetRange};
 use delivery_thread::DeliveryThread;
@@ -98,6 +100,7 @@ pub struct Checker {
     actors: Actors,
     freed_blocks: FreedBlocks,
     in_flight: InFlightBuffers,
+    contexts: Contexts,
     /// Buffers for what is held back.
     pool: BufferPool,
     any_adopted: AtomicBool,
@@ -140,6 +143,7 @@ impl Checker {
             actors: Actors::default(),
             freed_blocks: FreedBlocks::default(),
             in_flight: InFlightBuffers::new(),
+            contexts: Contexts::default(),
             pool: BufferPool::default(),
             any_adopted: AtomicBool::new(false),
             adopted: RwLock::default(),

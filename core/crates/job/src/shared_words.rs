@@ -7,7 +7,8 @@
 //! The caller wakes the PEs that sleep until the word changes (see [`doorbell`](super::doorbell)).
 
 use super::block::{
-    Bell, Control, Header, JoinSlot, PeBlock, Slot, TEXT_WORDS, TeamBlock, TeamOffer, WaitSlot,
+    Bell, CalledName, Control, Header, JoinSlot, NAME_WORDS, PeBlock, Slot, TEXT_WORDS, TeamBlock,
+    TeamOffer, WaitSlot,
 };
 use super::state::State;
 use crate::Pe;
@@ -442,6 +443,16 @@ pub fn publish_seen(slot: &WaitSlot, element: Option<(u64, u64)>, actual: u64) {
         slot.expected.0.store(expected, Relaxed);
     }
     slot.actual.0.store(actual, Relaxed);
+}
+
+/// Publishes the name under which the operation of wait `id` was called.
+pub(super) fn publish_called(called: &CalledName, id: u64, name: [u64; NAME_WORDS]) {
+    called.id.0.store(0, Relaxed);
+    fence(Release);
+    for (word, value) in called.name.iter().zip(name) {
+        word.0.store(value, Relaxed);
+    }
+    called.id.0.store(id, Release);
 }
 
 /// Ends a published wait.

@@ -232,7 +232,12 @@ impl Transport for DeviceTransport {
                 self.remote.endpoint.fence();
                 self.device.execute(Request { call, body })
             }
-            Body::Quiet | Body::QuietBeforeRelease => {
+            Body::Quiet => {
+                self.device.execute(Request { call, body })?;
+                self.remote.complete_context(call)?;
+                Ok(NOTHING)
+            }
+            Body::QuietBeforeRelease => {
                 self.device.execute(Request { call, body })?;
                 self.remote.complete(call.called)?;
                 Ok(NOTHING)

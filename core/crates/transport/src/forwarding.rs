@@ -148,6 +148,7 @@ impl Owner for Nobody {
 fn request(body: Body<'_>) -> Request<'_> {
     let call = Call {
         submission: Submission::Blocking,
+        context: 0,
         called: Operation::Get,
         at: Location::caller(),
     };

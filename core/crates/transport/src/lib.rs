@@ -67,6 +67,26 @@ pub enum Submission {
     Stream(u64),
 }
 
+/// The number of a context of a PE: fence and quiet of one context do not order or complete the operations of another. 0 is the default
+/// context, which operations without a context use.
+pub type Context = u32;
+
+/// How an operation is submitted, and in which context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    pub submission: Submission,
+    pub context: Context,
+}
+
+impl From<Submission> for Issuer {
+    fn from(submission: Submission) -> Issuer {
+        Issuer {
+            submission,
+            context: 0,
+        }
+    }
+}
+
 /// The width of an atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -153,6 +173,7 @@ pub enum Nbi {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub submission: Submission,
+    pub context: Context,
     /// The name for the program, and the place of the call, for observers.
     pub called: Operation,
     pub at: &'static Location<'static>,

@@ -1,5 +1,6 @@
 //! The observer of a program: events that a transport receives besides the operations. The checker implements it.
 
+use super::Call;
 use crate::Pe;
 use crate::buffer::{LocalDest, SymRange};
 use crate::dtype::Dtype;
@@ -100,7 +101,7 @@ pub trait Observer: Send + Sync {
 
     /// The observer writes the result of a fetching atomic operation to `dest` at some time before quiet. `false`: the caller
     /// writes it.
-    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool;
+    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool;
 
     /// Whether a plain access of the program to memory of this process may be relevant.
     fn concerns(&self, address: u64, bytes: u64) -> bool;

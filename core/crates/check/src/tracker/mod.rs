@@ -291,6 +291,23 @@ impl Tracker {
         self.record(kind, pe as u64, offset, bytes, site, false)
     }
 
+    /// An operation of this PE, not over on return, was issued before and may still be under way: its cells become those of an operation
+    /// that is issued now. Nothing is checked once more.
+    pub(crate) fn reissue(&self, kind: Kind, (pe, offset): (Pe, u64), bytes: u64, site: u16) {
+        if bytes == 0 || self.clocks.is_off() {
+            return;
+        }
+        let access = Access {
+            kind,
+            owner: pe as u64,
+            offset,
+            bytes,
+            cell: Cell::new(self.clocks.tag(), self.me, 0, kind, site),
+            frees: false,
+        };
+        self.shadow.reissue(&access);
+    }
+
     #[inline(always)]
     fn record(
         &self,

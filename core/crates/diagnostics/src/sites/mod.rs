@@ -64,7 +64,7 @@ impl CodeAddress {
         Some(walk::caller()).filter(|place| *place != 0)
     }
 
-    /// As [`Sites::name_native_callers`], for a process without sites.
+    /// The functions of the C ABI begin at these addresses.
     pub fn set_exports(exports: impl FnOnce() -> Vec<u64>) {
         rules::set_exports(exports);
     }
@@ -73,6 +73,17 @@ impl CodeAddress {
     pub fn describe(self) -> String {
         let _inside = Inside::enter();
         native::describe(self.0)
+    }
+
+    /// The name of a standard by which the program is calling this library through the C ABI, as `shmem_barrier_all`.
+    #[cold]
+    pub fn standard_name() -> Option<String> {
+        if !rules::has_exports() || SUBMITTED.get().is_some() {
+            return None;
+        }
+        let _inside = Inside::enter();
+        let (place, entry) = walk::caller_and_entry();
+        native::standard_name(place, entry)
     }
 
     /// Runs `body` as if this place had called its operations.
@@ -90,6 +101,9 @@ struct Slot {
     operation: AtomicU16,
     site: AtomicU16,
 }
+
+/// The name of a standard by which an operation was called, if any, and the place in words.
+type Described = (Option<String>, String);
 
 /// Called for each new site: its number and its name.
 type OnNew = Box<dyn Fn(u16, &str) + Send + Sync>;
@@ -173,18 +187,21 @@ impl Sites {
     /// The site of `operation`, called at `location`: 1 to 4095, or 0 when there are too many.
     pub fn here(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
         if self.native.load(Relaxed) {
-            return self.at(operation, self.calling());
+            let place = self.calling();
+            return self.find(operation, place.0, || {
+                (CodeAddress::standard_name(), self.describe(place))
+            });
         }
         CALLED_AT.set(Some(location));
         let place = std::ptr::from_ref(location) as u64;
         self.find(operation, place, || {
-            native::line(location.file(), location.line(), "")
+            (None, native::line(location.file(), location.line(), ""))
         })
     }
 
     /// The site of `operation` at a place from [`calling`](Sites::calling).
     pub fn at(&self, operation: Operation, place: CodeAddress) -> u16 {
-        self.find(operation, place.0, || self.describe(place))
+        self.find(operation, place.0, || (None, self.describe(place)))
     }
 
     /// The place in the program from which this library was called through the C ABI.
@@ -269,7 +286,7 @@ impl Sites {
     }
 
     /// The site of `operation` at the place with the key `place`, which `describe` can put into words.
-    fn find(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
+    fn find(&self, operation: Operation, place: u64, describe: impl FnOnce() -> Described) -> u16 {
         let key = operation as u16;
         for slot in self.probe(place, key) {
             match slot.site.load(Acquire) {
@@ -296,14 +313,16 @@ impl Sites {
     }
 
     #[cold]
-    fn add(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
+    fn add(&self, operation: Operation, place: u64, describe: impl FnOnce() -> Described) -> u16 {
         // Before any lock is taken: a signal handler that shows an access must not come to it.
         let _inside = Inside::enter();
         let words = crate::lock::read(&self.words).clone();
+        let own = || words.map_or_else(|| operation.name().into(), |words| words(operation.name()));
+        let (called, place_name) = describe();
         let site = Site {
             operation,
-            word: words.map_or_else(|| operation.name().into(), |words| words(operation.name())),
-            place: describe(),
+            word: called.unwrap_or_else(own),
+            place: place_name,
         };
         let mut known = self.known();
         let number = match known.numbers.get(&site) {
@@ -332,10 +351,8 @@ impl Sites {
 }
 
 impl Sites {
-    /// Operations are called through the C ABI, whose functions begin at the addresses `exports`: places are those of the native
-    /// callers.
-    pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
-        rules::set_exports(exports);
+    /// Operations are called through the C ABI: places are those of the native callers.
+    pub fn name_native_callers(&self) {
         self.native.store(true, Relaxed);
     }
 
@@ -404,7 +421,8 @@ mod tests {
     #[test]
     fn a_full_table_gives_0_and_keeps_what_it_has() {
         let sites = Sites::new();
-        let number = |place: u64| sites.find(Operation::Put, place, || format!("line {place}"));
+        let number =
+            |place: u64| sites.find(Operation::Put, place, || (None, format!("line {place}")));
         for place in 1..SITES as u64 {
             assert_eq!(u64::from(number(place)), place);
         }
@@ -436,7 +454,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         let number =
-                            |place| sites.find(Operation::Put, place, || place.to_string());
+                            |place| sites.find(Operation::Put, place, || (None, place.to_string()));
                         (1..500).map(number).collect()
                     })
                 })

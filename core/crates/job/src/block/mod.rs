@@ -43,6 +43,8 @@ pub const JOIN_SLOTS: usize = 4;
 pub const MAX_ALLOCATIONS: u32 = 1 << 20;
 /// Waits that a PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
+/// Words of a called name.
+pub(crate) const NAME_WORDS: usize = 5;
 /// Words of payload that a collective can carry with its arrival.
 pub const PAYLOAD_WORDS: usize = 248;
 /// Words of a text of a wait: UTF-8, with zeros behind it.
@@ -148,7 +150,20 @@ pub struct PeBlock {
     pub waits: [WaitSlot; WAIT_SLOTS],
     pub joins: [JoinSlot; JOIN_SLOTS],
 }
-const _: () = assert!(size_of::<PeBlock>() as u64 <= PAGE);
+/// The name under which the program has called the operation of a wait, if it is not the operation's own: up to 40 bytes, then zeros. It
+/// belongs to the wait with number `id`, and is written after the wait has lasted some time.
+#[repr(C)]
+pub(crate) struct CalledName {
+    pub(crate) id: SharedU64,
+    pub(crate) name: [SharedU64; NAME_WORDS],
+}
+
+/// The names of a PE's waits, by their slots, at the end of the PE's page.
+#[repr(C)]
+pub(crate) struct CalledNames(pub(crate) [CalledName; WAIT_SLOTS]);
+
+const NAMES_START: u64 = PAGE - size_of::<CalledNames>() as u64;
+const _: () = assert!(size_of::<PeBlock>() as u64 <= NAMES_START);
 
 /// A futex on which a PE sleeps, and the number of its sleeping threads.
 #[repr(C, align(128))]
@@ -237,6 +252,8 @@ const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multi
 unsafe impl AllAtomic for Header {}
 // SAFETY: as above.
 unsafe impl AllAtomic for PeBlock {}
+// SAFETY: atomics only.
+unsafe impl AllAtomic for CalledNames {}
 // SAFETY: as above.
 unsafe impl AllAtomic for TeamBlock {}
 // SAFETY: as above.
@@ -510,6 +527,11 @@ impl Control {
     #[inline(always)]
     pub fn pe(&self, pe: Pe) -> &PeBlock {
         self.segment.view(PAGE * (1 + pe as u64))
+    }
+
+    /// The names under which `pe` has called the operations of its waits.
+    pub(crate) fn called_names(&self, pe: Pe) -> &CalledNames {
+        self.segment.view(PAGE * (1 + pe as u64) + NAMES_START)
     }
 
     /// Where the blocks and slots of a team number begin.

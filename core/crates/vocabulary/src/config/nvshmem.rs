@@ -167,7 +167,7 @@ pub const NVSHMEM: &[Documented] = &[
         &["MAX_TEAMS"],
         "how many teams there may be at a time",
         Nothing,
-        "there may be 256, NVSHMEM's default, with the predefined ones",
+        "there may be 320, with the predefined ones",
     ),
     row(
         &["MAX_PEER_STREAMS"],
