@@ -1,7 +1,7 @@
 //! The program's operations, held back and tracked.
 
 use super::delay::{After, TargetRange};
-use super::held::{Bytes, Effect, HeldOperation, result};
+use super::held::{Effect, HeldOperation, result};
 use super::memory::Digest;
 use super::report::Finding;
 use super::shadow::Conflict;
@@ -252,6 +252,7 @@ impl Checker {
             bytes,
         };
         let address = dest.address() as u64;
+        let lasts = lasts && !self.is_on_gpu(address);
         let in_flight = match lasts && bytes > 0 && !self.overlap(target_range, address) {
             true => {
                 self.touch(address, bytes, true, site);
@@ -281,6 +282,10 @@ impl Checker {
     pub(crate) fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
         let _inside = Inside::enter();
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
+        if self.is_on_gpu(address) {
+            self.write_local(dest, site);
+            return false;
+        }
         self.touch(address, bytes, true, site);
         let Some(in_flight) = self.in_flight.enter(address, bytes, None, site) else {
             self.write_local(dest, site);
@@ -500,6 +505,9 @@ impl Checker {
             return From::Now;
         }
         self.read_local(Kind::GetNbi, source, site);
+        if self.is_on_gpu(address) {
+            return From::Now;
+        }
         let in_flight = Digest::of(address, source.bytes()).and_then(|digest| {
             let in_flight = self
                 .in_flight
@@ -554,7 +562,7 @@ impl Checker {
             return (queue.now(), finding);
         }
         let effect = match from {
-            From::Now => Effect::Put(Bytes::of(source, &self.pool)),
+            From::Now => Effect::Put(self.copy_of(source)),
             From::Later { in_flight, digest } => Effect::PutFrom {
                 source: source.address() as u64,
                 in_flight,
