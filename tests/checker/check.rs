@@ -1,6 +1,8 @@
 //! The synchronisation checker: it finds what is wrong with each program of `tests/checker/planted`, names both places, and says nothing else;
 //! of their correct twins, and of the project's other programs, it says nothing at all.
 
+mod gpus;
+mod hosts;
 mod more;
 
 use nvshmemrs_tests::compile::{compile_as, compile_c_text, compile_instrumented};
@@ -274,6 +276,7 @@ programs! {
     status_twice "status_twice.c"
     stream "stream.c"
     stream_get "stream_get.c"
+    stream_late "stream_late.c"
     stream_reduce "stream_reduce.c"
     stream_source "stream_source.cpp"
     streams_in_julia "streams.jl"

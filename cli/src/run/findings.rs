@@ -28,6 +28,8 @@ mod what {
     pub(super) const HANDED_OUT: u64 = 6;
     /// So many bytes of JSON follow, which describe the finding before: up to a multiple of a record's length.
     pub(super) const TEXT: u64 = 7;
+    /// Its heap is memory of GPUs.
+    pub(super) const GPUS: u64 = 8;
 }
 
 /// The file of a job.
@@ -48,6 +50,8 @@ pub struct Count {
     python_arrays: bool,
     streams: bool,
     handed_out: bool,
+    /// Whether its heap is memory of GPUs.
+    gpus: bool,
 }
 
 impl Findings {
@@ -157,6 +161,7 @@ impl Count {
             what::PYTHON_ARRAYS => self.python_arrays = true,
             what::STREAMS => self.streams = true,
             what::HANDED_OUT => self.handed_out = true,
+            what::GPUS => self.gpus = true,
             _ => {}
         }
     }
@@ -205,6 +210,10 @@ impl Count {
         all.extend(
             self.handed_out
                 .then_some("memory that was handed out as a plain view, by address or by DLPack"),
+        );
+        all.extend(
+            self.gpus
+                .then_some("what kernels do, and how streams of GPUs are ordered"),
         );
         all.extend(
             self.streams

@@ -7,11 +7,12 @@
 use super::host::HostTransport;
 use super::net::{Connected, NetTransport};
 use super::{
-    Atomic, Body, Call, Collectives, Found, GetRequest, Issuer, LocalTransport, Memory, Nbi,
-    Observer, Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport,
-    Width, execute_internal,
+    Atomic, Body, Call, Collectives, Found, GetRequest, HostDriven, Issuer, Joined, LocalTransport,
+    Memory, Nbi, Observer, Properties, Reply, Request, Search, SignalUpdate, Streams, Submission,
+    Transport, Width, execute_internal,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::block::Control;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Pe, Result};
@@ -29,12 +30,20 @@ pub(crate) enum Route {
     Other(Box<dyn Transport>),
 }
 
-impl From<LocalTransport> for Route {
-    fn from(transport: LocalTransport) -> Route {
-        match transport {
-            LocalTransport::Host(host) => Route::Host(host),
-            LocalTransport::Device(device) => Route::Other(device),
-        }
+impl Route {
+    /// The transport of a PE that has joined a job on one host. If the job is checked, no operation is enqueued on a GPU unseen.
+    pub(crate) fn joined(joined: Joined, control: &Control) -> Result<Joined<Route>> {
+        let checked = control.check_seed().is_some();
+        let route = |transport| -> Result<Route> {
+            Ok(match transport {
+                LocalTransport::Host(host) => Route::Host(host),
+                LocalTransport::Device(device) if checked => {
+                    Route::Other(Box::new(HostDriven::new(device)?))
+                }
+                LocalTransport::Device(device) => Route::Other(device),
+            })
+        };
+        joined.with(route).transpose()
     }
 }
 

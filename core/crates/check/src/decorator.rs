@@ -1,7 +1,6 @@
 //! The checker as a transport around another one, and as what is told of the program.
 
-use super::report::Names as _;
-use super::tracker::Tracker;
+use super::hosts::Tracking;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, SymRange};
 use crate::operation::Operation;
@@ -204,8 +203,9 @@ impl Transport for Checked {
         None
     }
 
+    /// Those of the GPU, which wait for a queue of the host.
     fn streams(&self) -> Option<&dyn Streams> {
-        None
+        self.0.below.streams()
     }
 }
 
@@ -215,7 +215,7 @@ impl Observer for Checker {
     }
 
     fn site_name(&self, pe: Pe, site: u16) -> String {
-        self.tracker.site(pe, site)
+        self.track(|tracker| tracker.site_name(pe, site))
     }
 
     fn maker(&self, offset: u64) -> Option<String> {
@@ -231,11 +231,11 @@ impl Observer for Checker {
     }
 
     fn all_freed(&self) {
-        self.track(Tracker::all_freed);
+        self.track(Tracking::all_freed);
     }
 
     fn not_freed(&self) {
-        self.track(Tracker::not_freed);
+        self.track(Tracking::not_freed);
     }
 
     fn quarantined(&self, range: SymRange) {
@@ -250,8 +250,12 @@ impl Observer for Checker {
         self.track(|tracker| tracker.pointer_given(pe));
     }
 
-    fn arrive(&self, team: u32, epoch: u64, completes: bool) {
-        Checker::arrive(self, team, epoch, completes);
+    fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16) {
+        Checker::arrive(self, team, epoch, completes, site);
+    }
+
+    fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16 {
+        self.track(|tracker| tracker.arrived_at(team, pe, epoch))
     }
 
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) {
@@ -335,12 +339,12 @@ impl Observer for Checker {
     }
 
     fn reports(&self) -> Vec<String> {
-        self.track(Tracker::reports)
+        self.track(Tracking::reports)
     }
 
     fn summary(&self) -> Option<String> {
         self.look_at_freed();
-        self.track(Tracker::summary)
+        self.track(Tracking::summary)
     }
 
     fn stop(&self) {

@@ -2,7 +2,7 @@
 
 use super::contexts::Orders;
 use super::delay::{After, TargetRange};
-use super::held::{Bytes, Effect, HeldOperation, result};
+use super::held::{Effect, HeldOperation, result};
 use super::memory::Digest;
 use super::report::Finding;
 use super::shadow::Conflict;
@@ -258,6 +258,7 @@ impl Checker {
             bytes,
         };
         let address = dest.address() as u64;
+        let lasts = lasts && !self.is_on_gpu(address);
         let in_flight = match lasts && bytes > 0 && !self.overlap(target_range, address) {
             true => {
                 self.touch(address, bytes, true, site);
@@ -290,6 +291,10 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
+        if self.is_on_gpu(address) {
+            self.write_local(dest, site);
+            return false;
+        }
         self.touch(address, bytes, true, site);
         let lent = (self.in_flight).enter(address, bytes, None, (site, call.context));
         let Some(in_flight) = lent else {
@@ -473,6 +478,9 @@ impl Checker {
             return From::Now;
         }
         self.read_local(Kind::GetNbi, source, site);
+        if self.is_on_gpu(address) {
+            return From::Now;
+        }
         let in_flight = Digest::of(address, source.bytes()).and_then(|digest| {
             let in_flight =
                 self.in_flight
@@ -527,7 +535,7 @@ impl Checker {
             return (queue.now(), finding);
         }
         let effect = match from {
-            From::Now => Effect::Put(Bytes::of(source, &self.pool)),
+            From::Now => Effect::Put(self.copy_of(source)),
             From::Later { in_flight, digest } => Effect::PutFrom {
                 source: source.address() as u64,
                 in_flight,

@@ -5,7 +5,7 @@
 //! | [`wire`] | the network as a plugin provides it: its table behind safe functions |
 //! | [`message`] | the messages between PEs, as words |
 //! | [`plugin`] | finding and loading the plugin |
-//! | [`endpoint`] | a PE's endpoint: send queues, receiving, transfers in flight, the progress thread |
+//! | [`endpoint`] | a PE's endpoint: send queues, receiving, transfers in flight, calls of services, the progress thread |
 //! | [`device`] | the transport of a PE whose heap is on a GPU |
 //! | [`pending`] | requests that wait for an answer |
 //! | [`contexts`] | the records of each context |
@@ -48,7 +48,7 @@ use crate::transport::device_state::DeviceTables;
 use crate::transport::host::HostTransport;
 use crate::transport::{
     Body, Call, Context, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi,
-    Owner, Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
+    Owner, PeerCalls, Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
 };
 use contexts::ContextRecords;
 use device::DeviceTransport;
@@ -90,11 +90,6 @@ pub fn join(
     hosts: Hosts,
     progress: Progress,
 ) -> Result<(Control, Joined<Connected>)> {
-    if control.area_offset().is_some() {
-        return Err(Error::NotSupported(
-            "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
-        ));
-    }
     let about = format!(
         "the PEs are on {} hosts, over {}",
         hosts.count(),
@@ -557,6 +552,10 @@ impl Transport for NetTransport {
 
     fn about(&self) -> Option<String> {
         Some(self.about.clone())
+    }
+
+    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
+        Some(Arc::clone(&self.endpoint) as Arc<dyn PeerCalls>)
     }
 
     fn owned_by(&self, owner: Arc<dyn Owner>) {

@@ -8,7 +8,7 @@ use crate::transport::copy::copy;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Names a pending request of this PE; the answer repeats it.
 pub(super) type RequestId = u64;
@@ -18,6 +18,7 @@ pub(super) type RequestId = u64;
 pub(super) struct Answer {
     done: AtomicBool,
     value: AtomicU64,
+    reply: OnceLock<Vec<u64>>,
 }
 
 impl Answer {
@@ -28,6 +29,11 @@ impl Answer {
     /// The value of an answer that has arrived.
     pub(super) fn value(&self) -> u64 {
         self.value.load(Relaxed)
+    }
+
+    /// The reply of a service that has arrived.
+    pub(super) fn reply(&self) -> Vec<u64> {
+        self.reply.get().cloned().unwrap_or_default()
     }
 
     pub(super) fn give(&self, value: u64) {
@@ -64,6 +70,8 @@ pub(super) enum AnswerKind {
     Word,
     /// Data, in a record.
     Data(Destination),
+    /// The reply of a service: words.
+    Reply,
     /// Data of a transfer of its own: in bounce buffers, or at its destination in the heap (None). No record answers the request.
     Transfer(Option<Destination>),
 }
@@ -234,6 +242,12 @@ impl PendingRequests {
             AnswerKind::Word => {
                 let word = data.first_chunk().map(|word| u64::from_le_bytes(*word));
                 request.answer.give(word?);
+            }
+            AnswerKind::Reply => {
+                let words = bytemuck::try_cast_slice(data).ok()?;
+                // Once: the request is removed below.
+                let _ = request.answer.reply.set(words.to_vec());
+                request.answer.give(0);
             }
             AnswerKind::Transfer(_) => return None,
         }

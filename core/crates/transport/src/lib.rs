@@ -33,9 +33,11 @@ pub mod device_state;
 mod forwarding;
 mod hooks;
 pub mod host;
+mod host_driven;
 pub mod observer;
 mod provider;
 mod request;
+mod service;
 pub mod traffic;
 
 pub use device_memory::{DeviceMemory, PinnedBuffer, TargetStream, VALUE_BYTES};
@@ -44,11 +46,13 @@ pub use hooks::{
     Collective, CollectiveShape, Collectives, Expected, Found, MatchMode, Meeting, Owner, Search,
     StreamHold, Streams, Task, TransportEvent, TransportStream,
 };
+pub use host_driven::HostDriven;
 pub use observer::{Observer, Watch};
 pub use provider::{JobPeers, Joined, LocalTransport, MemoryProvider};
 pub use request::{
     Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_internal, get_requests,
 };
+pub use service::{PeerCalls, Service};
 
 use crate::buffer::{LocalDest, SymRange};
 use crate::job::liveness::WatchdogTask;
@@ -348,6 +352,16 @@ pub trait Transport: Any + Send + Sync {
     /// A task that the watchdog runs in each of its rounds.
     fn chore(&self) -> Option<WatchdogTask> {
         self.inner()?.chore()
+    }
+
+    /// The copies between GPU and host, if the heap is on a GPU and this transport does not enqueue operations there.
+    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
+        self.inner()?.device_memory()
+    }
+
+    /// The calls to PEs of other hosts, if there are any.
+    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
+        self.inner()?.peer_calls()
     }
 
     /// A description for a message.

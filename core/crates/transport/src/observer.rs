@@ -51,8 +51,11 @@ pub trait Observer: Send + Sync {
     /// The program has a pointer to another PE's memory.
     fn pointer_given(&self, pe: Pe);
 
-    /// This PE arrives at a meeting of a team; `completes`: its earlier operations are complete.
-    fn arrive(&self, team: u32, epoch: u64, completes: bool);
+    /// This PE arrives at a meeting of a team; at `site`; `completes`: its earlier operations are complete.
+    fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16);
+
+    /// The site at which `pe` came to a meeting of a team, in which all have met.
+    fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16;
 
     /// The members have met.
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16);

@@ -4,6 +4,7 @@
 //! Left out are `streams.rs`, `litmus.rs` and `planted_races.rs`, `check_delay.rs`, and tests of processes, the board and the end of
 //! jobs, which is above the transports: `allocator.rs`, `finalizers.rs`, `hangs.rs`, `jobs.rs`, `left_behind.rs`, `track.rs`.
 
+mod checked;
 mod faults;
 mod growth;
 pub(crate) mod memory;

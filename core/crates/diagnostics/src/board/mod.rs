@@ -23,9 +23,7 @@ use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
 use crate::job::process::{self, Hidden, pid_of};
-use crate::job::published::{
-    self, Limit, Seen, Target, Wait as Waiting, called_name, kind,
-};
+use crate::job::published::{self, Limit, Seen, Target, Wait as Waiting, called_name, kind};
 use crate::job::segment::Segment;
 use crate::job::team;
 use crate::op::Cmp;

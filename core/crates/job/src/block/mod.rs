@@ -9,7 +9,7 @@
 //! area_offset  in a checked job: the checker's area (`area.rs` of the crate `check`)
 //! ```
 //!
-//! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
+//! In a job whose heap is in GPU memory the segment ends at heap_offset, unless the job is checked; the parts are in a range of GPU addresses
 //! (`memory/segment.rs` of the crate `cuda`).
 //!
 //! The block consists of atomics, zero at first, backed by memory when touched. Every module may read them; only [`shared_words`] writes them.
@@ -328,7 +328,8 @@ impl Control {
     /// The length of a job's segment, with `area` bytes for the checker; an error if the heap does not fit an address space.
     fn length(n_pes: Pe, heap_bytes: u64, memory: MemoryKind, area: u64) -> Result<u64> {
         let with_parts = Control::segment_len(n_pes, heap_bytes, area)?;
-        Ok(match memory.is_in_segment() {
+        // The checker's area has its place behind the parts, which are not used if the heap is in GPU memory.
+        Ok(match memory.is_in_segment() || area > 0 {
             true => with_parts,
             false => Control::heap_offset(n_pes),
         })
@@ -405,7 +406,6 @@ impl Control {
             && heap_bytes.is_multiple_of(HEAP_UNIT)
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
             && area_bytes.is_multiple_of(PAGE)
-            && (area_bytes == 0 || memory.is_in_segment())
             && expected(n_pes as Pe).is_ok_and(|len| len == segment.bytes());
         if !sound {
             return refuse(format!(
