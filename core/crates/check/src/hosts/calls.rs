@@ -28,8 +28,8 @@ macro_rules! numbered {
 }
 
 numbered! {
-    Access, Put, Fence, Quiet, Release, Delivered, Update, Acquire, WaitBegins, WaitEnds, Arrive, ArrivedAt, Met, Tag, Turn,
-    MayKnowUnseen, PointerGiven, ShowsAccesses, Commit, Decommit, Allocated, Freed, NotFreed, AllFreed, Found, Findings, JobFindings,
+    Access, Put, Reissue, Fence, Quiet, Release, Delivered, Update, Acquire, WaitBegins, WaitEnds, Arrive, ArrivedAt, Met, Tag, Turn,
+    MayKnowUnseen, PointerGiven, ShowsAccesses, Commit, Decommit, Allocated, Maker, Freed, NotFreed, AllFreed, Found, Findings, JobFindings,
     Report, Summary, SiteName, SetSite, Sync,
 }
 

@@ -48,6 +48,8 @@ macro_rules! forwarded {
 forwarded! {
     fn access(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16);
     fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Vec<Conflict>;
+    fn reissue(&self, kind: Kind, place: (Pe, u64), bytes: u64, site: u16);
+    fn prefetch(&self, pe: Pe, offset: u64);
     fn fence(&self);
     fn quiet(&self);
     #[must_use]
@@ -80,6 +82,7 @@ forwarded! {
     fn commit(&self, range: SymRange) -> Result<()>;
     fn decommit(&self, range: SymRange);
     fn allocated(&self, range: SymRange, site: u16);
+    fn maker(&self, offset: u64) -> Option<String>;
     fn freed(&self, range: SymRange, site: u16);
     fn not_freed(&self);
     fn all_freed(&self);

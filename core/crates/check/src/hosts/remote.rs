@@ -139,6 +139,14 @@ impl RemoteTracker {
             .collect()
     }
 
+    pub(super) fn reissue(&self, kind: Kind, (pe, offset): (Pe, u64), bytes: u64, site: u16) {
+        let words = [kind as u64, pe as u64, offset, bytes, site.into()];
+        self.tell(Ask::Reissue, &words);
+    }
+
+    /// The tables are on another host.
+    pub(super) fn prefetch(&self, _: Pe, _: u64) {}
+
     pub(super) fn fence(&self) {
         self.tell(Ask::Fence, &[]);
     }
@@ -308,6 +316,10 @@ impl RemoteTracker {
     pub(super) fn allocated(&self, range: SymRange, site: u16) {
         let words = [range.offset(), range.bytes(), site.into()];
         self.tell(Ask::Allocated, &words);
+    }
+
+    pub(super) fn maker(&self, offset: u64) -> Option<String> {
+        Reader(&self.asked(Ask::Maker, &[offset])?).text()
     }
 
     pub(super) fn freed(&self, range: SymRange, site: u16) {

@@ -87,6 +87,11 @@ impl TrackerService {
                     reply.extend(conflicts.flat_map(of_conflict));
                 }
             }
+            Ask::Reissue => {
+                let kind = Kind::from_number(words.word()?)?;
+                let (pe, offset, bytes) = self.place(words.words()?)?;
+                tracker.reissue(kind, (pe, offset), bytes, site(words.word()?)?);
+            }
             Ask::Fence => tracker.fence(),
             Ask::Quiet => tracker.quiet(),
             Ask::Release => {
@@ -162,6 +167,11 @@ impl TrackerService {
             Ask::Allocated => {
                 let [offset, bytes, at] = words.words()?;
                 tracker.allocated(self.range(offset, bytes)?, site(at)?);
+            }
+            Ask::Maker => {
+                if let Some(name) = tracker.maker(words.word()?) {
+                    add_text(reply, &name);
+                }
             }
             Ask::Freed => {
                 let [offset, bytes, at] = words.words()?;

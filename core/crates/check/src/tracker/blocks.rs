@@ -63,7 +63,7 @@ impl Tracker {
     /// The name of the site that has allocated the block that an offset lies in.
     pub(crate) fn maker(&self, offset: u64) -> Option<String> {
         let (_, block) = self.lock().block(offset)?;
-        Some(self.sites.name(block.site))
+        Some(self.own_name(block.site))
     }
 
     /// This PE has called free for these bytes, before it completes its operations and meets the others.

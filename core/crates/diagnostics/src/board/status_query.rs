@@ -158,7 +158,7 @@ impl Board {
         if !lacking.is_empty() {
             let mut asked = self.ask();
             asked.pending.retain(|one| lacking.contains(&one.pe));
-            self.told(asked, &mut Questions::default(), LINES);
+            self.told(asked, &mut StatusQueries::default(), LINES);
         }
     }
 

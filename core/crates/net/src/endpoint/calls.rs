@@ -66,7 +66,7 @@ impl PeerCalls for Endpoint {
     }
 
     fn call(&self, pe: Pe, call: &[u64]) -> Result<Vec<u64>> {
-        let (request_id, answer) = self.pending.register(pe, AnswerKind::Reply, false);
+        let (request_id, answer) = self.pending.register(pe, AnswerKind::Reply, None);
         self.post_now(pe, Kind::Call, &[request_id], LocalSource::from(call));
         let waited = self.wait(Operation::Check, pe, &|| answer.is_there());
         waited.inspect_err(|_| self.pending.forget(request_id))?;
