@@ -220,7 +220,7 @@ fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
         found.contains(first)
     };
     uses.keys()
-        .filter(|module| reaches(module))
+        .filter(|&module| reaches(module))
         .cloned()
         .collect()
 }
@@ -261,7 +261,9 @@ fn modules_of_the_job_do_not_use_each_other_in_circles() {
 #[test]
 fn a_circle_of_modules_is_found() {
     let used_by = |text| used(text, &["one"]);
-    let names = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
+    let names = |names: &[&str]| -> BTreeSet<String> {
+        names.iter().map(|name| String::from(*name)).collect()
+    };
     let text = "use super::two::{A, B};\nuse crate::{three, four::C};\n// crate::five\n";
     assert_eq!(used_by(text), names(&["two", "three", "four"]));
     let uses = [("one", "two"), ("two", "three"), ("three", "two")];

@@ -44,9 +44,11 @@ pub fn host() -> [u8; 16] {
 }
 
 /// A number of 128 bits: of a host, or the UUID of a GPU as the driver reports it.
+#[doc(hidden)]
 pub type Id = [u8; 16];
 
 /// A number in the words of a block.
+#[doc(hidden)]
 pub fn words(id: Id) -> [u64; 2] {
     let all = u128::from_le_bytes(id);
     [all as u64, (all >> 64) as u64]

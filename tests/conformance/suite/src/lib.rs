@@ -92,7 +92,7 @@ pub enum Sizes {
     /// All about every border between algorithms, in place and not, from every root.
     All,
     /// One of each algorithm. For memory of which another test has run the sizes, and only the way to the PEs is new. A type runs over
-    /// all PEs; those that [`Sizes::shapes`] names run over every shape of team.
+    /// all PEs; a type of each length also runs over every shape of team.
     Few,
 }
 
