@@ -2672,7 +2672,8 @@ int32_t nvshmemrs_signal_fetch(nvshmemrs_runtime_t runtime, const uint64_t *sign
 /// Sets a function that names the place in the program of each call with this runtime, for reports of the
 /// checker (`NVSHMEMRS_CHECK`) and of allocations (`NVSHMEMRS_TRACK`). NULL removes it. Languages whose
 /// calls do not come from the user's source lines (Python, Julia) use it; call sites in C, C++ and Fortran
-/// are found without it. With neither setting it is never called.
+/// are found without it. With neither setting it is called for a wait of the process's main thread that has
+/// lasted 0.3 s, for reports of a job that stands still.
 ///
 /// Local; `user` is passed through and must stay valid.
 ///

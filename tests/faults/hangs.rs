@@ -189,7 +189,7 @@ fn a_collective_against_a_wait_is_told() {
         &[
             "\nPEs 0 and 1 wait in barrier on WORLD for PE 2, which is in signal_wait instead\n",
             "every PE waits, so nobody is left to do it\n",
-            "to be >= 1, sees 0\n",
+            "to be >= 1, sees 0; called at ",
         ],
     );
 }

@@ -59,6 +59,7 @@ int main(void)
 {
     take_core();
     join();
+    size_t next = 0;
     uint64_t *words = zeroed(MANY, 8), *counter = zeroed(1, 8), *other = calloc(WORDS, 8), value = 7;
     char *large = zeroed(LONG, 1), *source = malloc(LONG);
     memset(source, 1, LONG); /* pages of its own, not the kernel's page of zeros */
@@ -86,14 +87,14 @@ int main(void)
         MEASURE("get of 2 MiB", 1, CALL(nvshmemrs_get(rt, source, large, LONG, 1)));
         MEASURE("atomic_add of 8 bytes", WORDS, CALL(nvshmemrs_atomic_add64(rt, counter, 1, 1)));
         MEASURE("atomic_fetch_add of 8 bytes", WORDS, CALL(nvshmemrs_atomic_fetch_add64(rt, counter, 1, 1, &value)));
-        MEASURE("atomic_add, to 16384 places at random", MANY,
-                CALL(nvshmemrs_atomic_add64(rt, words + SCATTERED(i), 1, 1)));
-        MEASURE("atomic_fetch_add, to 16384 places at random", MANY,
-                CALL(nvshmemrs_atomic_fetch_add64(rt, words + SCATTERED(i), 1, 1, &value)));
-        MEASURE("atomic_fetch, from 16384 places at random", MANY,
-                CALL(nvshmemrs_atomic_fetch64(rt, words + SCATTERED(i), 1, &value)));
-        MEASURE("put_signal of 8 bytes", WORDS,
-                CALL(nvshmemrs_put_signal(rt, words + i, &value, 8, counter, 1, NVSHMEMRS_SIGNAL_ADD, 1)));
+        MEASURE("atomic_add, to 16384 places at random", WORDS,
+                CALL(nvshmemrs_atomic_add64(rt, words + SCATTERED(next++), 1, 1)));
+        MEASURE("atomic_fetch_add, to 16384 places at random", WORDS,
+                CALL(nvshmemrs_atomic_fetch_add64(rt, words + SCATTERED(next++), 1, 1, &value)));
+        MEASURE("atomic_fetch, from 16384 places at random", WORDS,
+                CALL(nvshmemrs_atomic_fetch64(rt, words + SCATTERED(next++), 1, &value)));
+        MEASURE_IN(10 * BATCHES, "put_signal of 8 bytes", WORDS,
+                   CALL(nvshmemrs_put_signal(rt, words + i, &value, 8, counter, 1, NVSHMEMRS_SIGNAL_ADD, 1)));
         MEASURE("a load of symmetric memory", WORDS, (void)symmetric[i]);
         MEASURE("a load of other memory", WORDS, (void)private[i]);
     }
