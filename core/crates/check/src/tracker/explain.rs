@@ -220,10 +220,12 @@ impl Tracker {
                     ),
                 };
                 let meeting = operation(&meeting);
-                (
-                    why,
-                    format!("barrier instead of {meeting}, or quiet before it"),
-                )
+                let remedy = match completing {
+                    // A barrier completes the default context.
+                    true => format!("quiet of the context of the {before} before {meeting}"),
+                    false => format!("barrier instead of {meeting}, or quiet before it"),
+                };
+                (why, remedy)
             }
             None => {
                 let why = format!(
