@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0xd44acdd3bf50af2c)
+#define NVSHMEMRS_API_HASH UINT64_C(0x83a52a7846d063b7)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -1514,6 +1514,31 @@ int32_t nvshmemrs_exscan(nvshmemrs_runtime_t runtime,
                          int32_t dtype,
                          int32_t op);
 
+/// Creates a context. Pass its handle in place of the runtime's to puts, gets, atomic operations, signals,
+/// fence and quiet: fence and quiet of a context order and complete the operations of that context only.
+/// Those with the runtime's handle are the default context's, which barriers complete, too. Other functions
+/// take the handle as the runtime's. A PE can have at least 1024 contexts. A call with the context must
+/// have returned before it is freed.
+///
+/// Local. Free it with `nvshmemrs_context_free`; finalize completes and frees the remaining contexts.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_INITIALIZED, BAD_HANDLE, NOT_SUPPORTED without a free
+/// handle.
+/// @see OpenSHMEM 1.5 section 9.5.1 (`shmem_ctx_create`).
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_context_new(nvshmemrs_runtime_t runtime, nvshmemrs_runtime_t *context);
+
+/// Completes the operations of a context, as quiet does, and frees it. Its handle is invalid afterwards,
+/// even after an error. 0 has no effect.
+///
+/// Local.
+///
+/// @return `NVSHMEMRS_SUCCESS`, or an error: BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED on several
+/// hosts.
+/// @see OpenSHMEM 1.5 section 9.5.3 (`shmem_ctx_destroy`).
+NVSHMEMRS_MUST_CHECK
+int32_t nvshmemrs_context_free(nvshmemrs_runtime_t context);
+
 /// Begins a deadline of the calling thread: every later wait of this thread, and of calls that it queues on
 /// streams, ends with TIMEOUT when `seconds` have passed since this call. It applies until
 /// `nvshmemrs_deadline_end` is called with the value of `previous`. It replaces `NVSHMEMRS_TIMEOUT`, and
@@ -2984,7 +3009,7 @@ int32_t nvshmemrs_team_config_default(nvshmemrs_team_config_t *config);
 /// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error, on every member, and no team is created: INVALID_VALUE,
-/// PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE,
+/// PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 320 teams already; also BAD_HANDLE,
 /// PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 NVSHMEMRS_MUST_CHECK
@@ -3033,7 +3058,7 @@ int32_t nvshmemrs_team_unique_id(nvshmemrs_runtime_t runtime, uint64_t *uniqueid
 /// UNIQUEID. After an error use a fresh number. Returns when every member has called it.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
-/// NOT_SUPPORTED when a member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// NOT_SUPPORTED when a member is in 320 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see NVSHMEM `nvshmemx_team_init`.
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_team_init(nvshmemrs_runtime_t runtime,

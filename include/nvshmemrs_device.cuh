@@ -268,7 +268,7 @@ enum : u32 {
 // Polls between two looks at the abort word, which lies behind PCIe, and between two looks for a member that sends no mail.
 enum : u32 { POLLS = 1024, MAIL_POLLS = 64 };
 // Rows of teams that every job has.
-enum : u32 { TEAMS = 256 };
+enum : u32 { TEAMS = 320 };
 // Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
 enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
 

@@ -4,7 +4,7 @@
 use crate::generated::exports::exports;
 use crate::guard::lock;
 use crate::handle;
-use nvshmem_core::{DebugLevel, Place, write_stderr};
+use nvshmem_core::{CodeAddress, DebugLevel, write_stderr};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -56,7 +56,8 @@ fn caller() -> (Option<i32>, Option<String>) {
         Ok((runtime.my_pe(), place))
     });
     let (pe, place) = joined.map_or((None, None), |(pe, place)| (Some(pe), place));
-    let native = || (!HOOKED.load(Relaxed)).then(|| Place::of_native_caller(exports).describe());
+    let native =
+        || (!HOOKED.load(Relaxed)).then(|| CodeAddress::of_native_caller(exports).describe());
     (pe, place.or_else(native))
 }
 

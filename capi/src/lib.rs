@@ -19,6 +19,7 @@
     reason = "C type names are written as C writes them"
 )]
 
+pub mod context;
 pub mod deadline;
 pub mod device;
 mod failures;

@@ -76,7 +76,7 @@ impl Reserve {
 
 /// What a pool has: of which runtime it is, its length, and what keeps it mapped after finalize, so that no other memory gets its
 /// address before the pool has given it back.
-struct Lent {
+struct PoolMemory {
     runtime: nvshmemrs_runtime_t,
     bytes: u64,
     _kept: Mapping,
@@ -85,7 +85,7 @@ struct Lent {
 /// The reserves, and what pools have of them, by address.
 struct Pools {
     reserves: Vec<Reserve>,
-    lent: BTreeMap<u64, Lent>,
+    lent: BTreeMap<u64, PoolMemory>,
 }
 
 static POOLS: Mutex<Pools> = Mutex::new(Pools {
@@ -177,7 +177,7 @@ fn allocate(bytes: usize, device: i32) -> Result<Option<u64>> {
                 return Err(error);
             }
         }
-        let lent = Lent {
+        let lent = PoolMemory {
             runtime,
             bytes: length,
             _kept: rt.mapping(),

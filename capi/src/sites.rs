@@ -9,7 +9,7 @@ use crate::text;
 use crate::types::*;
 use crate::words;
 use nvshmem_core::per_thread::{self, PerThread};
-use nvshmem_core::{Access, Accesses, Place};
+use nvshmem_core::{Access, Accesses, CodeAddress};
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Mutex;
@@ -76,7 +76,7 @@ pub extern "C" fn nvshmemrs_check_access(
         let access = handle::access(access)?;
         let place = match handle::addr(place) {
             0 => None,
-            place => Some(Place::of_instruction(place)),
+            place => Some(CodeAddress::of_instruction(place)),
         };
         announce(access, handle::addr(address), bytes, place);
         Ok(())
@@ -91,7 +91,7 @@ pub extern "C" fn nvshmemrs_check_access(
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_place_string(place: *const c_void) -> *const c_char {
     guard::plain(text::EMPTY.as_ptr(), || {
-        let described = Place::of_instruction(handle::addr(place)).describe();
+        let described = CodeAddress::of_instruction(handle::addr(place)).describe();
         per_thread::keep(&DESCRIBED, CString::new(described).unwrap_or_default());
         per_thread::with(&DESCRIBED, |described| described.as_ptr())
     })
@@ -156,7 +156,7 @@ fn mine() -> Option<Accesses> {
     .map(|one| one.accesses.clone())
 }
 
-fn announce(access: Access, address: u64, bytes: usize, place: Option<Place>) {
+fn announce(access: Access, address: u64, bytes: usize, place: Option<CodeAddress>) {
     let changes = CHANGES.load(Acquire);
     if changes == 0 {
         return;

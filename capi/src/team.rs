@@ -73,7 +73,7 @@ pub extern "C" fn nvshmemrs_team_config_default(config: *mut nvshmemrs_team_conf
 /// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 /// OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 /// Errors, on every member, and no team is created: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT,
-/// NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
+/// NOT_SUPPORTED when a member is in 320 teams already; also BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_split_strided(
     runtime: nvshmemrs_runtime_t,
@@ -145,7 +145,7 @@ pub extern "C" fn nvshmemrs_team_unique_id(
 /// Collective over the new team's members. `config_mask`, an or of `nvshmemrs_team_config_mask`, must hold
 /// UNIQUEID. After an error use a fresh number. Returns when every member has called it. NVSHMEM
 /// `nvshmemx_team_init`.
-/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams
+/// Errors: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 320 teams
 /// already; also PE_DIED, TIMEOUT, INTERRUPTED.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_team_init(

@@ -16,7 +16,7 @@ pub(crate) fn not_compared(dtype: i32) -> Error {
 }
 
 /// What the forms for several elements read while the caller is inside the call.
-pub(crate) struct Chosen {
+pub(crate) struct WaitCondition {
     pub(crate) status: Option<Vec<i32>>,
     pub(crate) cmp: Cmp,
 }
@@ -27,10 +27,10 @@ pub(crate) fn chosen<T: WaitElement>(
     count: usize,
     status: *const i32,
     cmp: i32,
-) -> Result<Chosen> {
+) -> Result<WaitCondition> {
     // A wrong count shall lead to an error, not past the end of the caller's arrays.
     elements::<T>(rt, ivars, count)?;
-    Ok(Chosen {
+    Ok(WaitCondition {
         status: handle::status_array(rt, status, count)?,
         cmp: handle::cmp(cmp)?,
     })

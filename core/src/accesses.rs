@@ -3,7 +3,7 @@
 
 use crate::runtime::Inner;
 use crate::sites::inside::Inside;
-use crate::sites::{Access, Place, SiteHook, SiteWords};
+use crate::sites::{Access, CodeAddress, SiteHook, SiteWords};
 use crate::{Result, Runtime};
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -27,7 +27,7 @@ impl Accesses {
     /// As [`Runtime::check_access`]. It costs a few nanoseconds if the access does not concern the checker.
     #[inline]
     #[track_caller]
-    pub fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<Place>) {
+    pub fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<CodeAddress>) {
         if let Some(inner) = self.inner.upgrade() {
             inner.announce(access, address, bytes, place);
         }
@@ -37,7 +37,7 @@ impl Accesses {
 impl Inner {
     #[inline]
     #[track_caller]
-    fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<Place>) {
+    fn announce(&self, access: Access, address: u64, bytes: usize, place: Option<CodeAddress>) {
         if let Some(observer) = self.transport.observer()
             && observer.concerns(address, bytes as u64)
             && self.ready().is_ok()
@@ -70,7 +70,7 @@ impl Runtime {
         access: Access,
         address: u64,
         bytes: usize,
-        place: Option<Place>,
+        place: Option<CodeAddress>,
     ) -> Result<()> {
         self.inner.ready()?;
         self.inner.announce(access, address, bytes, place);
@@ -90,14 +90,17 @@ impl Runtime {
     /// those of the native callers. Local.
     pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
         match &self.inner.sites {
-            Some(sites) => sites.name_native_callers(exports),
+            Some(sites) => {
+                CodeAddress::set_exports(exports);
+                sites.name_native_callers();
+            }
             None => self.inner.callers.are_native(exports),
         }
     }
 
     /// The call site of the C ABI, if this runtime records call sites: for work that another thread runs. Local.
     #[inline]
-    pub fn calling_place(&self) -> Option<Place> {
+    pub fn calling_place(&self) -> Option<CodeAddress> {
         let sites = self.inner.sites.as_ref()?;
         // In a forked child other threads' locks may be held for ever.
         self.inner.ready().ok()?;
@@ -105,7 +108,7 @@ impl Runtime {
     }
 
     /// A place that [`calling_place`](Runtime::calling_place) gave, in words. Local.
-    pub fn describe_place(&self, place: Place) -> String {
+    pub fn describe_place(&self, place: CodeAddress) -> String {
         match &self.inner.sites {
             Some(sites) => sites.describe(place),
             None => place.describe(),

@@ -10,7 +10,7 @@ use crate::buffer::NbiDest;
 use crate::operation::Operation;
 use crate::point_to_point::WaitElement;
 use crate::symmetric::SymElement;
-use crate::transport::{Atomic, Width};
+use crate::transport::{Atomic, Call, Width};
 use crate::{Pe, Result, Runtime};
 use std::panic::Location;
 
@@ -108,7 +108,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
         let old = transport.atomic(
-            self.submission,
+            self.issuer(),
             pe,
             dest.offset(),
             width::<T>(),
@@ -134,7 +134,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         let transport = &self.inner.transport;
         transport.atomic_update(
-            self.submission,
+            self.issuer(),
             pe,
             dest.offset(),
             width::<T>(),
@@ -161,9 +161,14 @@ impl Runtime {
             Some(observer) => {
                 let mut word = [0; 8];
                 word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
-                let site = observer.site(called, Location::caller());
+                let call = Call {
+                    submission: self.submission,
+                    context: self.context,
+                    called,
+                    at: Location::caller(),
+                };
                 let (dest, _) = dest.into_parts();
-                observer.give_until_quiet(&dest, u64::from_ne_bytes(word), site)
+                observer.give_until_quiet(&dest, u64::from_ne_bytes(word), call)
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::job::published::{self, Published, Target, Wait};
 use crate::runtime::Inner;
-use crate::sites::{Place, SiteHook};
+use crate::sites::{CodeAddress, SiteHook};
 use crate::wait::on_stream;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ pub(crate) struct Callers {
 impl Callers {
     /// Operations are called through the C ABI, whose functions begin at the addresses `exports`.
     pub(crate) fn are_native(&self, exports: impl FnOnce() -> Vec<u64>) {
-        Place::set_exports(exports);
+        CodeAddress::set_exports(exports);
         self.native.store(true, Release);
     }
 
@@ -63,7 +63,7 @@ impl Inner {
         if !self.callers.native.load(Acquire) || on_stream() {
             return;
         }
-        let Some(caller) = Place::calling_instruction() else {
+        let Some(caller) = CodeAddress::calling_instruction() else {
             return;
         };
         let hook = crate::lock::lock(&self.callers.hook).clone();
@@ -82,7 +82,7 @@ impl Inner {
     /// Puts the instructions that this PE's waits have published into words. For the watchdog.
     pub(crate) fn describe_waits(&self) {
         published::describe_callers(&self.control, self.my_pe, |caller| {
-            Place::of_instruction(caller).describe()
+            CodeAddress::of_instruction(caller).describe()
         });
     }
 

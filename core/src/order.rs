@@ -11,9 +11,7 @@ impl Runtime {
     #[track_caller]
     pub fn fence(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner
-            .transport
-            .fence(self.submission, Operation::Fence)
+        self.inner.transport.fence(self.issuer(), Operation::Fence)
     }
 
     /// Completes this PE's earlier operations: their data is visible to every PE, their local buffers may be reused.
@@ -23,8 +21,6 @@ impl Runtime {
     #[track_caller]
     pub fn quiet(&self) -> Result<()> {
         self.inner.ready()?;
-        self.inner
-            .transport
-            .quiet(self.submission, Operation::Quiet)
+        self.inner.transport.quiet(self.issuer(), Operation::Quiet)
     }
 }

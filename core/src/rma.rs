@@ -52,7 +52,7 @@ impl Runtime {
         let dest = self.check_transfer(Operation::Put, dest.into(), source.bytes(), pe)?;
         self.inner
             .transport
-            .put(self.submission, pe, dest.offset(), source, Operation::Put)?;
+            .put(self.issuer(), pe, dest.offset(), source, Operation::Put)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Runtime {
         let source = self.check_transfer(Operation::Get, source.into(), dest.bytes(), pe)?;
         self.inner
             .transport
-            .get(self.submission, pe, source.offset(), dest, Operation::Get)
+            .get(self.issuer(), pe, source.offset(), dest, Operation::Get)
     }
 
     /// As [`put`](Runtime::put), complete after [`quiet`](Runtime::quiet). A borrow of `source` ends on return, so a borrowed source
@@ -91,7 +91,7 @@ impl Runtime {
         let dest = self.check_transfer(Operation::PutNbi, dest.into(), source.bytes(), pe)?;
         let transport = &self.inner.transport;
         transport.put_nbi(
-            self.submission,
+            self.issuer(),
             pe,
             dest.offset(),
             source,
@@ -118,7 +118,7 @@ impl Runtime {
         let source = self.check_transfer(Operation::GetNbi, source.into(), dest.bytes(), pe)?;
         let transport = &self.inner.transport;
         transport.get_nbi(
-            self.submission,
+            self.issuer(),
             pe,
             source.offset(),
             dest,
@@ -136,7 +136,7 @@ impl Runtime {
         self.check_target(dest.range(), pe)?;
         self.inner
             .transport
-            .put_value(self.submission, pe, dest.offset(), value, Operation::P)?;
+            .put_value(self.issuer(), pe, dest.offset(), value, Operation::P)?;
         self.ring_for_words(dest.range(), pe);
         Ok(())
     }
@@ -150,6 +150,6 @@ impl Runtime {
         self.check_target(source.range(), pe)?;
         self.inner
             .transport
-            .get_value(self.submission, pe, source.offset(), Operation::G)
+            .get_value(self.issuer(), pe, source.offset(), Operation::G)
     }
 }

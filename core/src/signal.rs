@@ -79,7 +79,7 @@ impl Runtime {
         let update = SignalUpdate { offset, value, op };
         let transport = &self.inner.transport;
         transport.put_signal(
-            self.submission,
+            self.issuer(),
             pe,
             dest.offset(),
             source,
@@ -109,7 +109,7 @@ impl Runtime {
         let update = SignalUpdate { offset, value, op };
         self.inner
             .transport
-            .signal(self.submission, pe, update, Operation::SignalOp)?;
+            .signal(self.issuer(), pe, update, Operation::SignalOp)?;
         self.ring_for_words(signal.range(), pe);
         Ok(())
     }
@@ -177,7 +177,7 @@ impl Runtime {
             return self
                 .inner
                 .transport
-                .get_value(self.submission, me, at, Operation::SignalFetch);
+                .get_value(self.issuer(), me, at, Operation::SignalFetch);
         }
         let transport = &self.inner.transport;
         transport.look(signal.range());

@@ -34,7 +34,7 @@ impl Runtime {
         check_span("source", source.bytes(), transfer.source().span())?;
         let at = dest.offset();
         let transport = &inner.transport;
-        transport.put_blocks(self.submission, pe, at, source, transfer, called)?;
+        transport.put_blocks(self.issuer(), pe, at, source, transfer, called)?;
         self.ring_for_words(dest, pe);
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Runtime {
         check_span("dest", dest.bytes(), transfer.dest().span())?;
         let at = source.offset();
         let transport = &inner.transport;
-        transport.get_blocks(self.submission, pe, at, dest, transfer, called)
+        transport.get_blocks(self.issuer(), pe, at, dest, transfer, called)
     }
 
     /// Writes `count` elements of `source`, `source_stride` apart, to elements of `dest` on PE `pe` that are `dest_stride` apart. With a

@@ -14,12 +14,13 @@ use crate::job::block::Control;
 use crate::job::cores;
 use crate::job::interrupt::call_hook;
 use crate::job::process::pid_of;
-use crate::job::published::{Limit, Published, Seen, Target, Wait};
+use crate::job::published::{Limit, Published, Seen, Target, Wait, publish_called_name};
 use crate::job::state::State;
 use crate::job::{shared_words, stops};
 use crate::operation::Operation;
 use crate::per_thread::{self, PerThread};
 use crate::runtime::Inner;
+use crate::sites::CodeAddress;
 use crate::team::TeamState;
 use crate::{Error, Result, board};
 use rustix::io::Errno;
@@ -44,6 +45,8 @@ const FIRST_NAP: Duration = Duration::from_micros(50);
 const NAP: Duration = Duration::from_millis(1);
 /// Without a doorbell, a sleep is at most this part of the time waited.
 const NAP_PART: u32 = 20;
+/// When a wait looks up the name by which the program has called its operation, which may read debug information.
+const NAMED_AFTER: Duration = Duration::from_millis(100);
 /// How often a sleeping wait calls the interrupt hook.
 const HOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -255,6 +258,7 @@ impl Inner {
         let mut nap = FIRST_NAP;
         let mut hook_at = HOOK_EVERY;
         let mut line_at = Some(self.line_after());
+        let mut named = false;
         loop {
             let Err(seen) = ready() else {
                 return Ok(());
@@ -304,6 +308,12 @@ impl Inner {
             if line_at.is_some_and(|at| waited >= at) {
                 line_at = None;
                 self.publish_line(&published, &wait);
+            }
+            if !named && waited >= NAMED_AFTER {
+                named = true;
+                if let Some(name) = CodeAddress::standard_name() {
+                    publish_called_name(&self.control, self.my_pe, &published, &name);
+                }
             }
             self.transport.progress();
             let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);

@@ -502,7 +502,10 @@ fn the_board_shows_the_element_that_is_missing() {
                 );
                 std::thread::sleep(Duration::from_millis(2));
             };
-            assert_eq!((wait.pe, wait.operation), (1, "wait_until_all_vector"));
+            assert_eq!(
+                (wait.pe, wait.operation.as_str()),
+                (1, "wait_until_all_vector")
+            );
             assert_eq!(wait.team, None);
             assert!(
                 wait.target.contains("all of the 6 int16 elements")

@@ -2,19 +2,19 @@
 
 use crate::{number, place};
 use arbitrary::{Result, Unstructured};
-use nvshmemrs::fuzz::{Act, Operation, peer};
+use nvshmemrs::fuzz::{Operation, PeerAction, peer};
 
-fn act(u: &mut Unstructured<'_>) -> Result<Act> {
+fn act(u: &mut Unstructured<'_>) -> Result<PeerAction> {
     Ok(match u.arbitrary::<u8>()? {
         0..=63 => {
             let (place, value) = place(u)?;
-            Act::Corrupt(place, value)
+            PeerAction::Corrupt(place, value)
         }
         64..=95 => {
             let count = u.int_in_range(0..=8)?;
-            Act::Bring((0..count).map(|_| number(u)).collect::<Result<_>>()?)
+            PeerAction::Bring((0..count).map(|_| number(u)).collect::<Result<_>>()?)
         }
-        _ => Act::Call(*u.choose(Operation::ALL)?, u.arbitrary()?, u.arbitrary()?),
+        _ => PeerAction::Call(*u.choose(Operation::ALL)?, u.arbitrary()?, u.arbitrary()?),
     })
 }
 
@@ -22,7 +22,7 @@ fn act(u: &mut Unstructured<'_>) -> Result<Act> {
 pub fn partner(data: &[u8], checked: bool) {
     let mut u = Unstructured::new(data);
     // Most calls need memory.
-    let mut acts = vec![Act::Call(Operation::Malloc, 0, 0)];
+    let mut acts = vec![PeerAction::Call(Operation::Malloc, 0, 0)];
     while acts.len() < 24 && !u.is_empty() {
         match act(&mut u) {
             Ok(act) => acts.push(act),

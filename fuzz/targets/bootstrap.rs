@@ -4,7 +4,7 @@
 
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::{Corpus, fuzz_target};
-use nvshmemrs::fuzz::{Memory, Say, follow, lead};
+use nvshmemrs::fuzz::{Memory, PeerMessage, follow, lead};
 
 const MOST_SAID: usize = 8;
 
@@ -34,28 +34,28 @@ fn memory<'a>(u: &mut Unstructured<'a>) -> Result<Memory<'a>> {
     })
 }
 
-fn say<'a>(u: &mut Unstructured<'a>) -> Result<Say<'a>> {
+fn say<'a>(u: &mut Unstructured<'a>) -> Result<PeerMessage<'a>> {
     Ok(match u.arbitrary::<u8>()? % 8 {
-        0 => Say::Bytes(some(u)?),
-        1 => Say::Message(u.arbitrary()?, some(u)?),
+        0 => PeerMessage::Bytes(some(u)?),
+        1 => PeerMessage::Message(u.arbitrary()?, some(u)?),
         2 | 3 => {
             let small = |u: &mut Unstructured<'a>| match u.arbitrary::<u8>()? {
                 choice @ 0..=223 => Ok(i32::from(choice % 12) - 1),
                 _ => u.arbitrary(),
             };
-            Say::Hello {
+            PeerMessage::Hello {
                 pe: small(u)?,
                 n_pes: small(u)?,
                 heap: heap(u)?.unwrap_or(u64::MAX),
                 knows: u.ratio(3, 4)?,
             }
         }
-        4 => Say::Challenge(match u.ratio(3, 4)? {
+        4 => PeerMessage::Challenge(match u.ratio(3, 4)? {
             // The one that the proofs here are made for.
             true => &[1; 32],
             false => some(u)?,
         }),
-        5 | 6 => Say::Welcome {
+        5 | 6 => PeerMessage::Welcome {
             length: match u.ratio(1, 4)? {
                 true => Some(u.arbitrary()?),
                 false => None,
@@ -66,11 +66,11 @@ fn say<'a>(u: &mut Unstructured<'a>) -> Result<Say<'a>> {
                 false => None,
             },
         },
-        _ => Say::Go,
+        _ => PeerMessage::Go,
     })
 }
 
-fn says<'a>(u: &mut Unstructured<'a>) -> Result<Vec<Say<'a>>> {
+fn says<'a>(u: &mut Unstructured<'a>) -> Result<Vec<PeerMessage<'a>>> {
     let count = u.int_in_range(0..=MOST_SAID)?;
     (0..count).map(|_| say(u)).collect()
 }

@@ -1,7 +1,7 @@
 //! What a PE's library writes when it is asked, read as values.
 
 use crate::values::{Allocation, Checker, Details, Heap, Setting, Stream, Team, Traffic};
-use nvshmemrs::board::Told;
+use nvshmemrs::board::StatusAnswer;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) struct Membership {
 }
 
 /// Reads what a PE has told; an error, in words, if it makes no sense here.
-pub(crate) fn read(told: &Told) -> Result<(Details, Vec<Membership>), String> {
+pub(crate) fn read(told: &StatusAnswer) -> Result<(Details, Vec<Membership>), String> {
     let answer: Answer = serde_json::from_slice(&told.text).map_err(|why| {
         let ours = env!("CARGO_PKG_VERSION");
         match serde_json::from_slice::<Version>(&told.text) {
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn told(text: &str) -> Told {
-        Told {
+    fn told(text: &str) -> StatusAnswer {
+        StatusAnswer {
             text: text.as_bytes().to_vec(),
             age: Duration::ZERO,
             fresh: true,

@@ -4,7 +4,7 @@ use crate::InspectError;
 use crate::answer::{Membership, read, teams};
 use crate::find;
 use crate::values::{Details, Pe, Snapshot, Stage, State, Wait};
-use nvshmemrs::board::{self, Board, InitStatus, PeStatus, Picture, Questions, Told};
+use nvshmemrs::board::{self, Board, InitStatus, PeStatus, Picture, StatusAnswer, StatusQueries};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ enum Found {
 struct Joined {
     board: Board,
     /// One thread asks at a time.
-    questions: Mutex<Questions>,
+    questions: Mutex<StatusQueries>,
 }
 
 impl Found {
@@ -164,7 +164,7 @@ fn has_others(board: &Board) -> bool {
 }
 
 /// A job whose PEs have joined.
-fn joined(board: &Board, questions: &mut Questions, patience: Duration) -> Snapshot {
+fn joined(board: &Board, questions: &mut StatusQueries, patience: Duration) -> Snapshot {
     let start = Instant::now();
     let asked = board.ask();
     // Meanwhile the PEs put their answers together.
@@ -246,7 +246,7 @@ fn is_lost(status: &PeStatus) -> bool {
 
 /// What a PE has told, and why there is nothing, or nothing new.
 fn details(
-    told: Option<&Told>,
+    told: Option<&StatusAnswer>,
     status: &PeStatus,
     patience: Duration,
     memberships: &mut Vec<Membership>,

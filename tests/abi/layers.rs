@@ -1,7 +1,7 @@
 //! Rules for the modules of a crate. The order of the crates below `core/crates` is the compiler's to keep.
 
 use nvshmemrs_tests::workspace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -150,4 +150,121 @@ fn a_name_of_a_kind_is_found_in_each_form() {
     ] {
         assert!(!names_a_kind(line), "{line}");
     }
+}
+
+/// The modules of a crate that a file of it uses, by the paths in its imports and its code.
+fn used(text: &str, module: &[&str]) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]\nmod tests").next();
+    let lines = code.unwrap_or_default().lines();
+    let code: String = lines
+        .map(|line| {
+            line.split("//")
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+                + " "
+        })
+        .collect();
+    let mut found = BTreeSet::new();
+    for (start, _) in code
+        .match_indices("crate::")
+        .chain(code.match_indices("super::"))
+    {
+        let mut folder = match code[start..].starts_with("super") {
+            true => module[..module.len() - 1].to_vec(),
+            false => Vec::new(),
+        };
+        let mut rest = &code[start + "crate::".len()..];
+        while let Some(after) = rest.strip_prefix("super::") {
+            folder.pop();
+            rest = after;
+        }
+        let group = rest
+            .strip_prefix('{')
+            .and_then(|inner| inner.split_once("};"));
+        let names = group.map_or(rest, |(inner, _)| inner);
+        let names: Vec<&str> = match group {
+            Some(_) => names.split(',').collect(),
+            None => vec![names],
+        };
+        for name in names {
+            let word = |text: &str| -> String {
+                let letters = text.trim().chars();
+                letters
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect()
+            };
+            found.insert(
+                [folder.join("::"), word(name)]
+                    .join("::")
+                    .trim_matches(':')
+                    .to_owned(),
+            );
+        }
+    }
+    found
+}
+
+/// The modules that use themselves by way of others.
+fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let reaches = |first: &String| {
+        let (mut found, mut rest) = (BTreeSet::new(), vec![first]);
+        while let Some(module) = rest.pop() {
+            for next in uses.get(module).into_iter().flatten() {
+                if found.insert(next) {
+                    rest.push(next);
+                }
+            }
+        }
+        found.contains(first)
+    };
+    uses.keys()
+        .filter(|module| reaches(module))
+        .cloned()
+        .collect()
+}
+
+/// The words of a job, the module that stores to them, and the messages that mirror the stores need each other.
+const CIRCLE: [&str; 3] = ["block", "remote", "shared_words"];
+
+#[test]
+fn modules_of_the_job_do_not_use_each_other_in_circles() {
+    let root = workspace().join("core/crates/job/src");
+    let mut files = Vec::new();
+    sources(&root, &root, &mut files);
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in files.iter().filter(|file| *file != Path::new("lib.rs")) {
+        let name = file.with_extension("");
+        let name = name
+            .to_str()
+            .expect("a path in UTF-8")
+            .trim_end_matches("/mod");
+        let module: Vec<&str> = name.split('/').collect();
+        // The files of a folder are told apart from its own.
+        if module.len() == 1 {
+            let text = fs::read_to_string(root.join(file)).expect("a source");
+            uses.insert(name.to_owned(), used(&text, &module));
+        }
+    }
+    assert!(
+        uses["block"].contains("shared_words"),
+        "the search is broken: {uses:?}"
+    );
+    let found = circles(&uses);
+    assert!(
+        found.iter().all(|module| CIRCLE.contains(&module.as_str())),
+        "modules that use each other in a circle: {found:?}"
+    );
+}
+
+#[test]
+fn a_circle_of_modules_is_found() {
+    let used_by = |text| used(text, &["one"]);
+    let names = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
+    let text = "use super::two::{A, B};\nuse crate::{three, four::C};\n// crate::five\n";
+    assert_eq!(used_by(text), names(&["two", "three", "four"]));
+    let uses = [("one", "two"), ("two", "three"), ("three", "two")];
+    let uses = uses.map(|(from, to)| (from.to_owned(), names(&[to])));
+    assert_eq!(circles(&BTreeMap::from(uses)), names(&["three", "two"]));
 }

@@ -41,20 +41,21 @@ fn checked(what: &str, n: u32, mut command: Command) {
     println!("{n} PEs {what}: {all} checks in {:.1?}", output.elapsed);
 }
 
-fn processes(n: u32) {
+fn processes(n: u32, words: &[&str]) {
     let mut command = launcher(n, &[]);
-    command.args(suite(&[]));
+    command.args(suite(words));
     checked("as processes", n, command);
 }
 
 #[test]
 fn two_pes() {
-    processes(2);
+    processes(2, &[]);
 }
 
+/// Four threads have all sizes.
 #[test]
 fn four_pes() {
-    processes(4);
+    processes(4, &["few"]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ const SPECIAL: &[&str] = &[
     "team_split_2d",
     "team_init",
     "team_destroy",
+    "context_new",
+    "context_free",
     "stream_new",
     "stream_free",
     "stream_release",

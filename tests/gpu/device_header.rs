@@ -2,7 +2,7 @@
 //! are processes; `include/nvshmemrs_device_host.hpp` is the GPU then.
 
 use nvshmemrs::{Float8E4m3fn, Float8E5m2};
-use nvshmemrs_tests::compile::compile_as;
+use nvshmemrs_tests::compile::{compile_as, programs, write_changed};
 use nvshmemrs_tests::kernels::{self, SLOW, STANDARD_TYPES, assert_nothing_undefined, ptx};
 use nvshmemrs_tests::{HANG, launcher, program, run, workspace};
 use std::fs;
@@ -163,16 +163,15 @@ fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
 /// Programs include both headers, in any order.
 #[test]
 fn the_headers_go_together() {
-    let folder = tempfile::tempdir().expect("a folder for a program");
     let headers = [
         "#include <nvshmemrs.h>\n",
         "#include <nvshmemrs_device_host.hpp>\n",
     ];
     for (name, order) in [("before", headers), ("after", [headers[1], headers[0]])] {
-        let source = folder.path().join(format!("headers-{name}.cpp"));
+        let source = programs().join(format!("headers-{name}.cpp"));
         let main = "int main() {\n    nvshmemrs_device_state_t state = {};\n    nvshmemrs_team_t team = NVSHMEMRS_TEAM_INVALID;\n    \
              return state.check + (team == NVSHMEMRS_TEAM_WORLD) + (int)NVSHMEMRS_CMP_EQ * (int)NVSHMEMRS_SIGNAL_SET;\n}\n";
-        fs::write(&source, format!("{}{}{main}", order[0], order[1])).expect("cannot write");
+        write_changed(&source, &format!("{}{}{main}", order[0], order[1]));
         let file = compile_as(&source, &format!("device-headers-{name}"), &["-O0"]);
         run(&mut Command::new(file), HANG).assert_success();
     }
@@ -224,14 +223,17 @@ const MUTANTS: [Mutant; 10] = [
 fn a_header_without_one_of_its_rules_is_caught() {
     let include = workspace().join("include");
     let header = fs::read_to_string(include.join("nvshmemrs_device.cuh")).expect("the header");
-    let try_out = |mutant: &Mutant| {
+    let for_host = fs::read_to_string(include.join("nvshmemrs_device_host.hpp"));
+    let for_host = for_host.expect("the header for the host");
+    let try_out = |number: usize, mutant: &Mutant| {
         assert_eq!(header.matches(mutant.from).count(), 1, "{}", mutant.from);
-        let folder = tempfile::tempdir().expect("a folder for a header");
+        let name = format!("litmus-mutant-{number}");
+        let folder = programs().join(format!("{name}-include"));
+        fs::create_dir_all(&folder).expect("a folder for a header");
         let changed = header.replace(mutant.from, mutant.to);
-        fs::write(folder.path().join("nvshmemrs_device.cuh"), changed).expect("cannot write");
-        let host = folder.path().join("nvshmemrs_device_host.hpp");
-        fs::copy(include.join("nvshmemrs_device_host.hpp"), &host).expect("cannot copy");
-        let name = folder.path().file_name().expect("a name").to_string_lossy();
+        write_changed(&folder.join("nvshmemrs_device.cuh"), &changed);
+        let host = folder.join("nvshmemrs_device_host.hpp");
+        write_changed(&host, &for_host);
         // The changed one comes first; its guard keeps the other one out.
         let options = [
             "-O0",
@@ -244,11 +246,7 @@ fn a_header_without_one_of_its_rules_is_caught() {
         ];
         let host = host.to_str().expect("a path in UTF-8");
         let options: Vec<&str> = options.into_iter().chain([host]).collect();
-        let file = compile_as(
-            &program("device/litmus.cpp"),
-            &format!("litmus-{name}"),
-            &options,
-        );
+        let file = compile_as(&program("device/litmus.cpp"), &name, &options);
         // What is wrong need not show in one run.
         let mut output = run(launcher(2, &[]).arg(&file), SLOW);
         for _ in 0..4 {
@@ -256,14 +254,15 @@ fn a_header_without_one_of_its_rules_is_caught() {
                 output = run(launcher(2, &[]).arg(&file), SLOW);
             }
         }
-        fs::remove_file(&file).expect("the program");
         assert_eq!(output.code(), 1, "{}", output.describe());
         output.assert_stdout(&format!("seen: {},", mutant.shows));
     };
     // Two compilers at a time.
     std::thread::scope(|scope| {
-        for half in MUTANTS.chunks(MUTANTS.len().div_ceil(2)) {
-            scope.spawn(move || half.iter().for_each(try_out));
+        let try_out = &try_out;
+        for half in [0, 1] {
+            let own = (0..).zip(&MUTANTS).skip(half).step_by(2);
+            scope.spawn(move || own.for_each(|(number, mutant)| try_out(number, mutant)));
         }
     });
 }

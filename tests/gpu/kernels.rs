@@ -369,10 +369,11 @@ fn long_messages_have_signals_of_either_kind() {
 fn the_suite_passes_on_device_memory() {
     // On an idle machine it takes 20 s or so.
     const SUITE: Duration = Duration::from_secs(400);
-    for n in [1, 2] {
+    for (n, words) in [(1, &["few"][..]), (2, &[])] {
         let mut command = launcher(n, &[]);
         with_fakes(&mut command)
             .arg(env!("CARGO_BIN_EXE_suite"))
+            .args(words)
             .env("NVSHMEMRS_MEMORY", "device")
             .env("NVSHMEMRS_TIMEOUT", "120")
             .env("FAKE_CUDA_LEAKS", "1");

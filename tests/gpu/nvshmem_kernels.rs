@@ -1,7 +1,7 @@
 //! NVSHMEM's names in kernels (`nvshmem.h`), without a GPU. The kernels of the tests of `nvshmemrs_device.cuh` run on the CPU under these
 //! names, too. A program of two units and a library runs on the CPU; nvcc, NVRTC and clang compile it.
 
-use nvshmemrs_tests::compile::compile_as;
+use nvshmemrs_tests::compile::{accepts, compile_as, compile_to, programs, write_changed};
 use nvshmemrs_tests::fakes::fakes;
 use nvshmemrs_tests::kernels::{
     self, SLOW, STANDARD_TYPES, assert_nothing_undefined, nvcc, ptx, toolkit,
@@ -153,11 +153,11 @@ fn nvcc_compiles_and_links_units_and_a_library() {
     let folder = tempfile::tempdir().expect("a folder for objects");
     let source = program("nvshmem/units.cpp");
     for rdc in ["-rdc=false", "-rdc=true"] {
-        let object = |unit: u32| folder.path().join(format!("unit{unit}.o"));
+        let object = |unit: u32| programs().join(format!("unit{unit}{rdc}.o"));
         for unit in 0..3 {
             let mut command = nvcc();
-            command.args([rdc, "-x", "cu", "-c", &format!("-DUNIT={unit}"), "-o"]);
-            run(command.arg(object(unit)).arg(&source), SLOW).assert_success();
+            command.args([rdc, "-x", "cu", "-c", &format!("-DUNIT={unit}")]);
+            compile_to(command, &object(unit), &[source.clone().into()]);
         }
         let link = |objects: &[PathBuf], options: &[&str], to: &str| {
             let mut command = nvcc();
@@ -176,10 +176,10 @@ fn nvcc_compiles_and_links_units_and_a_library() {
         link(&[object(2)], &["-shared"], "libunit2.so");
     }
     // The driver finds the state of a cubin by its name.
-    let cubin = folder.path().join("module.cubin");
     let mut command = nvcc();
-    command.args(["-x", "cu", "-cubin", "-DUNIT=3", "-o"]);
-    run(command.arg(&cubin).arg(&source), SLOW).assert_success();
+    command.args(["-x", "cu", "-cubin", "-DUNIT=3"]);
+    let cubin = programs().join("module.cubin");
+    compile_to(command, &cubin, &[source.into()]);
     let bytes = fs::read(&cubin).expect("the cubin");
     let name = b"\0nvshmemi_device_state_d\0";
     assert!(bytes.windows(name.len()).any(|part| part == name));
@@ -188,11 +188,10 @@ fn nvcc_compiles_and_links_units_and_a_library() {
 /// Host code of a file that nvcc compiles may include the header alone, in older C++, too.
 #[test]
 fn host_compilers_take_the_headers_beside_cudas() {
-    let folder = tempfile::tempdir().expect("a folder for a program");
-    let source = folder.path().join("host.c");
+    let source = programs().join("host.c");
     let text = "#include <nvshmem.h>\n#include <nvshmemx.h>\n\
         int start(const void *f, dim3 g, void **a) { return nvshmemx_collective_launch(f, g, g, a, 0, 0); }\n";
-    fs::write(&source, text).expect("cannot write a program");
+    write_changed(&source, text);
     for (compiler, options) in [
         ("gcc", ["-xc", "-std=c11"]),
         ("g++", ["-xc++", "-std=c++11"]),
@@ -206,8 +205,9 @@ fn host_compilers_take_the_headers_beside_cudas() {
         command
             .arg(workspace().join("include"))
             .arg("-isystem")
-            .arg(toolkit().join("include"));
-        run(command.arg(&source), SLOW).assert_success();
+            .arg(toolkit().join("include"))
+            .arg(&source);
+        accepts(command, &format!("host-{compiler}"));
     }
 }
 
@@ -304,8 +304,9 @@ fn clang_compiles_both_sides() {
                 .arg("-I")
                 .arg(workspace().join("bindings/bitcode/include"))
                 .arg("-I")
-                .arg(workspace().join("include"));
-            run(command.arg(&source), SLOW).assert_success();
+                .arg(workspace().join("include"))
+                .arg(&source);
+            accepts(command, &format!("units-clang{unit}{side}"));
         }
     }
 }

@@ -463,6 +463,9 @@ static void heap(void)
     BAD(INVALID_VALUE, buffer_register, preferred, rt, (void *)4096, 4096, (void *)1, &at);
     BAD(INVALID_VALUE, buffer_register, symmetric, rt, (void *)4096, 4096, NULL, NULL);
     BAD(BAD_FREE, buffer_unregister, symmetric, rt, dest);
+    BAD(INVALID_VALUE, context_new, context, rt, NULL);
+    BAD(BAD_HANDLE, context_free, context, 12345);
+    BAD(BAD_HANDLE, context_free, context, rt);
     ODD("malloc", "bytes", nvshmemrs_malloc(rt, 64, &at), nvshmemrs_malloc(rt, 128, &at));
     ODD("free", "ptr", nvshmemrs_free(rt, dest), nvshmemrs_free(rt, source));
 }

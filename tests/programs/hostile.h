@@ -28,7 +28,7 @@ static nvshmemrs_runtime_t rt;
 static struct { char *at; size_t bytes; } pool[POOL];
 static char *canaries[CANARIES], *freed[STALE];
 static int32_t *votes;
-static uint64_t streams[KEPT], events[KEPT], jobs[KEPT], others[KEPT], mappings[KEPT], teams[TEAMS];
+static uint64_t streams[KEPT], events[KEPT], jobs[KEPT], others[KEPT], mappings[KEPT], contexts[KEPT], teams[TEAMS];
 static uint64_t stale[STALE];
 static size_t left = 64;
 
@@ -326,6 +326,17 @@ static void drain_all(void)
 }
 
 #include "hostile_special.h"
+
+static int32_t special_context_new(void)
+{
+    uint64_t runtime = percent(80) ? rt : pick_runtime();
+    return keep_handle(nvshmemrs_context_new(runtime, pick_output(0)), contexts, nvshmemrs_context_free);
+}
+
+static int32_t special_context_free(void)
+{
+    return end_kept(contexts, nvshmemrs_context_free);
+}
 
 static void check_canaries(void)
 {

@@ -579,6 +579,7 @@ static void end_all(void)
 {
     for (int i = 0; i < KEPT; i++) {
         check_status(nvshmemrs_stream_free(streams[i]));
+        check_status(nvshmemrs_context_free(contexts[i]));
         check_status(nvshmemrs_event_free(events[i]));
         check_status(nvshmemrs_finalize(others[i]));
         check_status(nvshmemrs_local_job_free(jobs[i]));

@@ -1,7 +1,7 @@
 //! What `nvshmemrs-info` tells of settings; and of GPUs: with the stand-ins for the driver, NVRTC and NVML, and on a machine that has none of them.
 
 use nvshmemrs::config::SETTINGS;
-use nvshmemrs::config::nvshmem::{Here, NVSHMEM};
+use nvshmemrs::config::nvshmem::{Effect, NVSHMEM};
 use nvshmemrs::config::unknown::ELSEWHERE;
 use nvshmemrs_tests::fakes::{driver_is_here, fakes, with_fakes};
 use nvshmemrs_tests::{HANG, Output, bin, left_out, run};
@@ -301,9 +301,9 @@ fn the_page_of_settings_says_what_the_program_says() {
     let theirs = NVSHMEM.iter().map(|row| {
         let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
         let here = match row.here {
-            Here::Same => "the same",
-            Here::Otherwise => "something else",
-            Here::Nothing => "nothing",
+            Effect::Same => "the same",
+            Effect::Otherwise => "something else",
+            Effect::Nothing => "nothing",
         };
         format!(
             "| {} | {} | {here}: {} |",

@@ -78,6 +78,23 @@ fn active_sets() {
 }
 
 #[test]
+fn a_pe_is_in_256_active_sets() {
+    let program = compiled("many_sets.c", "many_sets", &[]);
+    same(&run(launcher(32, &[]).arg(program), HANG), 32);
+}
+
+/// The program is compiled with debug information, so that the names of inlined functions are known, too.
+#[test]
+fn the_wait_board_has_the_names_that_the_program_calls() {
+    let program = compiled("late.c", "late", &[]);
+    let output = run(launcher(3, &["--stall-after", "0.7"]).arg(program), HANG);
+    same(&output, 3);
+    output
+        .assert_stderr("in shmem_barrier_all on WORLD")
+        .assert_stderr("in shmem_long_wait_until");
+}
+
+#[test]
 fn teams_and_contexts() {
     conforms("teams");
 }

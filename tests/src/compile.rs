@@ -1,15 +1,17 @@
 //! Programs in C, C++ and Fortran, compiled against the checkout's headers and library. The Fortran modules are compiled once, by their
 //! own Makefile, and again only when they change.
 //!
-//! Results lie in `nvshmemrs-tests` beside the built programs; a later run replaces them.
+//! Results lie in `nvshmemrs-tests` beside the built programs. A later run keeps those whose command and files are the same.
 
+use crate::reuse::{described, kept, named, run_and_list};
 use crate::{HANG, bin, bin_dir, library, lock, run, workspace};
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex, Once};
+use std::sync::{Mutex, Once};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -30,23 +32,18 @@ pub fn compile_c(source: &Path) -> PathBuf {
 /// Compiles a C11 program from its text, under a name that no other test uses.
 #[track_caller]
 pub fn compile_c_text(name: &str, text: &str) -> PathBuf {
-    let folder = scratch();
-    let source = folder.path().join(format!("{name}.c"));
-    fs::write(&source, text).expect("cannot write a source file");
+    let source = programs().join(format!("{name}.c"));
+    write_changed(&source, text);
     compile_c(&source)
 }
 
 /// Compiles a shared library in C, which is linked with nothing of ours, under the name of its source.
 #[track_caller]
 pub fn compile_shared(source: &Path) -> PathBuf {
-    let folder = scratch();
-    let made = folder.path().join("shared.so");
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]);
-    run(compiler.arg(&made).arg(source), SLOW).assert_success();
-    let kept = programs().join(format!("{}.so", default_name(source)));
-    fs::rename(made, &kept).expect("cannot move what was compiled");
-    kept
+    compiler.args(["-shared", "-fPIC", "-Wall", "-Werror"]);
+    let result = programs().join(format!("{}.so", default_name(source)));
+    compile_to(compiler, &result, &[source.into()])
 }
 
 /// Compiles a C++17 program; warnings are errors.
@@ -65,63 +62,76 @@ pub fn compile_fortran(source: &Path) -> PathBuf {
 /// to the checker: as `include/nvshmemrs_plain_access.c` says.
 #[track_caller]
 pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> PathBuf {
-    let objects = scratch();
     let mut compile = compiler(source);
     compile.args(options).args(["-fsanitize=thread", "-c"]);
     if is_fortran(source) {
         compile.arg("-I").arg(fortran_modules());
     }
-    run(compile.arg(source).current_dir(objects.path()), SLOW).assert_success();
-
+    compile.arg(source);
     let mut linker = Command::new(compile.get_program());
     linker.arg(hooks());
-    for entry in fs::read_dir(objects.path()).expect("cannot list what was compiled") {
-        let object = entry.expect("cannot list what was compiled").path();
-        if object.extension() == Some(OsStr::new("o")) {
-            linker.arg(object);
-        }
-    }
     if is_fortran(source) {
         linker.arg(fortran_modules().join(FORTRAN_ARCHIVE));
     }
-    finish(linker, name)
+    let command = format!("{}\n{linker:?}", described(&compile));
+    kept(&programs().join(name), &command, |place| {
+        // Fortran may write files for modules, too.
+        let objects = scratch();
+        compile.current_dir(objects.path());
+        let mut inputs = named(&linker);
+        inputs.extend(compile_and_list(compile, source, &[]));
+        for entry in fs::read_dir(objects.path()).expect("cannot list what was compiled") {
+            let object = entry.expect("cannot list what was compiled").path();
+            if object.extension() == Some(OsStr::new("o")) {
+                linker.arg(object);
+            }
+        }
+        linker.args(shared_library()).args(LIBRARIES);
+        run(linker.arg("-o").arg(place), SLOW).assert_success();
+        inputs
+    })
 }
 
-/// What instrumented programs call, compiled once by each test program.
-fn hooks() -> &'static Path {
-    static HOOKS: LazyLock<PathBuf> = LazyLock::new(|| {
-        let objects = scratch();
-        let mut compile = Command::new("cc");
-        compile.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
-        compile.arg(workspace().join("include")).arg("-c");
-        compile.arg(workspace().join("include/nvshmemrs_plain_access.c"));
-        run(compile.current_dir(objects.path()), SLOW).assert_success();
-        let own = env::current_exe().expect("the test program's name");
-        let own = own.file_name().expect("the test program's name");
-        let kept = programs().join(own).with_extension("plain_access.o");
-        let made = objects.path().join("nvshmemrs_plain_access.o");
-        fs::rename(made, &kept).expect("cannot move what was compiled");
-        kept
-    });
-    &HOOKS
+/// Compiles, and gives the files that the compiler has read. gfortran lists none, and reads the archive's modules.
+#[track_caller]
+fn compile_and_list(mut compiler: Command, source: &Path, last: &[OsString]) -> BTreeSet<PathBuf> {
+    if !is_fortran(source) {
+        return run_and_list(compiler, last, SLOW);
+    }
+    let mut inputs = named(&compiler);
+    inputs.insert(fortran_modules().join(FORTRAN_ARCHIVE));
+    inputs.insert(source.into());
+    run(compiler.args(last), SLOW).assert_success();
+    inputs
+}
+
+/// The functions that instrumented programs call, compiled.
+#[track_caller]
+fn hooks() -> PathBuf {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]);
+    compiler.arg(workspace().join("include")).arg("-c");
+    let source = workspace().join("include/nvshmemrs_plain_access.c");
+    compile_to(
+        compiler,
+        &programs().join("plain_access.o"),
+        &[source.into()],
+    )
 }
 
 /// Compiles a program of any of these languages under a name of its own, with further options.
 #[track_caller]
 pub fn compile_as(source: &Path, name: &str, options: &[&str]) -> PathBuf {
-    let module_files = scratch();
     let mut compiler = compiler(source);
     compiler.args(options);
     if is_fortran(source) {
-        // The program's own modules go to a folder that nobody else writes to.
-        compiler.arg("-J").arg(module_files.path());
         compiler.arg("-I").arg(fortran_modules());
     }
     compiler.arg(source);
     if is_fortran(source) {
         compiler.arg(fortran_modules().join(FORTRAN_ARCHIVE));
     }
-    finish(compiler, name)
+    link(compiler, source, name, &shared_library())
 }
 
 /// As [`compile_as`] for C and C++, with the static library.
@@ -129,7 +139,8 @@ pub fn compile_as(source: &Path, name: &str, options: &[&str]) -> PathBuf {
 pub fn compile_static(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     let mut compiler = compiler(source);
     compiler.args(options).arg(source);
-    link(compiler, name, &[library().with_extension("a").into()])
+    let library = library().with_extension("a");
+    link(compiler, source, name, &[library.into()])
 }
 
 /// Compiles a C program that calls MPI itself, under a name of its own, with further options.
@@ -146,7 +157,7 @@ pub fn compile_mpi(source: &Path, name: &str, options: &[&str]) -> PathBuf {
     ]);
     compiler.arg(workspace().join("include"));
     compiler.args(options).arg(source);
-    finish(compiler, name)
+    link(compiler, source, name, &shared_library())
 }
 
 /// The compiler for a source, with the options that hold for all programs of its language.
@@ -228,42 +239,64 @@ fn default_name(source: &Path) -> String {
     name.to_string_lossy().replace('.', "-")
 }
 
-/// Links the program and gives its place. Tests may compile the same source at once, so the result appears
-/// whole or not at all.
+/// The library that programs are linked with, and where they find it.
 #[track_caller]
-fn finish(compiler: Command, name: &str) -> PathBuf {
+fn shared_library() -> [OsString; 2] {
     let rpath = format!("-Wl,-rpath,{}", library_folder().display());
-    link(compiler, name, &[library().into(), rpath.into()])
+    [library().into(), rpath.into()]
 }
 
-/// Links what was compiled with a form of the library, under a name.
+/// The system's libraries, after ours.
+const LIBRARIES: [&str; 3] = ["-pthread", "-lm", "-ldl"];
+
+/// Compiles and links a program with a form of the library, under a name.
 #[track_caller]
-fn link(mut compiler: Command, name: &str, library: &[OsString]) -> PathBuf {
-    let folder = programs();
-    let work = TempDir::new_in(&folder).expect("cannot make a folder for a compiler");
-    let unfinished = work.path().join("program");
-    compiler
-        .arg("-o")
-        .arg(&unfinished)
-        .args(library)
-        .args(["-pthread", "-lm", "-ldl"]);
+fn link(mut compiler: Command, source: &Path, name: &str, library: &[OsString]) -> PathBuf {
+    compiler.args(library).args(LIBRARIES);
+    kept(&programs().join(name), &described(&compiler), |place| {
+        let modules = scratch();
+        if is_fortran(source) {
+            // The program's own modules go to a folder that nobody else writes to.
+            compiler.arg("-J").arg(modules.path());
+        }
+        compile_and_list(compiler, source, &["-o".into(), place.into()])
+    })
+}
 
-    let tool = compiler.get_program().to_string_lossy().into_owned();
-    let found = Command::new(&tool).arg("--version").output();
-    assert!(
-        found.is_ok(),
-        "the compiler `{tool}` is missing: `cargo xtask test` sets it up"
-    );
-    run(&mut compiler, SLOW).assert_success();
+/// Has a compiler of C or C++ write `result`; `last` are its last arguments.
+#[track_caller]
+pub fn compile_to(mut compiler: Command, result: &Path, last: &[OsString]) -> PathBuf {
+    compiler.args(last);
+    kept(result, &described(&compiler), |place| {
+        run_and_list(compiler, &["-o".into(), place.into()], SLOW)
+    })
+}
 
-    let finished = folder.join(name);
-    fs::rename(&unfinished, &finished).expect("cannot move a compiled program");
-    finished
+/// Has a compiler of C or C++ look at a file, under a name that no other test uses. It must accept the file.
+#[track_caller]
+pub fn accepts(compiler: Command, name: &str) {
+    let result = programs().join(format!("{name}.accepted"));
+    kept(&result, &described(&compiler), |place| {
+        fs::write(place, "").expect("cannot write a file");
+        run_and_list(compiler, &[], SLOW)
+    });
+}
+
+/// Writes a file of a test's own, unless it is there already.
+#[track_caller]
+pub fn write_changed(file: &Path, text: &str) {
+    if fs::read_to_string(file).is_ok_and(|there| there == text) {
+        return;
+    }
+    let folder = file.parent().expect("a file is in a folder");
+    let written = tempfile::NamedTempFile::new_in(folder).expect("cannot make a file");
+    fs::write(written.path(), text).expect("cannot write a file");
+    written.persist(file).expect("cannot move a file");
 }
 
 /// Where compiled programs go.
 #[track_caller]
-pub(crate) fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     let folder = bin_dir().join("nvshmemrs-tests");
     fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot make {}: {e}", folder.display()));
     folder

@@ -1,8 +1,9 @@
 //! The stand-ins for libcuda, with the real kernels compiled for the host, for NVRTC and for NVML: machines without a GPU run the tests
 //! of device memory against them.
 
-use crate::compile::programs;
+use crate::compile::{compile_to, programs};
 use crate::{HANG, compile_c_text, run, workspace};
+use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,8 +47,7 @@ fn compile_all(folder: &Path) {
         ("fake_nvrtc.c", "libnvrtc.so.12"),
         ("fake_nvml.c", "libnvidia-ml.so.1"),
     ] {
-        let source = workspace().join("tests/programs").join(source);
-        compile(&source, &folder.join(name), &[]);
+        compile(source, name, folder, &[]);
     }
     // The driver has both names, for one library.
     symlink("libcuda.so.1", folder.join("libcuda.so")).expect("cannot make a link");
@@ -66,49 +66,20 @@ pub fn driver_is_here() -> bool {
     *HERE
 }
 
-/// The GPU's kernels, which run on the host. All test programs have them from the one that was the first.
+/// The GPU's kernels, which run on the host.
 fn kernels(folder: &Path) {
+    let mut compiler = Command::new("c++");
+    compiler.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
+    compiler.args([
+        "-Wno-unknown-pragmas",
+        "-fno-strict-aliasing",
+        "-ffp-contract=off",
+    ]);
+    compiler.args(["-shared", "-fPIC", "-fvisibility=hidden", "-pthread"]);
+    let source = workspace().join("tests/programs/kernels/library.cpp");
     let library = programs().join("libfakekernels.so");
-    if !is_current(&library) {
-        let own = format!("libfakekernels-{}", std::process::id());
-        let made = programs().join(own);
-        let mut compiler = Command::new("c++");
-        compiler.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
-        compiler.args([
-            "-Wno-unknown-pragmas",
-            "-fno-strict-aliasing",
-            "-ffp-contract=off",
-        ]);
-        compiler.args(["-shared", "-fPIC", "-fvisibility=hidden", "-pthread", "-MD"]);
-        compiler.arg(workspace().join("tests/programs/kernels/library.cpp"));
-        compiler.arg("-o").arg(made.with_extension("so"));
-        run(&mut compiler, 5 * HANG).assert_success();
-        for kind in ["d", "so"] {
-            let (from, to) = (made.with_extension(kind), library.with_extension(kind));
-            fs::rename(from, to).expect("cannot rename what was compiled");
-        }
-    }
+    compile_to(compiler, &library, &[source.into()]);
     symlink(&library, folder.join("libfakekernels.so")).expect("cannot make a link");
-}
-
-/// Whether a library is newer than all it was made from, as the compiler has listed it, and than this program, which says how.
-fn is_current(library: &Path) -> bool {
-    let time = |file: &Path| fs::metadata(file).and_then(|about| about.modified()).ok();
-    let Some(made) = time(library) else {
-        return false;
-    };
-    let listed = fs::read_to_string(library.with_extension("d")).unwrap_or_default();
-    let own = env::current_exe().expect("the test program's name");
-    let first = workspace().join("tests/programs/kernels/library.cpp");
-    let (_, sources) = listed.split_once(": ").unwrap_or_default();
-    let mut sources = sources
-        .split([' ', '\n', '\\'])
-        .filter(|word| !word.is_empty());
-    let older = |file: &Path| time(file).is_some_and(|time| time < made);
-    // Another checkout with this build folder has sources of its own.
-    sources.clone().any(|source| Path::new(source) == first)
-        && older(&own)
-        && sources.all(|source| older(Path::new(source)))
 }
 
 /// A folder with an NVRTC, of an earlier version than the other one, that compiles nothing.
@@ -118,31 +89,21 @@ pub fn broken_nvrtc() -> &'static Path {
             // The linker looks for it where it looks for all of them.
             let kernels = "libfakekernels.so";
             symlink(fakes().join(kernels), folder.join(kernels)).expect("cannot make a link");
-            let source = workspace().join("tests/programs/fake_nvrtc.c");
-            compile(&source, &folder.join("libnvrtc.so.12"), &["-DBROKEN"]);
+            compile("fake_nvrtc.c", "libnvrtc.so.12", folder, &["-DBROKEN"]);
         })
     });
     &BROKEN
 }
 
-fn compile(source: &Path, library: &Path, options: &[&str]) {
+/// Compiles a stand-in into `folder`. All test programs have the same file.
+fn compile(source: &str, name: &str, folder: &Path, options: &[&str]) {
     let mut compiler = Command::new("cc");
-    compiler.args([
-        "-std=gnu11",
-        "-O1",
-        "-g",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-shared",
-        "-fPIC",
-    ]);
-    compiler.args(options);
-    compiler.arg(source).arg("-o").arg(library).arg("-pthread");
-    let folder = library.parent().expect("a library is in a folder");
-    compiler
-        .arg("-L")
-        .arg(folder)
-        .args(["-lfakekernels", "-Wl,-rpath,$ORIGIN"]);
-    run(&mut compiler, 5 * HANG).assert_success();
+    compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
+    compiler.args(["-shared", "-fPIC"]).args(options);
+    compiler.arg(workspace().join("tests/programs").join(source));
+    compiler.arg("-L").arg(programs());
+    let last = ["-lfakekernels", "-Wl,-rpath,$ORIGIN", "-pthread"].map(OsString::from);
+    let kept = programs().join(format!("stand-in{}-{name}", options.concat()));
+    let library = compile_to(compiler, &kept, &last);
+    fs::copy(library, folder.join(name)).expect("cannot copy what was compiled");
 }

@@ -1,8 +1,10 @@
 //! Kernels without a GPU: programs that run them on the CPU, and NVRTC and nvcc, which compile them.
 
-use crate::compile::compile_as;
+use crate::compile::{compile_as, programs};
+use crate::reuse::kept;
 use crate::{compile_c, launcher, program, run, workspace};
 use std::fs;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -44,27 +46,43 @@ fn nvrtc_library() -> PathBuf {
     found.expect("no NVRTC in .venv: `cargo xtask images` installs it")
 }
 
-/// The PTX of a program.
+/// The PTX of a program. It is kept for the next run of the tests under the place of the call and the architecture.
 #[track_caller]
 pub fn ptx(text: &str, architecture: &str, options: &[&str]) -> String {
     static COMPILER: OnceLock<PathBuf> = OnceLock::new();
     let compiler = COMPILER.get_or_init(|| compile_c(&program("device/nvrtc.c")));
-    let folder = tempfile::tempdir().expect("a folder for a program");
-    let [source, result] = ["program.cu", "program.ptx"].map(|name| folder.path().join(name));
-    fs::write(&source, text).expect("cannot write a program");
-    let mut command = Command::new(compiler);
-    command
-        .arg(nvrtc_library())
-        .args([&source, &result])
-        .arg(architecture);
-    for place in [
-        workspace().join("include"),
-        workspace().join("tests/programs/device"),
-    ] {
-        command.arg(format!("-I{}", place.display()));
-    }
-    run(command.args(options), SLOW).assert_success();
+    let library = nvrtc_library();
+    let version = fs::metadata(&library).expect("NVRTC is there").len();
+    let folders = ["include", "tests/programs/device"].map(|folder| workspace().join(folder));
+    let call = Location::caller();
+    let file = Path::new(call.file()).file_stem().unwrap_or_default();
+    let name = format!("{}-{}-{architecture}.ptx", file.display(), call.line());
+    let command = format!("{text}\n{architecture} {options:?} {library:?} {version}");
+    let result = kept(&programs().join(name), &command, |place| {
+        let source = place.with_extension("cu");
+        fs::write(&source, text).expect("cannot write a program");
+        let mut command = Command::new(compiler);
+        command.arg(&library).arg(&source).arg(place);
+        command.arg(architecture);
+        command.args(
+            folders
+                .iter()
+                .map(|folder| format!("-I{}", folder.display())),
+        );
+        run(command.args(options), SLOW).assert_success();
+        // NVRTC does not say which headers it has read.
+        let headers = folders.iter().flat_map(|folder| files(folder));
+        headers.collect()
+    });
     fs::read_to_string(&result).expect("the PTX")
+}
+
+/// The files of a folder, without those of the folders in it.
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of headers").flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
 }
 
 /// What NVRTC lacks.

@@ -113,8 +113,13 @@ fn copy(tree: &Tree) -> Result<PathBuf> {
     let mut git = Command::new("git");
     let known = run::output(git.args(["ls-files", "-z"]).current_dir(&tree.root))?;
     for name in known.split('\0').filter(|name| is_source(name)) {
+        let path = tree.root.join(name);
+        // A link counts where it leads to.
+        if path.is_symlink() {
+            continue;
+        }
         // A file that is deleted, but not yet in the index, is no source any more.
-        let Ok(text) = fs::read_to_string(tree.root.join(name)) else {
+        let Ok(text) = fs::read_to_string(path) else {
             continue;
         };
         for (part, (kind, text)) in parts(name, &text).into_iter().enumerate() {

@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0xd44acdd3bf50af2c
+const API_HASH = 0x83a52a7846d063b7
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -2341,6 +2341,58 @@ OpenSHMEM 1.6 (`shmem_sum_exscan`).
 @inline function nvshmemrs_exscan(runtime, team, dest, source, count, dtype, op)
     ccall(pointer_exscan[], Int32, (UInt64, UInt64, Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Int32,
         Int32), runtime, team, dest, source, count, dtype, op)
+end
+
+const pointer_context_new = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_context_new(nvshmemrs_runtime_t runtime, nvshmemrs_runtime_t *context)
+"""
+    nvshmemrs_context_new(runtime, context)
+
+Creates a context. Pass its handle in place of the runtime's to puts, gets, atomic
+operations, signals, fence and quiet: fence and quiet of a context order and complete the
+operations of that context only. Those with the runtime's handle are the default context's,
+which barriers complete, too. Other functions take the handle as the runtime's. A PE can
+have at least 1024 contexts. A call with the context must have returned before it is freed.
+
+Local. Free it with `nvshmemrs_context_free`; finalize completes and frees the remaining
+contexts.
+
+# Returns
+
+`Status.SUCCESS`, or an error: NOT\\_INITIALIZED, BAD\\_HANDLE, NOT\\_SUPPORTED without a free
+handle.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.5.1 (`shmem_ctx_create`).
+"""
+@inline function nvshmemrs_context_new(runtime, context)
+    ccall(pointer_context_new[], Int32, (UInt64, Ptr{UInt64}), runtime, context)
+end
+
+const pointer_context_free = Ref{Ptr{Cvoid}}(C_NULL)
+
+# int32_t nvshmemrs_context_free(nvshmemrs_runtime_t context)
+"""
+    nvshmemrs_context_free(context)
+
+Completes the operations of a context, as quiet does, and frees it. Its handle is invalid
+afterwards, even after an error. 0 has no effect.
+
+Local.
+
+# Returns
+
+`Status.SUCCESS`, or an error: BAD\\_HANDLE; also PE\\_DIED, TIMEOUT, INTERRUPTED on several
+hosts.
+
+# Standard
+
+OpenSHMEM 1.5 section 9.5.3 (`shmem_ctx_destroy`).
+"""
+@inline function nvshmemrs_context_free(context)
+    ccall(pointer_context_free[], Int32, (UInt64,), context)
 end
 
 const pointer_deadline_begin = Ref{Ptr{Cvoid}}(C_NULL)
@@ -5281,7 +5333,7 @@ the result.
 # Returns
 
 `Status.SUCCESS`, or an error, on every member, and no team is created: INVALID\\_VALUE,
-PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in 256 teams already; also
+PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT, NOT\\_SUPPORTED when a member is in 320 teams already; also
 BAD\\_HANDLE, PE\\_DIED, TIMEOUT, INTERRUPTED.
 
 # Standard
@@ -5365,7 +5417,7 @@ when every member has called it.
 # Returns
 
 `Status.SUCCESS`, or an error: INVALID\\_VALUE, PE\\_RANGE, MISMATCH, PEER\\_ARGUMENT,
-NOT\\_SUPPORTED when a member is in 256 teams already; also PE\\_DIED, TIMEOUT, INTERRUPTED.
+NOT\\_SUPPORTED when a member is in 320 teams already; also PE\\_DIED, TIMEOUT, INTERRUPTED.
 
 # Standard
 
@@ -5525,6 +5577,8 @@ const POINTERS = Pair{Symbol, Base.RefValue{Ptr{Cvoid}}}[
     :nvshmemrs_reducescatter => pointer_reducescatter,
     :nvshmemrs_inscan => pointer_inscan,
     :nvshmemrs_exscan => pointer_exscan,
+    :nvshmemrs_context_new => pointer_context_new,
+    :nvshmemrs_context_free => pointer_context_free,
     :nvshmemrs_deadline_begin => pointer_deadline_begin,
     :nvshmemrs_deadline_end => pointer_deadline_end,
     :nvshmemrs_device_state => pointer_device_state,

@@ -5,8 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The library keeps one order of operations for all contexts of a PE: what a context promises holds, and more. SHMEM_CTX_INVALID has no
- * operations, so there is nothing to do. */
+/* SHMEM_CTX_INVALID has no operations, so there is nothing to do. */
 #define ENTER_ANY_CTX(NAME) \
     const char *const nvshmemrs_name = (NAME); \
     nvshmemrs_runtime_t rt; \

@@ -46,6 +46,8 @@ struct context {
     uintptr_t handle;
     uintptr_t generation;
     nvshmemrs_runtime_t rt;
+    /* The handle of nvshmemrs, which takes the runtime's place. */
+    nvshmemrs_runtime_t native;
     nvshmemrs_team_t team;
     /* The PEs of the members of a team; NULL if they are those of the job. */
     int32_t *pes;
@@ -78,7 +80,7 @@ bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmemrs_runt
                 ctx == SHMEM_CTX_INVALID ? "SHMEM_CTX_INVALID" : "a context that was destroyed, by itself or with its team, or never made");
         return false;
     }
-    *rt = found->rt;
+    *rt = found->native;
     if (pe == NULL || found->pes == NULL)
         return true;
     if (*pe < 0 || *pe >= found->n_pes) {
@@ -89,12 +91,13 @@ bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmemrs_runt
     return true;
 }
 
-/* Frees a slot. Under the lock. */
-static void clear(struct context *context)
+/* Frees a slot. Under the lock. Completes the context's operations. */
+static int32_t clear(struct context *context)
 {
     __atomic_store_n(&context->handle, 0, __ATOMIC_RELEASE);
     free(context->pes);
     context->pes = NULL;
+    return nvshmemrs_context_free(context->native);
 }
 
 /* The numbers in the job of the members of a team. */
@@ -133,6 +136,8 @@ static int create(nvshmemrs_runtime_t rt, nvshmemrs_team_t team, long options, s
     }
     if (status == NVSHMEMRS_SUCCESS && (place == NULL || own == MAX_CONTEXTS))
         status = NVSHMEMRS_ERROR_NOT_SUPPORTED;
+    if (status == NVSHMEMRS_SUCCESS)
+        status = nvshmemrs_context_new(rt, &place->native);
     if (status == NVSHMEMRS_SUCCESS) {
         place->rt = rt;
         place->team = team;
@@ -170,12 +175,16 @@ FUNCTION(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
     }
     if (!nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, NULL, PLACE))
         return;
-    DO(nvshmemrs_quiet(rt));
+    /* Before the lock: other threads' contexts need not wait. */
+    int32_t status = nvshmemrs_quiet(rt);
     pthread_mutex_lock(&changes);
     struct context *found = find(ctx);
-    if (found != NULL)
-        clear(found);
+    if (found != NULL) {
+        const int32_t freed = clear(found);
+        status = status != NVSHMEMRS_SUCCESS ? status : freed;
+    }
     pthread_mutex_unlock(&changes);
+    DO(status);
 }
 
 FUNCTION(int, shmem_ctx_get_team, (shmem_ctx_t ctx, shmem_team_t *team))
@@ -214,8 +223,9 @@ static void forget(nvshmemrs_runtime_t rt, const nvshmemrs_team_t *team)
     pthread_mutex_lock(&changes);
     for (int slot = 0; slot < SLOTS; slot++) {
         struct context *context = &contexts[slot];
+        /* After finalize their operations are complete, and the team's destruction reports its own failures. */
         if (context->handle != 0 && context->rt == rt && (team == NULL || context->team == *team))
-            clear(context);
+            (void)clear(context);
     }
     pthread_mutex_unlock(&changes);
 }

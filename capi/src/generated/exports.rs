@@ -79,6 +79,8 @@ pub(crate) fn exports() -> Vec<u64> {
         crate::generated::collectives::nvshmemrs_reducescatter as *const () as u64,
         crate::generated::collectives::nvshmemrs_inscan as *const () as u64,
         crate::generated::collectives::nvshmemrs_exscan as *const () as u64,
+        crate::context::nvshmemrs_context_new as *const () as u64,
+        crate::context::nvshmemrs_context_free as *const () as u64,
         crate::deadline::nvshmemrs_deadline_begin as *const () as u64,
         crate::deadline::nvshmemrs_deadline_end as *const () as u64,
         crate::device::nvshmemrs_device_state as *const () as u64,

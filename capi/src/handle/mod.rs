@@ -8,8 +8,8 @@
 //!    here; the rest is the caller's word, as everywhere in C.
 //! 2. Symmetric addresses are numbers here. They are never dereferenced; the core checks them against the heap.
 //! 3. A slot of the table holds a boxed object, or [`ENDED`], as long as its `handle` word is not [`FREE`]; its `runtime` points into
-//!    that box, or nowhere. Objects are taken out under the lock, and the header forbids finalizing a runtime while another thread is
-//!    inside a call with it.
+//!    that box, or nowhere. Objects are taken out under the lock, and the header forbids finalizing a runtime, and destroying a context,
+//!    while another thread is inside a call with it.
 
 mod pointers;
 mod removal;
@@ -21,14 +21,16 @@ pub(crate) use values::*;
 
 use crate::generated::exports::exports;
 use crate::guard::lock;
-use nvshmem_core::{CudaStreamRef, Error, Event, Mapping, Place, Result, Runtime, Stream, local};
+use nvshmem_core::{
+    CodeAddress, CudaStreamRef, Error, Event, Mapping, Result, Runtime, Stream, local,
+};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, Once};
 
 /// Handles that can be live at a time.
-const SLOTS: usize = 8192;
+const SLOTS: usize = 1 << 15;
 /// The first slots are for runtimes only: as many as a job can have PEs that are threads.
 const RUNTIMES: usize = 4096;
 const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
@@ -39,6 +41,7 @@ const JOB: u64 = 2;
 const MAPPING: u64 = 3;
 const STREAM: u64 = 4;
 const EVENT: u64 = 5;
+const CONTEXT: u64 = 6;
 
 /// The object of a handle.
 pub(crate) enum Object {
@@ -49,7 +52,9 @@ pub(crate) enum Object {
     },
     Stream(Arc<Stream>),
     Event(Event),
-    /// What was a stream or an event of a runtime that has been finalized.
+    /// The runtime as a context reaches it.
+    Context(Runtime),
+    /// What was a stream, an event or a context of a runtime that has been finalized.
     Ended,
 }
 
@@ -59,7 +64,7 @@ const FREE: u64 = u64::MAX;
 struct Slot {
     /// The live handle, or [`FREE`].
     handle: AtomicU64,
-    /// The runtime in `object`, if it is one, for a fast lookup; else NULL.
+    /// The runtime in `object`, if it is one or a context, for a fast lookup; else NULL.
     runtime: AtomicPtr<Runtime>,
     object: AtomicPtr<Object>,
     /// How often the slot has been used.
@@ -93,6 +98,7 @@ fn kind_name(kind: u64) -> &'static str {
         JOB => "local job",
         MAPPING => "mapping",
         STREAM => "stream",
+        CONTEXT => "context",
         _ => "event",
     }
 }
@@ -110,6 +116,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
         Object::Job(_) => JOB,
         Object::Mapping { .. } => MAPPING,
         Object::Stream(_) => STREAM,
+        Object::Context(_) => CONTEXT,
         Object::Event(_) | Object::Ended => EVENT,
     };
     let _changes = changes();
@@ -133,7 +140,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     let object = Box::into_raw(Box::new(object));
     // SAFETY: it comes from a box, which nobody else knows yet.
     let runtime = match unsafe { &mut *object } {
-        Object::Runtime(runtime) => std::ptr::from_mut(runtime),
+        Object::Runtime(runtime) | Object::Context(runtime) => std::ptr::from_mut(runtime),
         _ => std::ptr::null_mut(),
     };
     slot.runtime.store(runtime, Release);
@@ -173,8 +180,8 @@ fn find(handle: u64) -> Option<&'static Slot> {
     (slot.handle.load(Acquire) == handle).then_some(slot)
 }
 
-/// The runtime that a handle names. The object of any other kind may be freed by another thread as soon as the lock is not held; its
-/// slot is never one of a runtime's.
+/// The runtime that a handle names, also that of a context. The object of any other kind may be freed by another thread as soon as the
+/// lock is not held.
 #[inline(always)]
 fn find_runtime(handle: u64) -> Option<&'static Runtime> {
     let slot = find(handle)?;
@@ -186,7 +193,7 @@ fn find_runtime(handle: u64) -> Option<&'static Runtime> {
 #[cold]
 fn described(handle: u64, live: bool) -> String {
     match handle >> KIND_SHIFT {
-        kind @ (RUNTIME | JOB | MAPPING | STREAM | EVENT) => {
+        kind @ (RUNTIME | JOB | MAPPING | STREAM | EVENT | CONTEXT) => {
             let state = if live { "live" } else { "ended" };
             format!("the handle of a {} that is {state}", kind_name(kind))
         }
@@ -196,7 +203,7 @@ fn described(handle: u64, live: bool) -> String {
 
 #[cold]
 fn not_found(argument: &'static str, handle: u64, kind: u64) -> Error {
-    let live = find(handle).is_some();
+    let live = find(handle).is_some_and(|slot| !is_ended(slot));
     match (kind, handle >> KIND_SHIFT) {
         (RUNTIME, 0) if handle == 0 => Error::NotInitialized(
             "the runtime handle is 0: call `init()` first, and check its status",
@@ -325,7 +332,7 @@ unsafe impl<F> Send for Queued<F> {}
 
 impl<F: FnOnce(&Runtime) -> Result<()>> Queued<F> {
     /// Runs it as if it was called at `place`.
-    fn run(self, place: Option<Place>, runtime: &Runtime) -> Result<()> {
+    fn run(self, place: Option<CodeAddress>, runtime: &Runtime) -> Result<()> {
         match place {
             Some(place) => place.during(|| (self.0)(runtime)),
             None => (self.0)(runtime),

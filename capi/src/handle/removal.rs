@@ -1,8 +1,8 @@
 //! Objects are taken out of the table: runtimes when their PE finalizes or leaves, the others when they are freed.
 
 use super::{
-    EVENT, FREE, JOB, KIND_SHIFT, MAPPING, Object, RUNTIME, STREAM, Slot, TABLE, changes, ended,
-    exchange, find, find_runtime, not_found, with_runtime,
+    CONTEXT, EVENT, FREE, JOB, KIND_SHIFT, MAPPING, Object, RUNTIME, STREAM, Slot, TABLE, changes,
+    ended, exchange, find, find_runtime, not_found, with_runtime,
 };
 use crate::guard::lock;
 use nvshmem_core::{Error, Result, Runtime, Stream};
@@ -24,7 +24,7 @@ fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static 
     let slot = find(handle)
         .filter(|slot| handle >> KIND_SHIFT == kind && !slot.ending.load(Relaxed))
         .ok_or_else(|| not_found(argument, handle, kind))?;
-    if let Some(runtime) = find_runtime(handle) {
+    if let Some(runtime) = find_runtime(handle).filter(|_| kind == RUNTIME) {
         // A forked child may not take away what its parent still uses.
         runtime.check_live()?;
         if nvshmem_core::in_interrupt_hook() {
@@ -102,7 +102,7 @@ pub(crate) fn forget_left() {
     drop(gone);
 }
 
-/// The handles of a runtime's streams and events.
+/// The handles of a runtime's streams, events and contexts.
 pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
     let _changes = changes();
     let owned = |slot: &Slot| {
@@ -110,6 +110,7 @@ pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
         match unsafe { slot.object.load(Acquire).as_ref() } {
             Some(Object::Stream(stream)) => stream.belongs_to(runtime),
             Some(Object::Event(event)) => event.belongs_to(runtime),
+            Some(Object::Context(context)) => context.is_context_of(runtime),
             _ => false,
         }
     };
@@ -117,7 +118,7 @@ pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
     slots.map(|slot| slot.handle.load(Relaxed)).collect()
 }
 
-/// Lets go of streams and events whose runtime has ended, and with them of its memory; with `wait`, once the streams' threads have
+/// Lets go of streams, events and contexts whose runtime has ended, and with them of its memory; with `wait`, once the streams' threads have
 /// ended. Their handles can still be freed.
 pub(crate) fn end_streams(handles: Vec<u64>, wait: bool) {
     let ended: Vec<Object> = {
@@ -150,6 +151,14 @@ pub(crate) fn remove_mapping(handle: u64) -> Result<()> {
 pub(crate) fn remove_stream(handle: u64) -> Result<Option<Arc<Stream>>> {
     match remove("stream", handle, STREAM)? {
         Some(Object::Stream(stream)) => Ok(Some(stream)),
+        _ => Ok(None),
+    }
+}
+
+/// Takes a context out of the table; `None` for handle 0.
+pub(crate) fn remove_context(handle: u64) -> Result<Option<Runtime>> {
+    match remove("context", handle, CONTEXT)? {
+        Some(Object::Context(context)) => Ok(Some(context)),
         _ => Ok(None),
     }
 }

@@ -323,7 +323,7 @@ pub(crate) fn access(access: i32) -> Result<Access> {
 
 /// Calls a function of the program's, which the function `given_to` was given.
 fn call_out<T>(given_to: &'static str, function: impl FnOnce() -> T) -> T {
-    let left = Left(given_to);
+    let left = CallbackGuard(given_to);
     let result = function();
     std::mem::forget(left);
     result
@@ -331,9 +331,9 @@ fn call_out<T>(given_to: &'static str, function: impl FnOnce() -> T) -> T {
 
 /// Dropped when a function of the program's does not return: what leaves it would go through this library's frames, and leave waits,
 /// locks and counts half done.
-struct Left(&'static str);
+struct CallbackGuard(&'static str);
 
-impl Drop for Left {
+impl Drop for CallbackGuard {
     fn drop(&mut self) {
         nvshmem_core::abort(&format!(
             "an exception, or the end of its thread, left a function that {} was given; it must return. The process is aborted",

@@ -34,12 +34,12 @@ pub struct Device {
     /// Whether a job can use it.
     pub usable: bool,
     /// What it is, unless it lacks what every job needs.
-    pub facts: Option<Facts>,
+    pub facts: Option<GpuDescription>,
 }
 
 /// What a GPU is.
 #[derive(Debug, Serialize)]
-pub struct Facts {
+pub struct GpuDescription {
     /// Its name.
     pub name: String,
     /// As `nvidia-smi -L` prints it.
@@ -106,7 +106,7 @@ impl Gpus {
         let device = |gpu: gpus::Gpu| Device {
             ordinal: gpu.ordinal,
             usable: gpu.facts.as_ref().is_ok_and(|facts| facts.kernels.is_ok()),
-            facts: gpu.facts.ok().map(|facts| Facts {
+            facts: gpu.facts.ok().map(|facts| GpuDescription {
                 name: facts.name,
                 uuid: facts.uuid,
                 memory_bytes: facts.memory_bytes,

@@ -2,7 +2,7 @@
 
 use super::gpus::{Gpus, Link};
 use super::report::Report;
-use super::settings::{Settings, Theirs};
+use super::settings::{NvshmemSetting, Settings};
 use std::fmt::Write;
 
 /// The report as text.
@@ -84,8 +84,8 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     }
 
     own(out, &report.settings)?;
-    let set = |one: &&Theirs| !one.set.is_empty();
-    let set: Vec<&Theirs> = report.settings.nvshmem.iter().filter(set).collect();
+    let set = |one: &&NvshmemSetting| !one.set.is_empty();
+    let set: Vec<&NvshmemSetting> = report.settings.nvshmem.iter().filter(set).collect();
     if !set.is_empty() {
         theirs(
             out,
@@ -99,7 +99,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
 /// The settings as text, with all of NVSHMEM's.
 pub fn settings(settings: &Settings) -> String {
     let mut text = String::new();
-    let all: Vec<&Theirs> = settings.nvshmem.iter().collect();
+    let all: Vec<&NvshmemSetting> = settings.nvshmem.iter().collect();
     // Writing to a String cannot fail.
     let _ = own(&mut text, settings);
     let _ = theirs(&mut text, "NVSHMEM's settings, and what they do here", &all);
@@ -135,7 +135,7 @@ fn own(out: &mut String, settings: &Settings) -> std::fmt::Result {
     Ok(())
 }
 
-fn theirs(out: &mut String, heading: &str, all: &[&Theirs]) -> std::fmt::Result {
+fn theirs(out: &mut String, heading: &str, all: &[&NvshmemSetting]) -> std::fmt::Result {
     writeln!(out, "\n{heading}")?;
     let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
     for one in all {

@@ -1,6 +1,6 @@
 //! The settings in force, NVSHMEM's settings and their effect here, and unknown names.
 
-use nvshmemrs::config::nvshmem::{Here, NVSHMEM, PREFIX, documented};
+use nvshmemrs::config::nvshmem::{Effect, NVSHMEM, PREFIX, documented};
 use nvshmemrs::config::unknown::{Unknown, unknown};
 use nvshmemrs::config::{SETTINGS, lookup, presentable};
 use serde::Serialize;
@@ -11,9 +11,9 @@ pub struct Settings {
     /// The settings that hold.
     pub settings: Vec<Setting>,
     /// NVSHMEM's settings.
-    pub nvshmem: Vec<Theirs>,
+    pub nvshmem: Vec<NvshmemSetting>,
     /// Names in the environment that begin like settings and that nothing reads.
-    pub unknown: Vec<Nameless>,
+    pub unknown: Vec<UnknownSetting>,
 }
 
 /// A setting in force.
@@ -31,7 +31,7 @@ pub struct Setting {
 
 /// A setting that NVSHMEM documents.
 #[derive(Debug, Serialize)]
-pub struct Theirs {
+pub struct NvshmemSetting {
     /// The variable; with `*` at its end, all that begin so.
     pub name: String,
     /// What it does in NVSHMEM.
@@ -46,14 +46,14 @@ pub struct Theirs {
 
 /// A name that nothing reads.
 #[derive(Debug, Serialize)]
-pub struct Nameless {
+pub struct UnknownSetting {
     /// The name.
     pub name: String,
     /// The known name that is most like it, if one is.
     pub nearest: Option<String>,
 }
 
-impl From<Unknown> for Nameless {
+impl From<Unknown> for UnknownSetting {
     fn from(unknown: Unknown) -> Self {
         Self {
             name: unknown.name,
@@ -77,12 +77,12 @@ impl Settings {
         Self {
             settings: SETTINGS.iter().map(setting).collect(),
             nvshmem: theirs(),
-            unknown: unknown().into_iter().map(Nameless::from).collect(),
+            unknown: unknown().into_iter().map(UnknownSetting::from).collect(),
         }
     }
 }
 
-fn theirs() -> Vec<Theirs> {
+fn theirs() -> Vec<NvshmemSetting> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut set: Vec<String> = names.filter(|name| documented(name).is_some()).collect();
     set.sort();
@@ -94,14 +94,14 @@ fn theirs() -> Vec<Theirs> {
             Some(start) => set.starts_with(start),
             None => **set == name,
         };
-        Theirs {
+        NvshmemSetting {
             set: set.iter().filter(is).cloned().collect(),
             name,
             meaning: row.meaning,
             here: match row.here {
-                Here::Same => "the same",
-                Here::Otherwise => "something else",
-                Here::Nothing => "nothing",
+                Effect::Same => "the same",
+                Effect::Otherwise => "something else",
+                Effect::Nothing => "nothing",
             },
             why: row.why,
         }

@@ -8,7 +8,7 @@ use super::job::{End, Job, Pe};
 use super::watch::numbers;
 use crate::console;
 use anyhow::Result;
-use nvshmemrs::{ExitRegistry, Part};
+use nvshmemrs::{ExitRegistry, Progress};
 use rustix::io::Errno;
 use rustix::process::test_kill_process_group;
 use std::fs;
@@ -105,7 +105,7 @@ impl ExitNotifier {
     /// That PEs have ended as if nothing were wrong, and have not finalized; none if there are none.
     pub fn unfinalized(&self, job: &Job) -> Option<String> {
         let registry = self.registry.as_ref()?;
-        let joined = |pe: &u32| registry.part(*pe) == Part::Joined;
+        let joined = |pe: &u32| registry.part(*pe) == Progress::Joined;
         let pes: Vec<u32> = job.pes().iter().map(|pe| pe.pe).filter(joined).collect();
         let who = match pes.len() {
             0 => return None,

@@ -28,6 +28,8 @@ mod what {
     pub(super) const HANDED_OUT: u64 = 6;
     /// So many bytes of JSON follow, which describe the finding before: up to a multiple of a record's length.
     pub(super) const TEXT: u64 = 7;
+    /// Its heap is memory of GPUs.
+    pub(super) const GPUS: u64 = 8;
 }
 
 /// The file of a job.
@@ -48,6 +50,8 @@ pub struct Count {
     python_arrays: bool,
     streams: bool,
     handed_out: bool,
+    /// Whether its heap is memory of GPUs.
+    gpus: bool,
 }
 
 impl Findings {
@@ -77,7 +81,7 @@ impl Findings {
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.read_to_end(&mut bytes))
             .context("cannot read the findings")?;
-        let (mut count, mut causes) = (Count::default(), Causes::default());
+        let (mut count, mut causes) = (Count::default(), CauseGroups::default());
         let mut reports: Vec<Report> = Vec::new();
         let mut rest = &bytes[..];
         // What is not a whole record was cut off.
@@ -113,14 +117,14 @@ impl Findings {
 
 /// Reports in groups of one cause.
 #[derive(Debug, Default)]
-struct Causes {
+struct CauseGroups {
     /// For each report one that has the same cause and is in the way to the group's first; that one itself.
     next: Vec<usize>,
     /// A report with this key.
     by_key: HashMap<u64, usize>,
 }
 
-impl Causes {
+impl CauseGroups {
     fn first(&self, mut report: usize) -> usize {
         while self.next[report] != report {
             report = self.next[report];
@@ -146,7 +150,7 @@ impl Causes {
 }
 
 impl Count {
-    fn add(&mut self, [what, keys @ ..]: [u64; 5], causes: &mut Causes) {
+    fn add(&mut self, [what, keys @ ..]: [u64; 5], causes: &mut CauseGroups) {
         match what {
             what::JOINED => self.joined += 1,
             what::FOUND => {
@@ -157,6 +161,7 @@ impl Count {
             what::PYTHON_ARRAYS => self.python_arrays = true,
             what::STREAMS => self.streams = true,
             what::HANDED_OUT => self.handed_out = true,
+            what::GPUS => self.gpus = true,
             _ => {}
         }
     }
@@ -205,6 +210,10 @@ impl Count {
         all.extend(
             self.handed_out
                 .then_some("memory that was handed out as a plain view, by address or by DLPack"),
+        );
+        all.extend(
+            self.gpus
+                .then_some("what kernels do, and how streams of GPUs are ordered"),
         );
         all.extend(
             self.streams
@@ -269,7 +278,7 @@ mod tests {
     #[test]
     fn reports_with_a_key_in_common_are_one_problem() {
         let count = |reports: &[[u64; 4]]| {
-            let mut causes = Causes::default();
+            let mut causes = CauseGroups::default();
             for keys in reports {
                 causes.add(keys.iter().copied());
             }

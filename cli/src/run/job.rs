@@ -72,7 +72,7 @@ pub fn named(signal: i32) -> String {
 
 /// Why the launcher sends a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SignalReason {
     /// The launcher has got it itself, and passes it on.
     PassedOn,
     /// The job must end: a PE has failed, or the user has had enough.
@@ -89,7 +89,7 @@ pub struct Pe {
     /// How it ended, once it has.
     pub end: Option<End>,
     /// What the launcher has sent it until then, but for what stops and continues it.
-    sent: Vec<(Signal, Why)>,
+    sent: Vec<(Signal, SignalReason)>,
 }
 
 impl Pe {
@@ -98,9 +98,9 @@ impl Pe {
     pub fn ended_by_launcher(&self) -> Option<Signal> {
         let mut sent = self.sent.iter().rev();
         let last = match self.end? {
-            End::Exited(_) => sent.find(|sent| sent.1 == Why::TheEnd),
+            End::Exited(_) => sent.find(|sent| sent.1 == SignalReason::TheEnd),
             End::Killed(signal) => {
-                sent.find(|sent| sent.1 == Why::TheEnd && sent.0.as_raw() == signal)
+                sent.find(|sent| sent.1 == SignalReason::TheEnd && sent.0.as_raw() == signal)
             }
         };
         last.map(|sent| sent.0)
@@ -109,7 +109,9 @@ impl Pe {
     /// Whether a signal killed it that the launcher had got itself.
     pub fn ended_by_user(&self) -> bool {
         let passed_on = |signal| {
-            let is = |sent: &(Signal, Why)| sent.1 == Why::PassedOn && sent.0.as_raw() == signal;
+            let is = |sent: &(Signal, SignalReason)| {
+                sent.1 == SignalReason::PassedOn && sent.0.as_raw() == signal
+            };
             self.sent.iter().any(is)
         };
         matches!(self.end, Some(End::Killed(signal)) if passed_on(signal))
@@ -252,7 +254,7 @@ impl Job {
     }
 
     /// Sends a signal to everything that PEs have started, whether or not the PE itself still runs.
-    pub fn signal(&mut self, signal: Signal, why: Why) {
+    pub fn signal(&mut self, signal: Signal, why: SignalReason) {
         for pe in &mut self.pes {
             // No such group any more: then there is nobody to tell.
             let _ = kill_process_group(pe.pid, signal);
@@ -271,7 +273,7 @@ impl Job {
     /// Kills all that PEs have started, and waits until it is gone; gives the PEs of which something is left even so, which the kernel
     /// then holds up.
     pub fn kill(mut self) -> Result<Vec<u32>> {
-        self.signal(Signal::KILL, Why::TheEnd);
+        self.signal(Signal::KILL, SignalReason::TheEnd);
         let until = Instant::now() + KILL_LIMIT;
         loop {
             self.reap()?;

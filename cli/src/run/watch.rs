@@ -4,7 +4,7 @@ use super::args::Args;
 use super::binding::Binding;
 use super::exit_notifier::ExitNotifier;
 use super::findings::Findings;
-use super::job::{End, Job, KILL_LIMIT, Why};
+use super::job::{End, Job, KILL_LIMIT, SignalReason};
 use super::output::{Outputs, Pump};
 use super::report::ReportFile;
 use super::terminal::Terminal;
@@ -238,9 +238,9 @@ impl<'a> Launcher<'a> {
                 }
             }
             Phase::Grace(until) if now >= until => {
-                self.job.signal(Signal::TERM, Why::TheEnd);
+                self.job.signal(Signal::TERM, SignalReason::TheEnd);
                 // A stopped process takes SIGTERM only when it goes on.
-                self.job.signal(Signal::CONT, Why::TheEnd);
+                self.job.signal(Signal::CONT, SignalReason::TheEnd);
                 self.phase = Phase::Terminating(now + self.args.grace);
             }
             Phase::Terminating(until) if now >= until => {
@@ -259,7 +259,7 @@ impl<'a> Launcher<'a> {
     }
 
     fn kill(&mut self, now: Instant) {
-        self.job.signal(Signal::KILL, Why::TheEnd);
+        self.job.signal(Signal::KILL, SignalReason::TheEnd);
         self.phase = Phase::Killed(now + KILL_LIMIT);
     }
 
@@ -290,7 +290,7 @@ impl<'a> Launcher<'a> {
                 self.kill(Instant::now());
             }
             SIGTSTP => {
-                self.job.signal(Signal::TSTP, Why::PassedOn);
+                self.job.signal(Signal::TSTP, SignalReason::PassedOn);
                 self.stop()?;
             }
             SIGCONT => self.go_on(),
@@ -301,7 +301,7 @@ impl<'a> Launcher<'a> {
                     self.evidence.interrupted(self.board.as_ref());
                 }
                 if let Some(signal) = Signal::from_named_raw(other) {
-                    self.job.signal(signal, Why::PassedOn);
+                    self.job.signal(signal, SignalReason::PassedOn);
                 }
             }
         }
@@ -319,7 +319,7 @@ impl<'a> Launcher<'a> {
     /// The launcher has been continued: so are the PEs.
     fn go_on(&mut self) {
         self.lend_terminal();
-        self.job.signal(Signal::CONT, Why::PassedOn);
+        self.job.signal(Signal::CONT, SignalReason::PassedOn);
         self.monitor.reset(Instant::now());
     }
 
@@ -331,7 +331,7 @@ impl<'a> Launcher<'a> {
         match signal {
             // It has used the terminal a moment before it had it.
             SIGTTIN | SIGTTOU if terminal.is_lent(pe.pid) => {
-                self.job.signal(Signal::CONT, Why::PassedOn);
+                self.job.signal(Signal::CONT, SignalReason::PassedOn);
                 Ok(())
             }
             SIGTSTP | SIGTTIN | SIGTTOU => self.stop(),

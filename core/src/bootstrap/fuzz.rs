@@ -24,7 +24,7 @@ const HOST: [u8; 16] = [7; 16];
 
 /// What a peer sends.
 #[derive(Clone, Debug)]
-pub enum Say<'a> {
+pub enum PeerMessage<'a> {
     /// Bytes as they are.
     Bytes(&'a [u8]),
     /// A message with any kind and contents.
@@ -95,15 +95,15 @@ fn make(memory: &Memory<'_>) -> Option<OwnedFd> {
 }
 
 /// Sends one thing. Whoever has been turned away cannot send any more.
-fn say(mut stream: &UnixStream, what: &Say<'_>, key: &Key) {
+fn say(mut stream: &UnixStream, what: &PeerMessage<'_>, key: &Key) {
     let until = far();
     let _ = match what {
-        Say::Bytes(bytes) => stream.write_all(bytes),
-        Say::Message(kind, contents) => {
+        PeerMessage::Bytes(bytes) => stream.write_all(bytes),
+        PeerMessage::Message(kind, contents) => {
             let length = (contents.len() as u32).to_le_bytes();
             stream.write_all(&[&[*kind][..], &length, contents].concat())
         }
-        Say::Hello {
+        PeerMessage::Hello {
             pe,
             n_pes,
             heap,
@@ -123,8 +123,8 @@ fn say(mut stream: &UnixStream, what: &Say<'_>, key: &Key) {
             };
             send(stream, Kind::Hello, &[&fields[..], &proof].concat(), until)
         }
-        Say::Challenge(contents) => send(stream, Kind::Challenge, contents, until),
-        Say::Welcome {
+        PeerMessage::Challenge(contents) => send(stream, Kind::Challenge, contents, until),
+        PeerMessage::Welcome {
             length,
             knows,
             memory,
@@ -141,7 +141,7 @@ fn say(mut stream: &UnixStream, what: &Say<'_>, key: &Key) {
                 None => send(stream, Kind::Welcome, &contents, until),
             }
         }
-        Say::Go => send(stream, Kind::Go, &[], until),
+        PeerMessage::Go => send(stream, Kind::Go, &[], until),
     };
 }
 
@@ -175,7 +175,7 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, pes: &'a [Pe], page: &'a InitStatusFile)
 ///
 /// # Panics
 /// If one becomes a member that did not prove the secret.
-pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<Say<'_>>]) -> usize {
+pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<PeerMessage<'_>>]) -> usize {
     let key = Key::new(b"fuzzed");
     let n_pes = Pe::from(n_pes % 8) + 2;
     let page = page(&key, 0, n_pes);
@@ -204,7 +204,7 @@ pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<Say<'_>>]) -> usize
         ended = ended || gathering.receive_ready(|_| true).is_err();
     }
     let members = gathering.end().into_iter().flatten().count();
-    let proven = |what: &Say<'_>| matches!(what, Say::Hello { knows: true, .. });
+    let proven = |what: &PeerMessage<'_>| matches!(what, PeerMessage::Hello { knows: true, .. });
     let knew = connections.iter().filter(|says| says.iter().any(proven));
     assert!(members <= knew.count(), "a stranger became a member");
     members
@@ -214,7 +214,7 @@ pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<Say<'_>>]) -> usize
 ///
 /// # Panics
 /// If it joins a job whose PE 0 did not prove the secret.
-pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[Say<'_>]) -> bool {
+pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[PeerMessage<'_>]) -> bool {
     let key = Key::new(b"fuzzed");
     let n_pes = Pe::from(n_pes % 8) + 2;
     let pe = 1 + Pe::from(pe) % (n_pes - 1);
@@ -228,7 +228,7 @@ pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[Say<'_>]) -> bool {
     // It goes on listening, so that the follower hears everything.
     let _ = theirs.shutdown(Shutdown::Write);
     let joined = job.join(&ours, heap, NONCE);
-    let proven = |what: &Say<'_>| matches!(what, Say::Welcome { knows: true, .. });
+    let proven = |what: &PeerMessage<'_>| matches!(what, PeerMessage::Welcome { knows: true, .. });
     assert!(
         joined.is_err() || says.iter().any(proven),
         "joined a stranger's job"

@@ -78,6 +78,9 @@ struct PeInfo {
     default_heap: u64,
     memory: u32,
     check: bool,
+    /// The seed of the checker that this PE wants, or 0 with `any_seed`. That of PE 0 holds.
+    seed: u64,
+    any_seed: bool,
     nonce: [u8; 32],
     /// Why this PE cannot join; empty: it can.
     trouble: String,
@@ -95,11 +98,13 @@ impl PeInfo {
         put(120, &self.heap.to_le_bytes());
         put(128, &self.default_heap.to_le_bytes());
         put(136, &self.memory.to_le_bytes());
-        put(140, &u32::from(self.check).to_le_bytes());
+        let check = u32::from(self.check) | u32::from(self.any_seed) << 1;
+        put(140, &check.to_le_bytes());
         put(144, &self.layout.to_le_bytes());
         put(148, &self.wire.to_le_bytes());
         put(152, &self.nonce);
         put(184, &text(&self.trouble, TROUBLE_BYTES));
+        put(504, &self.seed.to_le_bytes());
         bytes
     }
 
@@ -120,7 +125,9 @@ impl PeInfo {
             heap: eight(120)?,
             default_heap: eight(128)?,
             memory: four(136)?,
-            check: four(140)? != 0,
+            check: four(140)? & 1 != 0,
+            any_seed: four(140)? & 2 != 0,
+            seed: eight(504)?,
             layout: four(144)?,
             wire: four(148)?,
             nonce: part(bytes, 152)?,
@@ -176,11 +183,15 @@ fn verdict(all: &[PeInfo]) -> Result<u64> {
         &|one| format!("NVSHMEMRS_CHECK={}", u32::from(one.check)),
         "set it alike on all hosts",
     )?;
-    if first.check {
-        return Err(Error::NotSupported(
-            "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
-        ));
-    }
+    let seed = |one: &PeInfo| match one.any_seed || !first.check {
+        true => first.seed,
+        false => one.seed,
+    };
+    disagree(
+        "the checker's seed",
+        &|one| format!("NVSHMEMRS_CHECK_SEED={}", seed(one)),
+        "set it for PE 0 only, or alike on all PEs",
+    )?;
     match first.heap {
         u64::MAX => stride(default_heap(all)),
         bytes => stride(bytes),
@@ -339,7 +350,12 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
             None => provider.default_heap(1)?,
             Some(_) => HEAP_UNIT,
         };
-        Ok((resolved, default_heap, socket::nonce()?))
+        // PE 0 draws it for all.
+        let seed = match pe {
+            0 => resolved.check.seed()?,
+            _ => resolved.check.said_seed().unwrap_or(0),
+        };
+        Ok((resolved, default_heap, socket::nonce()?, seed))
     });
     let here = machine::here();
     let mut facts = PeInfo {
@@ -352,15 +368,18 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
         default_heap: 0,
         memory: 0,
         check: false,
+        seed: 0,
+        any_seed: true,
         nonce: [0; 32],
         trouble: String::new(),
     };
     match &able {
-        Ok((resolved, default_heap, nonce)) => {
+        Ok((resolved, default_heap, nonce, seed)) => {
             facts.heap = resolved.heap_bytes.unwrap_or(u64::MAX);
             facts.default_heap = *default_heap;
             facts.memory = resolved.memory.number();
             facts.check = resolved.check.wanted();
+            (facts.seed, facts.any_seed) = (*seed, resolved.check.said_seed().is_none() && pe != 0);
             facts.nonce = *nonce;
         }
         Err(error) => facts.trouble = error.to_string(),
@@ -375,7 +394,7 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
         return Err(close_with(&mut wire, Error::Bootstrap(why)));
     }
     let all: Vec<PeInfo> = read.into_iter().flatten().collect();
-    let resolved = match (able, troubled(&all)) {
+    let mut resolved = match (able, troubled(&all)) {
         (Ok((resolved, ..)), None) => resolved,
         (Err(error), _) | (Ok(_), Some(error)) => return Err(close_with(&mut wire, error)),
     };
@@ -409,6 +428,7 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
         Ok(agreed) => agreed,
         Err(error) => return Err(close_with(&mut wire, error)),
     };
+    resolved.check = resolved.check.with_seed(all[0].seed);
     let key = meeting(&here.id);
     let met = meet(&key, &hosts, &here.id, agreed, source.how, &resolved, until);
     let mut words = vec![0; STATUS_BYTES];
@@ -501,6 +521,8 @@ mod tests {
             default_heap: 1 << 30,
             memory: 0,
             check: false,
+            seed: 7,
+            any_seed: false,
             trouble: String::new(),
             nonce: [3; 32],
         }
@@ -571,11 +593,22 @@ mod tests {
         );
     }
 
+    /// PE 0 chooses the seed of a checked job; another PE may want the same one.
     #[test]
-    fn what_does_not_work_across_hosts_is_refused() {
-        let mut all = [facts("alpha"), facts("beta")];
-        all.iter_mut().for_each(|one| one.check = true);
-        let error = verdict(&all).unwrap_err();
-        assert!(matches!(error, Error::NotSupported(_)), "{error}");
+    fn seeds_of_the_checker_agree() {
+        let agreed = |seed, any_seed| {
+            let mut all = [facts("alpha"), facts("beta")];
+            all.iter_mut().for_each(|one| one.check = true);
+            (all[1].seed, all[1].any_seed) = (seed, any_seed);
+            let read = all.map(|one| PeInfo::read(&one.bytes()).unwrap());
+            verdict(&read).map_err(|error| error.to_string())
+        };
+        assert_eq!(agreed(7, false), Ok(4 << 20));
+        assert_eq!(agreed(0, true), Ok(4 << 20));
+        let error = agreed(8, false).unwrap_err();
+        assert!(
+            error.contains("NVSHMEMRS_CHECK_SEED=8, PE 0 on host alpha has NVSHMEMRS_CHECK_SEED=7"),
+            "{error}"
+        );
     }
 }

@@ -76,7 +76,10 @@ impl Job {
         joined: Joined,
     ) -> Result<(Control, Joined<Route>)> {
         match &self.pretended {
-            None => Ok((control, joined.with(Route::from))),
+            None => {
+                let joined = Route::joined(joined, &control)?;
+                Ok((control, joined))
+            }
             Some((pretended, _)) => pretended.join(me, control, joined),
         }
     }
@@ -107,7 +110,7 @@ impl Job {
         let gpu = joined.as_ref().ok().and_then(|joined| joined.gpu);
         membership::take_place(&control, pe, Membership::Thread, gpu)?;
         #[cfg(not(test))]
-        let joined = joined.map(|joined| joined.with(Route::from));
+        let joined = joined.and_then(|joined| Route::joined(joined, &control));
         #[cfg(test)]
         let (control, joined) =
             match joined.and_then(|joined| self.reach_out(pe, control.clone(), joined)) {
@@ -186,7 +189,7 @@ mod tests {
         // What came before has used up all but a moment of it.
         let until = Instant::now() + Duration::from_millis(20);
         let joined = job.provider.join(&control, 0, JobPeers::Threads, until);
-        let joined = joined.unwrap().with(Route::from);
+        let joined = Route::joined(joined.unwrap(), &control).unwrap();
         let late = Runtime::assemble(control, 0, &job.attr, me, until, joined, None).unwrap_err();
         assert!(matches!(late, Error::Timeout { .. }), "{late}");
         assert!(

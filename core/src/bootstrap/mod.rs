@@ -157,7 +157,7 @@ fn join(
     // From here on the board tells what this PE waits for.
     drop(page);
     let membership = Membership::Process;
-    let joined = joined?.with(Route::from);
+    let joined = Route::joined(joined?, &control)?;
     Runtime::assemble(control, pe, &resolved, membership, until, joined, registry)
 }
 

@@ -1,6 +1,6 @@
 //! Alltoall and alltoalls: every member sends each member a part of its own.
 
-use super::moves::{ALLTOALL, Moved};
+use super::moves::{ALLTOALL, MemberBuffers};
 use super::{
     CollectiveCall, Part, WORK_WORDS, bytes_of, bytes_of_mut, check_overlap, times, with_work,
 };
@@ -178,9 +178,9 @@ impl Runtime {
 }
 
 /// Each member copies its parts from the others, once the members have met.
-pub(super) fn large(collective: &CollectiveCall<'_>, moved: &Moved) -> Result<()> {
+pub(super) fn large(collective: &CollectiveCall<'_>, moved: &MemberBuffers) -> Result<()> {
     let (n_pes, me) = (collective.n_pes(), collective.my_pe());
-    let Moved {
+    let MemberBuffers {
         to, from, bytes, ..
     } = *moved;
     if moved.in_place {

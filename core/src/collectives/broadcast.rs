@@ -1,6 +1,6 @@
 //! Broadcast: small data is a payload of the meeting; otherwise every member copies from the root, on several hosts in two levels.
 
-use super::moves::{BROADCAST, Moved};
+use super::moves::{BROADCAST, MemberBuffers};
 use super::{CollectiveCall, Part};
 use crate::operation::Operation;
 use crate::symmetric::{SymSlice, Symmetric};
@@ -44,7 +44,7 @@ impl Runtime {
 }
 
 /// Copies from the root, once the members have met.
-pub(super) fn large(collective: &CollectiveCall<'_>, moved: &Moved) -> Result<()> {
+pub(super) fn large(collective: &CollectiveCall<'_>, moved: &MemberBuffers) -> Result<()> {
     let whole = Part {
         from: moved.from,
         to: moved.to,

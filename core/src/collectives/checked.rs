@@ -2,7 +2,7 @@
 
 use super::CollectiveCall;
 use crate::buffer::SymRange;
-use crate::job::shared_words::{self, SharedU32};
+use crate::job::shared_words;
 use crate::operation::{ARGS, Completes, Operation};
 use crate::runtime::Inner;
 use crate::strides::Strides;
@@ -41,7 +41,7 @@ impl CollectiveCall<'_> {
         let first = !self.met.replace(true);
         if first {
             let completes = operation.completes() == Completes::Earlier;
-            observer.arrive(self.team.index, epoch, completes);
+            observer.arrive(self.team.index, epoch, completes, self.site);
         }
         let epoch = self.meet_unchecked(operation, args, payload)?;
         if first {
@@ -51,9 +51,18 @@ impl CollectiveCall<'_> {
         Ok(epoch)
     }
 
-    fn site_of(&self, member: Pe, epoch: u64) -> &SharedU32 {
-        let control = &self.inner.control;
-        &control.block(self.team.row, self.pe(member)).sites[(epoch & 1) as usize]
+    /// The call site of a member in an epoch. The block of a PE of another host does not have it.
+    fn site_of(&self, observer: &dyn Observer, member: Pe, epoch: u64) -> u16 {
+        let (control, pe) = (&self.inner.control, self.pe(member));
+        match control.remote() {
+            Some(remote) if !remote.hosts().is_local(pe) => {
+                observer.arrived_at(self.team.index, pe, epoch)
+            }
+            _ => {
+                let sites = &control.block(self.team.row, pe).sites;
+                sites[(epoch & 1) as usize].load(Relaxed) as u16
+            }
+        }
     }
 
     /// Where the program calls the collective, in a checked job.
@@ -64,7 +73,7 @@ impl CollectiveCall<'_> {
     /// A member's operation in an epoch, and its call site: "barrier at ring.c:42 (main)". `None` if the job is not checked.
     pub(super) fn place(&self, member: Pe, epoch: u64) -> Option<String> {
         let observer = self.inner.transport.observer()?;
-        let site = self.site_of(member, epoch).load(Relaxed) as u16;
+        let site = self.site_of(observer, member, epoch);
         Some(observer.site_name(self.pe(member), site))
     }
 
@@ -73,7 +82,7 @@ impl CollectiveCall<'_> {
         if let Some(observer) = self.inner.transport.observer()
             && self.my_pe() == 0
         {
-            let site = |member| self.site_of(member, epoch).load(Relaxed) as u16;
+            let site = |member| self.site_of(observer, member, epoch);
             let party = |member| (self.pe(member), site(member));
             let team = self.team.index;
             let why = format!(

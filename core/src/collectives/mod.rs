@@ -48,7 +48,7 @@ pub(crate) const PAYLOAD_BYTES: usize = PAYLOAD_WORDS * 8;
 
 /// A member's call of a collective.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct MemberCall {
     pub(crate) operation: Operation,
     /// The arguments that all members must pass alike.
     pub(crate) args: [u64; ARGS],
@@ -56,10 +56,10 @@ pub(crate) struct Call {
     pub(crate) error: Option<Error>,
 }
 
-impl Call {
+impl MemberCall {
     /// A call without arguments.
-    pub(crate) fn plain(operation: Operation) -> Call {
-        Call {
+    pub(crate) fn plain(operation: Operation) -> MemberCall {
+        MemberCall {
             operation,
             args: [0; ARGS],
             error: None,
@@ -190,7 +190,7 @@ impl<'a> CollectiveCall<'a> {
     }
 
     /// Meets the other members with `payload`. Returns the epoch once all have arrived with equal calls.
-    pub(crate) fn meet(&self, call: Call, payload: &[u64]) -> Result<u64> {
+    pub(crate) fn meet(&self, call: MemberCall, payload: &[u64]) -> Result<u64> {
         match call.error {
             None => self.join(call.operation, call.args, payload),
             Some(error) => self.fail(call.operation, call.args, error),

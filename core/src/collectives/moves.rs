@@ -75,12 +75,12 @@ pub(super) struct Move {
     pub(super) dest: Side,
     pub(super) source: Side,
     /// Moves large data, after the first meeting; the members meet again afterwards.
-    pub(super) large: fn(&CollectiveCall<'_>, &Moved) -> Result<()>,
+    pub(super) large: fn(&CollectiveCall<'_>, &MemberBuffers) -> Result<()>,
 }
 
 /// The buffers of a member, checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moved {
+pub(super) struct MemberBuffers {
     /// Where `dest` begins: the root's, if it is the only user.
     pub(super) to: u64,
     /// Where `source` begins: the root's, if it is the only user.
@@ -157,7 +157,7 @@ impl Move {
 
     /// The arguments that all members pass alike, as the row of the operation names them.
     #[inline(always)]
-    fn arguments(&self, moved: &Moved) -> [u64; ARGS] {
+    fn arguments(&self, moved: &MemberBuffers) -> [u64; ARGS] {
         // Each member has its own part of the common `dest`.
         let differs = moved.in_place && !self.is_rooted() && self.dest.parts != self.source.parts;
         let source = if differs { IN_PLACE } else { moved.from };
@@ -213,7 +213,7 @@ impl CollectiveCall<'_> {
 
     /// Meets the members, and moves large data. The root posts the address of its buffer if the others need it.
     #[inline(never)]
-    fn move_large(&self, row: &Move, args: [u64; ARGS], mut moved: Moved) -> Result<()> {
+    fn move_large(&self, row: &Move, args: [u64; ARGS], mut moved: MemberBuffers) -> Result<()> {
         let (operation, n_pes) = (row.operation, self.n_pes() as usize);
         let (roots, side) = match (row.dest.users, row.source.users) {
             (Users::RootAlone, _) => (Some(&mut moved.to), row.dest),
@@ -298,7 +298,7 @@ impl Runtime {
         if let Err(error) = checked {
             return collective.refuse(self.submission, operation, error);
         }
-        let moved = Moved {
+        let moved = MemberBuffers {
             to: dest.offset(),
             from: source.offset(),
             bytes: bytes as u64,
@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn compared_arguments_stand_where_the_row_of_the_operation_names_them() {
-        let moved = Moved {
+        let moved = MemberBuffers {
             to: 11,
             from: 22,
             bytes: 33,
@@ -483,7 +483,7 @@ mod tests {
             let mut expected: Vec<u64> = values.collect();
             expected.resize(ARGS, 0);
             assert_eq!(row.arguments(&moved)[..], expected, "{:?}", row.operation);
-            let in_place = row.arguments(&Moved {
+            let in_place = row.arguments(&MemberBuffers {
                 in_place: true,
                 ..moved
             });

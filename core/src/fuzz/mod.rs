@@ -6,7 +6,7 @@
 mod memory;
 mod peer;
 
-pub use crate::bootstrap::fuzz::{Memory, Say, environment, follow, lead};
+pub use crate::bootstrap::fuzz::{Memory, PeerMessage, environment, follow, lead};
 pub use crate::job::block::corrupt::BlockWord;
 pub use memory::board;
-pub use peer::{Act, Operation, peer};
+pub use peer::{Operation, PeerAction, peer};

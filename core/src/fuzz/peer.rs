@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// One step of the partner's, or of the PE's own.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub enum PeerAction {
     /// The partner sets a word.
     Corrupt(BlockWord, u64),
     /// What the partner brings to the next meetings, in place of the PE's own words.
@@ -246,7 +246,7 @@ impl Caller<'_> {
 ///
 /// # Panics
 /// If the PE does not get through.
-pub fn peer(acts: &[Act], checked: bool) {
+pub fn peer(acts: &[PeerAction], checked: bool) {
     let attr = InitAttr {
         heap_bytes: Some(2 << 20),
         timeout: Some(Duration::from_millis(2)),
@@ -282,13 +282,13 @@ pub fn peer(acts: &[Act], checked: bool) {
         };
         for act in acts {
             match act {
-                Act::Corrupt(place, value) => drop(control.corrupt(*place, *value)),
-                Act::Bring(words) => {
+                PeerAction::Corrupt(place, value) => drop(control.corrupt(*place, *value)),
+                PeerAction::Bring(words) => {
                     let mut brings = crate::lock::lock(&brings);
                     brings.clone_from(words);
                     brings.truncate(PAYLOAD_WORDS);
                 }
-                Act::Call(operation, a, b) => caller.call(*operation, *a, *b),
+                PeerAction::Call(operation, a, b) => caller.call(*operation, *a, *b),
             }
         }
         over.store(true, Release);

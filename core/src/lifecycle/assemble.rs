@@ -6,7 +6,7 @@ use crate::callers::Callers;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::exit_registry::{Part, RegistryReader};
+use crate::job::exit_registry::{Progress, RegistryReader};
 use crate::job::liveness::{Watchdog, WatchdogTasks};
 use crate::job::membership::Membership;
 use crate::job::published::{Target, Wait};
@@ -110,6 +110,7 @@ impl Runtime {
             teams: Teams::new(&control),
             grouped: Grouped::default(),
             streams: Streams::default(),
+            contexts: AtomicU32::new(0),
             spins: AtomicU32::new(0),
             limits: Limits::new(attr, until),
             interrupted: AtomicBool::new(false),
@@ -131,6 +132,7 @@ impl Runtime {
             inner: Arc::new(inner),
             member: true,
             submission: Submission::Blocking,
+            context: 0,
         };
         let inner = &runtime.inner;
         // Kernels of a single PE, too, ask it to exit.
@@ -170,7 +172,7 @@ impl Runtime {
         };
         inner.wait_for_all(wait, State::Active)?;
         if let Some(registry) = &inner.registry {
-            registry.set_part(Part::Joined);
+            registry.set_part(Progress::Joined);
         }
         inner.make_predefined(&Topology::read(&inner.control));
         inner.spins.store(wait::spins(&inner.control), Relaxed);

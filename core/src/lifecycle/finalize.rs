@@ -1,7 +1,7 @@
 //! The end of a PE's membership: finalize, with the others, or leaving without them.
 
 use crate::debug::Level;
-use crate::job::exit_registry::Part;
+use crate::job::exit_registry::Progress;
 use crate::job::published::{Target, Wait};
 use crate::job::state::State;
 use crate::job::{doorbell, liveness};
@@ -34,7 +34,7 @@ impl Inner {
         }
         let completed = self
             .transport
-            .quiet(Submission::Blocking, Operation::Finalize);
+            .quiet_before_release(Submission::Blocking, Operation::Finalize);
         let report = self.publish_unfreed();
         self.state(State::Finalizing);
         doorbell::ring_everyone(&self.control);
@@ -52,7 +52,7 @@ impl Inner {
         let checked = self.check_findings();
         let kernels = self.check_kernels();
         if let Some(registry) = &self.registry {
-            registry.set_part(Part::Finalized);
+            registry.set_part(Progress::Finalized);
         }
         self.end_waits();
         self.end(State::Finalized);
@@ -156,7 +156,7 @@ impl Inner {
     /// Ends all processes of the job: this one at once.
     pub(crate) fn exit_all(&self, status: i32) -> ! {
         if let Some(registry) = &self.registry {
-            registry.set_part(Part::Finalized);
+            registry.set_part(Progress::Finalized);
         }
         liveness::exit_all(&self.control, self.my_pe, status)
     }

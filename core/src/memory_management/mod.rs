@@ -15,7 +15,7 @@ use released::Pending;
 
 use crate::allocator::Block;
 use crate::buffer::SymRange;
-use crate::collectives::{Call, CollectiveCall};
+use crate::collectives::{CollectiveCall, MemberCall};
 use crate::debug::Level;
 use crate::heap::{HeapStats, Request, State};
 use crate::job::block::MAX_ALLOCATIONS;
@@ -38,7 +38,7 @@ fn noted(request: &Result<Request>) -> (Operation, u64) {
 }
 
 /// The collective call of a request.
-fn malloc_call(request: Result<Request>) -> Call {
+fn malloc_call(request: Result<Request>) -> MemberCall {
     let memory = match &request {
         Err(Error::MachineMemory {
             requested,
@@ -51,7 +51,7 @@ fn malloc_call(request: Result<Request>) -> Call {
         Ok(request) => (request, None),
         Err(error) => (Request::bytes(0), Some(error)),
     };
-    Call {
+    MemberCall {
         operation: Operation::Malloc,
         args: [
             asked.bytes,
@@ -102,9 +102,9 @@ impl Inner {
         if committed.is_ok() && request.zero {
             self.transport.internal().zero(range);
         }
-        let call = Call {
+        let call = MemberCall {
             error: committed.err(),
-            ..Call::plain(Operation::Malloc)
+            ..MemberCall::plain(Operation::Malloc)
         };
         if let Err(error) = collective.meet(call, &[]) {
             self.drop_block(&mut self.heap.lock(), block.offset, collective.site());
@@ -229,9 +229,9 @@ impl Inner {
         let collective = self.enter(Team::WORLD, Operation::Free)?;
         let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
-        let mut call = Call {
+        let mut call = MemberCall {
             error: found.err(),
-            ..Call::plain(Operation::Free)
+            ..MemberCall::plain(Operation::Free)
         };
         call.args[0] = block.map_or(NONE, |block| block.offset);
         if let Some(block) = &block {

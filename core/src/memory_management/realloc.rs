@@ -2,7 +2,7 @@
 
 use super::Request;
 use crate::allocator::Block;
-use crate::collectives::{Call, CollectiveCall};
+use crate::collectives::{CollectiveCall, MemberCall};
 use crate::operation::{NONE, Operation};
 use crate::runtime::Inner;
 use crate::track::Resource;
@@ -15,9 +15,9 @@ impl Inner {
         let collective = self.enter(Team::WORLD, Operation::Realloc)?;
         let found = address.and_then(|address| self.own(address));
         let block = found.as_ref().ok().copied().flatten();
-        let mut call = Call {
+        let mut call = MemberCall {
             error: found.err(),
-            ..Call::plain(Operation::Realloc)
+            ..MemberCall::plain(Operation::Realloc)
         };
         call.args[0] = block.map_or(NONE, |block| block.offset);
         call.args[1] = bytes as u64;

@@ -5,7 +5,7 @@
 //! afterwards. Operations treat the buffer as an allocation.
 
 use crate::buffer::{Registration, SymRange};
-use crate::collectives::Call;
+use crate::collectives::MemberCall;
 use crate::debug::Level;
 use crate::heap::registered::Buffer;
 use crate::operation::{ARGS, Operation};
@@ -132,7 +132,7 @@ impl Inner {
         let completed = self
             .transport
             .quiet_before_release(Submission::Blocking, operation);
-        let call = Call {
+        let call = MemberCall {
             operation,
             args,
             error: completed.err(),

@@ -4,7 +4,7 @@
 //! A release is local. Each PE posts the ids of its releases in the allocation's meeting, so all PEs have the same lists, and free the same
 //! allocations.
 
-use crate::collectives::{Call, CollectiveCall};
+use crate::collectives::{CollectiveCall, MemberCall};
 use crate::heap::State;
 use crate::job::block::PAYLOAD_WORDS;
 use crate::operation::Operation;
@@ -118,7 +118,7 @@ impl Inner {
     pub(super) fn meet_and_free(
         &self,
         collective: &CollectiveCall<'_>,
-        mut call: Call,
+        mut call: MemberCall,
         mine: &[u64],
     ) -> Result<Pending> {
         let (mut rest, mut from, mut pending) = (mine, 0, Pending::default());
@@ -145,7 +145,7 @@ impl Inner {
             };
             rest = &rest[rest.partition_point(|&id| id < next)..];
             from = next;
-            call = Call::plain(Operation::Malloc);
+            call = MemberCall::plain(Operation::Malloc);
         }
     }
 

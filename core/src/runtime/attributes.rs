@@ -101,11 +101,6 @@ impl InitAttr {
             None => config::memory()?,
         };
         let check = CheckSettings::of(self.check, self.check_seed)?;
-        if memory == MemoryKind::Device && check.wanted() {
-            return Err(Error::NotSupported(
-                "the checker looks at host memory only: switch it off with NVSHMEMRS_CHECK=0, or set NVSHMEMRS_MEMORY=host".into(),
-            ));
-        }
         if let (MemoryKind::Host, Some(device)) = (memory, self.device) {
             return Err(Error::invalid(
                 "device",

@@ -20,7 +20,7 @@ use crate::config::Value;
 use crate::debug::Level;
 use crate::heap::Heap;
 use crate::job::block::Control;
-use crate::job::exit_registry::{Part, RegistryReader};
+use crate::job::exit_registry::{Progress, RegistryReader};
 use crate::job::interrupt::{InterruptHook, on_thread};
 use crate::job::layout::Layout;
 use crate::job::liveness::Watchdog;
@@ -33,7 +33,7 @@ use crate::sites::Sites;
 use crate::team::{Grouped, Teams};
 use crate::track::{Ledger, Resource};
 use crate::transport::traffic::Traffic;
-use crate::transport::{Route, Submission};
+use crate::transport::{Context, Issuer, Route, Submission};
 use crate::words::numbered;
 use crate::{Error, Pe, Result, board};
 use std::any::Any;
@@ -68,6 +68,8 @@ pub(crate) struct Inner {
     /// The members of teams by host, in a job on several hosts.
     pub(crate) grouped: Grouped,
     pub(crate) streams: Streams,
+    /// The number of the last context that was made.
+    pub(crate) contexts: AtomicU32,
     pub(crate) spins: AtomicU32,
     pub(crate) limits: Limits,
     pub(crate) interrupted: AtomicBool,
@@ -169,7 +171,7 @@ impl Inner {
         let exit = self.control.header().exit.load(Acquire);
         if let (Some(registry), true) = (&self.registry, exit != 0) {
             // The launcher need not tell that it has not.
-            registry.set_part(Part::Finalized);
+            registry.set_part(Progress::Finalized);
         }
         process::exit_if_asked(&self.control);
     }
@@ -242,6 +244,8 @@ pub struct Runtime {
     pub(crate) member: bool,
     /// The submission of operations that are called on it.
     pub(crate) submission: Submission,
+    /// Their context.
+    pub(crate) context: Context,
 }
 
 impl std::fmt::Debug for Runtime {
@@ -266,6 +270,37 @@ impl Runtime {
             inner: Arc::clone(inner),
             member: false,
             submission,
+            context: 0,
+        }
+    }
+
+    /// A new context: its operations are those of this runtime, but fence and quiet of one context do not order or complete the operations
+    /// of another, the runtime's own among them. A barrier completes the runtime's own operations only. Dropping it does not complete its
+    /// operations.
+    ///
+    /// Local. OpenSHMEM 1.5 section 9.5.
+    pub fn context(&self) -> Result<Runtime> {
+        self.inner.ready()?;
+        let mut context = Runtime::view(&self.inner);
+        context.context = self
+            .inner
+            .contexts
+            .fetch_add(1, Relaxed)
+            .wrapping_add(1)
+            .max(1);
+        Ok(context)
+    }
+
+    /// Whether it is a context of this runtime. Local.
+    pub fn is_context_of(&self, runtime: &Runtime) -> bool {
+        self.context != 0 && Arc::ptr_eq(&self.inner, &runtime.inner)
+    }
+
+    #[inline(always)]
+    pub(crate) fn issuer(&self) -> Issuer {
+        Issuer {
+            submission: self.submission,
+            context: self.context,
         }
     }
 

@@ -1,5 +1,5 @@
-//! A stream of the GPU in a job on several hosts, proxied by the host: a GPU cannot reach other hosts, so a queue of the host runs the
-//! operations.
+//! A stream of the GPU in a job on several hosts or in a checked job, proxied by the host: a GPU cannot reach other hosts, and tells the
+//! checker nothing, so a queue of the host runs the operations.
 //!
 //! For each operation the GPU's stream gets an event, and behind it a hold. The thread of the queue waits for the event, runs the operation
 //! as a blocking one, and releases the hold. So operations run in stream order, also between the program's own work. Submitting an
@@ -15,7 +15,7 @@ use crate::{Result, Runtime};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The operation that cannot be captured, for errors.
-const WHAT: &str = "an operation in a job on several hosts";
+const WHAT: &str = "an operation in a job that is checked or on several hosts";
 
 pub(super) struct HostProxiedStream {
     queue: QueueStream,

@@ -19,7 +19,11 @@ struct WatchedStream {
 impl Watched {
     pub(super) fn new(inner: &Arc<Inner>) -> Watched {
         let stream = inner.transport.observer().map(|observer| WatchedStream {
-            number: observer.stream_made(),
+            // Streams of the GPU may be ordered by means that the library does not see, such as CUDA's own events.
+            number: match inner.transport.streams() {
+                None => observer.stream_made(),
+                Some(_) => None,
+            },
             runtime: Runtime::view(inner),
         });
         Watched(stream)

@@ -4,7 +4,7 @@
 //! searches the others' slots. The rest is as in a split: all choose the same number, publish whether they have reserved it, and try
 //! again if a member could not. A last meeting on the new team guarantees that all members have read the slots before they are freed.
 
-use crate::collectives::Call;
+use crate::collectives::MemberCall;
 use crate::job::block::{JOIN_SLOTS, JoinSlot, TEAM_WORDS};
 use crate::job::doorbell;
 use crate::job::published::{Target, Wait};
@@ -277,7 +277,9 @@ impl Inner {
                 self.make_transport_team(team, &members, member, base_epoch);
                 let met = self
                     .enter(team, Operation::TeamInit)
-                    .and_then(|collective| collective.meet(Call::plain(Operation::TeamInit), &[]));
+                    .and_then(|collective| {
+                        collective.meet(MemberCall::plain(Operation::TeamInit), &[])
+                    });
                 if let Err(error) = met {
                     // The others may use it already.
                     if let Some(state) = self.take_handle(team) {

@@ -5,7 +5,7 @@
 //! taken it, and then all try again.
 
 use super::NAMES;
-use crate::collectives::{Call, CollectiveCall};
+use crate::collectives::{CollectiveCall, MemberCall};
 use crate::job::block::TEAM_WORDS;
 use crate::job::team;
 use crate::operation::Operation;
@@ -47,7 +47,7 @@ impl Inner {
     fn make_teams(
         &self,
         collective: &CollectiveCall<'_>,
-        mut call: Call,
+        mut call: MemberCall,
         part: Option<Part>,
         config: TeamConfig,
     ) -> Result<Option<Team>> {
@@ -77,9 +77,9 @@ impl Inner {
                 }
             };
             let last = claim.as_ref().map_or(0, Claim::epoch);
-            let second = Call {
+            let second = MemberCall {
                 error: failed,
-                ..Call::plain(operation)
+                ..MemberCall::plain(operation)
             };
             let epoch = collective.meet(second, &[claimed as u64, last])?;
             let answers: Vec<[u64; 2]> = (0..collective.n_pes())
@@ -107,7 +107,7 @@ impl Inner {
                 self.make_transport_team(team, &members, me, base_epoch);
                 return Ok(Some(team));
             }
-            call = Call::plain(operation);
+            call = MemberCall::plain(operation);
         }
         Err(Error::Internal("a split gave up".into()))
     }
@@ -127,15 +127,15 @@ impl Inner {
             Ok(collective) => {
                 let index = collective.team().index;
                 let own = self.transport.collectives();
-                let mut call = Call::plain(Operation::TeamDestroy);
+                let mut call = MemberCall::plain(Operation::TeamDestroy);
                 call.args[0] = own.map_or(0, |own| own.begun(index));
                 collective.meet(call, &[])?;
                 // On every member, or on none: all have begun as many.
                 let ended = own.and_then(|own| own.await_team(Operation::TeamDestroy, index));
                 if let Some(ended) = ended {
-                    let call = Call {
+                    let call = MemberCall {
                         error: ended.err(),
-                        ..Call::plain(Operation::TeamDestroy)
+                        ..MemberCall::plain(Operation::TeamDestroy)
                     };
                     collective.meet(call, &[])?;
                 }
@@ -246,7 +246,7 @@ impl Runtime {
             .as_ref()
             .map_or(0, |(_, config)| config.num_contexts);
         let part = checked.as_ref().ok().copied();
-        let call = Call {
+        let call = MemberCall {
             operation,
             args: [start, stride, size, contexts, 0].map(|arg| arg as u64),
             error: checked.err(),
@@ -298,7 +298,7 @@ impl Runtime {
             n_pes: (n_pes - column + width - 1) / width,
         };
         let (x_config, y_config) = configs.as_ref().ok().copied().unwrap_or_default();
-        let call = Call {
+        let call = MemberCall {
             operation,
             args: [x_range, x_config.num_contexts, y_config.num_contexts, 0, 0]
                 .map(|arg| arg as u64),
@@ -307,9 +307,9 @@ impl Runtime {
         let first = self
             .inner
             .make_teams(&collective, call, Some(x), x_config)?;
-        let second = self
-            .inner
-            .make_teams(&collective, Call::plain(operation), Some(y), y_config);
+        let second =
+            self.inner
+                .make_teams(&collective, MemberCall::plain(operation), Some(y), y_config);
         match (first, second) {
             (Some(x), Ok(Some(y))) => {
                 self.note_team(operation, x);
@@ -331,7 +331,7 @@ impl Runtime {
     /// this PE's part of it is destroyed without waiting for the others.
     ///
     /// Collectives of the team on streams run first; launched graphs with its collectives must have completed. Collectives of a broken
-    /// team have no effect any more; on GPUs its number is not used again, so a job has room for 250 broken teams.
+    /// team have no effect any more; on GPUs its number is not used again, so a job has room for 314 broken teams.
     ///
     /// Collective over `team`. OpenSHMEM 1.5 section 9.4.8.
     pub fn team_destroy(&self, team: Team) -> Result<()> {

@@ -7,11 +7,12 @@
 use super::host::HostTransport;
 use super::net::{Connected, NetTransport};
 use super::{
-    Atomic, Body, Call, Collectives, Found, GetRequest, LocalTransport, Memory, Nbi, Observer,
-    Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, Width,
-    execute_internal,
+    Atomic, Body, Call, Collectives, Found, GetRequest, HostDriven, Issuer, Joined, LocalTransport,
+    Memory, Nbi, Observer, Properties, Reply, Request, Search, SignalUpdate, Streams, Submission,
+    Transport, Width, execute_internal,
 };
 use crate::buffer::{LocalDest, LocalSource, SymRange};
+use crate::job::block::Control;
 use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Pe, Result};
@@ -29,12 +30,20 @@ pub(crate) enum Route {
     Other(Box<dyn Transport>),
 }
 
-impl From<LocalTransport> for Route {
-    fn from(transport: LocalTransport) -> Route {
-        match transport {
-            LocalTransport::Host(host) => Route::Host(host),
-            LocalTransport::Device(device) => Route::Other(device),
-        }
+impl Route {
+    /// The transport of a PE that has joined a job on one host. If the job is checked, no operation is enqueued on a GPU unseen.
+    pub(crate) fn joined(joined: Joined, control: &Control) -> Result<Joined<Route>> {
+        let checked = control.check_seed().is_some();
+        let route = |transport| -> Result<Route> {
+            Ok(match transport {
+                LocalTransport::Host(host) => Route::Host(host),
+                LocalTransport::Device(device) if checked => {
+                    Route::Other(Box::new(HostDriven::new(device)?))
+                }
+                LocalTransport::Device(device) => Route::Other(device),
+            })
+        };
+        joined.with(route).transpose()
     }
 }
 
@@ -169,7 +178,7 @@ impl Route {
     #[track_caller]
     pub(crate) fn put_value<T: Pod>(
         &self,
-        submission: Submission,
+        issuer: Issuer,
         pe: Pe,
         dest: u64,
         value: T,
@@ -180,7 +189,7 @@ impl Route {
             Route::Host(host) => on_host(host),
             elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
                 Ok(host) => on_host(host),
-                Err(other) => return put_value(other, call(submission, called), pe, dest, value),
+                Err(other) => return put_value(other, call(issuer, called), pe, dest, value),
             },
         }
         Ok(())
@@ -191,7 +200,7 @@ impl Route {
     #[track_caller]
     pub(crate) fn get_value<T: Pod>(
         &self,
-        submission: Submission,
+        issuer: Issuer,
         pe: Pe,
         source: u64,
         called: Operation,
@@ -205,7 +214,7 @@ impl Route {
             Route::Host(host) => on_host(host),
             elsewhere => match elsewhere.host_if(|hosts| hosts.is_local(pe)) {
                 Ok(host) => on_host(host),
-                Err(other) => get_value(other, call(submission, called), pe, source),
+                Err(other) => get_value(other, call(issuer, called), pe, source),
             },
         }
     }
@@ -230,9 +239,10 @@ impl Route {
 /// A call of the caller's caller.
 #[inline(always)]
 #[track_caller]
-fn call(submission: Submission, called: Operation) -> Call {
+fn call(issuer: Issuer, called: Operation) -> Call {
     Call {
-        submission,
+        submission: issuer.submission,
+        context: issuer.context,
         called,
         at: Location::caller(),
     }
@@ -300,12 +310,13 @@ macro_rules! operations {
             #[allow(clippy::too_many_arguments, reason = "they are the operation's, and its submission")]
             #[inline(always)]
             #[track_caller]
-            pub(crate) fn $name(&self, submission: Submission, $($argument: $kind,)* called: Operation) -> Result<$out> {
+            pub(crate) fn $name(&self, issuer: impl Into<Issuer>, $($argument: $kind,)* called: Operation) -> Result<$out> {
+                let issuer = issuer.into();
                 match self {
                     Route::Host($host) => Ok($on_host),
                     elsewhere => match elsewhere.host_if(|hosts| hosts.$is_local($($of)?)) {
                         Ok($host) => Ok($on_host),
-                        Err(other) => $cold_path(other, call(submission, called), $($argument),*),
+                        Err(other) => $cold_path(other, call(issuer, called), $($argument),*),
                     },
                 }
             }

@@ -28,6 +28,7 @@ pub(crate) const PIECES: &[Piece] = &[
         items: &[
             "macro shared",
             "shared!",
+            "struct WaitFields",
             "fn set_state",
             "fn end_active",
             "fn set_first_gone",
@@ -169,7 +170,6 @@ pub(crate) const PIECES: &[Piece] = &[
             "mod kind",
             "enum Limit",
             "impl Limit",
-            "struct WaitFields",
             "struct Published",
             "impl Published",
             "impl Drop for Published",

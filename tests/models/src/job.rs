@@ -25,7 +25,7 @@ const MAX_TEAMS: usize = 64;
 const JOIN_SLOTS: usize = 1;
 const UNFREED_WORDS: usize = 1;
 
-use shared_words::{Arrival, SharedU32, SharedU64};
+use shared_words::{Arrival, SharedU32, SharedU64, WaitFields};
 
 include!(concat!(env!("OUT_DIR"), "/control.rs"));
 include!(concat!(env!("OUT_DIR"), "/state.rs"));
@@ -115,6 +115,11 @@ pub(crate) mod board {
     use std::sync::Arc;
     include!(concat!(env!("OUT_DIR"), "/board.rs"));
 
+    /// The names under which programs call operations are not modelled.
+    fn called_name(_: &Control, _: Pe, _: usize, _: u64) -> Option<String> {
+        None
+    }
+
     pub(crate) struct Board {
         pub(crate) control: Arc<Control>,
     }
@@ -136,153 +141,7 @@ pub(crate) mod board {
     }
 }
 
-/// Streams, whose `State` is another one.
-pub(crate) mod stream {
-    use super::super::sync::Ordering::*;
-    use super::super::sync::{
-        AtomicBool, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, spawn,
-    };
-    use super::{Error, Inner, Operation, Result, Target, Wait, doorbell, lock, wait};
-    use crate::weak::{ordering, weak};
-    use std::collections::VecDeque;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Arc;
-    use std::time::{Duration, Instant};
-    include!(concat!(env!("OUT_DIR"), "/stream.rs"));
-
-    /// The checker is not modelled.
-    pub(crate) struct Watched;
-
-    impl Watched {
-        fn wrap(&self, job: Job, _function: bool) -> Job {
-            job
-        }
-
-        fn forgets(&self, _count: usize) {}
-
-        fn done(&self) {}
-    }
-
-    #[derive(Default)]
-    pub(crate) struct WatchedMark {}
-
-    impl WatchedMark {
-        fn reached(&self, _inner: &Inner) {}
-
-        fn seen(&self, _inner: &Inner) {}
-    }
-
-    /// Deadlines of the caller's are not modelled.
-    fn carried<T>(job: T) -> T {
-        job
-    }
-
-    /// Which job comes next.
-    fn next_job(jobs: &mut VecDeque<Job>) -> Option<Job> {
-        if weak("stream: last in, first out") {
-            jobs.pop_back()
-        } else {
-            jobs.pop_front()
-        }
-    }
-
-    /// What a stream calls operations on.
-    #[derive(Clone)]
-    pub(crate) struct Runtime {
-        pub(crate) inner: Arc<Inner>,
-    }
-
-    impl QueueStream {
-        fn check_caller(&self) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    /// A stream and what it calls operations on.
-    pub(crate) struct Stream {
-        inner: Arc<Inner>,
-        kind: QueueStream,
-    }
-
-    impl Stream {
-        /// Mirrors `QueueStream::start` of stream/queue.rs.
-        pub(crate) fn new(inner: &Arc<Inner>) -> Stream {
-            let queue = Arc::new(Queue {
-                state: Mutex::new(State::default()),
-                work: Condvar::new(),
-                completed: AtomicU64::new(0),
-                stop: Arc::new(AtomicBool::new(false)),
-                watched: Watched,
-            });
-            let view = Runtime {
-                inner: Arc::clone(inner),
-            };
-            let served = Arc::clone(&queue);
-            Stream {
-                inner: Arc::clone(inner),
-                kind: QueueStream {
-                    queue,
-                    thread: Some(spawn(move || served.serve(&view))),
-                },
-            }
-        }
-
-        pub(crate) fn submit(
-            &self,
-            job: impl FnOnce(&Runtime) -> Result<()> + Send + 'static,
-        ) -> Result<()> {
-            self.kind.submit(Box::new(job))
-        }
-
-        pub(crate) fn synchronize(&self) -> Result<()> {
-            self.kind.synchronize(&self.inner)
-        }
-
-        pub(crate) fn wait(&self, event: &Event) -> Result<()> {
-            self.kind.wait(&event.marks)
-        }
-
-        /// Waits until all that was submitted has run, whatever came of it.
-        pub(crate) fn drain(&self, inner: &Inner) -> Result<()> {
-            self.kind.queue.drain(inner, Operation::StreamSynchronize)
-        }
-
-        pub(crate) fn abandon(&self) {
-            self.kind.queue.abandon();
-        }
-
-        /// Mirrors `drop`: ends the stream once its queue is empty.
-        pub(crate) fn end(mut self) {
-            self.kind.queue.close();
-            let thread = self.kind.thread.take().expect("a stream ends once");
-            thread.join().unwrap();
-        }
-    }
-
-    /// An event and what it waits on.
-    #[derive(Clone)]
-    pub(crate) struct Event {
-        inner: Arc<Inner>,
-        marks: Arc<QueueMarks>,
-    }
-
-    impl Event {
-        pub(crate) fn new(inner: &Arc<Inner>) -> Event {
-            Event {
-                inner: Arc::clone(inner),
-                marks: Arc::new(QueueMarks::new()),
-            }
-        }
-
-        pub(crate) fn record(&self, stream: &Stream) -> Result<()> {
-            self.marks.record(&stream.kind)
-        }
-
-        pub(crate) fn synchronize(&self) -> Result<()> {
-            self.marks.synchronize(&self.inner)
-        }
-    }
-}
+pub(crate) mod stream;
 
 mod team {
     pub(super) use super::{breaks, broken};
@@ -722,96 +581,4 @@ fn late(early: u32, rings: &SharedU32) -> u32 {
     }
 }
 
-/// The kernel's futexes: whoever waits is woken by address; the value is compared under the lock that wakers take.
-pub(crate) mod futex {
-    use super::super::sync::Ordering::Acquire;
-    use super::super::sync::{AtomicU32, Condvar, Mutex, lazy_static, yield_now};
-    use crate::weak::naps_end;
-    use rustix::io::Errno;
-
-    #[derive(Default)]
-    struct State {
-        /// Address of the futex, and whether it was woken.
-        sleepers: Vec<(usize, bool)>,
-        /// Nobody rings any more.
-        last_bell: bool,
-        /// Somebody slept when no bell was to come.
-        lost: bool,
-    }
-
-    lazy_static! {
-        static ref STATE: Mutex<State> = Mutex::new(State::default());
-        static ref BELL: Condvar = Condvar::new();
-    }
-
-    pub(crate) struct Flags;
-
-    impl Flags {
-        pub(crate) fn empty() -> Flags {
-            Flags
-        }
-    }
-
-    pub(crate) fn wait<T>(
-        futex: &AtomicU32,
-        _: Flags,
-        expected: u32,
-        _: Option<&T>,
-    ) -> Result<(), Errno> {
-        let address = std::ptr::from_ref(futex) as usize;
-        let mut state = STATE.lock().unwrap();
-        if futex.load(Acquire) != expected {
-            return Err(Errno::AGAIN);
-        }
-        if naps_end() {
-            drop(state);
-            yield_now();
-            return Err(Errno::TIMEDOUT);
-        }
-        if state.last_bell {
-            state.lost = true;
-            return Err(Errno::TIMEDOUT);
-        }
-        state.sleepers.push((address, false));
-        loop {
-            state = BELL.wait(state).unwrap();
-            let woken = state
-                .sleepers
-                .iter()
-                .position(|&sleeper| sleeper == (address, true));
-            if let Some(index) = woken {
-                state.sleepers.swap_remove(index);
-                return Ok(());
-            }
-        }
-    }
-
-    pub(crate) fn wake(futex: &AtomicU32, _: Flags, _count: u32) -> Result<(), Errno> {
-        let address = std::ptr::from_ref(futex) as usize;
-        let mut state = STATE.lock().unwrap();
-        let ours = state
-            .sleepers
-            .iter_mut()
-            .filter(|sleeper| sleeper.0 == address);
-        ours.for_each(|sleeper| sleeper.1 = true);
-        BELL.notify_all();
-        Ok(())
-    }
-
-    /// All has been rung that will be: whoever still sleeps, or falls asleep, has lost a bell. Its nap ends.
-    pub(crate) fn last_bell() {
-        let mut state = STATE.lock().unwrap();
-        state.last_bell = true;
-        state.lost |= state.sleepers.iter().any(|sleeper| !sleeper.1);
-        state
-            .sleepers
-            .iter_mut()
-            .for_each(|sleeper| sleeper.1 = true);
-        BELL.notify_all();
-    }
-
-    /// Whether a bell was lost.
-    pub(crate) fn lost() -> bool {
-        STATE.lock().unwrap().lost
-    }
-}
+pub(crate) mod futex;

@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0xd44acdd3bf50af2c;
+inline constexpr std::uint64_t expected_api_hash = 0x83a52a7846d063b7;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -1315,6 +1315,33 @@ enum class Access : int32_t {
     const void *source, size_t count, Dtype dtype, Op op) noexcept {
     return static_cast<Status>(nvshmemrs_exscan(runtime, team, dest, source, count,
         static_cast<int32_t>(dtype), static_cast<int32_t>(op)));
+}
+
+/// Creates a context. Pass its handle in place of the runtime's to puts, gets, atomic operations, signals,
+/// fence and quiet: fence and quiet of a context order and complete the operations of that context only.
+/// Those with the runtime's handle are the default context's, which barriers complete, too. Other functions
+/// take the handle as the runtime's. A PE can have at least 1024 contexts. A call with the context must
+/// have returned before it is freed.
+///
+/// Local. Free it with `nvshmemrs_context_free`; finalize completes and frees the remaining contexts.
+///
+/// @return `Status::Success`, or an error: NOT_INITIALIZED, BAD_HANDLE, NOT_SUPPORTED without a free
+/// handle.
+/// @see OpenSHMEM 1.5 section 9.5.1 (`shmem_ctx_create`).
+[[nodiscard]] inline Status context_new(nvshmemrs_runtime_t runtime,
+    nvshmemrs_runtime_t *context) noexcept {
+    return static_cast<Status>(nvshmemrs_context_new(runtime, context));
+}
+
+/// Completes the operations of a context, as quiet does, and frees it. Its handle is invalid afterwards,
+/// even after an error. 0 has no effect.
+///
+/// Local.
+///
+/// @return `Status::Success`, or an error: BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED on several hosts.
+/// @see OpenSHMEM 1.5 section 9.5.3 (`shmem_ctx_destroy`).
+[[nodiscard]] inline Status context_free(nvshmemrs_runtime_t context) noexcept {
+    return static_cast<Status>(nvshmemrs_context_free(context));
 }
 
 /// Begins a deadline of the calling thread: every later wait of this thread, and of calls that it queues on
@@ -2819,7 +2846,7 @@ enum class Access : int32_t {
 /// `config_mask` is an or of `nvshmemrs_team_config_mask`. Returns when every member knows the result.
 ///
 /// @return `Status::Success`, or an error, on every member, and no team is created: INVALID_VALUE,
-/// PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also BAD_HANDLE,
+/// PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 320 teams already; also BAD_HANDLE,
 /// PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see OpenSHMEM 1.5 section 9.4.6 (`shmem_team_split_strided`).
 [[nodiscard]] inline Status team_split_strided(nvshmemrs_runtime_t runtime, nvshmemrs_team_t parent,
@@ -2863,7 +2890,7 @@ enum class Access : int32_t {
 /// UNIQUEID. After an error use a fresh number. Returns when every member has called it.
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED
-/// when a member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+/// when a member is in 320 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
 /// @see NVSHMEM `nvshmemx_team_init`.
 [[nodiscard]] inline Status team_init(nvshmemrs_runtime_t runtime, const nvshmemrs_team_config_t *config,
     int64_t config_mask, int32_t n_pes, int32_t my_index, nvshmemrs_team_t *team) noexcept {

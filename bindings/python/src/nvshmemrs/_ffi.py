@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0xd44acdd3bf50af2c
+API_HASH = 0x83a52a7846d063b7
 """The API hash that this file was generated with."""
 
 
@@ -1878,6 +1878,46 @@ _FUNCTIONS = (
 
     Standard:
         OpenSHMEM 1.6 (`shmem_sum_exscan`).
+    """,
+    ),
+    (
+        "nvshmemrs_context_new",
+        c_int32,
+        (c_uint64, POINTER(c_uint64)),
+        """(runtime, context)
+
+    Creates a context. Pass its handle in place of the runtime's to puts, gets, atomic operations,
+    signals, fence and quiet: fence and quiet of a context order and complete the operations of that
+    context only. Those with the runtime's handle are the default context's, which barriers
+    complete, too. Other functions take the handle as the runtime's. A PE can have at least 1024
+    contexts. A call with the context must have returned before it is freed.
+
+    Local. Free it with `nvshmemrs_context_free`; finalize completes and frees the remaining
+    contexts.
+
+    Returns:
+        SUCCESS, or an error: NOT_INITIALIZED, BAD_HANDLE, NOT_SUPPORTED without a free handle.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.5.1 (`shmem_ctx_create`).
+    """,
+    ),
+    (
+        "nvshmemrs_context_free",
+        c_int32,
+        (c_uint64,),
+        """(context)
+
+    Completes the operations of a context, as quiet does, and frees it. Its handle is invalid
+    afterwards, even after an error. 0 has no effect.
+
+    Local.
+
+    Returns:
+        SUCCESS, or an error: BAD_HANDLE; also PE_DIED, TIMEOUT, INTERRUPTED on several hosts.
+
+    Standard:
+        OpenSHMEM 1.5 section 9.5.3 (`shmem_ctx_destroy`).
     """,
     ),
     (
@@ -4104,7 +4144,7 @@ _FUNCTIONS = (
 
     Returns:
         SUCCESS, or an error, on every member, and no team is created: INVALID_VALUE, PE_RANGE,
-        MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 256 teams already; also
+        MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a member is in 320 teams already; also
         BAD_HANDLE, PE_DIED, TIMEOUT, INTERRUPTED.
 
     Standard:
@@ -4164,7 +4204,7 @@ _FUNCTIONS = (
 
     Returns:
         SUCCESS, or an error: INVALID_VALUE, PE_RANGE, MISMATCH, PEER_ARGUMENT, NOT_SUPPORTED when a
-        member is in 256 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
+        member is in 320 teams already; also PE_DIED, TIMEOUT, INTERRUPTED.
 
     Standard:
         NVSHMEM `nvshmemx_team_init`.

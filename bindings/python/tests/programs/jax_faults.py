@@ -16,7 +16,7 @@ from nvshmemrs.core.interop.jax import _setup
 def told(name, function, *arguments, **named):
     try:
         jax.block_until_ready(function(*arguments, **named))
-    except (nvshmem.NvshmemError, jax.errors.JaxRuntimeError, TypeError) as error:
+    except (nvshmem.NvshmemError, jax.errors.JaxRuntimeError, TypeError, ValueError) as error:
         print(f"{name}: {type(error).__name__}: {error}", flush=True)
     else:
         raise AssertionError(f"{name}: no error")
@@ -35,6 +35,9 @@ def wrong_calls():
     told("op", nj.all_reduce, x, token, "mean")
     told("parts", nj.all_to_all, jnp.float32(1), token)
     told("root", nj.broadcast, x, token, 1)
+    told("team", nj.all_reduce, x, token, "sum", "NONE")
+    told("staging", nj.all_reduce, jnp.ones(1 << 16), token)
+    told("gradient", jax.grad(lambda x: nj.all_reduce(x, token)[0].sum()), x)
     told("narrow", nj.load, flags, token)
     told("narrow view", flags.view)
     told("a value", jnp.sum, a)

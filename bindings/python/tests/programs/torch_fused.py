@@ -28,6 +28,13 @@ with fused.Workspace(reduce_bytes=1 << 10, product_bytes=1 << 14, choices=16) as
         assert "a requires grad" in str(error) and "a.detach()" in str(error), error
     else:
         raise AssertionError("a tensor that requires grad was taken")
+    for tensor, words in ((torch.ones(8, 16, device="meta"), "a is a tensor on meta"), (torch.ones(16, 8).t(), "a is not contiguous")):
+        try:
+            fused.matmul_all_reduce(symmetric, tensor, b, ws)
+        except nvshmem.NvshmemInvalid as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(words)
     x, experts = torch.full((4, 16), me + 1.0), torch.full((4, 1), (me + 1) % n)
     route = fused.dispatch(symmetric, x, experts, ws, n_experts=n)
     assert route.counts.tolist() == [4] and (symmetric[:4] == (me - 1) % n + 1.0).all()

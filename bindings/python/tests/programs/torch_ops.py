@@ -271,6 +271,7 @@ def refused():
     other = torch.ones(2 * N, 3, device="cpu" if GPU else "meta")
     held = nvshmem.tensor((2 * N, 3), torch.float32)
     signal = nvshmem.tensor(1, torch.int64)
+    gradients = VERSION >= (2, 4)
     functions = [nt.all_reduce, nt.reduce_scatter, nt.all_gather, nt.all_to_all, nt.broadcast]
     for function in functions:
         raises("input is not contiguous: pass input.contiguous()", function, mine.t())
@@ -280,6 +281,12 @@ def refused():
         raises("it must have", function, mine, out=torch.ones(1, device=HERE))
         raises("it must have", function, mine, out=mine.to(torch.float64))
         raises("out is not contiguous", function, mine, out=torch.ones(3, 2 * N, device=HERE).t())
+    meta = torch.ones(2 * N, 3, device="meta")
+    if gradients:  # torch does not call the operation itself then
+        raises(f"input is on meta, and out on {HERE.type}", nt.all_reduce, meta, out=mine)
+        raises(f"input is on {HERE.type}, and out on meta", nt.all_reduce, mine, out=meta)
+        raises(f"dest is on {HERE.type}, and source on meta", nt.put, held, meta, RIGHT)
+        raises(f"dest is on meta, and source on {HERE.type}", nt.put, meta, mine, RIGHT)
     raises("op='mean': it must be", nt.all_reduce, mine, "mean")
     raises("only floating-point numbers have an average", nt.all_reduce, mine.to(torch.int32), "avg")
     raises("complex64", nt.all_reduce, mine.to(torch.complex64), "max")
@@ -297,7 +304,6 @@ def refused():
     raises("a signal is a uint64", nt.signal_wait, held, 1)
     nvshmem.barrier_all()
     wants = mine.clone().requires_grad_()
-    gradients = VERSION >= (2, 4)
     for function in functions:
         if not gradients:
             raises("requires a gradient", function, wants)

@@ -98,7 +98,7 @@ impl AreaLayout {
         let syncs = keys + SYNCS * 8;
         let sync = ((SYNC_HEAD + 3 * n) * 8).next_multiple_of(64);
         let meetings = pages(syncs + SYNCS * sync);
-        let meeting = ((2 + 2 * n) * 8).next_multiple_of(64);
+        let meeting = ((3 + 2 * n) * 8).next_multiple_of(64);
         let reported = pages(meetings + MAX_TEAMS as u64 * n * 2 * meeting);
         let bits = pages(reported + (1 + REPORTED) * 8);
         let bits_part = pages(stride / WORD / 8);
@@ -320,11 +320,11 @@ impl Area {
         self.words(offset, SYNC_HEAD + 3 * self.layout.n)
     }
 
-    /// What a PE published in a meeting: its tag, what it had completed, two clocks.
+    /// What a PE published in a meeting: its tag, what it had completed, two clocks; and at which site it came.
     pub(super) fn meeting(&self, team: u32, pe: u64, epoch: u64) -> &[AtomicU64] {
         let row = (u64::from(team) % MAX_TEAMS as u64 * self.layout.n + pe) * 2 + (epoch & 1);
         let offset = self.layout.meetings + row * self.layout.meeting;
-        self.words(offset, 2 + 2 * self.layout.n)
+        self.words(offset, 3 + 2 * self.layout.n)
     }
 
     /// The lock of the keys of reported problems, then the keys, which are written under it.

@@ -443,11 +443,12 @@ impl Clocks {
     }
 
     /// Publishes what this PE knows for a meeting, and takes the next tag. One thread at a time.
-    pub(super) fn arrive(&self, team: u32, epoch: u64) {
+    pub(super) fn arrive(&self, team: u32, epoch: u64, site: u16) {
         let n = self.area.n();
         let own = &self.own;
         let slot = self.area.meeting(team, self.me, epoch);
         slot[1].store(own[head::DONE].load(Relaxed), Relaxed);
+        slot[2 + 2 * n].store(site.into(), Relaxed);
         for (word, value) in slot[2..][..2 * n]
             .iter()
             .zip(&own[CLOCK_HEAD as usize..][..2 * n])
@@ -456,6 +457,12 @@ impl Clocks {
         }
         slot[0].store(self.tag(), Release);
         self.next();
+    }
+
+    /// The site at which `pe` has come to a meeting, which has happened.
+    pub(super) fn arrived_at(&self, team: u32, pe: u64, epoch: u64) -> u16 {
+        let slot = self.area.meeting(team, pe, epoch);
+        slot[2 + 2 * self.area.n()].load(Relaxed) as u16
     }
 
     /// Learns what `pe` published for a meeting.

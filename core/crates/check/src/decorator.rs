@@ -1,14 +1,13 @@
 //! The checker as a transport around another one, and as what is told of the program.
 
-use super::report::Names as _;
-use super::tracker::Tracker;
+use super::hosts::Tracking;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, SymRange};
 use crate::operation::Operation;
 use crate::sites::Access;
 use crate::transport::{
-    Body, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties, Reply,
-    Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
+    Body, Call, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties,
+    Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
 };
 use crate::{Error, Pe, Result};
 use std::panic::Location;
@@ -164,7 +163,7 @@ impl Transport for Checked {
                 checker.own(true, dest, checker.site_of(call));
                 return checker.below.execute(request);
             }
-            Body::Fence => checker.fence(),
+            Body::Fence => checker.fence(call),
             Body::Quiet => checker.quiet(call),
             Body::Copy { .. } | Body::Load { .. } => return checker.below.execute(request),
             Body::PutValue { .. }
@@ -204,8 +203,9 @@ impl Transport for Checked {
         None
     }
 
+    /// Those of the GPU, which wait for a queue of the host.
     fn streams(&self) -> Option<&dyn Streams> {
-        None
+        self.0.below.streams()
     }
 }
 
@@ -215,7 +215,7 @@ impl Observer for Checker {
     }
 
     fn site_name(&self, pe: Pe, site: u16) -> String {
-        self.tracker.site(pe, site)
+        self.track(|tracker| tracker.site_name(pe, site))
     }
 
     fn maker(&self, offset: u64) -> Option<String> {
@@ -231,11 +231,11 @@ impl Observer for Checker {
     }
 
     fn all_freed(&self) {
-        self.track(Tracker::all_freed);
+        self.track(Tracking::all_freed);
     }
 
     fn not_freed(&self) {
-        self.track(Tracker::not_freed);
+        self.track(Tracking::not_freed);
     }
 
     fn quarantined(&self, range: SymRange) {
@@ -250,8 +250,12 @@ impl Observer for Checker {
         self.track(|tracker| tracker.pointer_given(pe));
     }
 
-    fn arrive(&self, team: u32, epoch: u64, completes: bool) {
-        Checker::arrive(self, team, epoch, completes);
+    fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16) {
+        Checker::arrive(self, team, epoch, completes, site);
+    }
+
+    fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16 {
+        self.track(|tracker| tracker.arrived_at(team, pe, epoch))
     }
 
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) {
@@ -314,8 +318,8 @@ impl Observer for Checker {
         Checker::event_seen(self, known);
     }
 
-    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
-        Checker::give_until_quiet(self, dest, value, site)
+    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool {
+        Checker::give_until_quiet(self, dest, value, call)
     }
 
     fn concerns(&self, address: u64, bytes: u64) -> bool {
@@ -335,12 +339,12 @@ impl Observer for Checker {
     }
 
     fn reports(&self) -> Vec<String> {
-        self.track(Tracker::reports)
+        self.track(Tracking::reports)
     }
 
     fn summary(&self) -> Option<String> {
         self.look_at_freed();
-        self.track(Tracker::summary)
+        self.track(Tracking::summary)
     }
 
     fn stop(&self) {

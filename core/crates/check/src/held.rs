@@ -8,6 +8,7 @@ use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::doorbell;
 use crate::op::SignalOp;
+use crate::operation::Operation;
 use crate::sites::inside;
 use crate::transport::copy::copy;
 use crate::transport::{Atomic, Width};
@@ -52,6 +53,19 @@ impl Bytes {
             many.set_len(words);
         }
         Bytes::Many(many)
+    }
+
+    /// A copy of memory of a GPU.
+    fn of_gpu(source: LocalSource<'_>, copy: impl FnOnce(LocalDest<'_>)) -> Bytes {
+        let mut words = vec![0_u64; source.bytes().div_ceil(8).max(1)];
+        copy(LocalDest::from(
+            &mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..source.bytes()],
+        ));
+        match words.len() {
+            1 => Bytes::Few([words[0], 0]),
+            2 => Bytes::Few([words[0], words[1]]),
+            _ => Bytes::Many(words),
+        }
     }
 
     /// The first `bytes` of them.
@@ -199,6 +213,18 @@ pub(super) fn result(width: Width, operation: Atomic, old: u64) -> u64 {
 }
 
 impl Checker {
+    /// A copy of a source, which may be on a GPU.
+    pub(super) fn copy_of(&self, source: LocalSource<'_>) -> Bytes {
+        let address = source.address() as u64;
+        match self.gpu_with(address) {
+            Some(device) if !source.is_borrowed() => Bytes::of_gpu(source, |dest| {
+                let copied = device.copy_to_host(Operation::Put, address, dest);
+                let _ = copied.map_err(|error| self.below.keep(error));
+            }),
+            _ => Bytes::of(source, &self.pool),
+        }
+    }
+
     /// Does what was held back. Under the lock of the queue, whose order it keeps.
     pub(super) fn deliver(&self, held: &mut HeldOperation) {
         // What was delivered before, by whatever thread, is seen before.
@@ -266,7 +292,7 @@ impl Checker {
         }
         let old = self.word(pe, offset, bytes);
         self.below().put(pe, offset, source);
-        let new = match Bytes::of(source, &self.pool) {
+        let new = match self.copy_of(source) {
             Bytes::Few(words) => words[0],
             Bytes::Many(words) => words[0],
         };

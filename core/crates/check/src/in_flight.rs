@@ -3,6 +3,7 @@
 use super::Checker;
 use super::memory::Digest;
 use super::report::{AccessInfo, Finding, FindingPlace, Problem};
+use crate::transport::Context;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard};
@@ -20,6 +21,7 @@ struct Buffer {
     address: u64,
     bytes: u64,
     site: u16,
+    context: Context,
     /// Of the source of a put; a get's dest has none.
     digest: Option<Digest>,
     /// Whether the delivery found a source changed, or either gone.
@@ -93,7 +95,7 @@ impl InFlightBuffers {
         address: u64,
         bytes: u64,
         digest: Option<Digest>,
-        site: u16,
+        (site, context): (u16, Context),
     ) -> Option<u64> {
         let mut buffers = self.lock();
         if buffers.list.len() == LIMIT {
@@ -111,6 +113,7 @@ impl InFlightBuffers {
             address,
             bytes,
             site,
+            context,
             digest,
             changed: false,
             reported: false,
@@ -134,9 +137,13 @@ impl InFlightBuffers {
         self.lock().list.iter().any(matches)
     }
 
-    /// All buffers, which are given back.
-    fn take(&self) -> Vec<Buffer> {
+    /// All buffers of a context, which are given back.
+    fn take(&self, of: Context) -> Vec<Buffer> {
         let mut buffers = self.lock();
+        if buffers.list.iter().any(|buffer| buffer.context != of) {
+            let returned = buffers.list.extract_if(.., |buffer| buffer.context == of);
+            return returned.collect();
+        }
         self.low.store(u64::MAX, Relaxed);
         self.high.store(0, Relaxed);
         if !buffers.list.is_empty() {
@@ -231,9 +238,9 @@ impl Checker {
         in_dest
     }
 
-    /// Everything is delivered: takes the buffers out of the list.
-    pub(super) fn take_in_flight(&self) -> Returned {
-        Returned(self.in_flight.take())
+    /// Everything is delivered: takes the buffers of a context out of the list.
+    pub(super) fn take_in_flight(&self, of: Context) -> Returned {
+        Returned(self.in_flight.take(of))
     }
 
     /// Looks whether the buffers are what they should be, when the program calls quiet at a site.

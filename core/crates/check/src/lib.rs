@@ -18,11 +18,13 @@ mod actors;
 pub(crate) mod area;
 mod below;
 mod clocks;
+mod contexts;
 mod decorator;
 mod delay;
 mod delivery_thread;
 mod freed;
 mod held;
+mod hosts;
 mod in_flight;
 mod memory;
 mod operations;
@@ -41,14 +43,16 @@ use crate::job::block::Control;
 use crate::job::layout::Layout;
 pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
-use crate::transport::{Call, Transport, Watch};
+use crate::transport::{Call, DeviceMemory, Transport, Watch};
 use actors::Actors;
 use below::Below;
+use contexts::Contexts;
 pub use decorator::Checked;
 use delay::{Queue, Random, TargetRange};
 use delivery_thread::DeliveryThread;
 use freed::FreedBlocks;
 use held::{BufferPool, HeldOperation};
+use hosts::{RemoteTracker, TrackerService, Tracking};
 use in_flight::InFlightBuffers;
 use report::{AccessInfo, Finding, FindingPlace, Problem};
 pub use settings::Settings;
@@ -89,7 +93,7 @@ pub struct Checker {
     control: Control,
     layout: Layout,
     me: Pe,
-    tracker: Tracker,
+    tracker: Tracking,
     sites: Arc<Sites>,
     state: Mutex<State>,
     stalls: Stalls,
@@ -98,6 +102,7 @@ pub struct Checker {
     actors: Actors,
     freed_blocks: FreedBlocks,
     in_flight: InFlightBuffers,
+    contexts: Contexts,
     /// Buffers for what is held back.
     pool: BufferPool,
     any_adopted: AtomicBool,
@@ -119,13 +124,14 @@ impl Checker {
         sites: Arc<Sites>,
     ) -> Result<Arc<Checker>> {
         memory::check()?;
+        let tracker = Checker::tracker_of(control, me, &*below, &sites)?;
         let seed = control.check_seed().unwrap_or(0).wrapping_add(me as u64);
         let check = Arc::new(Checker {
             below,
             control: control.clone(),
             layout,
             me,
-            tracker: Tracker::new(control, me, Arc::clone(&sites))?,
+            tracker,
             sites,
             state: Mutex::new(State {
                 queue: Queue::new(seed, control.n_pes(), HELD_BYTES),
@@ -140,6 +146,7 @@ impl Checker {
             actors: Actors::default(),
             freed_blocks: FreedBlocks::default(),
             in_flight: InFlightBuffers::new(),
+            contexts: Contexts::default(),
             pool: BufferPool::default(),
             any_adopted: AtomicBool::new(false),
             adopted: RwLock::default(),
@@ -148,8 +155,35 @@ impl Checker {
             delivery_thread: Mutex::default(),
             stop: AtomicBool::new(false),
         });
+        if check.below.device_memory().is_some() {
+            check.tracker.uses_gpus();
+        }
         *check.delivery_thread() = Some(DeliveryThread::start(&check)?);
         Ok(check)
+    }
+
+    /// The tracker of PE `me`. Where the job has several hosts, a PE on that of PE 0 runs those of PEs elsewhere, too.
+    fn tracker_of(
+        control: &Control,
+        me: Pe,
+        below: &dyn Transport,
+        sites: &Arc<Sites>,
+    ) -> Result<Tracking> {
+        let sites = Arc::clone(sites);
+        match below.peer_calls() {
+            Some(calls) if calls.hosts().mine() != 0 => {
+                let tracker = RemoteTracker::new(control, me, sites, calls)?;
+                Ok(Tracking::There(Box::new(tracker)))
+            }
+            calls => {
+                let tracker = Tracker::new(control, me, sites)?;
+                if let Some(calls) = calls {
+                    let service = TrackerService::new(control, tracker.tally())?;
+                    calls.offer(Arc::new(service));
+                }
+                Ok(Tracking::Here(Box::new(tracker)))
+            }
+        }
     }
 
     /// Ends what the checker does on its own. What is held back, if anything, is forgotten.
@@ -159,6 +193,7 @@ impl Checker {
         if let Some(delivery_thread) = delivery_thread {
             delivery_thread.stop(self);
         }
+        self.tracker.leave();
     }
 
     /// Forgets the delivery thread, in a forked child, where it does not exist.
@@ -191,9 +226,20 @@ impl Checker {
     }
 
     /// Calls the tracker.
-    pub(crate) fn track<T>(&self, body: impl FnOnce(&Tracker) -> T) -> T {
+    pub(crate) fn track<T>(&self, body: impl FnOnce(&Tracking) -> T) -> T {
         let _inside = Inside::enter();
         body(&self.tracker)
+    }
+
+    /// The GPU's memory, if an address lies there.
+    fn gpu_with(&self, address: u64) -> Option<&dyn DeviceMemory> {
+        let device = self.below.device_memory()?;
+        device.is_of_gpu(address).unwrap_or(false).then_some(device)
+    }
+
+    /// Whether an address lies in memory of a GPU, which is copied at once: nobody sees what kernels do to it meanwhile.
+    fn is_on_gpu(&self, address: u64) -> bool {
+        self.gpu_with(address).is_some()
     }
 
     /// What operations are delivered to.
@@ -385,10 +431,10 @@ impl Checker {
     }
 
     /// This PE is about to arrive at a meeting.
-    pub(crate) fn arrive(&self, team: u32, epoch: u64, completes: bool) {
+    pub(crate) fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16) {
         let _inside = Inside::enter();
         self.actors.releases(self.tracker.tag());
-        self.tracker.arrive(team, epoch, completes);
+        self.tracker.arrive(team, epoch, completes, site);
         if actors::is_caller() {
             self.waits.store(true, Relaxed);
             self.tracker.stand(Standing::Waits);

@@ -1,7 +1,8 @@
 //! The program's operations, held back and tracked.
 
+use super::contexts::Orders;
 use super::delay::{After, TargetRange};
-use super::held::{Bytes, Effect, HeldOperation, result};
+use super::held::{Effect, HeldOperation, result};
 use super::memory::Digest;
 use super::report::Finding;
 use super::shadow::Conflict;
@@ -11,7 +12,7 @@ use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource, SymRange};
 use crate::job::doorbell;
 use crate::op::SignalOp;
-use crate::transport::{Atomic, Call, Nbi, Width};
+use crate::transport::{Atomic, Call, Context, Nbi, Width};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where the bytes of a put come from.
@@ -32,6 +33,7 @@ impl Checker {
         let site = self.site_of(call);
         self.read_local(Kind::Load, source, site);
         let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
+        self.issued(call, Kind::Put, (pe, dest), source.bytes() as u64);
         let mut state = self.state();
         let put = (pe, dest, source);
         let (_, finding) = self.issue_put(&mut state, put, rewrites, From::Now, site);
@@ -51,8 +53,9 @@ impl Checker {
     ) {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let from = self.hold_source(pe, dest, source, lasts, site);
+        let from = self.hold_source(pe, dest, source, lasts, (site, call.context));
         let rewrites = self.track_put(Kind::Put, pe, dest, source, site);
+        self.issued(call, Kind::Put, (pe, dest), source.bytes() as u64);
         let mut state = self.state();
         let (_, finding) = self.issue_put(&mut state, (pe, dest, source), rewrites, from, site);
         self.end(state, finding);
@@ -73,7 +76,7 @@ impl Checker {
         let _inside = Inside::enter();
         let site = self.site_of(call);
         let from = match nbi {
-            Nbi::Yes { lasts } => self.hold_source(pe, dest, source, lasts, site),
+            Nbi::Yes { lasts } => self.hold_source(pe, dest, source, lasts, (site, call.context)),
             Nbi::No => {
                 self.read_local(Kind::Load, source, site);
                 From::Now
@@ -103,6 +106,7 @@ impl Checker {
         self.tracker.access(Kind::Atomic, pe, offset, 8, site);
         self.acts_on(pe, offset, 8, Kind::Atomic, site);
         let stamp = self.tracker.release(pe, offset, true);
+        self.ordered(call.context, Orders::PutsTo(pe));
         self.actors.releases(stamp.tag);
         let signal = HeldOperation::signal(pe, offset, value, op, stamp, site);
         let mut state = self.state();
@@ -122,8 +126,7 @@ impl Checker {
         call: Call,
     ) {
         let _inside = Inside::enter();
-        let site = self.site_of(call);
-        self.atomically(pe, offset, width, operation, false, site);
+        self.atomically(pe, offset, width, operation, false, call);
     }
 
     /// See [`Transport::atomic`](crate::transport::Transport::atomic).
@@ -139,7 +142,7 @@ impl Checker {
     ) -> u64 {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let old = self.atomically(pe, offset, width, operation, true, site);
+        let old = self.atomically(pe, offset, width, operation, true, call);
         let echo = self.tracker.acquire(pe, offset, width.bytes(), old, site);
         self.actors.hears(echo);
         old
@@ -153,8 +156,9 @@ impl Checker {
         width: Width,
         operation: Atomic,
         fetches: bool,
-        site: u16,
+        call: Call,
     ) -> u64 {
+        let site = self.site_of(call);
         let bytes = width.bytes();
         let target_range = TargetRange { pe, offset, bytes };
         let reads_only = operation == Atomic::Fetch;
@@ -176,11 +180,11 @@ impl Checker {
             Atomic::CompareSwap { cond, .. } if fetch() != cond => {
                 let old = fetch();
                 match old == cond {
-                    true => self.update_now(target_range, width, operation, fetches, site),
+                    true => self.update_now(target_range, width, operation, fetches, call),
                     false => old,
                 }
             }
-            _ => self.update_now(target_range, width, operation, fetches, site),
+            _ => self.update_now(target_range, width, operation, fetches, call),
         };
         self.end(state, None);
         old
@@ -193,10 +197,11 @@ impl Checker {
         width: Width,
         operation: Atomic,
         fetches: bool,
-        site: u16,
+        call: Call,
     ) -> u64 {
         let TargetRange { pe, offset, bytes } = target_range;
         let stamp = self.tracker.release(pe, offset, true);
+        self.ordered(call.context, Orders::PutsTo(pe));
         self.actors.releases(stamp.tag);
         let asked = self.tracker.delivered(pe, offset, bytes, &stamp) && !fetches;
         let operation = match operation {
@@ -208,7 +213,7 @@ impl Checker {
         self.tracker.wake(pe);
         if asked {
             let new = result(width, operation, old);
-            self.updated(target_range, old, new, &stamp, site);
+            self.updated(target_range, old, new, &stamp, self.site_of(call));
         }
         old
     }
@@ -253,10 +258,12 @@ impl Checker {
             bytes,
         };
         let address = dest.address() as u64;
+        let lasts = lasts && !self.is_on_gpu(address);
         let in_flight = match lasts && bytes > 0 && !self.overlap(target_range, address) {
             true => {
                 self.touch(address, bytes, true, site);
-                self.in_flight.enter(address, bytes, None, site)
+                self.in_flight
+                    .enter(address, bytes, None, (site, call.context))
             }
             false => None,
         };
@@ -264,6 +271,7 @@ impl Checker {
             return self.get_now(Kind::GetNbi, pe, source, dest, site);
         };
         self.tracker.access(Kind::GetNbi, pe, source, bytes, site);
+        self.issued(call, Kind::GetNbi, (pe, source), bytes);
         self.acts_on(pe, source, bytes, Kind::GetNbi, site);
         self.acts(address, bytes, Kind::Store, false, site);
         let dest = address;
@@ -279,11 +287,17 @@ impl Checker {
     /// there is no room to remember it: then the caller writes it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool {
+    pub(crate) fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool {
         let _inside = Inside::enter();
+        let site = self.site_of(call);
         let (address, bytes) = (dest.address() as u64, dest.bytes() as u64);
+        if self.is_on_gpu(address) {
+            self.write_local(dest, site);
+            return false;
+        }
         self.touch(address, bytes, true, site);
-        let Some(in_flight) = self.in_flight.enter(address, bytes, None, site) else {
+        let lent = (self.in_flight).enter(address, bytes, None, (site, call.context));
+        let Some(in_flight) = lent else {
             self.write_local(dest, site);
             return false;
         };
@@ -330,43 +344,6 @@ impl Checker {
         self.end(state, None);
     }
 
-    /// See [`Transport::fence`](crate::transport::Transport::fence).
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn fence(&self) {
-        let _inside = Inside::enter();
-        self.state().queue.fence();
-        self.tracker.fence();
-        self.below().fence();
-    }
-
-    /// See [`Transport::quiet`](crate::transport::Transport::quiet).
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn quiet(&self, call: Call) {
-        let _inside = Inside::enter();
-        if self.holds_back() {
-            self.delay();
-        }
-        let findings = {
-            let mut state = self.state();
-            state.queue.deliver_all(|held| self.deliver(held));
-            self.say_held(&mut state);
-            self.below().quiet();
-            // Under the lock: another thread whose quiet returns may change its buffers.
-            let returned = self.take_in_flight();
-            match returned.is_empty() {
-                true => Vec::new(),
-                false => self.look_at(returned, self.site_of(call)),
-            }
-        };
-        self.tracker.quiet();
-        self.write_findings();
-        for finding in findings {
-            self.tracker.found(finding);
-        }
-    }
-
     /// Perhaps delivers something early. For who waits, and for calls that are over at once.
     pub(crate) fn progress(&self) {
         let _inside = Inside::enter();
@@ -385,7 +362,7 @@ impl Checker {
     }
 
     /// Whether anything is held back.
-    fn holds_back(&self) -> bool {
+    pub(super) fn holds_back(&self) -> bool {
         !self.state().queue.is_empty()
     }
 
@@ -488,7 +465,7 @@ impl Checker {
         dest: u64,
         source: LocalSource<'_>,
         lasts: bool,
-        site: u16,
+        (site, context): (u16, Context),
     ) -> From {
         let far = TargetRange {
             pe,
@@ -501,10 +478,13 @@ impl Checker {
             return From::Now;
         }
         self.read_local(Kind::GetNbi, source, site);
+        if self.is_on_gpu(address) {
+            return From::Now;
+        }
         let in_flight = Digest::of(address, source.bytes()).and_then(|digest| {
-            let in_flight = self
-                .in_flight
-                .enter(address, far.bytes, Some(digest), site)?;
+            let in_flight =
+                self.in_flight
+                    .enter(address, far.bytes, Some(digest), (site, context))?;
             Some(From::Later { in_flight, digest })
         });
         in_flight.unwrap_or(From::Now)
@@ -555,7 +535,7 @@ impl Checker {
             return (queue.now(), finding);
         }
         let effect = match from {
-            From::Now => Effect::Put(Bytes::of(source, &self.pool)),
+            From::Now => Effect::Put(self.copy_of(source)),
             From::Later { in_flight, digest } => Effect::PutFrom {
                 source: source.address() as u64,
                 in_flight,

@@ -30,6 +30,30 @@ impl Settings {
         self.on
     }
 
+    /// The seed that somebody has said.
+    pub fn said_seed(self) -> Option<u64> {
+        self.seed
+    }
+
+    /// The same settings with a seed that PE 0 has chosen.
+    pub fn with_seed(self, seed: u64) -> Settings {
+        Settings {
+            seed: Some(seed),
+            ..self
+        }
+    }
+
+    /// The seed that somebody has said, else one that is drawn.
+    pub fn seed(self) -> Result<u64> {
+        match self.seed {
+            Some(seed) => Ok(seed),
+            // Few digits, to be typed again.
+            None => Ok(getrandom::u32()
+                .map_err(|error| Error::system("getrandom", error))?
+                .into()),
+        }
+    }
+
     /// PE 0, or whoever makes the job: what a job that is checked has, with a seed that is drawn if nobody has said one.
     pub fn checked(self, n_pes: Pe, heap_bytes: u64) -> Result<Option<Checked>> {
         if !self.on {
@@ -40,13 +64,7 @@ impl Settings {
                 "the checker (NVSHMEMRS_CHECK=1) takes jobs of up to {MAX_PES} PEs, but this one has {n_pes}"
             )));
         }
-        let seed = match self.seed {
-            Some(seed) => seed,
-            // Few digits, to be typed again.
-            None => getrandom::u32()
-                .map_err(|error| Error::system("getrandom", error))?
-                .into(),
-        };
+        let seed = self.seed()?;
         let area_bytes = area::bytes(n_pes, Control::stride(n_pes, heap_bytes));
         Ok(Some(Checked { seed, area_bytes }))
     }

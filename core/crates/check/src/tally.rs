@@ -34,6 +34,8 @@ pub(crate) enum Seen {
     Streams = 5,
     /// It has handed symmetric memory to something that shows nothing.
     HandedOut = 6,
+    /// Its heap is memory of GPUs.
+    Gpus = 8,
 }
 
 /// Where findings are counted for the launcher, if one asked for it.
@@ -68,7 +70,7 @@ impl Tally {
         Ok(tally)
     }
 
-    fn to(file: Option<Descriptor>) -> Tally {
+    pub(crate) fn to(file: Option<Descriptor>) -> Tally {
         Tally {
             file,
             noted: AtomicU64::new(0),

@@ -1,7 +1,7 @@
 //! Two puts of one PE to one place, without a fence between them: the first may arrive last.
 
 use super::delay::TargetRange;
-use super::held::{Bytes, Effect, HeldOperation};
+use super::held::{Effect, HeldOperation};
 use super::memory;
 use super::report::{AccessInfo, Finding, FindingPlace, Problem};
 use super::shadow::Conflict;
@@ -20,7 +20,7 @@ impl Checker {
         site: u16,
     ) -> Option<Box<Finding>> {
         let fences = state.queue.fences();
-        let mut copied = Bytes::of(source, &self.pool);
+        let mut copied = self.copy_of(source);
         let new = copied.get(source.bytes());
         let differs = |held: &&HeldOperation| {
             let start = target_range.offset.max(held.target_range.offset);
@@ -57,7 +57,7 @@ impl Checker {
         source: LocalSource<'_>,
         site: u16,
     ) -> Option<Box<Finding>> {
-        let mut copied = Bytes::of(source, &self.pool);
+        let mut copied = self.copy_of(source);
         let new = copied.get(source.bytes());
         let differs = |rewrite: &&Conflict| {
             let start = rewrite.start.max(target_range.offset);

@@ -1,4 +1,4 @@
-//! What kernels of the program's get: tables in this PE's own GPU memory, behind what the library's kernels meet by.
+//! Tables for kernels of the program, in this PE's own GPU memory behind the sync area of the library's kernels.
 //!
 //! The host writes them by copies on the blocking stream, which run beside kernels of the program's, also if those fill the GPU. What a
 //! kernel finds wrong with its arguments it writes to the mailbox.
@@ -13,7 +13,7 @@ use crate::transport::device_state::{DeviceJob, DeviceTables, DeviceTeam};
 use crate::{Error, Pe, Result};
 
 impl CudaTransport {
-    /// Writes what does not change.
+    /// Writes the entries that do not change.
     pub(super) fn put_device_job(&self) -> Result<()> {
         let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
         let report = self.mailbox.device_report_address();
@@ -23,7 +23,7 @@ impl CudaTransport {
         self.put_own(area.state(), bytemuck::bytes_of(&self.state()))
     }
 
-    /// What a kernel has found wrong first.
+    /// The first error that a kernel has found.
     pub(super) fn device_report(&self) -> Option<Error> {
         let report = &self.mailbox.contents().device_report;
         report.error(self.me, self.control.n_pes())

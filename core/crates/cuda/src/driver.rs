@@ -4,7 +4,7 @@
 //!
 //! 1. A function of the driver is called only after [`start`] has succeeded: that is what [`Device`](super::device::Device) stands for.
 //!    (cudarc panics if it has to load a library that is not there.)
-//! 2. What a call writes to is a local variable, or memory that outlives the call; what it reads likewise.
+//! 2. A call writes to local variables, or to memory that outlives the call; it reads from the same.
 //! 3. Numbers of streams, contexts, mappings and handles are those that the driver gave out, and that were not given back.
 
 use crate::job::signals;

@@ -1,19 +1,19 @@
 //! GPU memory: the heap of every PE is memory of its GPU, which the GPUs of the other PEs can load from and store to.
 //! docs/device-memory.md tells how it works; what the PEs share besides the heap stays in the job's segment of host memory.
 //!
-//! | folder or file | what it holds |
+//! | folder or file | contents |
 //! |---|---|
 //! | [`memory`] | the heap's memory: made, mapped for all PEs, registered; pinned memory that host and kernels share |
 //! | [`operations`] | put, get, atomics, signals, waits; the blocking stream; staging |
 //! | [`streams`] | streams and events; their order among a team's collectives; backpressure |
-//! | [`collectives`] | what the kernels of teams need, and how they end |
+//! | [`collectives`] | the state that kernels of teams need, and their end |
 //! | [`target_stream`] | the target side of operations of other hosts |
 //! | [`device_tables`] | what kernels of the program's get |
-//! | [`kernels`] | the device code, what it is given, and its launches |
+//! | [`kernels`] | the device code, its arguments, and its launches |
 //! | [`tuning`] | which algorithm does a collective, by tables and a file |
 //! | [`images`] | where the compiled device code comes from |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
-//! | [`provider`] | which GPU a PE uses, and what it joins with |
+//! | [`provider`] | the choice of a PE's GPU, and how the PE joins a job |
 //! | [`gpu_info`] | properties of their GPUs that PEs exchange at init |
 //! | [`survey`], [`nvml`] | what `nvshmemrs-info` shows of the GPUs |
 
@@ -82,7 +82,7 @@ use streams::program::ProgramStream;
 use tuning::loaded::Loaded;
 use tuning::{Link, Tuning};
 
-/// How long what the library itself has begun may take when the transport goes.
+/// The limit for the library's own work on the GPU when the transport ends.
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// The transport of a PE.
@@ -111,11 +111,11 @@ pub(crate) struct CudaTransport {
     backpressure: Backpressure,
     /// Whether the memory stays mapped for good, because a kernel may still use it.
     kept: AtomicBool,
-    /// What went wrong where it could not be returned.
+    /// Errors of functions that return none.
     failed: Mutex<Failed>,
     /// The PE that it belongs to, once there is a runtime.
     owner: OnceLock<Arc<dyn Owner>>,
-    /// What the kernels of this PE's teams get.
+    /// The arguments of the kernels of this PE's teams.
     teams: TeamTable,
     /// Whether kernels of the program's check their arguments.
     device_check: bool,
@@ -127,7 +127,7 @@ pub(crate) struct CudaTransport {
     init_until: Instant,
 }
 
-/// What went wrong where it could not be returned.
+/// Errors of functions that return none.
 #[derive(Default)]
 struct Failed {
     /// For good.
@@ -346,13 +346,13 @@ impl CudaTransport {
 impl Drop for CudaTransport {
     fn drop(&mut self) {
         if self.device.is_ours() {
-            // What the library itself has begun is done before its memory goes; most often that was seen to.
+            // The library's own work ends before its memory is freed; most often it has ended.
             self.settle(LEAVING);
         }
     }
 }
 
-/// What PEs do with chunks, for messages.
+/// The steps of PEs with chunks, for messages.
 const EXCHANGING: &str = "an exchange of GPU memory";
 
 /// An error if a PE of the job is gone, or has left a collective of all half-way.

@@ -1,4 +1,4 @@
-//! What NVML, which comes with the driver, adds to what the driver tells: its own version, and by what two GPUs are linked.
+//! NVML, which comes with the driver: the driver's version, and the link between two GPUs.
 //!
 //! # Rules of this module
 //!
@@ -65,7 +65,7 @@ impl Nvml {
         // SAFETY: rule 1.
         match unsafe { start() } {
             0 => Ok(nvml),
-            // `drop` stops what was not started: NVML answers that with an error, and does nothing.
+            // `drop` also stops an NVML that was not started: NVML returns an error then, and does nothing.
             code => Err(format!("NVML: nvmlInit_v2 answers {code}")),
         }
     }

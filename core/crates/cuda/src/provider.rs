@@ -1,4 +1,4 @@
-//! How a PE comes to its heap on a GPU: which GPU it uses, and what the PEs that are threads of a process share.
+//! The memory provider for GPUs: the choice of a PE's GPU, and the address range that PEs share which are threads of one process.
 
 use super::device::{self, Device};
 use super::tuning::loaded::Loaded;
@@ -24,7 +24,7 @@ pub struct CudaProvider {
     threads: Threads,
 }
 
-/// What the PEs that are threads of a process share: the range of addresses, once one of them has reserved it.
+/// The address range that PEs share which are threads of one process, once a PE has reserved it.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     segment: Mutex<Weak<Segment>>,

@@ -13,7 +13,7 @@ use cudarc::driver::sys;
 
 pub use super::images::inventory::{Compiler, Folder};
 
-/// What was seen.
+/// The result of a survey.
 #[derive(Debug)]
 pub struct Survey {
     /// The version of CUDA that the driver is for, such as "12.8"; or why there is no driver that serves, and what to do.
@@ -37,11 +37,11 @@ pub struct Survey {
 pub struct Gpu {
     /// Its number in this process.
     pub ordinal: i32,
-    /// What it is; or what it lacks that the symmetric heap needs.
+    /// Its properties, or the feature that the symmetric heap needs and that it lacks.
     pub facts: std::result::Result<GpuFacts, String>,
 }
 
-/// What a GPU is.
+/// The properties of a GPU.
 #[derive(Debug)]
 pub struct GpuFacts {
     /// The name that its driver gives it.

@@ -4,23 +4,25 @@
 //! program. So before each use the library compares the file's device and inode with those that it has opened. No system call compares and
 //! uses a number in one step: a program that closes and opens during the call itself is not noticed.
 
-use super::process;
 use crate::{Error, Result};
 use rustix::fs::fstat;
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+/// The identity of a file: device and inode.
+pub type FileId = (u64, u64);
+
 /// An open file of the library.
 #[derive(Debug)]
 pub struct Descriptor {
     file: ManuallyDrop<File>,
-    is: process::File,
+    is: FileId,
     name: &'static str,
 }
 
 /// The file of a descriptor; none if it is closed.
-pub(crate) fn leads_to(fd: impl AsFd) -> Option<process::File> {
+pub(crate) fn leads_to(fd: impl AsFd) -> Option<FileId> {
     let seen = fstat(fd).ok()?;
     Some((seen.st_dev, seen.st_ino))
 }

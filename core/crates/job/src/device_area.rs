@@ -12,7 +12,7 @@
 //! kernels of the PE itself count. The mail is `[MAIL_SLOTS][2 parities][members][MAIL_WORDS]` words: small data that come with their flag.
 //! The members are their PEs, an `i32` each.
 
-use super::block::MAX_TEAMS;
+use super::layout::MAX_TEAMS;
 use crate::Pe;
 use crate::buffer::SymRange;
 

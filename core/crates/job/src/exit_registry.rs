@@ -78,7 +78,7 @@ impl fmt::Display for End {
 
 /// The progress of a PE in its job, as it has recorded it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Progress {
     /// It has not joined.
     Outside,
     /// It has joined, and not finalized.
@@ -164,11 +164,11 @@ impl ExitRegistry {
     }
 
     /// The progress that PE `pe` has recorded.
-    pub fn part(&self, pe: u32) -> Part {
+    pub fn part(&self, pe: u32) -> Progress {
         match read(&self.file, entry(pe) + PART) {
-            Some(1) => Part::Joined,
-            Some(2) => Part::Finalized,
-            _ => Part::Outside,
+            Some(1) => Progress::Joined,
+            Some(2) => Progress::Finalized,
+            _ => Progress::Outside,
         }
     }
 
@@ -297,7 +297,7 @@ impl RegistryReader {
     }
 
     /// Records the progress of this PE. If it cannot, the launcher does not report a missing finalize.
-    pub fn set_part(&self, part: Part) {
+    pub fn set_part(&self, part: Progress) {
         self.record(PART, part as u32);
     }
 
@@ -404,15 +404,15 @@ mod tests {
     fn how_far_a_pe_is_is_what_it_has_said() {
         let registry = ExitRegistry::new(2).unwrap();
         let one = reader(&registry, 1);
-        assert_eq!(registry.part(1), Part::Outside);
-        for part in [Part::Joined, Part::Finalized, Part::Joined] {
+        assert_eq!(registry.part(1), Progress::Outside);
+        for part in [Progress::Joined, Progress::Finalized, Progress::Joined] {
             one.set_part(part);
             assert_eq!(registry.part(1), part);
         }
         one.blame(0);
         assert_eq!(
             (registry.part(1), registry.part(0)),
-            (Part::Joined, Part::Outside)
+            (Progress::Joined, Progress::Outside)
         );
     }
 
@@ -429,9 +429,9 @@ mod tests {
             path: "/proc/self/fd/1000000".into(),
             ..reader(&registry, 0)
         };
-        none.set_part(Part::Joined);
+        none.set_part(Progress::Joined);
         assert_eq!(none.first_failure(), None);
-        assert_eq!(registry.part(0), Part::Outside);
+        assert_eq!(registry.part(0), Progress::Outside);
         for text in ["", "1", "1:2:3", "1:2:3:4:5", "1:2:3:x", "-1:2:3:4"] {
             assert_eq!(parse(text), None, "{text}");
         }

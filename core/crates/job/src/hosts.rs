@@ -1,6 +1,6 @@
 //! The hosts of a job, as one PE sees them: which PEs are local, and which PE of another host receives this PE's control messages.
 
-use super::topology::Id;
+use super::machine::Id;
 use crate::Pe;
 use std::collections::HashMap;
 

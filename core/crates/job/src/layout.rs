@@ -6,6 +6,9 @@
 
 use crate::{Error, Pe};
 
+/// Teams a PE can be a member of at a time.
+pub const MAX_TEAMS: usize = 320;
+
 /// Allocations start at multiples of this.
 pub const GRANULE: u64 = 64;
 

@@ -43,9 +43,18 @@ pub fn host() -> [u8; 16] {
     })
 }
 
+/// A number of 128 bits: of a host, or the UUID of a GPU as the driver reports it.
+pub type Id = [u8; 16];
+
+/// A number in the words of a block.
+pub fn words(id: Id) -> [u64; 2] {
+    let all = u128::from_le_bytes(id);
+    [all as u64, (all >> 64) as u64]
+}
+
 /// The host of a process.
 #[doc(hidden)]
-pub struct Here {
+pub struct HostInfo {
     /// Its number among hosts.
     pub id: [u8; 16],
     /// Its name, for messages.
@@ -55,17 +64,17 @@ pub struct Here {
 /// The host of this process. `NVSHMEMRS_HOST_ID` gives it another name; then processes with the same name are on one host. Otherwise a
 /// host is a running kernel and a network namespace in it: processes of two namespaces cannot meet at a socket.
 #[doc(hidden)]
-pub fn here() -> Here {
+pub fn here() -> HostInfo {
     let id = |parts: &[&[u8]]| {
         let digest = Sha256::digest(parts.concat());
         std::array::from_fn(|index| digest[index])
     };
     if let Some(name) = config::set("NVSHMEMRS_HOST_ID") {
         let id = id(&[b"named ", name.as_bytes()]);
-        return Here { id, name };
+        return HostInfo { id, name };
     }
     let network = fs::metadata("/proc/self/ns/net").map_or(0, |file| file.ino());
-    Here {
+    HostInfo {
         id: id(&[b"found ", &host(), &network.to_le_bytes()]),
         name: rustix::system::uname().nodename().to_string_lossy().into(),
     }

@@ -1,6 +1,7 @@
 //! The activity of a process according to the kernel, for reports about PEs that do not wait in nvshmemrs.
 
 use crate::block::Control;
+use crate::descriptor::FileId;
 use crate::locks::{self, Holder};
 use crate::machine;
 use crate::segment::NAME;
@@ -156,9 +157,6 @@ pub fn others(pid: u32, waiting: &BTreeSet<u32>) -> Option<usize> {
     (!threads.is_empty()).then(|| threads.iter().filter_map(other).count())
 }
 
-/// The identity of a file: device and inode.
-pub type File = (u64, u64);
-
 /// Why the descriptors of a process are not visible.
 #[derive(Debug)]
 pub enum Hidden {
@@ -184,7 +182,7 @@ pub fn memory_files(pid: u32, name: &str) -> std::result::Result<Vec<PathBuf>, H
 }
 
 /// The job's memory behind a descriptor in /proc, if it is one.
-fn job_file(descriptor: &Path) -> Option<File> {
+fn job_file(descriptor: &Path) -> Option<FileId> {
     let link = fs::read_link(descriptor).ok()?;
     let job = link
         .to_string_lossy()
@@ -194,7 +192,7 @@ fn job_file(descriptor: &Path) -> Option<File> {
 }
 
 /// The descriptors of a process to memory of its jobs: a PE has a writable descriptor, an observer has none.
-pub fn job_files(pid: u32) -> std::result::Result<Vec<(PathBuf, File)>, Hidden> {
+pub fn job_files(pid: u32) -> std::result::Result<Vec<(PathBuf, FileId)>, Hidden> {
     // The owner's right to write stands for that of the descriptor.
     let writes =
         |path: &Path| fs::symlink_metadata(path).is_ok_and(|link| link.mode() & 0o200 != 0);
@@ -207,7 +205,7 @@ pub fn job_files(pid: u32) -> std::result::Result<Vec<(PathBuf, File)>, Hidden> 
 }
 
 /// The memory of the jobs that this process is in, with the numbers of the descriptors.
-pub fn own_jobs() -> Vec<(i32, File)> {
+pub fn own_jobs() -> Vec<(i32, FileId)> {
     let files = job_files(std::process::id()).unwrap_or_default();
     let numbered = files.into_iter().filter_map(|(path, file)| {
         let number = path.file_name()?.to_str()?.parse().ok()?;

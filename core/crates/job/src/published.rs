@@ -1,14 +1,15 @@
 //! The waits of a PE as other PEs and observers see them: the target of a wait, and its entry in the PE's
 //! block.
 
-use super::block::{Control, PeBlock, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
-use super::shared_words::{self, SharedU64};
+use super::block::{Control, NAME_WORDS, PeBlock, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
+use super::shared_words::{self, SharedU64, WaitFields};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::operation::Operation;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::fence;
 use std::time::Duration;
 
 /// The target of a wait.
@@ -109,22 +110,53 @@ impl From<u64> for Seen {
     }
 }
 
-/// A wait as the words of a slot.
-#[derive(Default)]
-pub(super) struct WaitFields {
-    pub(super) operation: u32,
-    pub(super) thread: u32,
-    pub(super) kind: u32,
-    pub(super) team: u32,
-    pub(super) dtype: u32,
-    pub(super) cmp: u32,
-    pub(super) epoch: u64,
-    pub(super) offset: u64,
-    pub(super) bytes: u64,
-    pub(super) expected: u64,
-    pub(super) since: u64,
-    pub(super) limit: u32,
-    pub(super) until: u64,
+/// The name under which the program has called the operation of wait `id` in the `index`-th slot of `pe`, if it was published.
+pub fn called_name(control: &Control, pe: Pe, index: usize, id: u64) -> Option<String> {
+    let words = called_words(control, pe, index, id)?;
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = bytes.split(|byte| *byte == 0).next()?;
+    // Another process may have written anything there.
+    let sound = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    (!name.is_empty() && name.iter().all(sound)).then(|| String::from_utf8_lossy(name).into())
+}
+
+/// Publishes the name under which the program has called the operation of a wait of PE `me`. A longer name than there is room for is not
+/// published.
+pub fn publish_called_name(control: &Control, me: Pe, wait: &Published<'_>, name: &str) {
+    let mut slots = wait.block.waits.iter();
+    let is_own = |slot: &WaitSlot| wait.slot.is_some_and(|own| std::ptr::eq(slot, own));
+    let mut bytes = [0_u8; 8 * NAME_WORDS];
+    let (Some(index), Some(slot), Some(room)) = (
+        slots.position(is_own),
+        wait.slot,
+        bytes.get_mut(..name.len()),
+    ) else {
+        return;
+    };
+    room.copy_from_slice(name.as_bytes());
+    let words = std::array::from_fn(|word| {
+        let word = bytes[8 * word..].first_chunk();
+        u64::from_ne_bytes(*word.expect("each word has 8 bytes"))
+    });
+    let called = &control.called_names(me).0[index];
+    shared_words::publish_called(called, slot.id.load(Relaxed), words);
+}
+
+/// The words of the name; none without a name.
+pub(super) fn called_words(
+    control: &Control,
+    pe: Pe,
+    index: usize,
+    id: u64,
+) -> Option<[u64; NAME_WORDS]> {
+    let called = control.called_names(pe).0.get(index)?;
+    let same = || called.id.load(Acquire) == id;
+    if !same() {
+        return None;
+    }
+    let words = called.name.each_ref().map(|word| word.load(Relaxed));
+    fence(Acquire);
+    same().then_some(words)
 }
 
 /// A wait's entry on the board, for as long as the value lives.

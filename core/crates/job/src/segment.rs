@@ -10,8 +10,7 @@
 //! 2. References into the mapping are given out only as types made of atomics ([`AllAtomic`]), which other processes may
 //!    change at any time.
 
-use super::descriptor::{Descriptor, leads_to};
-use super::process;
+use super::descriptor::{Descriptor, FileId, leads_to};
 use crate::{Error, Result};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
@@ -84,7 +83,7 @@ impl Segment {
 
     /// Maps a segment of this process's own job for reading only, through the PE's descriptor; `file` is the expected file. The segment has
     /// no descriptor: closing a descriptor of the job's memory would release the locks of this process.
-    pub fn observe_own(descriptor: i32, file: process::File) -> Result<Segment> {
+    pub fn observe_own(descriptor: i32, file: FileId) -> Result<Segment> {
         // SAFETY: the number is used in this function only. Should the PE close it meanwhile, calls fail, or lead to another file, which is
         // noticed below; nothing is written or closed through it.
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };

@@ -7,11 +7,10 @@
 //! The caller wakes the PEs that sleep until the word changes (see [`doorbell`](super::doorbell)).
 
 use super::block::{
-    Bell, Control, Header, JoinSlot, PeBlock, Slot, TEXT_WORDS, TeamBlock, TeamOffer, WaitSlot,
+    Bell, CalledName, Control, Header, JoinSlot, NAME_WORDS, PeBlock, Slot, TEXT_WORDS, TeamBlock,
+    TeamOffer, WaitSlot,
 };
-use super::published::WaitFields;
 use super::state::State;
-use super::topology::PeLocation;
 use crate::Pe;
 use crate::operation::ARGS;
 use rustix::thread::futex;
@@ -87,9 +86,9 @@ pub(super) fn publish_cpus(block: &PeBlock, words: impl Iterator<Item = u64>) {
 }
 
 /// Publishes the location of a PE.
-pub(super) fn publish_location(block: &PeBlock, location: &PeLocation) {
+pub(super) fn publish_location(block: &PeBlock, location: impl Iterator<Item = u64>) {
     let words = block.host.iter().chain(&block.gpu);
-    for (word, value) in words.zip(location.words()) {
+    for (word, value) in words.zip(location) {
         word.0.store(value, Relaxed);
     }
 }
@@ -375,6 +374,24 @@ pub(super) fn take_wait_slot(slot: &WaitSlot) -> bool {
     slot.id.load(Relaxed) == 0 && id.compare_exchange(0, u64::MAX, AcqRel, Relaxed).is_ok()
 }
 
+/// A wait as the words of a slot.
+#[derive(Default)]
+pub(super) struct WaitFields {
+    pub(super) operation: u32,
+    pub(super) thread: u32,
+    pub(super) kind: u32,
+    pub(super) team: u32,
+    pub(super) dtype: u32,
+    pub(super) cmp: u32,
+    pub(super) epoch: u64,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) expected: u64,
+    pub(super) since: u64,
+    pub(super) limit: u32,
+    pub(super) until: u64,
+}
+
 /// Publishes a wait in a slot that the thread has taken.
 pub(super) fn publish_wait(slot: &WaitSlot, id: u64, fields: &WaitFields) {
     // Whoever sees a word of this wait sees that the slot was taken anew.
@@ -426,6 +443,16 @@ pub fn publish_seen(slot: &WaitSlot, element: Option<(u64, u64)>, actual: u64) {
         slot.expected.0.store(expected, Relaxed);
     }
     slot.actual.0.store(actual, Relaxed);
+}
+
+/// Publishes the name under which the operation of wait `id` was called.
+pub(super) fn publish_called(called: &CalledName, id: u64, name: [u64; NAME_WORDS]) {
+    called.id.0.store(0, Relaxed);
+    fence(Release);
+    for (word, value) in called.name.iter().zip(name) {
+        word.0.store(value, Relaxed);
+    }
+    called.id.0.store(id, Release);
 }
 
 /// Ends a published wait.

@@ -4,17 +4,15 @@
 //! the same table as they do.
 
 use super::block::{Control, PeBlock};
+pub use super::machine::{Id, words};
 use super::shared_words;
 use crate::Pe;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A number of 128 bits: of a host, or the UUID of a GPU as the driver reports it.
-pub type Id = [u8; 16];
-
 /// The location of a PE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PeLocation {
+struct PeLocation {
     host: Id,
     /// None: its heap is in host memory.
     gpu: Option<Id>,
@@ -26,13 +24,8 @@ const NO_GPU: Id = [0; 16];
 /// Publishes the location of PE `me` in its block: the host of the job's memory, and this GPU.
 pub fn publish(control: &Control, me: Pe, gpu: Option<Id>) {
     let host = id([0, 1].map(|word| control.header().host[word].load(Relaxed)));
-    shared_words::publish_location(control.pe(me), &PeLocation { host, gpu });
-}
-
-/// A number in the words of a block.
-pub fn words(id: Id) -> [u64; 2] {
-    let all = u128::from_le_bytes(id);
-    [all as u64, (all >> 64) as u64]
+    let location = PeLocation { host, gpu };
+    shared_words::publish_location(control.pe(me), location.words());
 }
 
 fn id([low, high]: [u64; 2]) -> Id {
@@ -49,7 +42,7 @@ impl PeLocation {
     }
 
     /// As a block has it: the host, then the GPU.
-    pub(super) fn words(&self) -> impl Iterator<Item = u64> {
+    fn words(&self) -> impl Iterator<Item = u64> {
         let gpu = self.gpu.unwrap_or(NO_GPU);
         [self.host, gpu].into_iter().flat_map(words)
     }

@@ -10,8 +10,8 @@ use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::{
     Body, Call, Collectives, DeviceMemory, Found, GetRequest, Memory, NOTHING, Nbi, Owner,
-    Properties, Reply, Request, Search, StreamHold, Streams, Submission, TargetStream, Transport,
-    TransportEvent, TransportStream,
+    PeerCalls, Properties, Reply, Request, Search, StreamHold, Streams, Submission, TargetStream,
+    Transport, TransportEvent, TransportStream,
 };
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
@@ -232,7 +232,12 @@ impl Transport for DeviceTransport {
                 self.remote.endpoint.fence();
                 self.device.execute(Request { call, body })
             }
-            Body::Quiet | Body::QuietBeforeRelease => {
+            Body::Quiet => {
+                self.device.execute(Request { call, body })?;
+                self.remote.complete_context(call)?;
+                Ok(NOTHING)
+            }
+            Body::QuietBeforeRelease => {
                 self.device.execute(Request { call, body })?;
                 self.remote.complete(call.called)?;
                 Ok(NOTHING)
@@ -289,6 +294,14 @@ impl Transport for DeviceTransport {
 
     fn streams(&self) -> Option<&dyn Streams> {
         Some(self)
+    }
+
+    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
+        Some(&*self.device)
+    }
+
+    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
+        Some(Arc::clone(&self.remote.endpoint) as Arc<dyn PeerCalls>)
     }
 
     fn disconnect(&self, finalized: bool) {

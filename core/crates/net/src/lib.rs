@@ -5,9 +5,10 @@
 //! | [`wire`] | the network as a plugin provides it: its table behind safe functions |
 //! | [`message`] | the messages between PEs, as words |
 //! | [`plugin`] | finding and loading the plugin |
-//! | [`endpoint`] | a PE's endpoint: send queues, receiving, transfers in flight, the progress thread |
+//! | [`endpoint`] | a PE's endpoint: send queues, receiving, transfers in flight, calls of services, the progress thread |
 //! | [`device`] | the transport of a PE whose heap is on a GPU |
 //! | [`pending`] | requests that wait for an answer |
+//! | [`contexts`] | the records of each context |
 //! | [`heartbeat`] | heartbeats between hosts |
 //! | [`transfers`] | puts and gets of remote PEs |
 //!
@@ -29,6 +30,7 @@ use nvshmemrs_job as job;
 use nvshmemrs_transport as transport;
 use nvshmemrs_vocabulary::{Error, Pe, Result, buffer, clock, config, lock, op, operation};
 
+mod contexts;
 mod device;
 mod endpoint;
 mod heartbeat;
@@ -45,9 +47,10 @@ use crate::operation::Operation;
 use crate::transport::device_state::DeviceTables;
 use crate::transport::host::HostTransport;
 use crate::transport::{
-    Body, Call, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi, Owner,
-    Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
+    Body, Call, Context, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi,
+    Owner, PeerCalls, Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
 };
+use contexts::ContextRecords;
 use device::DeviceTransport;
 use endpoint::{DeviceTarget, Endpoint, LocalHeap};
 pub use message::GAVE_UP;
@@ -87,11 +90,6 @@ pub fn join(
     hosts: Hosts,
     progress: Progress,
 ) -> Result<(Control, Joined<Connected>)> {
-    if control.area_offset().is_some() {
-        return Err(Error::NotSupported(
-            "the checker looks at jobs on one host only: switch it off with NVSHMEMRS_CHECK=0, or start all PEs on one host".into(),
-        ));
-    }
     let about = format!(
         "the PEs are on {} hosts, over {}",
         hosts.count(),
@@ -123,6 +121,7 @@ pub fn join(
         Ok(local) => {
             let remote = RemoteAccess {
                 endpoint,
+                contexts: ContextRecords::default(),
                 device: None,
             };
             local.set_hosts(&hosts)?;
@@ -136,6 +135,7 @@ pub fn join(
         Err((device, stream)) => {
             let remote = RemoteAccess {
                 endpoint,
+                contexts: ContextRecords::default(),
                 device: Some(Arc::clone(&device)),
             };
             device.set_hosts(&hosts)?;
@@ -154,6 +154,7 @@ pub fn join(
 /// Operations on remote PEs, for a heap in host or device memory.
 pub struct RemoteAccess {
     endpoint: Arc<Endpoint>,
+    contexts: ContextRecords,
     /// The transport to the GPUs of this host, if the heap is on a GPU: the program's own memory may be on a GPU, too.
     device: Option<Arc<dyn DeviceMemory>>,
 }
@@ -254,7 +255,7 @@ impl RemoteAccess {
             let words = [at, how, value, cond, 0];
             return self.post(call, pe, Kind::Atomic, &words, true).map(|()| 0);
         }
-        let (request_id, answer) = self.endpoint.pending.register(pe, AnswerKind::Word, false);
+        let (request_id, answer) = self.endpoint.pending.register(pe, AnswerKind::Word, None);
         let words = [at, how, value, cond, request_id];
         self.endpoint.post_now(pe, Kind::Atomic, &words, nothing());
         let get = PendingGet {
@@ -284,22 +285,44 @@ impl RemoteAccess {
                 result = self.wait(operation, pe, &|| self.endpoint.has_completed(pe, goal));
             }
         });
-        if self.endpoint.pending.has_no_nbi() {
+        self.complete_answers(operation, None, result)
+    }
+
+    /// Waits until the requests of the call's context are complete.
+    fn complete_context(&self, call: Call) -> Result<()> {
+        if self.is_idle() || !self.contexts.are_several() {
+            return self.complete(call.called);
+        }
+        self.endpoint.flush_incomplete();
+        let records = self.contexts.records(call.context);
+        let result = records.iter().try_for_each(|&(pe, goal)| {
+            self.wait(call.called, pe, &|| self.endpoint.has_completed(pe, goal))
+        });
+        if result.is_ok() {
+            self.contexts.completed(call.context, &records);
+        }
+        self.complete_answers(call.called, Some(call.context), result)
+    }
+
+    /// Waits for the answers that only quiet of this context waits for, or of all contexts; after an error for none.
+    fn complete_answers(
+        &self,
+        operation: Operation,
+        of: Option<Context>,
+        mut result: Result<()>,
+    ) -> Result<()> {
+        let pending = &self.endpoint.pending;
+        if pending.has_no_nbi() {
             return result;
         }
-        let last = self.endpoint.pending.last();
-        while let Some((request_id, pe)) = self.endpoint.pending.first_outstanding(last) {
+        let last = pending.last();
+        while let Some((request_id, pe)) = pending.first_outstanding(last, of) {
             self.endpoint.kick();
-            let there = || {
-                self.endpoint
-                    .pending
-                    .first_outstanding(request_id)
-                    .is_none()
-            };
+            let there = || pending.first_outstanding(request_id, of).is_none();
             result = result.and_then(|()| self.wait(operation, pe, &there));
             if result.is_err() {
                 self.endpoint
-                    .cancel_requests(&self.endpoint.pending.all_outstanding(last));
+                    .cancel_requests(&pending.all_outstanding(last, of));
             }
         }
         result
@@ -354,6 +377,18 @@ impl NetTransport {
 impl RemoteAccess {
     /// Executes a request for a remote PE.
     fn execute(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
+        let pe = body.target();
+        let reply = self.execute_uncounted(Request { call, body });
+        if let Some(pe) = pe {
+            let sent = self.endpoint.sent(pe);
+            (self.contexts).note(call.context, pe, sent, |each| {
+                (self.endpoint).unfinished(|pe| each(pe, self.endpoint.sent(pe)));
+            });
+        }
+        reply
+    }
+
+    fn execute_uncounted(&self, Request { call, body }: Request<'_>) -> Result<Reply> {
         match body {
             Body::Put {
                 pe,
@@ -481,7 +516,7 @@ impl Transport for NetTransport {
             }
             Body::Quiet => {
                 self.local().quiet();
-                self.complete(call.called)?;
+                self.complete_context(call)?;
             }
             Body::QuietBeforeRelease => self.complete(call.called)?,
             Body::GetAll(requests) => self.get_many(call, requests)?,
@@ -517,6 +552,10 @@ impl Transport for NetTransport {
 
     fn about(&self) -> Option<String> {
         Some(self.about.clone())
+    }
+
+    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
+        Some(Arc::clone(&self.endpoint) as Arc<dyn PeerCalls>)
     }
 
     fn owned_by(&self, owner: Arc<dyn Owner>) {

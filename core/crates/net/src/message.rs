@@ -35,10 +35,12 @@ pub enum Kind {
     Answer = 10,
     /// A message of the receiver was malformed; the text of the error.
     Refused = 11,
+    /// The request id; the call of a service, as data: see `calls`. The answer has the reply; an id of 0 requests none.
+    Call = 12,
 }
 
 /// In the order of their numbers: the number of words of each kind, and whether it has data.
-const KINDS: [(Kind, usize, bool); 11] = [
+const KINDS: [(Kind, usize, bool); 12] = [
     (Kind::Put, 1, true),
     (Kind::PutLarge, 4, false),
     (Kind::Get, 3, false),
@@ -50,6 +52,7 @@ const KINDS: [(Kind, usize, bool); 11] = [
     (Kind::Done, 1, false),
     (Kind::Answer, 1, true),
     (Kind::Refused, 0, true),
+    (Kind::Call, 1, true),
 ];
 
 /// The first bytes of a message of PEs that have given up in init, which is not a record.
@@ -69,7 +72,7 @@ impl Kind {
         match self {
             Kind::Put | Kind::PutLarge | Kind::Atomic | Kind::Signal => true,
             Kind::Get | Kind::GetLarge | Kind::Control | Kind::Flush => false,
-            Kind::Done | Kind::Answer | Kind::Refused => false,
+            Kind::Done | Kind::Answer | Kind::Refused | Kind::Call => false,
         }
     }
 }

@@ -3,11 +3,12 @@
 use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::lock::lock;
+use crate::transport::Context;
 use crate::transport::copy::copy;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Names a pending request of this PE; the answer repeats it.
 pub(super) type RequestId = u64;
@@ -17,6 +18,7 @@ pub(super) type RequestId = u64;
 pub(super) struct Answer {
     done: AtomicBool,
     value: AtomicU64,
+    reply: OnceLock<Vec<u64>>,
 }
 
 impl Answer {
@@ -27,6 +29,11 @@ impl Answer {
     /// The value of an answer that has arrived.
     pub(super) fn value(&self) -> u64 {
         self.value.load(Relaxed)
+    }
+
+    /// The reply of a service that has arrived.
+    pub(super) fn reply(&self) -> Vec<u64> {
+        self.reply.get().cloned().unwrap_or_default()
     }
 
     pub(super) fn give(&self, value: u64) {
@@ -63,6 +70,8 @@ pub(super) enum AnswerKind {
     Word,
     /// Data, in a record.
     Data(Destination),
+    /// The reply of a service: words.
+    Reply,
     /// Data of a transfer of its own: in bounce buffers, or at its destination in the heap (None). No record answers the request.
     Transfer(Option<Destination>),
 }
@@ -72,8 +81,8 @@ struct PendingRequest {
     pe: Pe,
     kind: AnswerKind,
     answer: Arc<Answer>,
-    /// Whether only quiet waits for it.
-    nbi: bool,
+    /// Of a request that only quiet waits for: its context.
+    nbi: Option<Context>,
 }
 
 /// How far back requests are found by their distance from the last one.
@@ -172,7 +181,12 @@ fn deliver(destination: Destination, data: &[u8]) {
 
 impl PendingRequests {
     /// Registers a request to `pe`.
-    pub(super) fn register(&self, pe: Pe, kind: AnswerKind, nbi: bool) -> (RequestId, Arc<Answer>) {
+    pub(super) fn register(
+        &self,
+        pe: Pe,
+        kind: AnswerKind,
+        nbi: Option<Context>,
+    ) -> (RequestId, Arc<Answer>) {
         let answer = Arc::new(Answer::default());
         let request = PendingRequest {
             pe,
@@ -182,7 +196,7 @@ impl PendingRequests {
         };
         let mut requests = lock(&self.requests);
         let number = requests.add(request);
-        if nbi {
+        if nbi.is_some() {
             self.nbi_count.fetch_add(1, Relaxed);
         }
         (number, answer)
@@ -201,7 +215,7 @@ impl PendingRequests {
         number: u64,
     ) -> Option<PendingRequest> {
         let request = requests.remove(number)?;
-        if request.nbi {
+        if request.nbi.is_some() {
             self.nbi_count.fetch_sub(1, Release);
         }
         Some(request)
@@ -228,6 +242,12 @@ impl PendingRequests {
             AnswerKind::Word => {
                 let word = data.first_chunk().map(|word| u64::from_le_bytes(*word));
                 request.answer.give(word?);
+            }
+            AnswerKind::Reply => {
+                let words = bytemuck::try_cast_slice(data).ok()?;
+                // Once: the request is removed below.
+                let _ = request.answer.reply.set(words.to_vec());
+                request.answer.give(0);
             }
             AnswerKind::Transfer(_) => return None,
         }
@@ -261,21 +281,27 @@ impl PendingRequests {
         lock(&self.requests).last
     }
 
-    /// The pending requests up to this one that only quiet waits for, and their PEs.
-    pub(super) fn all_outstanding(&self, upto: u64) -> Vec<(u64, Pe)> {
-        let requests = lock(&self.requests);
-        let missing = requests.upto(upto).filter(|(_, request)| request.nbi);
-        missing
-            .map(|(number, request)| (number, request.pe))
-            .collect()
+    /// The pending requests up to this one that only quiet waits for, and their PEs: those of one context, or all.
+    pub(super) fn all_outstanding(&self, upto: u64, of: Option<Context>) -> Vec<(u64, Pe)> {
+        outstanding(&lock(&self.requests), upto, of).collect()
     }
 
-    /// The first pending request up to this one that only quiet waits for, and its PE.
-    pub(super) fn first_outstanding(&self, upto: u64) -> Option<(u64, Pe)> {
-        let requests = lock(&self.requests);
-        let mut missing = requests.upto(upto).filter(|(_, request)| request.nbi);
-        missing.next().map(|(number, request)| (number, request.pe))
+    /// The first of [`all_outstanding`](PendingRequests::all_outstanding).
+    pub(super) fn first_outstanding(&self, upto: u64, of: Option<Context>) -> Option<(u64, Pe)> {
+        outstanding(&lock(&self.requests), upto, of).next()
     }
+}
+
+fn outstanding(
+    requests: &SequenceMap<PendingRequest>,
+    upto: u64,
+    of: Option<Context>,
+) -> impl Iterator<Item = (u64, Pe)> {
+    let requests = requests.upto(upto);
+    requests.filter_map(move |(number, request)| {
+        let context = request.nbi?;
+        (of.is_none() || of == Some(context)).then_some((number, request.pe))
+    })
 }
 
 #[cfg(test)]
@@ -318,9 +344,12 @@ mod tests {
         let pending = PendingRequests::default();
         let mut bytes = [0_u8; 12];
         let destination = Destination::of(&LocalDest::from(&mut bytes[..4]));
-        let (first, answer) = pending.register(2, AnswerKind::Data(destination), true);
-        let (second, word) = pending.register(1, AnswerKind::Word, false);
-        assert_eq!(pending.first_outstanding(pending.last()), Some((first, 2)));
+        let (first, answer) = pending.register(2, AnswerKind::Data(destination), Some(0));
+        let (second, word) = pending.register(1, AnswerKind::Word, None);
+        assert_eq!(
+            pending.first_outstanding(pending.last(), None),
+            Some((first, 2))
+        );
         assert!(!pending.has_no_nbi());
         // From another PE, of another length, for an id that no request has.
         assert_eq!(pending.answered(1, first, &[7; 4]), None);
@@ -332,18 +361,23 @@ mod tests {
         assert_eq!(pending.answered(1, second, &5_u64.to_le_bytes()), Some(()));
         assert!(answer.is_there() && word.is_there());
         assert_eq!(
-            (word.value(), pending.first_outstanding(pending.last())),
+            (
+                word.value(),
+                pending.first_outstanding(pending.last(), None)
+            ),
             (5, None)
         );
         assert!(pending.has_no_nbi());
-        let (third, late) = pending.register(0, AnswerKind::Data(destination), false);
+        let (third, late) = pending.register(0, AnswerKind::Data(destination), None);
         pending.forget(third);
         assert_eq!(pending.answered(0, third, &[9; 4]), Some(()), "too late");
         assert!(!late.is_there());
         // What comes by itself is answered by no record.
-        let (fourth, body) = pending.register(0, AnswerKind::Transfer(None), true);
+        let (fourth, body) = pending.register(0, AnswerKind::Transfer(None), Some(3));
         assert_eq!(pending.answered(0, fourth, &[9; 8]), None);
         assert!(!body.is_there());
+        assert_eq!(pending.first_outstanding(fourth, Some(0)), None);
+        assert_eq!(pending.all_outstanding(fourth, Some(3)), [(fourth, 0)]);
         assert_eq!(pending.nbi_count(), 1);
         pending.arrived(fourth, &[]);
         assert!(body.is_there());

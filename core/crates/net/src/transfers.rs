@@ -9,7 +9,7 @@ use super::pending::{Answer, AnswerKind, Destination, RequestId};
 use super::{CATCH_UP, RemoteAccess};
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
-use crate::transport::{Call, GetRequest, Nbi};
+use crate::transport::{Call, Context, GetRequest, Nbi};
 use crate::{Pe, Result};
 use std::sync::Arc;
 
@@ -110,7 +110,13 @@ impl RemoteAccess {
     }
 
     /// Requests data of a remote PE. Large data goes directly to a destination in the heap, else through a bounce buffer.
-    fn request(&self, pe: Pe, source: u64, dest: &LocalDest<'_>, nbi: bool) -> PendingGet {
+    fn request(
+        &self,
+        pe: Pe,
+        source: u64,
+        dest: &LocalDest<'_>,
+        nbi: Option<Context>,
+    ) -> PendingGet {
         let bytes = dest.bytes();
         if bytes <= self.endpoint.eager {
             return self.request_small(pe, source, dest, nbi, Endpoint::post);
@@ -151,7 +157,7 @@ impl RemoteAccess {
         pe: Pe,
         source: u64,
         dest: &LocalDest<'_>,
-        nbi: bool,
+        nbi: Option<Context>,
         post: impl FnOnce(&Endpoint, Pe, Kind, &[u64], LocalSource<'_>),
     ) -> PendingGet {
         let (request_id, answer) =
@@ -177,12 +183,12 @@ impl RemoteAccess {
         dest.bytes() > self.endpoint.eager && !self.is_in_heap(dest)
     }
 
-    /// Requests data, in parts if it passes through bounce buffers, and waits while too many bytes are in flight. `nbi`: only quiet waits for it.
+    /// Requests data, in parts if it passes through bounce buffers, and waits while too many bytes are in flight. `nbi`: the context, if only its quiet waits for it.
     fn request_parts(
         &self,
         operation: Operation,
         requests: &GetRequest<'_>,
-        nbi: bool,
+        nbi: Option<Context>,
         gets: &mut Vec<PendingGet>,
     ) -> Result<()> {
         let GetRequest { pe, source, dest } = requests;
@@ -237,7 +243,7 @@ impl RemoteAccess {
     ) -> Result<()> {
         let mut gets = Vec::new();
         for one in requests {
-            let result = self.request_parts(operation, &one, false, &mut gets);
+            let result = self.request_parts(operation, &one, None, &mut gets);
             if result.is_err() || gets.len() as u64 >= CATCH_UP {
                 self.endpoint.kick();
                 self.answers(operation, &gets, result)?;
@@ -256,7 +262,7 @@ impl RemoteAccess {
         dest: LocalDest<'_>,
     ) -> Result<()> {
         if (1..=self.endpoint.eager).contains(&dest.bytes()) {
-            let get = self.request_small(pe, source, &dest, false, Endpoint::post_now);
+            let get = self.request_small(pe, source, &dest, None, Endpoint::post_now);
             return self.answer(operation, &get).map(|_| ());
         }
         let requests = GetRequest { pe, source, dest };
@@ -272,7 +278,7 @@ impl RemoteAccess {
         dest: LocalDest<'_>,
     ) -> Result<()> {
         let (requests, mut gets) = (GetRequest { pe, source, dest }, Vec::new());
-        match self.request_parts(call.called, &requests, true, &mut gets) {
+        match self.request_parts(call.called, &requests, Some(call.context), &mut gets) {
             Ok(()) => self.throttle_gets(call, pe),
             error => self.answers(call.called, &gets, error),
         }

@@ -119,6 +119,14 @@ impl Transport for Recorder {
         self.record("chore");
         Some(Box::new(|| {}))
     }
+    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
+        self.record("device_memory");
+        None
+    }
+    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
+        self.record("peer_calls");
+        None
+    }
     fn about(&self) -> Option<String> {
         self.record("about");
         Some("recorder".into())
@@ -148,6 +156,7 @@ impl Owner for Nobody {
 fn request(body: Body<'_>) -> Request<'_> {
     let call = Call {
         submission: Submission::Blocking,
+        context: 0,
         called: Operation::Get,
         at: Location::caller(),
     };
@@ -196,6 +205,8 @@ fn call_all(transport: &dyn Transport) {
     assert_eq!(transport.leave(true).as_deref(), Some("left"));
     transport.disconnect(true);
     assert!(transport.chore().is_some());
+    assert!(transport.device_memory().is_none());
+    assert!(transport.peer_calls().is_none());
     assert_eq!(transport.about().as_deref(), Some("recorder"));
     assert!(transport.mapping().is_some());
 }

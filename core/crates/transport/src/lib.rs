@@ -33,9 +33,11 @@ pub mod device_state;
 mod forwarding;
 mod hooks;
 pub mod host;
+mod host_driven;
 pub mod observer;
 mod provider;
 mod request;
+mod service;
 pub mod traffic;
 
 pub use device_memory::{DeviceMemory, PinnedBuffer, TargetStream, VALUE_BYTES};
@@ -44,11 +46,13 @@ pub use hooks::{
     Collective, CollectiveShape, Collectives, Expected, Found, MatchMode, Meeting, Owner, Search,
     StreamHold, Streams, Task, TransportEvent, TransportStream,
 };
+pub use host_driven::HostDriven;
 pub use observer::{Observer, Watch};
 pub use provider::{JobPeers, Joined, LocalTransport, MemoryProvider};
 pub use request::{
     Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_internal, get_requests,
 };
+pub use service::{PeerCalls, Service};
 
 use crate::buffer::{LocalDest, SymRange};
 use crate::job::liveness::WatchdogTask;
@@ -65,6 +69,26 @@ pub enum Submission {
     Blocking,
     /// The operation is enqueued on the stream with this number of the transport, and the call returns.
     Stream(u64),
+}
+
+/// The number of a context of a PE: fence and quiet of one context do not order or complete the operations of another. 0 is the default
+/// context, which operations without a context use.
+pub type Context = u32;
+
+/// How an operation is submitted, and in which context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issuer {
+    pub submission: Submission,
+    pub context: Context,
+}
+
+impl From<Submission> for Issuer {
+    fn from(submission: Submission) -> Issuer {
+        Issuer {
+            submission,
+            context: 0,
+        }
+    }
 }
 
 /// The width of an atomic operation.
@@ -153,6 +177,7 @@ pub enum Nbi {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub submission: Submission,
+    pub context: Context,
     /// The name for the program, and the place of the call, for observers.
     pub called: Operation,
     pub at: &'static Location<'static>,
@@ -327,6 +352,16 @@ pub trait Transport: Any + Send + Sync {
     /// A task that the watchdog runs in each of its rounds.
     fn chore(&self) -> Option<WatchdogTask> {
         self.inner()?.chore()
+    }
+
+    /// The copies between GPU and host, if the heap is on a GPU and this transport does not enqueue operations there.
+    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
+        self.inner()?.device_memory()
+    }
+
+    /// The calls to PEs of other hosts, if there are any.
+    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
+        self.inner()?.peer_calls()
     }
 
     /// A description for a message.

@@ -1,5 +1,6 @@
 //! The observer of a program: events that a transport receives besides the operations. The checker implements it.
 
+use super::Call;
 use crate::Pe;
 use crate::buffer::{LocalDest, SymRange};
 use crate::dtype::Dtype;
@@ -50,8 +51,11 @@ pub trait Observer: Send + Sync {
     /// The program has a pointer to another PE's memory.
     fn pointer_given(&self, pe: Pe);
 
-    /// This PE arrives at a meeting of a team; `completes`: its earlier operations are complete.
-    fn arrive(&self, team: u32, epoch: u64, completes: bool);
+    /// This PE arrives at a meeting of a team; at `site`; `completes`: its earlier operations are complete.
+    fn arrive(&self, team: u32, epoch: u64, completes: bool, site: u16);
+
+    /// The site at which `pe` came to a meeting of a team, in which all have met.
+    fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16;
 
     /// The members have met.
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16);
@@ -100,7 +104,7 @@ pub trait Observer: Send + Sync {
 
     /// The observer writes the result of a fetching atomic operation to `dest` at some time before quiet. `false`: the caller
     /// writes it.
-    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, site: u16) -> bool;
+    fn give_until_quiet(&self, dest: &LocalDest<'_>, value: u64, call: Call) -> bool;
 
     /// Whether a plain access of the program to memory of this process may be relevant.
     fn concerns(&self, address: u64, bytes: u64) -> bool;

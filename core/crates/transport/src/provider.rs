@@ -64,3 +64,14 @@ impl<T> Joined<T> {
         }
     }
 }
+
+impl<T> Joined<Result<T>> {
+    /// The error, if the transport could not be made.
+    pub fn transpose(self) -> Result<Joined<T>> {
+        Ok(Joined {
+            layout: self.layout,
+            transport: self.transport?,
+            gpu: self.gpu,
+        })
+    }
+}

@@ -229,6 +229,7 @@ pub fn execute_in_parts(
 pub fn execute_internal(transport: &dyn Transport, called: Operation, body: Body<'_>) -> Reply {
     let call = Call {
         submission: Submission::Blocking,
+        context: 0,
         called,
         at: Location::caller(),
     };

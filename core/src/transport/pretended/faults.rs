@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 /// Threads that wait for each other, but not for ever: one of them may have panicked.
-pub(super) struct Together {
+pub(super) struct TimedBarrier {
     threads: usize,
     come: AtomicUsize,
 }
 
-impl Together {
-    pub(super) fn new(threads: usize) -> Together {
-        Together {
+impl TimedBarrier {
+    pub(super) fn new(threads: usize) -> TimedBarrier {
+        TimedBarrier {
             threads,
             come: AtomicUsize::new(0),
         }
@@ -42,7 +42,7 @@ fn a_pe_that_is_cut_off_is_named_on_every_host() {
     for says in [true, false] {
         let pretended = Pretended::on(vec![0, 0, 1, 2], false);
         let hub = pretended.hub.clone();
-        let together = Together::new(4);
+        let together = TimedBarrier::new(4);
         run(pretended, &InitAttr::default(), |rt| {
             let array = rt.array::<u64>(1)?;
             rt.barrier_all()?;
@@ -118,7 +118,7 @@ fn a_pe_that_is_lost_in_a_large_collective_is_named_by_every_member() {
     let lose = |name: &str, call: Call| {
         let pretended = Pretended::on(vec![0, 0, 1, 1, 2], false);
         let hub = pretended.hub.clone();
-        let together = Together::new(5);
+        let together = TimedBarrier::new(5);
         let attr = InitAttr {
             heap_bytes: Some(8 << 20),
             ..InitAttr::default()
@@ -184,7 +184,7 @@ fn a_pe_that_leaves_is_named_on_every_host() {
 
 #[test]
 fn a_deadline_names_who_is_missing_on_another_host_and_breaks_the_team_everywhere() {
-    let together = Together::new(3);
+    let together = TimedBarrier::new(3);
     run(
         Pretended::on(vec![0, 1, 1], true),
         &InitAttr::default(),
@@ -237,7 +237,7 @@ fn a_message_that_makes_no_sense_names_its_sender() {
         vec![message::Kind::Control as u64 | 8 << 8, 99],
     ];
     for words in messages {
-        let together = Together::new(2);
+        let together = TimedBarrier::new(2);
         let pretended = Pretended::on(vec![0, 1], false);
         let hub = pretended.hub.clone();
         run(pretended, &InitAttr::default(), |rt| {
@@ -384,7 +384,7 @@ fn records_of_any_bytes_are_read_within_their_bounds() {
 #[test]
 fn finalize_that_ends_early_waits_for_nobody() {
     let pretended = Pretended::on(vec![0, 0, 1], false);
-    let (hub, together) = (pretended.hub.clone(), Together::new(3));
+    let (hub, together) = (pretended.hub.clone(), TimedBarrier::new(3));
     run(pretended, &InitAttr::default(), |rt| {
         together.wait();
         if rt.my_pe() == 0 {

@@ -22,7 +22,7 @@ struct Body {
 }
 
 /// What is received into memory.
-struct Wish {
+struct PostedReceive {
     from: Pe,
     tag: u32,
     address: *mut u8,
@@ -33,7 +33,7 @@ struct Wish {
 // SAFETY: addresses of memory that stays until the token has come back, which is what the wire's users promise.
 unsafe impl Send for Body {}
 // SAFETY: as above.
-unsafe impl Send for Wish {}
+unsafe impl Send for PostedReceive {}
 
 /// What comes to a PE.
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct Inbox {
     /// How many of them there are.
     waiting: usize,
     bodies: Vec<Body>,
-    wishes: Vec<Wish>,
+    wishes: Vec<PostedReceive>,
     /// Tokens that are back, and the bytes that have come.
     done: Vec<(u64, usize)>,
     lost: Vec<Pe>,
@@ -67,7 +67,7 @@ pub(crate) struct Faults {
 }
 
 /// All inboxes of a job.
-pub(crate) struct Hub {
+pub(crate) struct Inboxes {
     inboxes: Vec<Mutex<Inbox>>,
     /// The PEs that nothing reaches any more, and of which nothing comes.
     cut: Vec<AtomicBool>,
@@ -78,22 +78,22 @@ pub(crate) struct Hub {
     longest: usize,
 }
 
-impl std::fmt::Debug for Hub {
+impl std::fmt::Debug for Inboxes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Hub of {} PEs", self.inboxes.len())
+        write!(f, "Inboxes of {} PEs", self.inboxes.len())
     }
 }
 
-impl Hub {
+impl Inboxes {
     /// The hub of a job; `delays`: it is late now and then.
-    pub(crate) fn new(n_pes: Pe, delays: bool) -> Arc<Hub> {
+    pub(crate) fn new(n_pes: Pe, delays: bool) -> Arc<Inboxes> {
         let inbox = |_| {
             Mutex::new(Inbox {
                 messages: (0..n_pes).map(|_| VecDeque::new()).collect(),
                 ..Inbox::default()
             })
         };
-        Arc::new(Hub {
+        Arc::new(Inboxes {
             inboxes: (0..n_pes).map(inbox).collect(),
             cut: (0..n_pes).map(|_| AtomicBool::new(false)).collect(),
             delays,
@@ -104,7 +104,7 @@ impl Hub {
     }
 
     /// The end of PE `me`.
-    pub(crate) fn wire(self: &Arc<Hub>, me: Pe) -> Box<dyn Wire> {
+    pub(crate) fn wire(self: &Arc<Inboxes>, me: Pe) -> Box<dyn Wire> {
         Box::new(Memory {
             hub: Arc::clone(self),
             me,
@@ -182,7 +182,7 @@ impl Hub {
 }
 
 struct Memory {
-    hub: Arc<Hub>,
+    hub: Arc<Inboxes>,
     me: Pe,
     tokens: u64,
     draws: u64,
@@ -265,7 +265,7 @@ impl Wire for Memory {
         bytes: usize,
     ) -> Result<u64> {
         let token = self.token();
-        let wish = Wish {
+        let wish = PostedReceive {
             from,
             tag,
             address,
@@ -297,7 +297,7 @@ impl Wire for Memory {
             let mut at = 0;
             while at < inbox.bodies.len() {
                 let body = &inbox.bodies[at];
-                let same = |wish: &Wish| (wish.from, wish.tag) == (body.from, body.tag);
+                let same = |wish: &PostedReceive| (wish.from, wish.tag) == (body.from, body.tag);
                 let cut = self.hub.is_cut(body.from);
                 match inbox.wishes.iter().position(same) {
                     Some(wish) if body.ready <= now && !cut => {

@@ -4,6 +4,7 @@
 //! Left out are `streams.rs`, `litmus.rs` and `planted_races.rs`, `check_delay.rs`, and tests of processes, the board and the end of
 //! jobs, which is above the transports: `allocator.rs`, `finalizers.rs`, `hangs.rs`, `jobs.rs`, `left_behind.rs`, `track.rs`.
 
+mod checked;
 mod faults;
 mod growth;
 pub(crate) mod memory;
@@ -39,7 +40,7 @@ use crate::local::Job;
 use crate::transport::net::{self, Progress};
 use crate::transport::{Joined, Route};
 use crate::{InitAttr, MemoryKind, Pe, Result, Runtime};
-use memory::Hub;
+use memory::Inboxes;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::panic::Location;
@@ -69,7 +70,7 @@ fn run(pretended: Pretended, attr: &InitAttr, body: impl Fn(Runtime) -> Result<(
 pub(crate) struct Pretended {
     /// The host of each PE.
     pub(crate) ids: Vec<Id>,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<Inboxes>,
     /// Whether each PE has a network thread.
     attended: bool,
 }
@@ -98,7 +99,7 @@ impl Pretended {
             ids: (hosts.iter())
                 .map(|host| (*host as u128 + 1).to_le_bytes())
                 .collect(),
-            hub: Hub::new(hosts.len() as Pe, delays),
+            hub: Inboxes::new(hosts.len() as Pe, delays),
             attended: true,
         }
     }

@@ -1,6 +1,6 @@
 //! Reports of jobs on several hosts: each wait is read on its own host, at another moment.
 
-use super::faults::Together;
+use super::faults::TimedBarrier;
 use super::{Pretended, run};
 use crate::{Error, InitAttr, Result, Runtime, Team, TeamConfig, deadline};
 use std::sync::atomic::AtomicBool;
@@ -68,7 +68,7 @@ fn changing_waits_are_no_deadlock() {
 /// PE 0 is in barrier_all, and PE 2 of another host in a barrier of a team with PE 0: each report says so, also that of the wait's end.
 #[test]
 fn a_circle_that_lasts_is_a_deadlock() {
-    let together = Together::new(4);
+    let together = TimedBarrier::new(4);
     run(
         Pretended::on(vec![0, 0, 1, 1], true),
         &InitAttr::default(),

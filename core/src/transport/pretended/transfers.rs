@@ -1,7 +1,7 @@
 //! Large transfers that are late, incomplete or forged, and waits for them that end early.
 
-use super::faults::Together;
-use super::memory::Hub;
+use super::faults::TimedBarrier;
+use super::memory::Inboxes;
 use super::{Pretended, run};
 use crate::buffer::{LocalDest, LocalSource, NbiDest, NbiSource};
 use crate::deadline::deadline;
@@ -129,7 +129,7 @@ fn while_stopped(
     rt: &Runtime,
     array: &SymArray<u64>,
     other: &SymArray<u64>,
-    hub: &Hub,
+    hub: &Inboxes,
 ) -> Result<()> {
     let late = |what: &str, result: Result<()>| {
         let error = result.expect_err(what);
@@ -178,7 +178,7 @@ fn while_stopped(
         deadline(SOON, || rt.quiet()),
     );
     // The source of the put there may still be sent.
-    let wishes = |hub: &Hub| hub.awaits(memory.clone());
+    let wishes = |hub: &Inboxes| hub.awaits(memory.clone());
     assert!(!wishes(hub));
 
     let mut asked = 0;
@@ -317,7 +317,7 @@ fn an_allocation_that_frees_waits_for_no_longer_than_its_deadline() {
 #[test]
 fn the_end_of_a_job_does_not_wait_for_a_pe_that_is_gone() {
     let pretended = Pretended::on(vec![0, 1, 2], false);
-    let (hub, together) = (pretended.hub.clone(), Together::new(3));
+    let (hub, together) = (pretended.hub.clone(), TimedBarrier::new(3));
     run(pretended, &with_heap(), |rt| {
         // All have come out of init.
         together.wait();

@@ -19,7 +19,7 @@ pub use rma::STRIDES;
 pub use scenario::{Scenario, Scenarios};
 pub use words::{Atomics, Waits};
 
-use nvshmemrs::{Pe, Result, Runtime, Stream, SymArray};
+use nvshmemrs::{Dtype, Pe, Result, Runtime, Stream, SymArray};
 use plan::{LARGE, Row, plan};
 use shapes::{Made, Shape};
 use std::sync::Arc;
@@ -91,8 +91,23 @@ pub const NAMES: &[&str] = &[
 pub enum Sizes {
     /// All about every border between algorithms, in place and not, from every root.
     All,
-    /// One of each algorithm. For memory of which another test has run the sizes, and only the way to the PEs is new.
+    /// One of each algorithm. For memory of which another test has run the sizes, and only the way to the PEs is new. A type runs over
+    /// all PEs; those that [`Sizes::shapes`] names run over every shape of team.
     Few,
+}
+
+impl Sizes {
+    /// The shapes of team over which a type runs: no form of a team depends on the type, so with few sizes a type of each length is enough.
+    fn shapes(self, dtype: Dtype) -> impl Iterator<Item = (usize, Shape)> {
+        let all = match dtype {
+            Dtype::Int32 | Dtype::Double | Dtype::Half | Dtype::Float8E4m3fn | Dtype::Complexd => {
+                true
+            }
+            _ => self == Sizes::All,
+        };
+        let shapes = Shape::ALL.into_iter().enumerate();
+        shapes.filter(move |(_, shape)| all || matches!(shape, Shape::World))
+    }
 }
 
 /// Runs the suite on this PE: every operation, type and shape of team. Collective over the job.
@@ -108,7 +123,7 @@ pub fn run(rt: &Runtime, sizes: Sizes) -> Result<Tally> {
     nvshmemrs::with_dtypes!(every_type(rt, sizes, &stream, &signal, &mut tally));
     macro_rules! words {
         ($trait:ident::$scenario:ident: $($t:ty),*) => { $(
-            over_shapes::<$t>(rt, &stream, &signal, &mut tally, $trait::$scenario)?;
+            over_shapes::<$t>(rt, sizes, &stream, &signal, &mut tally, $trait::$scenario)?;
         )* };
     }
     words!(Atomics::atomics: i32, u32, i64, u64, f32, f64);
@@ -121,16 +136,17 @@ pub fn run(rt: &Runtime, sizes: Sizes) -> Result<Tally> {
 /// A scenario of single words over every shape of team, at once and on a stream.
 fn over_shapes<T: Value>(
     rt: &Runtime,
+    sizes: Sizes,
     stream: &Stream,
     signal: &Arc<SymArray<u64>>,
     tally: &mut Tally,
     scenario: fn(&mut Context<'_, T>) -> Result<()>,
 ) -> Result<()> {
     let arrays = Arrays::<T>::new(rt, 3)?;
-    for shape in Shape::ALL
-        .into_iter()
-        .filter(|shape| shape.exists(rt.n_pes()))
-    {
+    for (_, shape) in sizes.shapes(T::DTYPE) {
+        if !shape.exists(rt.n_pes()) {
+            continue;
+        }
         let Some(made) = shapes::make(rt, shape)? else {
             continue;
         };
@@ -172,7 +188,7 @@ fn with_type<T: Value>(
     tally: &mut Tally,
 ) -> Result<()> {
     let arrays = Arrays::<T>::new(rt, 2 * LARGE)?;
-    for (number, shape) in Shape::ALL.into_iter().enumerate() {
+    for (number, shape) in sizes.shapes(T::DTYPE) {
         if !shape.exists(rt.n_pes()) {
             continue;
         }

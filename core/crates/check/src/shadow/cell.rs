@@ -28,6 +28,11 @@ impl Cell {
         (bits != 0).then_some(Cell(bits))
     }
 
+    /// The cell as a number.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
     #[inline(always)]
     pub(crate) fn tag(self) -> u64 {
         self.0 >> 31

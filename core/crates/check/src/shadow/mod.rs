@@ -244,6 +244,33 @@ impl Shadow {
         fence(SeqCst);
     }
 
+    /// Gives the cells that this access has left the tag of now. A word that PEs synchronise by keeps its own: whoever has seen it knows
+    /// that it has arrived.
+    pub(super) fn reissue(&self, access: &Access) {
+        let (first, end) = (access.offset / WORD, access.offset + access.bytes);
+        let count = end.div_ceil(WORD) - first;
+        // Who sees a cell sees the moment of its tag.
+        fence(Release);
+        for (word, cells) in (first..).zip(self.area.cells(access.owner, first, count)) {
+            if self.marked(access.owner, word) {
+                continue;
+            }
+            for cell in cells {
+                let bits = cell.load(Relaxed);
+                let same = |old: &Cell| {
+                    *old != Cell::LOST
+                        && (old.pe(), old.kind()) == (self.me, access.kind)
+                        && old.site() == access.cell.site()
+                };
+                if let Some(old) = Cell::of(bits).filter(same) {
+                    let now = access.cell.with_mask(old.mask());
+                    // Another access may have come, which says more.
+                    let _ = cell.compare_exchange(bits, now.0, SeqCst, Relaxed);
+                }
+            }
+        }
+    }
+
     /// Whether PEs synchronise by a word.
     fn marked(&self, owner: u64, word: u64) -> bool {
         let (bits, bit) = self.area.bit(owner, word);

@@ -55,7 +55,7 @@ impl Tracker {
         }
         blocks.insert(start, Block { bytes, site });
         // Memory of a line of Python's is an array of NumPy's, or of a library that shares it.
-        if self.sites.name(site).contains(".py:") {
+        if self.own_name(site).contains(".py:") {
             self.tally.note_once(Seen::PythonArrays);
         }
     }

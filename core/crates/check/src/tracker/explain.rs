@@ -266,7 +266,7 @@ impl Names for Tracker {
     fn site(&self, pe: Pe, site: u16) -> String {
         let unknown = || "an operation at a place that is not known".to_string();
         match pe as u64 == self.me {
-            true => self.sites.name(site),
+            true => self.own_name(site),
             false if site == 0 => unknown(),
             false => self.area.name(pe as u64, site).unwrap_or_else(unknown),
         }
@@ -275,7 +275,7 @@ impl Names for Tracker {
     fn block(&self, offset: u64) -> Option<(u64, String)> {
         let state = self.lock();
         let (start, block) = state.block(offset)?;
-        Some((start, self.sites.name(block.site)))
+        Some((start, self.own_name(block.site)))
     }
 
     fn place(&self, place: FindingPlace) -> String {
@@ -296,7 +296,7 @@ impl Names for Tracker {
                         "on PE {pe}, from byte {:#x} on of the block of {} bytes of {}",
                         offset - start,
                         block.bytes,
-                        self.sites.name(block.site)
+                        self.own_name(block.site)
                     ),
                     None => format!("on PE {pe}, from byte {offset:#x} of the symmetric heap on"),
                 }

@@ -49,7 +49,7 @@ mod words;
 use super::area::{self, Area};
 use super::clocks::{self, Clock, Clocks};
 pub(crate) use super::clocks::{ReleaseStamp, Standing};
-use super::report::{Finding, Reports};
+use super::report::{Finding, Names, Reports};
 use super::shadow::{Access, Cell, Conflict, Shadow};
 use super::sync::Syncs;
 use super::tally::{Seen, Tally};
@@ -96,6 +96,14 @@ impl Kind {
         Kind::Atomic,
         Kind::AtomicFetch,
     ];
+
+    /// The kind with this number.
+    pub(crate) fn from_number(number: u64) -> Option<Kind> {
+        match usize::try_from(number).ok()? {
+            8 => Some(Kind::Get),
+            index => Kind::ALL.get(index).copied(),
+        }
+    }
 
     #[inline(always)]
     pub(super) fn writes(self) -> bool {
@@ -202,10 +210,11 @@ pub(crate) struct Tracker {
     clocks: Clocks,
     shadow: Shadow,
     syncs: Syncs,
-    sites: Arc<Sites>,
+    /// The names of this PE's sites; `None` if the PE is on another host, and its names are in the area.
+    sites: Option<Arc<Sites>>,
     reports: Reports,
     /// The launcher's count of findings.
-    tally: Tally,
+    tally: Arc<Tally>,
     /// Whether something was issued with the current tag that others can draw conclusions from.
     released: AtomicBool,
     state: Mutex<State>,
@@ -214,10 +223,22 @@ pub(crate) struct Tracker {
 impl Tracker {
     /// Of PE `me`, in a job that is checked. An error if it is not, or if it has too many PEs.
     pub(crate) fn new(control: &Control, me: Pe, sites: Arc<Sites>) -> Result<Tracker> {
-        Tracker::with(control, me, sites, true)
+        let tally = Arc::new(Tally::from_environment(me)?);
+        Tracker::with(control, me, Some(sites), tally, true)
     }
 
-    fn with(control: &Control, me: Pe, sites: Arc<Sites>, printed: bool) -> Result<Tracker> {
+    /// Of a PE of another host, which this one runs; with this PE's tally.
+    pub(crate) fn for_other_host(control: &Control, pe: Pe, tally: Arc<Tally>) -> Result<Tracker> {
+        Tracker::with(control, pe, None, tally, true)
+    }
+
+    fn with(
+        control: &Control,
+        me: Pe,
+        sites: Option<Arc<Sites>>,
+        tally: Arc<Tally>,
+        printed: bool,
+    ) -> Result<Tracker> {
         let n_pes = control.n_pes();
         if n_pes > area::MAX_PES {
             return Err(Error::NotSupported(format!(
@@ -231,7 +252,9 @@ impl Tracker {
             ));
         };
         let (names, own) = (area.clone(), me as u64);
-        sites.on_new(move |site, name| names.set_name(own, site, name));
+        if let Some(sites) = &sites {
+            sites.on_new(move |site, name| names.set_name(own, site, name));
+        }
         let learned = vec![None; n_pes as usize];
         Ok(Tracker {
             me: own,
@@ -241,7 +264,7 @@ impl Tracker {
             area,
             sites,
             reports: Reports::new(me, control.check_seed().unwrap_or(0), printed),
-            tally: Tally::from_environment(me)?,
+            tally,
             released: AtomicBool::new(false),
             state: Mutex::new(State {
                 learned,
@@ -289,6 +312,23 @@ impl Tracker {
         site: u16,
     ) -> Vec<Conflict> {
         self.record(kind, pe as u64, offset, bytes, site, false)
+    }
+
+    /// An operation of this PE, not over on return, was issued before and may still be under way: its cells become those of an operation
+    /// that is issued now. Nothing is checked once more.
+    pub(crate) fn reissue(&self, kind: Kind, (pe, offset): (Pe, u64), bytes: u64, site: u16) {
+        if bytes == 0 || self.clocks.is_off() {
+            return;
+        }
+        let access = Access {
+            kind,
+            owner: pe as u64,
+            offset,
+            bytes,
+            cell: Cell::new(self.clocks.tag(), self.me, 0, kind, site),
+            frees: false,
+        };
+        self.shadow.reissue(&access);
     }
 
     #[inline(always)]
@@ -369,18 +409,23 @@ impl Tracker {
     }
 
     /// This PE is about to arrive in meeting `epoch` of a team. `completing`: a barrier, before which quiet was called.
-    pub(crate) fn arrive(&self, team: u32, epoch: u64, completing: bool) {
+    pub(crate) fn arrive(&self, team: u32, epoch: u64, completing: bool, site: u16) {
         let mut state = self.lock();
         state.completing = completing;
         self.released.store(false, Relaxed);
-        self.clocks.arrive(team, epoch);
+        self.clocks.arrive(team, epoch, site);
+    }
+
+    /// The site at which `pe` has come to meeting `epoch` of a team.
+    pub(crate) fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16 {
+        self.clocks.arrived_at(team, pe as u64, epoch)
     }
 
     /// It has seen that all members have arrived. Gives the tag of its own up to which it has heard of itself.
     pub(crate) fn met(
         &self,
         team: u32,
-        members: impl Iterator<Item = Pe>,
+        members: &mut dyn Iterator<Item = Pe>,
         epoch: u64,
         site: u16,
     ) -> u64 {
@@ -401,6 +446,31 @@ impl Tracker {
             self.clocks.keep();
         }
         self.clocks.take_echo()
+    }
+
+    /// The launcher's count of findings.
+    pub(crate) fn tally(&self) -> Arc<Tally> {
+        Arc::clone(&self.tally)
+    }
+
+    /// The name of one of this PE's sites.
+    fn own_name(&self, site: u16) -> String {
+        let unknown = || "an operation at a place that is not known".to_string();
+        match &self.sites {
+            Some(sites) => sites.name(site),
+            None if site == 0 => unknown(),
+            None => self.area.name(self.me, site).unwrap_or_else(unknown),
+        }
+    }
+
+    /// Publishes the name of a site of this PE, which is on another host.
+    pub(crate) fn set_site(&self, site: u16, name: &str) {
+        self.area.set_name(self.me, site, name);
+    }
+
+    /// The name of a PE's site.
+    pub(crate) fn site_name(&self, pe: Pe, site: u16) -> String {
+        Names::site(self, pe, site)
     }
 
     /// This PE's tag.
@@ -469,6 +539,11 @@ impl Tracker {
     /// The program hands symmetric memory to something that tells of nothing.
     pub(crate) fn hands_out(&self) {
         self.tally.note_once(Seen::HandedOut);
+    }
+
+    /// The heap is memory of GPUs.
+    pub(crate) fn uses_gpus(&self) {
+        self.tally.note_once(Seen::Gpus);
     }
 
     /// The program has a stream.

@@ -2,7 +2,7 @@
 //!
 //! A kernel of a collective leaves in one of these ways (`team.cuh`):
 //!
-//! | the kernel | when | what it leaves behind |
+//! | the kernel | when | its effect |
 //! |---|---|---|
 //! | does its work | all members come with the same call | one more in [`TeamLocal`]`::over`, but not of a graph; the ticket of a blocking one |
 //! | gives up | the team's abort word in the mailbox is set | the abort word, which stays; its work may be half done |
@@ -39,7 +39,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
-/// What the host writes to an abort word; kernels write what went wrong.
+/// The value that the host writes to an abort word; kernels write the number of an error.
 const ENDED: u32 = 1 << 16;
 /// For a team without collectives on streams.
 const UNWATCHED: u64 = u64::MAX;
@@ -53,7 +53,7 @@ const STEP: usize = sync_area::EPOCH as usize / 8;
 const BYTES: usize = MAX_TEAMS * sync_area::EPOCH as usize;
 const _: () = assert!(BYTES <= STAGE);
 
-/// What this PE has put on its GPU for its teams, and the words that end it.
+/// The kernels that this PE has launched for its teams, and the words that end them.
 pub(crate) struct Completion {
     mailbox: Arc<Mailbox>,
     /// By team number.
@@ -95,7 +95,7 @@ impl Completion {
         launches.captured.store(0, Relaxed);
         launches.watched_from.store(UNWATCHED, Release);
         words.teams[team as usize].store(0, SeqCst);
-        // Who ends all kernels at the same time has set the one word before the other.
+        // A caller that ends all kernels at the same time has set the first word before the second.
         if words.abort.load(SeqCst) != 0 {
             self.end_kernels(team);
         }

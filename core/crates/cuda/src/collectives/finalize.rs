@@ -1,6 +1,6 @@
-//! What a PE in finalize waits for, and what it tells the members of its teams: that it will come to no further collective.
+//! A PE in finalize waits for its streams, and announces to the members of its teams that it will call no further collective.
 //!
-//! Who waits on the host sees that a PE has called finalize. A kernel that waits sees what the members have announced. So the PE
+//! A caller that waits on the host sees that a PE has called finalize. A kernel that waits sees the members' announcements. So the PE
 //! announces a call that matches no other in the place of its next collective on each team; a kernel that waits for that one ends with an
 //! error that names the PE.
 
@@ -28,7 +28,7 @@ struct FinalizeNotice<'a> {
     teams: Vec<u32>,
     looked: Option<Instant>,
     counts: CompletionCounts<'a>,
-    /// What went wrong first.
+    /// The first error.
     told: Result<()>,
 }
 

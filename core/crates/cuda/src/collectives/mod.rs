@@ -1,12 +1,12 @@
 //! Teams and their collectives on a GPU: one kernel for each collective.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | this one | what the library asks of the transport, and what it keeps of a team |
+//! | this file | the hooks for collectives, and the state of a team |
 //! | [`run`] | how a collective becomes a kernel on a stream |
 //! | [`completion`] | how the kernels of collectives end, and how the host finds that out |
-//! | [`finalize`] | what a PE in finalize tells its teams |
-//! | [`report`] | what a kernel has reported, as an error |
+//! | [`finalize`] | the announcement of a PE in finalize to its teams |
+//! | [`report`] | reports of kernels, as errors |
 //! | [`sync_area`] | the memory by which the kernels of a team meet: arithmetic |
 
 pub(crate) mod completion;
@@ -35,7 +35,7 @@ const REFUSED: u32 = 1 << 6;
 /// A team of this PE.
 #[derive(Clone)]
 struct OnGpu {
-    /// What its kernels get, or why there is nothing.
+    /// The arguments of its kernels, or the reason why there are none.
     args: Result<TeamArgs>,
     n_pes: usize,
     /// The epoch after which its first one comes.
@@ -77,7 +77,7 @@ impl CudaTransport {
         operation as u32 | REFUSED
     }
 
-    /// Writes what the kernels of a team use, in this PE's memory.
+    /// Writes the tables that the kernels of a team use, in this PE's memory.
     fn put_team(&self, index: u32, members: &[Pe], me: Pe, generation: u64) -> Result<TeamArgs> {
         let block = sync_area::block(self.sync_area(), index);
         let epoch = sync_area::epoch(self.sync_area(), index);

@@ -1,4 +1,4 @@
-//! What a kernel has reported, as an error.
+//! Reports of kernels, as errors.
 
 use super::REFUSED;
 use crate::CudaTransport;
@@ -10,7 +10,7 @@ use crate::{Error, Pe};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl CudaTransport {
-    /// What a kernel of this PE has reported first, if any has.
+    /// The first report of a kernel of this PE, if there is one.
     pub(crate) fn reported(&self) -> Option<Error> {
         let record = self.mailbox.error()?;
         let pe = record.pe.load(Relaxed);

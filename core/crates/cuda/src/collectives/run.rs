@@ -16,7 +16,7 @@ use crate::transport::{
 use crate::{Error, Result};
 
 impl CudaTransport {
-    /// What the kernels of a team get, and the epoch after which its first one comes.
+    /// The arguments of the kernels of a team, and the epoch after which its first one comes.
     pub(super) fn team_args(&self, index: u32) -> Result<(TeamArgs, u64)> {
         let OnGpu {
             args, base_epoch, ..

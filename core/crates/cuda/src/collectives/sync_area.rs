@@ -1,4 +1,4 @@
-//! The sync area: what the kernels of collectives use to meet, behind the window of each PE's part. Arithmetic only.
+//! The layout of the sync area: the words by which kernels of collectives meet, behind the window of each PE's part. Arithmetic only.
 //!
 //! ```text
 //! 0         an epoch block per team number: the PE's own, counted by its kernels

@@ -1,7 +1,7 @@
 //! The stack frames of kernels, as a cubin tells of them. The driver gives a launch local memory for them, and may wait for kernels that run
 //! before it does; those may wait for a kernel that comes after. So the kernels that are shipped have none.
 
-/// The section with what the assembler says of all functions, and in it the attribute that is the size of a function's frame.
+/// The section in which the assembler describes all functions, and its attribute for the size of a function's frame.
 const INFO: &str = ".nv.info";
 const FRAME_SIZE: u8 = 0x11;
 /// The kind of an attribute with a value of a given length.
@@ -47,7 +47,7 @@ fn text(cubin: &[u8], table: &Section, at: u32) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// The functions of a cubin that have a frame, and its bytes; how many functions there are. `None` for what is no cubin.
+/// The functions of a cubin that have a frame, and its bytes; how many functions there are. `None` if the bytes are no cubin.
 pub(super) fn frames(cubin: &[u8]) -> Option<(Vec<(String, u32)>, usize)> {
     if !cubin.starts_with(b"\x7fELF\x02\x01") {
         return None;

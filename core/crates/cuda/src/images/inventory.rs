@@ -1,4 +1,4 @@
-//! What images and compilers there are, for people who ask before a job does.
+//! The images and compilers on this machine, for `nvshmemrs-info`.
 
 use super::{Arch, Nvrtc, Search, SearchPaths, sources_hash, store};
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub(crate) fn folders() -> Vec<Folder> {
     paths.folders().map(folder).collect()
 }
 
-/// NVRTC, or what was looked for in vain.
+/// NVRTC, or the names that were not found.
 pub(crate) fn compiler() -> Result<Compiler, String> {
     let found = Nvrtc::find(&SearchPaths::of_this_process().compilers)?;
     Ok(Compiler {
@@ -66,7 +66,7 @@ pub(crate) fn source_for(major: i32, minor: i32) -> Result<String, String> {
     if let Some(image) = search.next_file() {
         return Ok(image.origin().to_string());
     }
-    // What would be compiled need not be.
+    // An image need not be compiled.
     match search.next_compiler() {
         Some((nvrtc, target)) => Ok(format!(
             "{target}, which NVRTC {} compiles at the first job",

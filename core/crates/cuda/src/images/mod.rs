@@ -25,7 +25,7 @@ use std::sync::LazyLock;
 pub(super) const SOURCES: [(&str, &str); 14] = [
     (
         "nvshmemrs_device.cuh",
-        include_str!("../../../../../include/nvshmemrs_device.cuh"),
+        include_str!("../../include/nvshmemrs_device.cuh"),
     ),
     ("ptx.cuh", include_str!("../kernels/ptx.cuh")),
     ("access.cuh", include_str!("../kernels/access.cuh")),
@@ -70,7 +70,7 @@ impl Arch {
     }
 }
 
-/// What kind of code an image has, and for which architecture.
+/// The kind of an image's code, and its architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     /// For GPUs of the same major number whose minor number is not lower.
@@ -143,7 +143,7 @@ pub(super) struct Search {
     /// Places of NVRTC that are still to be tried, and the versions that were.
     compilers: VecDeque<PathBuf>,
     versions: Vec<String>,
-    /// What was looked at in vain, for the error.
+    /// The places that had no image, for the error.
     tried: Vec<String>,
 }
 

@@ -48,20 +48,20 @@ pub(super) struct Nvrtc {
     functions: Functions,
     origin: String,
     version: String,
-    /// What it compiles for.
+    /// The architectures for which it compiles.
     archs: Vec<Arch>,
     /// Closed last.
     _library: Library,
 }
 
-/// What a program was compiled to.
+/// A compiled program.
 pub(super) struct Compiled {
     pub(super) cubin: Vec<u8>,
     pub(super) ptx: Vec<u8>,
 }
 
 impl Nvrtc {
-    /// The first of `places` that is NVRTC, or what was looked for.
+    /// The first of `places` that is NVRTC, or the names that were tried.
     pub(super) fn find(places: &[PathBuf]) -> std::result::Result<Nvrtc, String> {
         let mut why = Vec::new();
         for place in places {
@@ -137,7 +137,7 @@ impl Nvrtc {
         &self.version
     }
 
-    /// What to compile for a GPU: its own code, else PTX of the latest architecture before it.
+    /// The target for a GPU: its own code, else PTX of the latest architecture before it.
     pub(super) fn target_for(&self, gpu: Arch) -> Option<Target> {
         target_for(&self.archs, gpu)
     }
@@ -231,7 +231,7 @@ struct Created<'a> {
 }
 
 impl Created<'_> {
-    /// What a pair of functions gives: the size, then the bytes.
+    /// The result of a pair of functions, which return its size and its bytes.
     fn output(&self, call: &str, size: &Symbol<Size>, get: &Symbol<Code>) -> Result<Vec<u8>> {
         let mut len = 0;
         // SAFETY: rules 1 and 2; the program was created.
@@ -253,7 +253,7 @@ impl Drop for Created<'_> {
     }
 }
 
-/// What a compiler that knows `archs` makes for a GPU.
+/// The target for a GPU of a compiler that knows `archs`.
 pub(super) fn target_for(archs: &[Arch], gpu: Arch) -> Option<Target> {
     let before = archs.iter().copied().filter(|arch| *arch <= gpu).max()?;
     let real = Target::Real(before);

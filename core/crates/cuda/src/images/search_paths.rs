@@ -29,7 +29,7 @@ pub(super) struct SearchPaths {
 }
 
 impl SearchPaths {
-    /// What this process's environment and the library's own place lead to.
+    /// The paths from this process's environment and from the library's own folder.
     pub(super) fn of_this_process() -> SearchPaths {
         let library = own_file();
         let folder = library.as_deref().and_then(Path::parent);
@@ -84,7 +84,7 @@ fn own_file() -> Option<PathBuf> {
     // SAFETY: a name that the dynamic linker keeps as long as the file is loaded, as it is now.
     let name = unsafe { CStr::from_ptr(facts.dli_fname) };
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
-    // A program's name is what it was called with.
+    // A program's name is its first argument.
     std::fs::canonicalize(path)
         .ok()
         .or_else(|| env::current_exe().ok())

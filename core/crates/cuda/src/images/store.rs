@@ -65,7 +65,7 @@ pub(super) fn path(folder: &Path, sources: &str, target: Target, compiler: &str)
     folder.join(file_name(sources, target, compiler))
 }
 
-/// What a file's name says, if it is an image of `sources`.
+/// The contents of a file by its name, if it is an image of `sources`.
 fn parse(name: &str, sources: &str) -> Option<(Target, (u32, u32))> {
     let rest = name.strip_prefix(sources)?.strip_prefix('-')?;
     let (target, compiler) = rest.split_once("-nvrtc")?;

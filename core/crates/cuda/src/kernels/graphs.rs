@@ -45,7 +45,7 @@ struct GraphPool {
     later: Vec<(Arc<CudaEvent>, Vec<Graph>)>,
 }
 
-/// What has come on a stream.
+/// The work that is on a stream.
 #[derive(Default)]
 struct Plans {
     known: Vec<CountedPlan>,
@@ -89,7 +89,7 @@ impl Launch<'_> {
         rest.is_some_and(<[u8]>::is_empty)
     }
 
-    /// Calls `with` with what a graph's node is told.
+    /// Calls `with` with the parameters of a graph's node.
     fn with_params<T>(&self, with: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS) -> T) -> T {
         let mut addresses: Vec<*mut c_void> = self.args.iter().map(|arg| address(arg)).collect();
         with(&CUDA_KERNEL_NODE_PARAMS {
@@ -115,7 +115,7 @@ struct Graph {
     graph: CUgraph,
     node: CUgraphNode,
     ready: CUgraphExec,
-    /// What it runs now.
+    /// Its present parameters.
     now: (Plan, Vec<u8>),
 }
 

@@ -23,7 +23,7 @@ const COPY_BLOCKS: u64 = 128;
 const PIECE: u64 = 16;
 /// The least bytes whose pieces are as long where the two sides are aligned differently (ASKEW in copy.cuh).
 const ASKEW: u64 = 128;
-/// Up to how many bytes one block copies what a signal goes with: two pieces for each of its threads.
+/// The most bytes that one block copies for a put with a signal: two pieces for each of its threads.
 const SMALL: u64 = 2 * ONE_BLOCK * PIECE;
 /// Up to how many bytes a kernel copies what another one's signal follows. It would begin 8 us later behind the copy engine, on an H200.
 const WITHOUT_ENGINE: u64 = 4 << 20;
@@ -442,7 +442,7 @@ fn copy_plan(dest: u64, source: u64, bytes: u64) -> Plan {
     if dest.abs_diff(source) < bytes {
         return single(Kernel::Move, bytes.div_ceil(PIECE));
     }
-    // What a thread moves at a time.
+    // The bytes that a thread moves at a time.
     let both = (dest ^ source) | PIECE;
     let piece = match 1 << both.trailing_zeros() {
         small if small < 8 && bytes >= ASKEW => PIECE,

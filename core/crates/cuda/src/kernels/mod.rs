@@ -1,8 +1,8 @@
-//! The kernels: the device code, what it is given, and how it is launched.
+//! The kernels: the device code, its arguments, and its launches.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | this one | what the kernels get, as the host passes it |
+//! | this file | the kernels' arguments, as the host passes them |
 //! | `state.cuh` | what all of them get, written from [`State`] |
 //! | [`plan`] | which kernel does a collective, with how many threads |
 //! | [`launch`], [`graphs`] | the kernels, loaded; launches by graphs, which cost less |
@@ -39,9 +39,9 @@ use crate::transport::device_state::stride;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
-/// Values of the abort word and of [`ErrorRecord::code`]: what a kernel writes. The host writes any other number but 0.
+/// Values of the abort word and of [`ErrorRecord::code`]: the values that kernels write. The host writes any other number but 0.
 pub(crate) const MISMATCH: u32 = 1;
-/// As [`MISMATCH`]: what a collect puts together is longer than `dest`: `theirs` bytes instead of `mine`.
+/// As [`MISMATCH`]: the parts of a collect together are longer than `dest`: `theirs` bytes instead of `mine`.
 pub(crate) const OVERRUN: u32 = 2;
 /// As [`MISMATCH`]: the kernel's team was destroyed.
 pub(crate) const STALE: u32 = 3;
@@ -268,7 +268,7 @@ impl CollectiveArgs {
         self.chunk = plan.chunk.into();
     }
 
-    /// What a reduction does with its elements.
+    /// The operation of a reduction.
     pub(crate) fn reduces(&mut self, reduction: Reduction) {
         self.op = reduction.op();
     }
@@ -298,7 +298,7 @@ struct AtomicArgs {
     bytes: u32,
 }
 
-/// What a wait, or a test, looks for.
+/// The condition of a wait or a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::NoUninit)]
 #[repr(u32)]
 pub(crate) enum WaitMode {

@@ -1,4 +1,4 @@
-//! Which kernel does a collective, and with how many threads: what a choice of [`tuning`] comes to. All members come to the same plan,
+//! The kernel of a collective and the number of its threads, which follow from a choice of [`tuning`]. All members come to the same plan,
 //! as it follows from arguments and tables that they have alike.
 
 use super::TeamArgs;
@@ -108,7 +108,7 @@ const FLAG_THREADS: u64 = 32;
 /// Bytes that a thread of a kernel with flags moves at a time, and what one of the other kernels has to move to be worth it.
 const UNIT: u64 = 8;
 const DIRECT_BYTES: u64 = 32;
-/// What a block of collect has to move to be worth it.
+/// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;
 /// The most blocks of collect.
 const COLLECT_BLOCKS: u64 = 64;
@@ -137,7 +137,7 @@ struct Row {
 enum KernelSet {
     /// One whose data travels with flags, and one that writes straight to the members' memory.
     Moves(Kernel, Kernel),
-    /// One that writes straight to the members' memory.
+    /// A kernel that writes directly to the members' memory.
     Direct(Kernel),
     /// Those of a reduction's type.
     Reduces,
@@ -163,7 +163,7 @@ const TABLE: [Row; COLLECTIVES.len()] = {
     ]
 };
 
-/// What a reduction does: a type and an operation that go together.
+/// The type and the operation of a reduction, if they fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {
     pub(crate) dtype: Dtype,
@@ -198,7 +198,7 @@ pub(crate) fn barrier_plan(team: &TeamArgs) -> Plan {
 
 /// How `operation` is done for `bytes` bytes (of the message, or of a part where there is one per member; 0 is a meeting only).
 /// `blocks`: how many each GPU of the job runs for one collective at the same time, beside those of others.
-/// `None` for what is not a collective of the kernels.
+/// `None` for an operation that no kernel performs.
 pub(crate) fn plan(
     operation: Operation,
     reduction: Option<Reduction>,

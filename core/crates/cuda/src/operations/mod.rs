@@ -1,8 +1,8 @@
 //! The operations on GPU memory.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | this one | what the library asks of the transport |
+//! | this file | `execute`: the requests of the library |
 //! | [`parts`] | what several operations have in common |
 //! | [`blocks`] | blocks at equal steps |
 //! | [`search`] | waits and tests on a stream |

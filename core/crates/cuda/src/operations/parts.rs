@@ -1,4 +1,4 @@
-//! What several operations have in common: a put and a get on a stream, and results that a stream writes.
+//! Parts that several operations share: a put and a get on a stream, and results that a stream writes.
 
 use super::Submitted;
 use super::blocking::GivenUp;

@@ -133,7 +133,7 @@ impl CudaTransport {
         })
     }
 
-    /// Why a kernel has left before what it waited for.
+    /// The reason why a kernel has left before its condition held.
     fn left_early(&self, operation: Operation) -> Error {
         let known = self.failure().and_then(|()| self.owner()?.check(operation));
         known.err().unwrap_or_else(|| {
@@ -142,7 +142,7 @@ impl CudaTransport {
     }
 }
 
-/// What the words say that a kernel has written, see [`WaitArgs::result`].
+/// The meaning of the words that a kernel has written, see [`WaitArgs::result`].
 fn found(search: &Search<'_>, [result, held]: [u64; 2], indices: Option<&Scratch<'_>>) -> Found {
     let index = |word: u64| usize::try_from(word).ok();
     let indices: Vec<usize> = match (search.mode, indices) {

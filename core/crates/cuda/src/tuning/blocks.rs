@@ -2,7 +2,7 @@
 
 use crate::{Result, config};
 
-/// Multiprocessors that are left to other kernels: what a collective waits for may have to be sent meanwhile.
+/// Multiprocessors that are left to other kernels: a kernel that sends the data for which a collective waits may have to run meanwhile.
 fn left(multiprocessors: i32) -> i32 {
     (multiprocessors / 32).max(1)
 }

@@ -43,7 +43,7 @@ pub struct Table {
     /// The largest team that it holds for.
     #[serde(deserialize_with = "n_pes")]
     pub n_pes: u32,
-    /// Who wrote it and when, for people.
+    /// Its author and date, for readers.
     pub written: Option<String>,
     /// The choices.
     #[serde(deserialize_with = "rows")]
@@ -218,7 +218,7 @@ impl<'de> Visitor<'de> for RowAfter<'_> {
     }
 }
 
-/// What every version of the format begins with.
+/// The beginning of a file in every version of the format.
 #[derive(Deserialize)]
 struct Head {
     version: u32,

@@ -1,4 +1,4 @@
-//! The tuning file of this process: where it is, and what is said of it.
+//! The tuning file of this process: its path, and the messages about it.
 
 use super::file::{self, TuningFile};
 use super::{Link, Tuning};
@@ -23,7 +23,7 @@ pub fn user_path() -> Option<PathBuf> {
     Some(folder.join("nvshmemrs/tuning.json"))
 }
 
-/// What two files have in common if all their bytes are the same.
+/// A digest that two files share if all their bytes are equal.
 pub(crate) type Digest = [u8; 32];
 
 /// The tuning file of this process: the one of NVSHMEMRS_TUNING_FILE, else the user's if there is one.
@@ -32,7 +32,7 @@ pub(crate) struct Loaded {
     file: TuningFile,
     /// Of its text; that of no text without a file.
     pub(crate) digest: Digest,
-    /// What NVSHMEM_DEBUG shows of it.
+    /// Its lines for NVSHMEM_DEBUG.
     line: Option<(Level, String)>,
 }
 

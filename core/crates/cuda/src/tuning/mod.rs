@@ -1,6 +1,6 @@
 //! Which algorithm does a collective, and with which geometry: tables that are looked up by collective, bytes and members of the team.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | this one | a choice, the choices of a job and their look-up, the numbers without a table for the GPU |
 //! | [`file`] | the tuning file: its format and its errors |
@@ -110,7 +110,7 @@ impl Choice {
     }
 }
 
-/// What no table says: the most blocks and threads that there are.
+/// The defaults where no table has a row: as many blocks and threads as possible.
 const DIRECT: Choice = Choice {
     up_to: u64::MAX,
     algorithm: Algorithm::Direct,
@@ -125,7 +125,7 @@ const LEAST_THREADS: u32 = 32;
 const MOST_THREADS: u32 = 512;
 const LEAST_CHUNK: u32 = 1 << 10;
 const MOST_CHUNK: u32 = 4 << 20;
-/// What a chunk is a multiple of: a line.
+/// The unit of chunks: a line.
 const LINE: u32 = 128;
 
 /// The collectives that have a choice, in the order of their rows in a [`Class`].
@@ -301,7 +301,7 @@ pub fn most_blocks(multiprocessors: i32) -> Result<u32> {
     Ok((most as u32).min(MOST_BLOCKS))
 }
 
-/// What a choice comes to: blocks, threads of a block and bytes of a chunk. Choices that come to the same are the same.
+/// The geometry that a choice gives: blocks, threads of a block and bytes of a chunk. Choices with equal geometry are equal.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
@@ -311,7 +311,7 @@ pub struct Geometry {
     pub chunk: u32,
 }
 
-/// What a choice for a collective of `bytes` bytes comes to on the first team of a job of `n_pes` PEs whose GPUs run `blocks` blocks.
+/// The geometry of a choice for a collective of `bytes` bytes on the first team of a job of `n_pes` PEs whose GPUs run `blocks` blocks.
 /// `None` where it is not possible.
 #[doc(hidden)]
 pub fn geometry(

@@ -110,7 +110,7 @@ impl Graph<'_> {
             "deadlock{}: PE {} is in {} and waits for PE {}",
             self.way_out(circle),
             first.0,
-            place(&first.1.wait),
+            place(first.1),
             first.2
         );
         // Of a large circle the first ones are told, and the last one, by which it closes.
@@ -119,14 +119,14 @@ impl Graph<'_> {
             all => (all, None),
         };
         for (_, entry, next) in told {
-            let place = place(&entry.wait);
+            let place = place(entry);
             text += &format!(", which is in {place} and waits for PE {next}");
         }
         if let Some((pe, entry, next)) = last {
             text += &format!(
                 ", and so on over {} more PEs to PE {pe}, which is in {} and waits for PE {next}",
                 rest.len() - told.len() - 1,
-                place(&entry.wait),
+                place(entry),
             );
         }
         let mut times: Vec<(u64, Pe)> = links.iter().map(|link| (link.1.since, link.0)).collect();

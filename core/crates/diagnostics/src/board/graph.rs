@@ -74,11 +74,7 @@ impl Node {
     }
 
     fn places(&self) -> String {
-        let places: Vec<String> = self
-            .waits
-            .iter()
-            .map(|(entry, _)| place(&entry.wait))
-            .collect();
+        let places: Vec<String> = self.waits.iter().map(|(entry, _)| place(entry)).collect();
         places.join(" and in ")
     }
 
@@ -295,7 +291,7 @@ impl Graph<'_> {
             for list in self.lists.with_any(group) {
                 for &(pe, wait) in &list.waits {
                     let (entry, _) = &self.node(pe).waits[wait];
-                    direct.entry(place(&entry.wait)).or_default().insert(pe);
+                    direct.entry(place(entry)).or_default().insert(pe);
                 }
             }
             let mut indirect = self.lists.upstream(&goals);

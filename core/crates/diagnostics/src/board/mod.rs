@@ -23,7 +23,7 @@ use crate::clock::now_ns;
 use crate::dtype::Dtype;
 use crate::job::block::{Control, MAX_TEAMS, WaitSlot};
 use crate::job::process::{self, Hidden, pid_of};
-use crate::job::published::{self, Limit, Seen, Target, Wait as Waiting, kind};
+use crate::job::published::{self, Limit, Seen, Target, Wait as Waiting, called_name, kind};
 use crate::job::segment::Segment;
 use crate::job::team;
 use crate::op::Cmp;
@@ -39,7 +39,7 @@ pub use init_status::{InitStatus, doing, init_picture};
 pub use monitor::{Monitor, Position};
 pub use picture::{PePicture, Picture};
 pub use picture::{detail, last_place, on_host};
-pub use status_query::{Asked, Questions, Told};
+pub use status_query::{StatusAnswer, StatusQueries, StatusQuery};
 
 /// One PE on the board.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct Wait {
     /// Its thread, as the kernel numbers it.
     pub thread: u32,
     /// In which operation.
-    pub operation: &'static str,
+    pub operation: String,
     /// On which team, for collectives.
     pub team: Option<String>,
     /// In which collective call on that team, counted from 1; 0 otherwise.
@@ -91,6 +91,8 @@ pub struct Entry {
     pub pe: Pe,
     pub thread: u32,
     pub wait: Waiting,
+    /// The name under which the program has called the operation, if it is known and not the operation's own.
+    pub called: Option<String>,
     pub seen: Seen,
     /// When it began and, if ever, gives up, on the monotonic clock.
     pub since: u64,
@@ -99,6 +101,14 @@ pub struct Entry {
     pub line: Option<String>,
     /// The place of the element that it waits for, if it is known: "in the 8 bytes of malloc at heat.c:31 (main)".
     pub allocation: Option<String>,
+}
+
+impl Entry {
+    /// The name of the operation for the program.
+    fn name(&self) -> &str {
+        let own = self.wait.operation.name();
+        self.called.as_deref().unwrap_or(own)
+    }
 }
 
 /// Why there is no board of a process's job.
@@ -252,7 +262,7 @@ impl Board {
                 id: entry.id,
                 pe: entry.pe,
                 thread: entry.thread,
-                operation: entry.wait.operation.name(),
+                operation: entry.name().into(),
                 team,
                 epoch,
                 target: words.target,
@@ -279,12 +289,14 @@ impl Board {
 
     /// As [`entries`](Board::entries), those of one PE.
     fn entries_of(&self, pe: Pe) -> impl Iterator<Item = Entry> {
-        self.control.pe(pe).waits.iter().filter_map(move |slot| {
+        let slots = self.control.pe(pe).waits.iter().enumerate();
+        slots.filter_map(move |(index, slot)| {
             let id = slot.id.load(Acquire);
             if id == 0 || id == u64::MAX {
                 return None;
             }
-            let entry = read(slot, pe, id, self.n_pes())?;
+            let called = called_name(&self.control, pe, index, id);
+            let entry = read(slot, pe, id, self.n_pes(), called)?;
             // The wait may have ended while it was read.
             fence(Acquire);
             (slot.id.load(Relaxed) == id).then_some(entry)
@@ -304,7 +316,7 @@ impl Board {
 }
 
 /// The wait in a slot, in a job of `most` PEs; none if the slot is malformed.
-fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
+fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe, called: Option<String>) -> Option<Entry> {
     let operation = Operation::from_number(slot.operation.load(Relaxed))?;
     let team = slot.team.load(Relaxed);
     let epoch = slot.epoch.load(Relaxed);
@@ -347,6 +359,7 @@ fn read(slot: &WaitSlot, pe: Pe, id: u64, most: Pe) -> Option<Entry> {
         pe,
         thread: slot.thread.load(Relaxed),
         wait: Waiting { operation, target },
+        called,
         seen: Seen {
             actual: slot.actual.load(Relaxed),
             element: Some((slot.index.load(Relaxed), expected)),

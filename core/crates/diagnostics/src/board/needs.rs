@@ -4,7 +4,7 @@ use super::{Board, Entry, State};
 use crate::Pe;
 use crate::dtype::Dtype;
 use crate::job::block::MAX_TEAMS;
-use crate::job::published::{Target, Wait as Waiting};
+use crate::job::published::Target;
 use crate::job::team;
 use crate::operation::Operation;
 use crate::words::{ordinal, pes, seconds};
@@ -54,9 +54,9 @@ pub(super) struct Description {
 }
 
 /// Where a wait is: "barrier on WORLD", "signal_wait".
-pub(super) fn place(wait: &Waiting) -> String {
-    let operation = wait.operation.name();
-    match wait.target {
+pub(super) fn place(entry: &Entry) -> String {
+    let operation = entry.name();
+    match entry.wait.target {
         Target::Team { index, .. } => format!("{operation} on {}", team::short_name(index)),
         _ => operation.to_string(),
     }
@@ -165,7 +165,7 @@ impl Board {
             }
             Target::Job => {
                 let size = self.n_pes() as usize;
-                let operation = entry.wait.operation.name();
+                let operation = entry.name();
                 let target = match needs {
                     Needs::Unknown => NOT_LOOKED_UP.to_string(),
                     _ => format!("{} to call {operation}", pes(needs.pes())),
@@ -195,7 +195,7 @@ impl Board {
     pub(super) fn whereabouts(&self, entry: &Entry) -> String {
         let call = self.call(entry);
         let call = call.map_or(String::new(), |call| format!(" (its {call} there)"));
-        format!("{}{call}", place(&entry.wait))
+        format!("{}{call}", place(entry))
     }
 
     /// The target and the last observation of a wait: "PE 2"; "the signal at byte 0x10 of its symmetric heap to be >= 1,
@@ -239,11 +239,11 @@ impl Board {
             .filter(|slot| slot.id.load(Acquire) == 0)
             .filter_map(|slot| {
                 let ended = slot.ended.load(Relaxed);
-                let entry = super::read(slot, pe, 0, self.n_pes()).filter(|_| ended != 0)?;
+                let entry = super::read(slot, pe, 0, self.n_pes(), None).filter(|_| ended != 0)?;
                 // Another wait may have taken the slot meanwhile.
                 fence(Acquire);
                 let same = slot.id.load(Relaxed) == 0 && slot.ended.load(Relaxed) == ended;
-                same.then(|| (place(&entry.wait), ended))
+                same.then(|| (place(&entry), ended))
             });
         last.max_by_key(|last| last.1)
     }

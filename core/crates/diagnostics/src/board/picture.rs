@@ -152,7 +152,7 @@ pub fn last_place(control: &Control, pe: Pe) -> String {
     let host = on_host(control, pe);
     let places: Vec<String> = Board::of_job(control)
         .entries_of(pe)
-        .map(|entry| place(&entry.wait))
+        .map(|entry| place(&entry))
         .collect();
     match places.as_slice() {
         [] => host,
@@ -173,6 +173,7 @@ pub fn detail(control: &Control, me: Pe, wait: &Waiting, seen: Seen, since: u64)
         pe: me,
         thread: 0,
         wait: *wait,
+        called: None,
         seen,
         since,
         until: None,

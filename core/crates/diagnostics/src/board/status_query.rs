@@ -25,7 +25,7 @@ const LINES: Duration = Duration::from_secs(1);
 
 /// The answer of a PE.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct StatusAnswer {
     /// JSON, as the library of that PE writes it.
     pub text: Vec<u8>,
     /// How long ago.
@@ -36,13 +36,13 @@ pub struct Told {
 
 /// Repeated queries of the PEs of one job.
 #[derive(Debug, Default)]
-pub struct Questions {
+pub struct StatusQueries {
     files: Vec<Option<StatusReader>>,
 }
 
 /// PEs that have been asked.
 #[derive(Debug)]
-pub struct Asked {
+pub struct StatusQuery {
     /// When, on the monotonic clock in ns.
     start: u64,
     pending: Vec<Pending>,
@@ -62,7 +62,7 @@ impl Board {
     /// The request goes to a PE's watchdog, whatever its other threads do. A PE that is stopped, or that is a thread of a job of
     /// threads, does not answer. Remote PEs get no such request; but the first PE of this host queries their waits, which are on the
     /// board when it has answered.
-    pub fn ask(&self) -> Asked {
+    pub fn ask(&self) -> StatusQuery {
         let start = now_ns();
         let there = (0..self.n_pes()).filter(|&pe| self.is_there(pe) && !self.is_elsewhere(pe));
         let asked = there.map(|pe| Pending {
@@ -71,18 +71,18 @@ impl Board {
             looks: 0,
         });
         let pending = asked.collect();
-        Asked { start, pending }
+        StatusQuery { start, pending }
     }
 
     /// The answers of all PEs, by PE: settings, heap, allocations, teams, streams, findings and traffic. Waits for the answers until
     /// `patience` has passed since the request; for a PE that has not answered then, returns its previous answer.
     pub fn told(
         &self,
-        asked: Asked,
-        questions: &mut Questions,
+        asked: StatusQuery,
+        questions: &mut StatusQueries,
         patience: Duration,
-    ) -> Vec<Option<Told>> {
-        let Asked { start, mut pending } = asked;
+    ) -> Vec<Option<StatusAnswer>> {
+        let StatusQuery { start, mut pending } = asked;
         let job = self
             .number
             .unwrap_or_else(|| job_number(self.control.segment()));
@@ -119,7 +119,7 @@ impl Board {
         }
         let told = questions.files.iter().map(|file| {
             let (when, text) = file.as_ref()?.read()?;
-            Some(Told {
+            Some(StatusAnswer {
                 text,
                 age: Duration::from_nanos(now_ns().saturating_sub(when)),
                 fresh: when >= start,
@@ -135,7 +135,7 @@ impl Board {
             remote.refresh_reports(&self.control);
         } else if (0..self.n_pes()).any(|pe| self.is_elsewhere(pe)) {
             // The first PE of this host queries them.
-            self.told(self.ask(), &mut Questions::default(), ELSEWHERE);
+            self.told(self.ask(), &mut StatusQueries::default(), ELSEWHERE);
         }
     }
 

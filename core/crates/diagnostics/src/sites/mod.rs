@@ -29,7 +29,7 @@ const SLOTS: usize = 2 * SITES;
 
 /// A place in the program: an instruction, a [`Location`], or a text of the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u64);
+pub struct CodeAddress(u64);
 
 /// Marks the number of a text; addresses are smaller.
 const TEXT: u64 = 1 << 63;
@@ -42,21 +42,21 @@ pub type SiteWords = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 thread_local! {
     /// The place of all operations on this thread, while it runs an operation that another thread has submitted.
-    static SUBMITTED: Cell<Option<Place>> = const { Cell::new(None) };
+    static SUBMITTED: Cell<Option<CodeAddress>> = const { Cell::new(None) };
     /// Where this thread has called last, in a program in Rust.
     static CALLED_AT: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-impl Place {
+impl CodeAddress {
     /// The instruction at `address`, to which a call returns.
-    pub fn of_instruction(address: u64) -> Place {
-        Place(address & !TEXT)
+    pub fn of_instruction(address: u64) -> CodeAddress {
+        CodeAddress(address & !TEXT)
     }
 
     /// The instruction of the program from which this library was called through the C ABI, whose functions begin where `exports` says.
-    pub fn of_native_caller(exports: impl FnOnce() -> Vec<u64>) -> Place {
+    pub fn of_native_caller(exports: impl FnOnce() -> Vec<u64>) -> CodeAddress {
         rules::set_exports(exports);
-        Place::of_instruction(walk::caller())
+        CodeAddress::of_instruction(walk::caller())
     }
 
     /// The instruction to which the call returns that this thread is in; none if the way to it is not known.
@@ -64,7 +64,7 @@ impl Place {
         Some(walk::caller()).filter(|place| *place != 0)
     }
 
-    /// As [`Sites::name_native_callers`], for a process without sites.
+    /// The functions of the C ABI begin at these addresses.
     pub fn set_exports(exports: impl FnOnce() -> Vec<u64>) {
         rules::set_exports(exports);
     }
@@ -73,6 +73,17 @@ impl Place {
     pub fn describe(self) -> String {
         let _inside = Inside::enter();
         native::describe(self.0)
+    }
+
+    /// The name of a standard by which the program is calling this library through the C ABI, as `shmem_barrier_all`.
+    #[cold]
+    pub fn standard_name() -> Option<String> {
+        if !rules::has_exports() || SUBMITTED.get().is_some() {
+            return None;
+        }
+        let _inside = Inside::enter();
+        let (place, entry) = walk::caller_and_entry();
+        native::standard_name(place, entry)
     }
 
     /// Runs `body` as if this place had called its operations.
@@ -90,6 +101,9 @@ struct Slot {
     operation: AtomicU16,
     site: AtomicU16,
 }
+
+/// The name of a standard by which an operation was called, if any, and the place in words.
+type Described = (Option<String>, String);
 
 /// Called for each new site: its number and its name.
 type OnNew = Box<dyn Fn(u16, &str) + Send + Sync>;
@@ -110,7 +124,7 @@ pub struct Sites {
 /// The texts of the hook, and their places.
 #[derive(Default)]
 struct Texts {
-    places: HashMap<String, Place>,
+    places: HashMap<String, CodeAddress>,
     all: Vec<String>,
 }
 
@@ -173,26 +187,29 @@ impl Sites {
     /// The site of `operation`, called at `location`: 1 to 4095, or 0 when there are too many.
     pub fn here(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
         if self.native.load(Relaxed) {
-            return self.at(operation, self.calling());
+            let place = self.calling();
+            return self.find(operation, place.0, || {
+                (CodeAddress::standard_name(), self.describe(place))
+            });
         }
         CALLED_AT.set(Some(location));
         let place = std::ptr::from_ref(location) as u64;
         self.find(operation, place, || {
-            native::line(location.file(), location.line(), "")
+            (None, native::line(location.file(), location.line(), ""))
         })
     }
 
     /// The site of `operation` at a place from [`calling`](Sites::calling).
-    pub fn at(&self, operation: Operation, place: Place) -> u16 {
-        self.find(operation, place.0, || self.describe(place))
+    pub fn at(&self, operation: Operation, place: CodeAddress) -> u16 {
+        self.find(operation, place.0, || (None, self.describe(place)))
     }
 
     /// The place in the program from which this library was called through the C ABI.
-    pub fn calling(&self) -> Place {
+    pub fn calling(&self) -> CodeAddress {
         if let Some(place) = SUBMITTED.get() {
             return place;
         }
-        let place = Place::of_instruction(walk::caller());
+        let place = CodeAddress::of_instruction(walk::caller());
         match self.hooked.load(Acquire) {
             true => self.ask(place),
             false => place,
@@ -212,7 +229,7 @@ impl Sites {
 
     /// The hook's text for a place; the place itself if it has none.
     #[cold]
-    fn ask(&self, place: Place) -> Place {
+    fn ask(&self, place: CodeAddress) -> CodeAddress {
         let _inside = Inside::enter();
         let hook = crate::lock::read(&self.hook).clone();
         let Some(text) = hook.and_then(|hook| hook(place.0)) else {
@@ -222,14 +239,14 @@ impl Sites {
         if let Some(place) = texts.places.get(&text) {
             return *place;
         }
-        let place = Place(TEXT | texts.all.len() as u64);
+        let place = CodeAddress(TEXT | texts.all.len() as u64);
         texts.all.push(text.clone());
         texts.places.insert(text, place);
         place
     }
 
     /// A place in words; of those that the hook has named, its words.
-    pub fn describe(&self, place: Place) -> String {
+    pub fn describe(&self, place: CodeAddress) -> String {
         match place.0 & TEXT {
             0 => native::describe(place.0),
             _ => {
@@ -269,7 +286,7 @@ impl Sites {
     }
 
     /// The site of `operation` at the place with the key `place`, which `describe` can put into words.
-    fn find(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
+    fn find(&self, operation: Operation, place: u64, describe: impl FnOnce() -> Described) -> u16 {
         let key = operation as u16;
         for slot in self.probe(place, key) {
             match slot.site.load(Acquire) {
@@ -296,14 +313,16 @@ impl Sites {
     }
 
     #[cold]
-    fn add(&self, operation: Operation, place: u64, describe: impl FnOnce() -> String) -> u16 {
+    fn add(&self, operation: Operation, place: u64, describe: impl FnOnce() -> Described) -> u16 {
         // Before any lock is taken: a signal handler that shows an access must not come to it.
         let _inside = Inside::enter();
         let words = crate::lock::read(&self.words).clone();
+        let own = || words.map_or_else(|| operation.name().into(), |words| words(operation.name()));
+        let (called, place_name) = describe();
         let site = Site {
             operation,
-            word: words.map_or_else(|| operation.name().into(), |words| words(operation.name())),
-            place: describe(),
+            word: called.unwrap_or_else(own),
+            place: place_name,
         };
         let mut known = self.known();
         let number = match known.numbers.get(&site) {
@@ -332,10 +351,8 @@ impl Sites {
 }
 
 impl Sites {
-    /// Operations are called through the C ABI, whose functions begin at the addresses `exports`: places are those of the native
-    /// callers.
-    pub fn name_native_callers(&self, exports: impl FnOnce() -> Vec<u64>) {
-        rules::set_exports(exports);
+    /// Operations are called through the C ABI: places are those of the native callers.
+    pub fn name_native_callers(&self) {
         self.native.store(true, Relaxed);
     }
 
@@ -404,7 +421,8 @@ mod tests {
     #[test]
     fn a_full_table_gives_0_and_keeps_what_it_has() {
         let sites = Sites::new();
-        let number = |place: u64| sites.find(Operation::Put, place, || format!("line {place}"));
+        let number =
+            |place: u64| sites.find(Operation::Put, place, || (None, format!("line {place}")));
         for place in 1..SITES as u64 {
             assert_eq!(u64::from(number(place)), place);
         }
@@ -417,7 +435,7 @@ mod tests {
     #[test]
     fn an_address_that_the_hook_calls_by_a_new_name_is_a_new_place() {
         let sites = Sites::new();
-        let address = Place::of_instruction(0x1000);
+        let address = CodeAddress::of_instruction(0x1000);
         let named = |name: &'static str| {
             let hook: SiteHook = Arc::new(move |_| Some(name.into()));
             *sites.hook.write().unwrap() = Some(hook);
@@ -436,7 +454,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         let number =
-                            |place| sites.find(Operation::Put, place, || place.to_string());
+                            |place| sites.find(Operation::Put, place, || (None, place.to_string()));
                         (1..500).map(number).collect()
                     })
                 })

@@ -56,6 +56,28 @@ pub(super) fn describe(place: u64) -> String {
     }
 }
 
+/// The name of a standard by which the program has called this library: of the function at `entry`, in the library of these names, or
+/// of the one that is inlined at `place`.
+pub(super) fn standard_name(place: u64, entry: u64) -> Option<String> {
+    let of_library = |known: Known| {
+        let symbol = known.in_names_library().then_some(known.symbol)??;
+        Some(symbol.1)
+    };
+    let of_header = |known: Known| {
+        let mut wrappers = known.frames.into_iter().take_while(Frame::is_wrapper);
+        wrappers.by_ref().last().map(|frame| frame.function)
+    };
+    let at = |address: u64| address.checked_sub(1).and_then(look_up);
+    let name = (at(entry).and_then(of_library)).or_else(|| at(place).and_then(of_header))?;
+    // The library has its functions under the names of tools that measure, too.
+    let name = name
+        .strip_prefix('p')
+        .filter(|rest| rest.starts_with("shmem_"))
+        .unwrap_or(&name);
+    let prefixes = ["shmem_", "nvshmem_", "nvshmemx_"];
+    (prefixes.iter().any(|prefix| name.starts_with(prefix))).then(|| name.to_string())
+}
+
 /// A place in words.
 pub(super) fn line(file: &str, line: u32, function: &str) -> String {
     let file = shown(Path::new(file));

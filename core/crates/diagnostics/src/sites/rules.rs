@@ -123,6 +123,11 @@ pub(super) fn set_exports(exports: impl FnOnce() -> Vec<u64>) {
     });
 }
 
+/// Whether functions are exported: else nothing calls this library through the C ABI.
+pub(super) fn has_exports() -> bool {
+    EXPORTS.get().is_some()
+}
+
 /// The rule for an address.
 #[inline(always)]
 pub(super) fn rule(pc: u64) -> Rule {

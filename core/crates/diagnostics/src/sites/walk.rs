@@ -94,11 +94,27 @@ pub(super) const MACHINE: Machine = Machine {
 /// The address in the program to which the current call into this library returns; 0 if the way there is not known.
 #[inline(never)]
 pub(super) fn caller() -> u64 {
-    let mut frame = registers();
+    walk(registers()).0
+}
+
+/// As [`caller`], and the last address before it: in the function of a layer above the library that the program has called; 0 if it
+/// has called the library itself.
+#[cold]
+#[inline(never)]
+pub(super) fn caller_and_entry() -> (u64, u64) {
+    walk(registers())
+}
+
+#[inline(always)]
+fn walk(mut frame: Registers) -> (u64, u64) {
     let mut outside = 0;
+    let mut entry = 0;
     for _ in 0..FRAMES {
         match rules::rule(frame.pc | outside) {
             Rule::Frame(step) => {
+                if outside != 0 {
+                    entry = frame.pc;
+                }
                 if step.last {
                     outside = OUTSIDE;
                 }
@@ -113,11 +129,11 @@ pub(super) fn caller() -> u64 {
                     }
                 };
             }
-            Rule::Place => return frame.pc,
-            Rule::Unknown => return 0,
+            Rule::Place => return (frame.pc, entry),
+            Rule::Unknown => return (0, 0),
         }
     }
-    0
+    (0, 0)
 }
 
 /// The word at a distance from an address in the stack.

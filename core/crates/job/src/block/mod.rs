@@ -9,7 +9,7 @@
 //! area_offset  in a checked job: the checker's area (`area.rs` of the crate `check`)
 //! ```
 //!
-//! In a job whose heap is in GPU memory the segment ends at heap_offset; the parts are in a range of GPU addresses
+//! In a job whose heap is in GPU memory the segment ends at heap_offset, unless the job is checked; the parts are in a range of GPU addresses
 //! (`memory/segment.rs` of the crate `cuda`).
 //!
 //! The block consists of atomics, zero at first, backed by memory when touched. Every module may read them; only [`shared_words`] writes them.
@@ -21,10 +21,9 @@ use super::segment::{AllAtomic, Segment};
 use super::shared_words::{self, HeaderFields, SharedU32, SharedU64};
 use crate::device_area::DeviceArea;
 use crate::layout::{self, HEAP_UNIT};
-use crate::machine;
+use crate::machine::{self, Id};
 use crate::operation::ARGS;
 use crate::remote::RemoteHosts;
-use crate::topology::{self, Id};
 use crate::{Error, MemoryKind, Pe, Result};
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -35,8 +34,7 @@ pub const VERSION: u32 = 10;
 
 /// The most PEs a job on one host can have.
 pub const MAX_PES: Pe = 4096;
-/// Teams a PE can be a member of at a time.
-pub const MAX_TEAMS: usize = 256;
+pub use crate::layout::MAX_TEAMS;
 /// Words of a bitmap of team numbers.
 pub const TEAM_WORDS: usize = MAX_TEAMS / 64;
 /// Threads of a PE that can be in team_init at a time.
@@ -45,6 +43,8 @@ pub const JOIN_SLOTS: usize = 4;
 pub const MAX_ALLOCATIONS: u32 = 1 << 20;
 /// Waits that a PE's threads can publish at a time.
 pub(crate) const WAIT_SLOTS: usize = 8;
+/// Words of a called name.
+pub(crate) const NAME_WORDS: usize = 5;
 /// Words of payload that a collective can carry with its arrival.
 pub const PAYLOAD_WORDS: usize = 248;
 /// Words of a text of a wait: UTF-8, with zeros behind it.
@@ -150,7 +150,20 @@ pub struct PeBlock {
     pub waits: [WaitSlot; WAIT_SLOTS],
     pub joins: [JoinSlot; JOIN_SLOTS],
 }
-const _: () = assert!(size_of::<PeBlock>() as u64 <= PAGE);
+/// The name under which the program has called the operation of a wait, if it is not the operation's own: up to 40 bytes, then zeros. It
+/// belongs to the wait with number `id`, and is written after the wait has lasted some time.
+#[repr(C)]
+pub(crate) struct CalledName {
+    pub(crate) id: SharedU64,
+    pub(crate) name: [SharedU64; NAME_WORDS],
+}
+
+/// The names of a PE's waits, by their slots, at the end of the PE's page.
+#[repr(C)]
+pub(crate) struct CalledNames(pub(crate) [CalledName; WAIT_SLOTS]);
+
+const NAMES_START: u64 = PAGE - size_of::<CalledNames>() as u64;
+const _: () = assert!(size_of::<PeBlock>() as u64 <= NAMES_START);
 
 /// A futex on which a PE sleeps, and the number of its sleeping threads.
 #[repr(C, align(128))]
@@ -239,6 +252,8 @@ const _: () = assert!(MEMBER_BYTES.is_multiple_of(128) && !MEMBER_BYTES.is_multi
 unsafe impl AllAtomic for Header {}
 // SAFETY: as above.
 unsafe impl AllAtomic for PeBlock {}
+// SAFETY: atomics only.
+unsafe impl AllAtomic for CalledNames {}
 // SAFETY: as above.
 unsafe impl AllAtomic for TeamBlock {}
 // SAFETY: as above.
@@ -313,7 +328,8 @@ impl Control {
     /// The length of a job's segment, with `area` bytes for the checker; an error if the heap does not fit an address space.
     fn length(n_pes: Pe, heap_bytes: u64, memory: MemoryKind, area: u64) -> Result<u64> {
         let with_parts = Control::segment_len(n_pes, heap_bytes, area)?;
-        Ok(match memory.is_in_segment() {
+        // The checker's area has its place behind the parts, which are not used if the heap is in GPU memory.
+        Ok(match memory.is_in_segment() || area > 0 {
             true => with_parts,
             false => Control::heap_offset(n_pes),
         })
@@ -348,7 +364,7 @@ impl Control {
             area_bytes,
             check_seed: check.map_or(0, |check| check.seed),
             memory: memory.number(),
-            host: topology::words(host),
+            host: machine::words(host),
         };
         shared_words::publish_header(control.header(), &fields, MAGIC);
         Ok(control)
@@ -390,7 +406,6 @@ impl Control {
             && heap_bytes.is_multiple_of(HEAP_UNIT)
             && Control::segment_len(n_pes as Pe, heap_bytes, 0).is_ok()
             && area_bytes.is_multiple_of(PAGE)
-            && (area_bytes == 0 || memory.is_in_segment())
             && expected(n_pes as Pe).is_ok_and(|len| len == segment.bytes());
         if !sound {
             return refuse(format!(
@@ -512,6 +527,11 @@ impl Control {
     #[inline(always)]
     pub fn pe(&self, pe: Pe) -> &PeBlock {
         self.segment.view(PAGE * (1 + pe as u64))
+    }
+
+    /// The names under which `pe` has called the operations of its waits.
+    pub(crate) fn called_names(&self, pe: Pe) -> &CalledNames {
+        self.segment.view(PAGE * (1 + pe as u64) + NAMES_START)
     }
 
     /// Where the blocks and slots of a team number begin.

@@ -3,11 +3,11 @@
 use super::control_messages::Kind;
 use super::{RemoteHosts, TEAMS, state};
 use crate::Pe;
-use crate::block::{Control, MAX_TEAMS, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
+use crate::block::{Control, MAX_TEAMS, NAME_WORDS, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
 use crate::clock::now_ns;
 use crate::lock::lock;
-use crate::published::WaitFields;
-use crate::shared_words;
+use crate::published::called_words;
+use crate::shared_words::{self, WaitFields};
 use crate::state::State;
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long an answer may take. Without an answer a report shows the previous state.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
-/// Words of a wait in a message: its fields, then its texts.
+/// Words of a wait in a message: its fields, its texts, and the name of its call; zeros stand for none.
 const FIELDS: usize = 17;
-const WAIT: usize = FIELDS + 2 * TEXT_WORDS;
+const WAIT: usize = FIELDS + 2 * TEXT_WORDS + NAME_WORDS;
 
 /// The number of hosts that have not answered a query, by its number, which is the time when it was sent.
 #[derive(Default)]
@@ -104,7 +104,7 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
         now_ns(),
         block.progress.load(Relaxed),
     ];
-    for slot in &block.waits {
+    for (index, slot) in block.waits.iter().enumerate() {
         let id = slot.id.load(Acquire);
         if id == 0 || id == u64::MAX {
             continue;
@@ -133,6 +133,7 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
         let described = slot.described.load(Acquire) == id;
         let texts = slot.line.iter().chain(&slot.allocation);
         message.extend(texts.map(|word| if described { word.load(Relaxed) } else { 0 }));
+        message.extend(called_words(control, pe, index, id).unwrap_or_default());
     }
     message
 }
@@ -150,9 +151,12 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
     let here = now_ns();
     let shift = |moment: u64| here.saturating_add(moment).saturating_sub(*now);
     let mut slots = block.waits.iter();
-    for wait in waits {
+    for (wait, called) in waits.zip(&control.called_names(pe).0) {
         let slot: &WaitSlot = slots.next()?;
         let (wait, texts) = wait.split_at_checked(FIELDS)?;
+        let (line, texts) = texts.split_first_chunk::<TEXT_WORDS>()?;
+        let (allocation, name) = texts.split_first_chunk::<TEXT_WORDS>()?;
+        let name = *<&[u64; NAME_WORDS]>::try_from(name).ok()?;
         let [
             id,
             operation,
@@ -188,10 +192,10 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
             until: shift(until),
         };
         let id = (id & 0xffff_ffff_ffff) | (host as u64 + 1) << 48;
+        shared_words::publish_called(called, id, name);
         shared_words::publish_wait(slot, id, &words);
         shared_words::publish_seen(slot, Some((index, expected)), actual);
-        let (line, allocation) = texts.split_first_chunk::<TEXT_WORDS>()?;
-        shared_words::publish_texts(slot, id, line, allocation.first_chunk()?);
+        shared_words::publish_texts(slot, id, line, allocation);
     }
     shared_words::mirror_no_waits(block, slots, *progress);
     shared_words::set_reported(block, *query);

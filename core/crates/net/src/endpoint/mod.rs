@@ -11,6 +11,7 @@
 //! when it receives a flush: quiet sends one.
 
 mod bounce_buffers;
+mod calls;
 mod in_flight;
 mod local_heap;
 mod progress_thread;
@@ -120,6 +121,7 @@ pub(super) struct Endpoint {
     error: Mutex<Option<Error>>,
     has_error: AtomicBool,
     pub(super) owner: OnceLock<Arc<dyn Owner>>,
+    served: calls::Served,
     /// The most data of a record in bytes, the longest message in words, and the largest tag.
     pub(super) eager: usize,
     longest: usize,
@@ -206,6 +208,7 @@ impl Endpoint {
             error: Mutex::default(),
             has_error: AtomicBool::new(false),
             owner: OnceLock::new(),
+            served: calls::Served::default(),
             eager,
             longest,
             tags: (AtomicU32::new(0), tag),

@@ -89,7 +89,7 @@ impl Endpoint {
     }
 
     /// The PE has left the job: sends its last messages, then closes the wire. A PE that has `finalized` serves its host until all PEs
-    /// there have finalized.
+    /// there have finalized, and the PEs that call its service until they have left.
     pub(crate) fn disconnect(&self, finalized: bool) {
         if self.fork_generation != fork::generation() {
             // A forked child: the thread and the wire are the parent's.
@@ -104,7 +104,7 @@ impl Endpoint {
         let limit = if met { 2 * CLOSE } else { LEAVE };
         let since = now_ns();
         while finalized
-            && !self.hosts.local_pes().iter().all(ends)
+            && !(self.hosts.local_pes().iter().all(ends) && self.served.all_have_left(ends))
             && now_ns() - since < limit.as_nanos() as u64
         {
             self.drive();

@@ -194,6 +194,7 @@ impl Endpoint {
                 self.pending.answered(from, offset, data)?;
                 doorbell::ring_pe(&self.control, self.me);
             }
+            Kind::Call => self.called(state, from, offset, data)?,
             Kind::Refused => {
                 let why: String = String::from_utf8_lossy(data)
                     .chars()

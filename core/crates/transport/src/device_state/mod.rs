@@ -92,7 +92,7 @@ const _: () = {
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
     assert!(offset_of!(DeviceTeam, mail) == 48 && offset_of!(DeviceTeam, far) == 56);
     // `TEAMS` of the header: it looks at so many rows in every job.
-    assert!(MAX_TEAMS >= 256);
+    assert!(MAX_TEAMS >= 320);
 };
 
 impl DeviceJob {

@@ -1,6 +1,6 @@
 //! NVSHMEM's documented settings, and the effect of each here: scripts of NVSHMEM's programs may set them.
 
-use Here::{Nothing, Otherwise, Same};
+use Effect::{Nothing, Otherwise, Same};
 use std::ffi::OsString;
 
 /// The prefix of NVSHMEM's settings.
@@ -8,7 +8,7 @@ pub const PREFIX: &str = "NVSHMEM_";
 
 /// The effect of a setting of NVSHMEM here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
+pub enum Effect {
     /// The same as in NVSHMEM.
     Same,
     /// Something else.
@@ -25,7 +25,7 @@ pub struct Documented {
     /// Their meaning in NVSHMEM.
     pub meaning: &'static str,
     /// Their effect here.
-    pub here: Here,
+    pub here: Effect,
     /// How, or why not.
     pub why: &'static str,
 }
@@ -33,7 +33,7 @@ pub struct Documented {
 const fn row(
     names: &'static [&'static str],
     meaning: &'static str,
-    here: Here,
+    here: Effect,
     why: &'static str,
 ) -> Documented {
     Documented {
@@ -167,7 +167,7 @@ pub const NVSHMEM: &[Documented] = &[
         &["MAX_TEAMS"],
         "how many teams there may be at a time",
         Nothing,
-        "there may be 256, NVSHMEM's default, with the predefined ones",
+        "there may be 320, with the predefined ones",
     ),
     row(
         &["MAX_PEER_STREAMS"],

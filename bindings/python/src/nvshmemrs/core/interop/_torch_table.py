@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 
-from ..nvshmem_types import NotSupportedError, NvshmemWarning
+from ..nvshmem_types import NotSupportedError, NvshmemInvalid, NvshmemWarning
 from . import _torch_alltoallv as v
 from . import _torch_fakes as fakes
 from . import _torch_ops as ops
@@ -139,7 +140,7 @@ def _register(library: Any, operation: Operation, tags: Any) -> None:
     # For tensors of every device, so that those of another one are an error of ours.
     library.impl(name, operation.run, "CompositeExplicitAutograd")
     if hasattr(torch.library, "register_fake"):  # torch 2.4 and later
-        torch.library.register_fake(qualified, operation.fake, lib=library)
+        torch.library.register_fake(qualified, _of_one_device(operation), lib=library)
     gradient = fakes.gradient_of(name)
     if gradient is not None and hasattr(torch.library, "register_autograd"):
         torch.library.register_autograd(
@@ -147,6 +148,24 @@ def _register(library: Any, operation: Operation, tags: Any) -> None:
         )
     if operation.ordered:
         _order(name)
+
+
+def _of_one_device(operation: Operation) -> Callable[..., Any]:
+    """The shapes of an operation's results, if all tensors are of one kind of device. Where one of them
+    is on meta, torch calls this in eager programs too, and nothing would happen to the others.
+    """
+    signature = inspect.signature(operation.run)
+
+    def fake(*arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named).arguments
+        kinds = [(name, value.device.type) for name, value in given.items() if isinstance(value, torch.Tensor)]
+        for name, kind in kinds[1:]:
+            first, expected = kinds[0]
+            if kind != expected:
+                raise NvshmemInvalid(f"{first} is on {expected}, and {name} on {kind}: pass tensors of one device")
+        return operation.fake(*arguments, **named)
+
+    return fake
 
 
 def _order(name: str) -> Optional[Any]:

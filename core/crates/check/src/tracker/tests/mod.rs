@@ -29,6 +29,7 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::report::Problem;
 use crate::sites::Sites;
+use crate::tally::Tally;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::Location;
@@ -87,7 +88,8 @@ impl Job {
         let control = Control::create(n_pes, HEAP, Default::default(), Some(checked)).unwrap();
         let sites: Vec<Arc<Sites>> = (0..n_pes).map(|_| Sites::new()).collect();
         let tracker = |(pe, sites): (usize, &Arc<Sites>)| {
-            Tracker::with(&control, pe as Pe, Arc::clone(sites), false).unwrap()
+            let (sites, tally) = (Some(Arc::clone(sites)), Arc::new(Tally::to(None)));
+            Tracker::with(&control, pe as Pe, sites, tally, false).unwrap()
         };
         Job {
             trackers: sites.iter().enumerate().map(tracker).collect(),
@@ -168,11 +170,11 @@ impl Job {
                 self.deliver_all(pe);
                 self.trackers[pe as usize].quiet();
             }
-            self.trackers[pe as usize].arrive(1, epoch, completing);
+            self.trackers[pe as usize].arrive(1, epoch, completing, pe as u16 + 1);
         }
         for &pe in members {
             let site = self.sites[pe as usize].here(Operation::named(operation).unwrap(), place);
-            self.trackers[pe as usize].met(1, members.iter().copied(), epoch, site);
+            self.trackers[pe as usize].met(1, &mut members.iter().copied(), epoch, site);
         }
     }
 

@@ -90,13 +90,13 @@ impl Real<'_> {
     fn barrier(&self, epoch: u64) {
         let tracker = self.tracker();
         tracker.quiet();
-        tracker.arrive(1, epoch, true);
+        tracker.arrive(1, epoch, true, 90);
         let slot = self.word(0, 7);
         slot.fetch_add(1, AcqRel);
         while slot.load(Acquire) < epoch * self.n as u64 {
             std::thread::yield_now();
         }
-        tracker.met(1, 0..self.n, epoch, 90);
+        tracker.met(1, &mut (0..self.n), epoch, 90);
     }
 }
 

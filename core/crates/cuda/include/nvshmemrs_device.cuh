@@ -1,0 +1,1 @@
+../../../../include/nvshmemrs_device.cuh

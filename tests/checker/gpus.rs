@@ -1,0 +1,94 @@
+//! The checker with the heap in GPU memory: the host's calls and streams, with the stand-in for the driver.
+
+use super::*;
+use nvshmemrs_tests::fakes::with_fakes;
+
+/// A process ends with it if it has not given everything back to the driver.
+const LEAKED: i32 = 77;
+
+fn on_gpus(n_pes: u32, seed: &str, words: &[OsString]) -> Command {
+    let mut command = under_check(n_pes, seed, words);
+    with_fakes(&mut command)
+        .env("NVSHMEMRS_MEMORY", "device")
+        .env("FAKE_CUDA_LEAKS", "1");
+    command
+}
+
+/// What is wrong with a program is found at its places, and nothing else; mended, nothing is said.
+#[track_caller]
+fn is_the_same_on_gpus(name: &str) {
+    let program = Program::new(name);
+    let n_pes = program.header.n_pes.unwrap_or(2);
+    let output = run(&mut on_gpus(n_pes, "1", &program.words(false)), HANG * 2);
+    output.assert_code(1);
+    let found = findings(&output.stderr);
+    for expected in &program.header.expected {
+        let seen = found.iter().any(|finding| expected.is(finding));
+        assert!(seen, "not found: {expected:?}\n{}", output.describe());
+    }
+    let known = || {
+        let header = &program.header;
+        header.expected.iter().chain(&header.possible)
+    };
+    for finding in &found {
+        let wanted = known().any(|expected| expected.is(finding));
+        assert!(wanted, "not there: {finding:?}\n{}", output.describe());
+    }
+
+    let output = run(&mut on_gpus(n_pes, "2", &program.words(true)), HANG * 2);
+    assert_ne!(output.code(), LEAKED, "{}", output.describe());
+    assert_silent(&output, n_pes, "2");
+    let last = last_line(&output);
+    let kernels = "what kernels do, and how streams of GPUs are ordered";
+    assert!(last.contains(kernels), "{}", output.describe());
+}
+
+macro_rules! on_gpu_memory {
+    ($($test:ident $name:literal)*) => { $(
+        #[test]
+        fn $test() {
+            is_the_same_on_gpus($name);
+        }
+    )* };
+}
+
+// Programs that use symmetric memory by calls of the library only.
+on_gpu_memory! {
+    broadcast_early "broadcast_early.c"
+    forwarded "forwarded.c"
+    gather_source "gather_source.c"
+    lapped "lapped.c"
+    lock "lock.c"
+    mixed "mixed.c"
+    stream_late "stream_late.c"
+    two_writers "two_writers.c"
+}
+
+/// Kernels cannot be watched, so they do not get the heap of a checked job.
+#[test]
+fn kernels_do_not_get_the_heap_of_a_checked_job() {
+    let text = r#"
+        #include <nvshmemrs.h>
+        #include <stdio.h>
+        int main(void)
+        {
+            nvshmemrs_runtime_t rt;
+            nvshmemrs_device_state_t state;
+            if (nvshmemrs_init(NULL, &rt) != NVSHMEMRS_SUCCESS)
+                return 2;
+            int32_t status = nvshmemrs_device_state(rt, &state);
+            puts(nvshmemrs_last_error());
+            return nvshmemrs_finalize(rt) != NVSHMEMRS_SUCCESS || status != NVSHMEMRS_ERROR_NOT_SUPPORTED;
+        }
+    "#;
+    let program = compile_c_text("check-kernels", text);
+    let output = run(&mut on_gpus(1, "1", &[program.into()]), HANG);
+    output.assert_success();
+    assert!(
+        output
+            .stdout
+            .contains("switch it off with NVSHMEMRS_CHECK=0"),
+        "{}",
+        output.describe()
+    );
+}

@@ -1,0 +1,109 @@
+//! The checker in jobs on two hosts over MPI, which this machine plays: the same findings as on one host, and silence of what is correct.
+
+use super::*;
+use nvshmemrs_tests::hosts::{host, mpirun};
+
+/// Half of the PEs on each host, with PE 0 on the first.
+fn on_two_hosts(n_pes: u32, seed: &str, words: &[OsString]) -> Command {
+    let hosts = [host("a", n_pes / 2), host("b", n_pes.div_ceil(2))];
+    let mut command = mpirun(&[], &hosts, words);
+    command
+        .env("NVSHMEMRS_CHECK", "1")
+        .env("NVSHMEMRS_CHECK_SEED", seed)
+        .env("NVSHMEMRS_LIBRARY", library())
+        .stdin(Stdio::null());
+    command
+}
+
+/// What the checker itself has said, without the line that says that it is on.
+fn said(output: &Output) -> Vec<&str> {
+    let lines = output.stderr.lines();
+    lines
+        .filter(|line| line.starts_with("nvshmemrs check: ") && !line.contains(" check: on for "))
+        .collect()
+}
+
+/// What is wrong with a program is found at its places, and nothing else; mended, nothing is said.
+#[track_caller]
+fn is_the_same_on_two_hosts(name: &str) {
+    let program = Program::new(name);
+    let n_pes = program.header.n_pes.unwrap_or(2).max(2);
+    let words = program.words(false);
+    // Of a rare bug one run of four must find it, as on one host.
+    let tries = if program.header.rare { 4 } else { 1 };
+    let mut runs = (1..=tries).map(|seed| {
+        let mut command = on_two_hosts(n_pes, &seed.to_string(), &words);
+        run(&mut command, HANG * 3)
+    });
+    let output = runs.find(|output| !output.status.success());
+    let output = output.unwrap_or_else(|| panic!("{name} succeeds"));
+    let found = findings(&output.stderr);
+    for expected in &program.header.expected {
+        let seen = found.iter().any(|finding| expected.is(finding));
+        assert!(seen, "not found: {expected:?}\n{}", output.describe());
+    }
+    let known = || {
+        let header = &program.header;
+        header.expected.iter().chain(&header.possible)
+    };
+    for finding in &found {
+        let wanted = known().any(|expected| expected.is(finding));
+        assert!(wanted, "not there: {finding:?}\n{}", output.describe());
+    }
+
+    let output = run(
+        &mut on_two_hosts(n_pes, "2", &program.words(true)),
+        HANG * 3,
+    );
+    output.assert_success();
+    assert_eq!(said(&output), [""; 0], "{}", output.describe());
+    let done = output
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("done PE "));
+    assert_eq!(done.count(), n_pes as usize, "{}", output.describe());
+}
+
+macro_rules! on_hosts {
+    ($($(#[$attribute:meta])* $test:ident $name:literal)*) => { $(
+        $(#[$attribute])*
+        #[test]
+        fn $test() {
+            is_the_same_on_two_hosts($name);
+        }
+    )* };
+}
+
+// One of each kind.
+on_hosts! {
+    forwarded "forwarded.c"
+    free_early "free_early.c"
+    freed_block "freed_block.c"
+    lapped "lapped.c"
+    lock "lock.c"
+    other_collective "other_collective.c"
+    source_reused "source_reused.c"
+    two_streams "two_streams.cpp"
+    two_writers "two_writers.c"
+}
+
+/// All programs that are not tested above.
+#[test]
+#[ignore = "takes minutes"]
+fn every_program_on_two_hosts() {
+    for name in PROGRAMS {
+        println!("{name}");
+        is_the_same_on_two_hosts(name);
+    }
+}
+
+/// Nothing is said of a program with every kind of operation.
+#[test]
+fn nothing_is_said_of_the_model() {
+    for n_pes in [2, 4] {
+        let words = instrumented("model.c");
+        let output = run(&mut on_two_hosts(n_pes, "5", &words), HANG * 3);
+        output.assert_success();
+        assert_eq!(said(&output), [""; 0], "{}", output.describe());
+    }
+}
