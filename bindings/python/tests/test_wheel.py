@@ -16,6 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import zipfile
 from pathlib import Path
 from typing import Dict, List
 
@@ -94,6 +95,8 @@ def test_programs(installed: Installed) -> None:
     version = installed.run("python", "-m", "nvshmemrs", "--version").strip()
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
     assert version in installed.run("nvshmemrs-run", "--version")
+    code = "import nvshmemrs.core as nvshmem; print(nvshmem._extension.is_used())"
+    assert installed.run("python", "-c", code, NVSHMEMRS_PYTHON_EXTENSION="1").strip() == "True"
     code = "from nvshmemrs import inspect; print(inspect.library_version())"
     assert installed.run("python", "-c", code).strip() == version
 
@@ -184,9 +187,11 @@ def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
     assert "nvshmemrs: cargo builds the library" in shown, shown
     assert "Compiling many-crates v1.2.3" in shown, shown
     platform = re.sub("[-.]", "_", sysconfig.get_platform())
-    assert [file.name for file in (tmp_path / "out").glob(f"*-py3-none-{platform}.whl")]
+    (made,) = (tmp_path / "out").glob(f"*-py3-none-{platform}.whl")
+    assert "nvshmemrs/_fast.abi3.so" in zipfile.ZipFile(made).namelist(), shown
 
-    # Without a terminal the build is silent, but not with -v.
+    # Without a terminal the build is silent, but not with -v; and there is no C compiler.
+    environment["CC"] = "no-such-compiler -O2"
     quiet = subprocess.run(
         [*command, "-v"],
         env=environment,
@@ -197,3 +202,6 @@ def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
         timeout=120,
     )
     assert quiet.returncode == 0 and "Compiling many-crates v1.2.3" in quiet.stdout, quiet.stdout
+    why = "no _fast.abi3.so, so calls take ctypes: there is no C compiler `no-such-compiler`"
+    assert why in quiet.stdout, quiet.stdout
+    assert "nvshmemrs/_fast.abi3.so" not in zipfile.ZipFile(made).namelist()

@@ -24,7 +24,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "NVSHMEMRS_PYTHON_EXTENSION",
-        "whether Python's calls take the C extension: 0 never, 1 or an error, else if it is there",
+        "Python's C extension: 0 leaves it out, 1 makes it an error that it is missing",
     ),
     ("NVSHMEMRS_PREFIX", "the installation that the tests use"),
     ("NVSHMEMRS_WHEEL", "the Python wheel that the tests install"),
