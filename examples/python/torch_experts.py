@@ -49,7 +49,7 @@ class Experts:
 
 def main():
     tokens, width, each = (4096, 2048, 4) if GPUS else (6, 16, 2)
-    me, n, device = start(reserve=64 << 20 if GPUS else 1 << 18)
+    me, n, device = start(reserve=96 << 20 if GPUS else 1 << 18)
     torch.manual_seed(7)  # the same numbers on every PE
     x = torch.randn(n, tokens, width)[me].to(device, DTYPE)
     weights = (torch.randn(n * each, width, width) / width**0.5).to(device, DTYPE)

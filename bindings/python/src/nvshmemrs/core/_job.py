@@ -565,7 +565,7 @@ def _leave_after(
             whole, line = _last_errors.told(job.my_pe, kind, error, shown) if known else (True, "")
             if whole:
                 _excepthooks[0](kind, error, shown)
-            if line:
+            if line and sys.stderr is not None:
                 sys.stderr.write(f"{line}\n")
     finally:
         # At the interactive prompt an exception ends nothing.

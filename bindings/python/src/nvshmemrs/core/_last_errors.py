@@ -20,7 +20,9 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Set, Tuple, Type
 _NAME = "nvshmemrs-errors"
 # The core's name for the memory that the PEs of a host share.
 _JOB = "nvshmemrs-job"
+# The most characters of a summary.
 _MOST = 500
+_NOWHERE = "none"
 
 
 class Record(NamedTuple):
@@ -85,7 +87,7 @@ def _told(
         return True, ""
     first = before[0]
     line = f"The first error of the job was PE {first.pe}'s: {first.summary}"
-    for record in before:
+    for record in before if own.output != _NOWHERE else []:
         if (record.digest, record.output) == (digest, own.output):
             same = f"PE {pe}: the same traceback as PE {record.pe}'s"
             return False, same if record is first else f"{same}. {line}"
@@ -93,11 +95,13 @@ def _told(
 
 
 def _output() -> str:
-    """The file that standard error is; nothing for a terminal or a pipe, which a launcher reads."""
+    """The file that standard error is; nothing for a terminal or a pipe, which a launcher reads. It may
+    be an object of the program's, too.
+    """
     try:
         found = os.fstat(sys.stderr.fileno())
     except (AttributeError, OSError, ValueError):
-        return "none"
+        return _NOWHERE
     return f"{found.st_dev}:{found.st_ino}" if stat.S_ISREG(found.st_mode) else ""
 
 
