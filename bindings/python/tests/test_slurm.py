@@ -75,8 +75,10 @@ def call(environment: Dict[str, str], *command: str) -> "subprocess.CompletedPro
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Dict[str, str]]:
     """The environment of Slurm's commands, with a controller and two nodes that are idle."""
+    # Daemons are in a folder that not every PATH has.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
     for tool in ("munged", "slurmctld", "slurmd", "srun"):
-        if not shutil.which(tool):
+        if not shutil.which(tool, path=path):
             pytest.skip(f"Slurm: no {tool} here; `cargo xtask setup` says why it went on without")
     if os.getuid() != 0:
         pytest.skip("Slurm: its slurmd takes root")
@@ -99,7 +101,7 @@ def cluster() -> Iterator[Dict[str, str]]:
         "SLURM_CONF": str(home / "slurm.conf"),
         "SLURM_TEST_HOME": str(home),
         "NVSHMEMRS_MPI_PLUGIN": f"{prefix}/lib/libnvshmemrs_mpi.so",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": path,
         # Open MPI names its shared memory by the machine, which these two nodes have in common.
         "OMPI_MCA_btl": "self,tcp",
         "OMPI_MCA_mpi_yield_when_idle": "1",  # the PEs of both nodes share the cores
