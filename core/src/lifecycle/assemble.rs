@@ -19,10 +19,12 @@ use crate::sites::inside::write;
 use crate::team::{Grouped, Teams};
 use crate::track::Ledger;
 use crate::transport::check::{Checked, Checker};
+use crate::transport::trace::{Trace, Traced};
 use crate::transport::traffic::{Counted, Traffic};
 use crate::transport::{Joined, Owner, Route, Submission};
 use crate::words::counted;
 use crate::{Error, MemoryKind, Pe, Result, Runtime, wait};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -63,6 +65,24 @@ impl Owner for TransportOwner {
     }
 }
 
+/// Begins the trace of this PE. If it cannot be written, the job goes on, and PE 0 tells the user.
+fn start_trace(
+    path: &Path,
+    control: &Control,
+    me: Pe,
+    memory: MemoryKind,
+    sites: &Arc<Sites>,
+) -> Option<Arc<Trace>> {
+    let trace = Trace::start(path, control, me, memory, sites);
+    if let (Err(error), 0) = (&trace, me) {
+        write(&format!(
+            "nvshmemrs trace: {}.pe-0: {error}; the job goes on without a trace\n",
+            path.display()
+        ));
+    }
+    trace.ok()
+}
+
 impl Runtime {
     /// Creates the runtime of PE `me`, which has joined, and waits for the others at most `until` then.
     pub(crate) fn assemble(
@@ -77,7 +97,7 @@ impl Runtime {
         fork::watch();
         let heap_bytes = control.heap_bytes();
         let seed = control.check_seed();
-        let sites = (attr.track || seed.is_some()).then(Sites::new);
+        let sites = (attr.track || attr.trace.is_some() || seed.is_some()).then(Sites::new);
         let Joined {
             layout, transport, ..
         } = joined;
@@ -99,6 +119,20 @@ impl Runtime {
             })),
             None => transport,
         };
+        let trace = match (&attr.trace, &sites) {
+            (Some(path), Some(sites)) => {
+                let memory = transport.properties().kind;
+                start_trace(path, &control, me, memory, sites)
+            }
+            _ => None,
+        };
+        let transport = match &trace {
+            Some(trace) => Route::Other(Box::new(Traced {
+                below: transport.boxed(),
+                trace: Arc::clone(trace),
+            })),
+            None => transport,
+        };
         let inner = Inner {
             live: AtomicU64::new(fork::generation()),
             my_pe: me,
@@ -117,6 +151,7 @@ impl Runtime {
             ledger: sites.clone().filter(|_| attr.track).map(Ledger::new),
             sites,
             traffic,
+            trace,
             settings: Arc::clone(&attr.settings),
             watchdog: Mutex::new(None),
             held: Mutex::new(None),
@@ -166,7 +201,10 @@ impl Runtime {
             operation: Operation::Init,
             target: Target::Job,
         };
-        inner.wait_for_all(wait, State::Active)?;
+        {
+            let _span = inner.span_of_job(Operation::Init);
+            inner.wait_for_all(wait, State::Active)?;
+        }
         if let Some(registry) = &inner.registry {
             registry.set_part(Part::Joined);
         }
