@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use nvshmemrs::trace;
 use nvshmemrs_inspect::Job;
+use nvshmemrs_inspect::list::jobs;
 use settings::Settings;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,8 +36,12 @@ struct Args {
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     job: Option<u32>,
 
+    /// Print the jobs of this machine.
+    #[arg(long, conflicts_with_all = ["job", "settings"])]
+    jobs: bool,
+
     /// Merge what the PEs of a job have left of the timeline FILE, where a PE was killed and no launcher of nvshmemrs has done so.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "settings", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "jobs", "settings", "json"])]
     merge_trace: Option<PathBuf>,
 
     /// Print only the settings, with all of NVSHMEM's and what each of those does here.
@@ -79,6 +84,8 @@ fn text(args: &Args) -> Result<String> {
         };
     }
     let text = match (args.job, args.json) {
+        (None, true) if args.jobs => serde_json::to_string_pretty(&jobs())?,
+        (None, false) if args.jobs => print::jobs(&jobs()),
         (None, true) if args.settings => serde_json::to_string_pretty(&Settings::gather())?,
         (None, false) if args.settings => print::settings(&Settings::gather()),
         (Some(pid), true) => {
