@@ -4,8 +4,9 @@
 //!   job when one of them fails.
 //! * [`info`] is `nvshmemrs-info`: it shows the machine and this build, the settings in force with their sources, and the waits of a
 //!   running job.
+//! * [`top`] is `nvshmemrs-top`: it shows the jobs of this machine in a terminal.
 //!
-//! [`pages`] generates completions and manual pages, and every tool writes by [`console`]. Both tools use the public API of the
+//! [`pages`] generates completions and manual pages, and every tool writes by [`console`]. All tools use the public API of the
 //! `nvshmemrs` crate and `nvshmemrs-inspect`, which inspects running jobs, and contain no `unsafe`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -14,3 +15,4 @@ pub mod console;
 pub mod info;
 pub mod pages;
 pub mod run;
+pub mod top;

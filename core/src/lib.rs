@@ -117,6 +117,8 @@ pub use nvshmemrs_cuda::tuning;
 pub use nvshmemrs_diagnostics::board;
 pub use nvshmemrs_net::Communicator;
 #[doc(hidden)]
+pub use nvshmemrs_transport::trace;
+#[doc(hidden)]
 pub use nvshmemrs_vocabulary::per_thread;
 #[doc(hidden)]
 pub use nvshmemrs_vocabulary::with_dtypes;

@@ -6,7 +6,8 @@
 //!
 //! Nobody who looks writes to the job. What is private to a PE its watchdog tells, so a PE answers, too, whose threads all wait.
 //!
-//! The values are records of `uniffi`, which makes the bindings for Python, Kotlin, Swift and Ruby. [`find`] serves the launcher, too.
+//! The values are records of `uniffi`, which makes the bindings for Python, Kotlin, Swift and Ruby. [`find`] serves the launcher, too, and
+//! [`list`] nvshmemrs-info and nvshmemrs-top.
 //!
 //! ```no_run
 //! let job = nvshmemrs_inspect::attach(4711)?;
@@ -24,6 +25,7 @@ mod answer;
 mod error;
 pub mod find;
 mod job;
+pub mod list;
 mod values;
 
 pub use error::InspectError;

@@ -1,9 +1,10 @@
 //! Streams of a GPU against the stand-in for libcuda (`programs/fake_cuda.c`): graphs, threads, lifetimes, what runs beside what. Each test
 //! is a part of `programs/device_streams.c`, `programs/device_beside.c`, `programs/device_held.c` or `programs/device_let_go.c`.
 
-use nvshmemrs_tests::fakes::with_fakes;
+use nvshmemrs_tests::fakes::{fakes, with_fakes};
 use nvshmemrs_tests::promise;
-use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
+use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, launcher, run, workspace};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -319,4 +320,38 @@ fn gpus_without_native_atomics_between_them_are_refused_by_name() {
             output.describe()
         );
     }
+}
+
+/// The timeline of a job with its heap on GPUs: calls on a stream of the GPU name it, and each call is a range of NVTX.
+#[test]
+fn traced_calls_are_ranges_of_nvtx() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [trace, ranges] = ["t.json", "ranges"].map(|name| folder.path().join(name));
+    let program = |name: &str| workspace().join("tests/programs").join(name);
+    let library = compile_shared(&program("fake_nvtx.c"));
+    symlink(library, folder.path().join("libnvToolsExt.so.1")).expect("a link");
+    let mut command = launcher(
+        2,
+        &["--heap", "8m", "--trace", &trace.display().to_string()],
+    );
+    let path = format!("{}:{}", fakes().display(), folder.path().display());
+    with_fakes(&mut command)
+        .arg(compile_c(&program("traced.c")))
+        .env("NVSHMEMRS_MEMORY", "device")
+        .env("FAKE_NVTX", &ranges)
+        .env("LD_LIBRARY_PATH", path);
+    run(&mut command, HANG).assert_success();
+    let ranges = std::fs::read_to_string(ranges).expect("ranges");
+    let count = |line: &str| ranges.lines().filter(|one| *one == line).count();
+    assert_eq!(count("begin nvshmemrs put_signal"), 1, "{ranges}");
+    assert_eq!(count("begin nvshmemrs barrier"), 2, "{ranges}");
+    let begun = ranges
+        .lines()
+        .filter(|one| one.starts_with("begin"))
+        .count();
+    assert_eq!(begun, count("end"), "{ranges}");
+    let text = std::fs::read_to_string(trace).expect("a timeline");
+    let p = text.lines().find(|line| line.contains("\"name\":\"p\""));
+    assert!(p.is_some_and(|p| p.contains("\"stream\":\"0x")), "{text}");
+    assert!(text.contains("\"name\":\"satisfies\""), "{text}");
 }

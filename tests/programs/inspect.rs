@@ -558,9 +558,69 @@ fn what_is_no_job_of_ones_own_is_refused() {
         let output = run(&mut nobody.runs(&info), HANG);
         assert!(!output.status.success(), "{}", output.describe());
         output.assert_stderr("belongs to another user: only the user who has started a job");
+        let mut list = Command::new(bin("nvshmemrs-info"));
+        let output = run(&mut nobody.runs(list.arg("--jobs")), HANG);
+        output.assert_success();
+        let start = format!("{} ", inspected.pid());
+        let line = output.stdout.lines().find(|line| line.starts_with(&start));
+        let hidden = line.is_some_and(|line| line.contains("(only this user and an administrator"));
+        assert!(hidden, "{}", output.describe());
         inspected.running.signal(Signal::TERM);
         inspected.running.wait(HANG);
     }
+}
+
+/// The list, and the program at a terminal: it shows the job, and goes on when the job has ended.
+#[test]
+fn the_jobs_of_this_machine_are_listed_and_shown() {
+    let inspected = Inspected::start();
+    let mut list = Command::new(bin("nvshmemrs-info"));
+    let output = run(list.args(["--jobs", "--json"]), HANG);
+    output.assert_success();
+    let listing: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let jobs = listing["jobs"].as_array().expect("jobs");
+    let own: Vec<_> = jobs
+        .iter()
+        .filter(|job| job["pid"] == inspected.pid())
+        .collect();
+    assert!(
+        matches!(own[..], [job] if job["n_pes"] == 3 && job["forming"] == false),
+        "{listing}"
+    );
+    assert_eq!(own[0]["pes"].as_array().map(Vec::len), Some(3), "{listing}");
+    let command = own[0]["command"].as_str().unwrap_or_default();
+    assert!(command.contains("inspected"), "{listing}");
+
+    let (reader, mut keys) = std::io::pipe().expect("a pipe");
+    let mut top = Command::new("script");
+    let line = format!(
+        "stty cols 120 rows 30; {} {}",
+        bin("nvshmemrs-top").display(),
+        inspected.pid()
+    );
+    top.args(["-qec", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(reader);
+    let mut top = spawn(&mut top);
+    let shows = |top: &mut Running, word: &str| {
+        top.until(word, |top| top.stdout().contains(word).then_some(()));
+    };
+    shows(&mut top, "WAITS FOR");
+    keys.write_all(b"t").expect("a terminal");
+    shows(&mut top, "PE 2");
+    keys.write_all(b"h").expect("a terminal");
+    shows(&mut top, "allocations of PE 0");
+    shows(&mut top, "inspected.c:");
+    inspected.running.signal(Signal::TERM);
+    inspected.running.wait(HANG);
+    shows(&mut top, "ended");
+    keys.write_all(b"q").expect("a terminal");
+    top.wait(HANG).assert_success();
+
+    let mut top = Command::new(bin("nvshmemrs-top"));
+    run(&mut top, HANG)
+        .assert_code(1)
+        .assert_stderr("must be a terminal");
 }
 
 #[test]

@@ -111,7 +111,12 @@ fn a_command_line_that_is_refused_has_its_status() {
             127,
             "{streams}"
         );
-        for name in ["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"] {
+        for name in [
+            "nvshmemrs-run",
+            "nvshmemrs-info",
+            "nvshmemrs-top",
+            "nvshmemrs-perf",
+        ] {
             assert_eq!(code(tool(name, &["--no-such-option"])), 2, "{streams}");
             assert_ne!(code(tool(name, &["--help"])), 101, "{streams}");
         }
@@ -254,6 +259,7 @@ fn nothing_prints_past_the_one_place() {
         "cli/src/lib.rs",
         "cli/src/bin/nvshmemrs-run.rs",
         "cli/src/bin/nvshmemrs-info.rs",
+        "cli/src/bin/nvshmemrs-top.rs",
         "perf/src/main.rs",
         "core/src/lib.rs",
         "core/crates/check/src/lib.rs",

@@ -211,7 +211,12 @@ fn np_means_n() {
     }
 }
 
-const TOOLS: [&str; 3] = ["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"];
+const TOOLS: [&str; 4] = [
+    "nvshmemrs-run",
+    "nvshmemrs-info",
+    "nvshmemrs-top",
+    "nvshmemrs-perf",
+];
 
 /// What a tool prints when it is called with these words.
 fn said(tool: &str, words: &[&str]) -> String {

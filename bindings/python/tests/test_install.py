@@ -257,7 +257,7 @@ def test_a_folder_that_was_moved(sources: Path) -> None:
 
 
 def test_what_is_installed() -> None:
-    for name in ("nvshmemrs-run", "nvshmemrs-info"):
+    for name in ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-top"):
         assert ".TH" in (prefix() / f"share/man/man1/{name}.1").read_text()
     julia = prefix() / "share/nvshmemrs/julia"
     assert 'name = "NVSHMEMRS"' in (julia / "Project.toml").read_text()

@@ -36,7 +36,7 @@ PAGES = (
     "concepts start clusters debugger errors from-deepep from-iris from-mpi4py from-nccl from-nvshmem4py from-torch fused hangs jupyter performance profile support"
 ).split()
 OTHERS = ("docs/site/index.md", "capi/README.md", "core/README.md")
-PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf")
+PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-top", "nvshmemrs-perf")
 LANGUAGES = ("c", "cpp", "python", "julia", "fortran", "rust")
 DATA = ("sh", "yaml", "json", "toml", "dockerfile")
 

@@ -174,7 +174,8 @@ def test_a_build_from_source_shows_what_cargo_does(tmp_path: Path) -> None:
     release.mkdir(parents=True)
     ends = ("", "_shmem", "_nvshmem", "_inspect", "_jax")
     libraries = [f"libnvshmemrs{end}.so" for end in ends]
-    for name in (*libraries, "nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-perf"):
+    tools = [f"nvshmemrs-{tool}" for tool in ("run", "info", "top", "perf")]
+    for name in (*libraries, *tools):
         (release / name).write_text("as cargo would leave it")
     cargo = tmp_path / "cargo"
     cargo.write_text(CARGO.format(target=release.parent))

@@ -16,10 +16,13 @@ pub mod report;
 pub mod settings;
 
 use crate::{console, pages};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
+use nvshmemrs::trace;
 use nvshmemrs_inspect::Job;
+use nvshmemrs_inspect::list::jobs;
 use settings::Settings;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How long PEs of a job may take to tell of themselves, in seconds.
@@ -32,6 +35,14 @@ struct Args {
     /// Print what the PEs of a running job wait for; PID is its launcher or any of its PEs, of the same user.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     job: Option<u32>,
+
+    /// Print the jobs of this machine.
+    #[arg(long, conflicts_with_all = ["job", "settings"])]
+    jobs: bool,
+
+    /// Merge what the PEs of a job have left of the timeline FILE, where a PE was killed and no launcher of nvshmemrs has done so.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "jobs", "settings", "json"])]
+    merge_trace: Option<PathBuf>,
 
     /// Print only the settings, with all of NVSHMEM's and what each of those does here.
     #[arg(long, conflicts_with = "job")]
@@ -61,7 +72,20 @@ pub fn main() -> ExitCode {
 }
 
 fn text(args: &Args) -> Result<String> {
+    if let Some(path) = &args.merge_trace {
+        ensure!(
+            trace::has_parts(path),
+            "no PE has left records of a timeline beside {}",
+            path.display()
+        );
+        return match trace::merge(path).line(path) {
+            Some(line) => bail!("{}", line.trim_end()),
+            None => Ok(format!("{} is written\n", path.display())),
+        };
+    }
     let text = match (args.job, args.json) {
+        (None, true) if args.jobs => serde_json::to_string_pretty(&jobs())?,
+        (None, false) if args.jobs => print::jobs(&jobs()),
         (None, true) if args.settings => serde_json::to_string_pretty(&Settings::gather())?,
         (None, false) if args.settings => print::settings(&Settings::gather()),
         (Some(pid), true) => {

@@ -3,7 +3,49 @@
 use super::gpus::{Gpus, Link};
 use super::report::Report;
 use super::settings::{NvshmemSetting, Settings};
+use nvshmemrs_inspect::list::Listing;
 use std::fmt::Write;
+
+/// The jobs of this machine as text.
+pub fn jobs(listing: &Listing) -> String {
+    let Listing { jobs, others } = listing;
+    if jobs.is_empty() && others.is_empty() {
+        return "no job runs on this machine".into();
+    }
+    let line = |pid: &str, user: &str, pes: &str, state: &str, time: &str, command: &str| {
+        format!("{pid:<9} {user:<6} {pes:<5} {state:<8} {time:<9} {command}\n")
+    };
+    let mut text = line("PID", "USER", "PEs", "STATE", "TIME", "COMMAND");
+    for job in jobs {
+        let state = if job.forming { "in init" } else { "running" };
+        let [pid, user, pes] =
+            [job.pid, job.user, job.n_pes as u32].map(|number| number.to_string());
+        text += &line(
+            &pid,
+            &user,
+            &pes,
+            state,
+            &duration(job.seconds),
+            &job.command,
+        );
+    }
+    for (pid, user) in others {
+        let why = "(only this user and an administrator can look into it)";
+        text += &line(&pid.to_string(), &user.to_string(), "", "", "", why);
+    }
+    text
+}
+
+/// "45 s", "3 min", "2 h", "4 d".
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min", whole / 60),
+        3600..86400 => format!("{} h", whole / 3600),
+        _ => format!("{} d", whole / 86400),
+    }
+}
 
 /// The report as text.
 pub fn print(report: &Report) -> String {
@@ -235,7 +277,7 @@ fn matrix(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
 }
 
 /// A size in the largest unit of which there is at least one.
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (bytes.checked_ilog2().unwrap_or(0) / 10) as usize;
     match unit {

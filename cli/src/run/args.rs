@@ -3,6 +3,7 @@
 use super::report::ReportFile;
 use clap::{CommandFactory, Parser, ValueEnum, ValueHint};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Largest number of PEs that one launcher starts.
@@ -59,6 +60,10 @@ pub struct Args {
     /// As --check, and write what it found to FILE: as JSON if the name ends in .json, as SARIF if it ends in .sarif.
     #[arg(long, value_name = "FILE", value_parser = ReportFile::parse, value_hint = ValueHint::FilePath)]
     pub check_report: Option<ReportFile>,
+
+    /// Write the timeline of the job to FILE, for Perfetto: each call of each PE, with its times; sets NVSHMEMRS_TRACE for the job.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
 
     /// The command and its arguments; a `--` may stand before it.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
@@ -196,6 +201,14 @@ mod tests {
         assert!(reported.is_checked() && !reported.check);
         assert!(!args("nvshmemrs-run -n 2 ./x --check-report=a.json").is_checked());
         assert!(parse("nvshmemrs-run -n 2 --check-report=a.txt ./x").is_err());
+    }
+
+    #[test]
+    fn the_timeline_has_a_file() {
+        let args = parse("nvshmemrs-run -n 2 --trace t.json ./x --trace u").expect("valid");
+        assert_eq!(args.trace, Some("t.json".into()));
+        assert_eq!(args.command, ["./x", "--trace", "u"]);
+        assert!(parse("nvshmemrs-run -n 2 --trace").is_err());
     }
 
     #[test]

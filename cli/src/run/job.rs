@@ -178,6 +178,9 @@ impl Job {
         if let Some(timeout) = args.timeout {
             command.env("NVSHMEMRS_TIMEOUT", timeout.as_secs_f64().to_string());
         }
+        if let Some(trace) = &args.trace {
+            command.env("NVSHMEMRS_TRACE", std::path::absolute(trace)?);
+        }
         if let Some(findings) = findings {
             command
                 .env("NVSHMEMRS_CHECK", "1")

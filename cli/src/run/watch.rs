@@ -15,11 +15,13 @@ use anyhow::{Context, Error, Result};
 use nvshmemrs::UniqueId;
 use nvshmemrs::board::{self, Board, InitStatus, Monitor, Picture, Position, State};
 use nvshmemrs::config::{self, unknown::unknown_line};
+use nvshmemrs::trace;
 use nvshmemrs_inspect::find;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::signal::*;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -51,9 +53,19 @@ pub fn run(args: &Args) -> Result<u8> {
         console::error(format_args!("nvshmemrs-run: {line}"));
     }
     let signals = signals::listen()?;
+    let timeline = args.trace.clone().or_else(config::trace);
+    if let Some(path) = &timeline {
+        trace::remove_parts(path);
+    }
     let mut launcher = Launcher::start(args)?;
     match launcher.watch(&signals) {
-        Ok(()) => launcher.finish(),
+        Ok(()) => {
+            let status = launcher.finish();
+            if let Some(path) = &timeline {
+                merge_timeline(path);
+            }
+            status
+        }
         Err(error) => Err(launcher.give_up(error)),
     }
 }
@@ -73,6 +85,15 @@ fn bind(args: &Args) -> Option<Binding> {
         }
     }
     binding.ok()
+}
+
+/// Merges the parts of a timeline that PE 0 has left, because a PE has failed. The job's exit status stays.
+fn merge_timeline(path: &Path) {
+    if trace::is_left(path)
+        && let Some(line) = trace::merge(path).line(path)
+    {
+        console::error(line.trim_end());
+    }
 }
 
 struct Launcher<'a> {

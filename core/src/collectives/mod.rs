@@ -35,7 +35,7 @@ use crate::job::published::{Target, Wait};
 use crate::job::shared_words::{self, Arrival};
 use crate::job::team;
 use crate::operation::{ARGS, Operation, Reach, signature};
-use crate::runtime::Inner;
+use crate::runtime::{Inner, Span};
 use crate::team::{Members, Team, TeamState};
 use crate::{Error, Pe, Result};
 use std::cell::Cell;
@@ -87,6 +87,8 @@ pub(crate) struct CollectiveCall<'a> {
     site: u16,
     /// Whether the members have met, in a checked job.
     met: Cell<bool>,
+    /// Its record, in a traced job.
+    span: Option<Span<'a>>,
 }
 
 impl Drop for CollectiveCall<'_> {
@@ -128,6 +130,7 @@ impl Inner {
             list: team.list(),
             site: self.site(called),
             met: Cell::new(false),
+            span: self.span_of_collective(called, team.index, || team.next_epoch()),
         };
         // Another thread may have destroyed the team since.
         self.team(handle)?;

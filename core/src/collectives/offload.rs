@@ -34,6 +34,9 @@ impl CollectiveCall<'_> {
         task: impl FnOnce() -> Task,
     ) -> Option<Result<()>> {
         let (own, call) = self.offload_call(operation, args, task)?;
+        if let Some(span) = &self.span {
+            span.submitted(submission);
+        }
         own.run(submission, &call, self)
     }
 

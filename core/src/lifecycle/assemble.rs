@@ -20,10 +20,12 @@ use crate::sites::inside::write;
 use crate::team::{Grouped, Teams};
 use crate::track::Ledger;
 use crate::transport::check::{Checked, Checker};
+use crate::transport::trace::{Trace, Traced};
 use crate::transport::traffic::{Counted, Traffic};
 use crate::transport::{Joined, Owner, Route, Submission};
 use crate::words::counted;
 use crate::{Error, MemoryKind, Pe, Result, Runtime, wait};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -64,6 +66,24 @@ impl Owner for TransportOwner {
     }
 }
 
+/// Begins the trace of this PE. If it cannot be written, the job goes on, and PE 0 tells the user.
+fn start_trace(
+    path: &Path,
+    control: &Control,
+    me: Pe,
+    memory: MemoryKind,
+    sites: &Arc<Sites>,
+) -> Option<Arc<Trace>> {
+    let trace = Trace::start(path, control, me, memory, sites);
+    if let (Err(error), 0) = (&trace, me) {
+        write(&format!(
+            "nvshmemrs trace: {}.pe-0: {error}; the job goes on without a trace\n",
+            path.display()
+        ));
+    }
+    trace.ok()
+}
+
 impl Runtime {
     /// Creates the runtime of PE `me`, which has joined, and waits for the others at most `until` then.
     pub(crate) fn assemble(
@@ -78,7 +98,7 @@ impl Runtime {
         fork::watch();
         let heap_bytes = control.heap_bytes();
         let seed = control.check_seed();
-        let sites = (attr.track || seed.is_some()).then(Sites::new);
+        let sites = (attr.track || attr.trace.is_some() || seed.is_some()).then(Sites::new);
         let Joined {
             layout, transport, ..
         } = joined;
@@ -97,6 +117,20 @@ impl Runtime {
             Some(traffic) => Route::Other(Box::new(Counted {
                 below: transport.boxed(),
                 traffic: Arc::clone(traffic),
+            })),
+            None => transport,
+        };
+        let trace = match (&attr.trace, &sites) {
+            (Some(path), Some(sites)) => {
+                let memory = transport.properties().kind;
+                start_trace(path, &control, me, memory, sites)
+            }
+            _ => None,
+        };
+        let transport = match &trace {
+            Some(trace) => Route::Other(Box::new(Traced {
+                below: transport.boxed(),
+                trace: Arc::clone(trace),
             })),
             None => transport,
         };
@@ -120,6 +154,7 @@ impl Runtime {
             sites,
             callers: Callers::default(),
             traffic,
+            trace,
             settings: Arc::clone(&attr.settings),
             watchdog: Mutex::new(None),
             held: Mutex::new(None),
@@ -170,7 +205,10 @@ impl Runtime {
             operation: Operation::Init,
             target: Target::Job,
         };
-        inner.wait_for_all(wait, State::Active)?;
+        {
+            let _span = inner.span_of_job(Operation::Init);
+            inner.wait_for_all(wait, State::Active)?;
+        }
         if let Some(registry) = &inner.registry {
             registry.set_part(Progress::Joined);
         }

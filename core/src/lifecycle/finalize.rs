@@ -36,6 +36,8 @@ impl Inner {
             .transport
             .quiet_before_release(Submission::Blocking, Operation::Finalize);
         let report = self.publish_unfreed();
+        // Before the others learn of it: the record has begun when they return.
+        let span = self.span_of_job(Operation::Finalize);
         self.state(State::Finalizing);
         doorbell::ring_everyone(&self.control);
         let wait = Wait {
@@ -43,6 +45,7 @@ impl Inner {
             target: Target::Job,
         };
         let result = self.wait_for_all(wait, State::Finalizing);
+        drop(span);
         if let (Some(remote), Ok(())) = (self.control.remote(), &result) {
             remote.set_met();
         }
@@ -56,6 +59,15 @@ impl Inner {
         }
         self.end_waits();
         self.end(State::Finalized);
+        if let Some(trace) = &self.trace {
+            trace.close();
+            // Where a PE is missing, the launcher merges, or the user does.
+            if result.is_ok()
+                && let Some(line) = trace.merge()
+            {
+                write(&line);
+            }
+        }
         self.debug.write(Level::Info, self.my_pe, || match &result {
             Ok(()) => "finalized".to_string(),
             Err(error) => format!("finalized, but {error}"),

@@ -13,7 +13,7 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
-use crate::transport::{Expected, MatchMode, Observer, Search, Watch};
+use crate::transport::{Expected, MatchMode, Observer, Route, Search, Watch};
 use crate::{Result, Runtime};
 use std::panic::Location;
 
@@ -76,20 +76,44 @@ impl Inner {
         wait: Wait,
         ready: impl FnMut() -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
-        match self.transport.observer() {
-            None => {
-                let value = self.wait(wait, ready)?;
-                self.transport.internal().failure().map(|()| value)
-            }
-            Some(observer) => self.wait_watched(observer, wait, ready),
+        match &self.transport {
+            Route::Host(_) | Route::Hosts(_) => self.wait_unwatched(wait, ready),
+            Route::Other(_) => self.wait_watched(wait, ready),
         }
     }
 
-    /// Tells the checker of a wait for one word.
+    #[inline(always)]
+    fn wait_unwatched(
+        &self,
+        wait: Wait,
+        ready: impl FnMut() -> std::result::Result<u64, u64>,
+    ) -> Result<u64> {
+        let value = self.wait(wait, ready)?;
+        self.transport.internal().failure().map(|()| value)
+    }
+
+    /// Tells the trace and the checker of a wait for one word.
     #[cold]
     #[inline(never)]
     #[track_caller]
     fn wait_watched(
+        &self,
+        wait: Wait,
+        ready: impl FnMut() -> std::result::Result<u64, u64>,
+    ) -> Result<u64> {
+        let span = self.span_of_wait(&wait);
+        let result = match self.transport.observer() {
+            None => self.wait_unwatched(wait, ready),
+            Some(observer) => self.wait_checked(observer, wait, ready),
+        };
+        if let (Some(span), Ok(value)) = (span, &result) {
+            span.saw(*value);
+        }
+        result
+    }
+
+    #[track_caller]
+    fn wait_checked(
         &self,
         observer: &dyn Observer,
         wait: Wait,

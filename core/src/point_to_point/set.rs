@@ -237,8 +237,9 @@ impl<'a, T: WaitElement> Set<'a, T> {
             .map(|()| result)
     }
 
-    fn wait<R>(&self, ready: impl FnMut() -> std::result::Result<R, Seen>) -> Result<R> {
-        let wait = Wait {
+    /// The wait, for the board and the trace.
+    fn described(&self) -> Wait {
+        Wait {
             operation: self.called,
             target: Target::Word {
                 offset: self.offset,
@@ -247,8 +248,11 @@ impl<'a, T: WaitElement> Set<'a, T> {
                 cmp: self.cmp,
                 expected: 0,
             },
-        };
-        let result = self.rt.inner.wait(wait, ready)?;
+        }
+    }
+
+    fn wait<R>(&self, ready: impl FnMut() -> std::result::Result<R, Seen>) -> Result<R> {
+        let result = self.rt.inner.wait(self.described(), ready)?;
         self.seen(result)
     }
 
@@ -283,6 +287,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         if let Some(found) = self.on_stream(MatchMode::All, true) {
             return found.map(drop);
         }
+        let _span = self.rt.inner.span_of_wait(&self.described());
         let watches = self.watch();
         let mut next = 0;
         let result = self.wait(|| self.all(&mut next));
@@ -321,6 +326,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
 
     #[track_caller]
     pub(super) fn wait_any(&self) -> Result<Option<usize>> {
+        let _span = self.rt.inner.span_of_wait(&self.described());
         let found = self.in_turn(
             |start| match self.on_stream(MatchMode::Any { start }, true) {
                 Some(found) => found.map(|found| found.indices.first().copied()),
@@ -336,6 +342,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         if let Some(found) = self.on_stream(MatchMode::Some, true) {
             return found.map(|found| found.indices);
         }
+        let _span = self.rt.inner.span_of_wait(&self.described());
         let first = self.wait(|| self.any(0))?;
         let found = self.some(first);
         self.acquire();

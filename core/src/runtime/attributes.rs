@@ -5,6 +5,7 @@ use crate::config::{SETTINGS, Source, Value};
 use crate::job::published::Limit;
 use crate::transport::CheckSettings;
 use crate::{Error, MemoryKind, Result, config};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ pub(crate) struct Resolved {
     pub(crate) stall_after: Option<Duration>,
     pub(crate) track: bool,
     pub(crate) traffic: bool,
+    /// The file of the timeline.
+    pub(crate) trace: Option<PathBuf>,
     /// The settings in force.
     pub(crate) settings: Arc<[Value]>,
     pub(crate) check: CheckSettings,
@@ -129,6 +132,7 @@ impl InitAttr {
             stall_after: config::stall_after()?,
             track: config::track()?,
             traffic: config::traffic()?,
+            trace: config::trace(),
             settings: self.settings(),
             check,
         })

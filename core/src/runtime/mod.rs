@@ -10,10 +10,12 @@ mod ledger;
 mod running;
 mod streams;
 mod teams;
+mod traced;
 
 pub use attributes::InitAttr;
 pub(crate) use attributes::{Limits, Resolved};
 pub(crate) use streams::{Streams, WorkQueue};
+pub(crate) use traced::Span;
 
 use crate::callers::Callers;
 use crate::config::Value;
@@ -32,6 +34,7 @@ use crate::operation::Operation;
 use crate::sites::Sites;
 use crate::team::{Grouped, Teams};
 use crate::track::{Ledger, Resource};
+use crate::transport::trace::Trace;
 use crate::transport::traffic::Traffic;
 use crate::transport::{Context, Issuer, Route, Submission};
 use crate::words::numbered;
@@ -75,7 +78,7 @@ pub(crate) struct Inner {
     pub(crate) interrupted: AtomicBool,
     pub(crate) hook: Mutex<Option<InterruptHook>>,
     pub(crate) debug: Level,
-    /// The call sites of operations, if the checker or the ledger needs them.
+    /// The call sites of operations, if the checker, the ledger or the trace needs them.
     pub(crate) sites: Option<Arc<Sites>>,
     /// How the callers of long waits are known without `sites`.
     pub(crate) callers: Callers,
@@ -83,6 +86,8 @@ pub(crate) struct Inner {
     pub(crate) ledger: Option<Ledger>,
     /// The counts of operations, with `NVSHMEMRS_TRAFFIC`.
     pub(crate) traffic: Option<Arc<Traffic>>,
+    /// The records of calls, with `NVSHMEMRS_TRACE`.
+    pub(crate) trace: Option<Arc<Trace>>,
     /// The settings as they held at init.
     pub(crate) settings: Arc<[Value]>,
     pub(crate) watchdog: Mutex<Option<Watchdog>>,

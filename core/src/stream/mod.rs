@@ -156,8 +156,13 @@ impl Stream {
     /// Waits until all earlier submissions have run, and returns the first error since the last call.
     ///
     /// Local; waits for the stream.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         self.runtime.inner.ready()?;
+        let _span = self
+            .runtime
+            .inner
+            .span_of_stream(Operation::StreamSynchronize);
         match &self.kind {
             Kind::Queue(queue) => queue.synchronize(&self.runtime.inner),
             Kind::Native(native, _) => native.synchronize(&self.runtime.inner),
@@ -327,8 +332,10 @@ impl Event {
     /// Waits until the latest record has been reached.
     ///
     /// Local; waits for the stream.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         self.inner.ready()?;
+        let _span = self.inner.span_of_stream(Operation::EventSynchronize);
         match &self.marks {
             Marks::Queue(marks) => marks.synchronize(&self.inner),
             Marks::Native(mark) => mark.synchronize(&self.inner),

@@ -17,6 +17,7 @@ use crate::operation::Operation;
 use crate::strides::Transfer;
 use crate::{Pe, Result};
 use bytemuck::Pod;
+use std::any::Any;
 use std::panic::Location;
 
 /// The transport of a runtime. The discriminant is explicit, so that one comparison selects the variant: the compiler would hide it in a field.
@@ -95,10 +96,7 @@ impl Route {
         match self {
             Route::Host(host) => Internal::Host(host),
             Route::Hosts(hosts) => Internal::Hosts(hosts),
-            Route::Other(other) => {
-                cold();
-                Internal::Other(other.unwatched().unwrap_or(&**other))
-            }
+            Route::Other(other) => Internal::below(&**other),
         }
     }
 
@@ -475,6 +473,18 @@ internal! {
 }
 
 impl<'a> Internal<'a> {
+    /// The transport below the wrappers. Host memory keeps its short way: a wait looks at its word many times.
+    #[cold]
+    #[inline(never)]
+    fn below(other: &'a dyn Transport) -> Internal<'a> {
+        let below = other.unwatched().unwrap_or(other);
+        let any: &dyn Any = below;
+        match any.downcast_ref::<HostTransport>() {
+            Some(host) => Internal::Host(host),
+            None => Internal::Other(below),
+        }
+    }
+
     /// See [`Memory::zero`](super::Memory::zero).
     pub(crate) fn zero(self, range: SymRange) {
         match self.host_if(|_| true) {

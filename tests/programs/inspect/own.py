@@ -16,6 +16,12 @@ for _ in range(20):
     # Who has died, as who has lost its lock, is noticed within 0.6 s.
     assert all(pe.state == inspect.State.ACTIVE for pe in seen.pes), seen
     time.sleep(0.05)
+assert repr(job) == f"Job(n_pes={n_pes})"
+text = repr(seen)
+assert text.startswith(f"Snapshot(stage=Stage.RUNNING, n_pes={n_pes}, summary=["), text
+assert f"pes=<{n_pes} x Pe>" in text and text == str(seen), text
+heap = seen.pes[me].details.heap
+assert repr(heap) in repr(seen.pes[me].details) and "memory='host'" in repr(heap), heap
 try:
     job.snapshot(-1.0)
 except inspect.InspectError.BadArgument as error:

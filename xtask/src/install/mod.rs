@@ -77,7 +77,7 @@ pub(crate) fn place(tree: &Tree, prefix: &Path) -> Result<Vec<&'static str>> {
 
 /// The manual pages, which the programs have in them.
 fn manual(tree: &Tree, prefix: &Path) -> Result<()> {
-    for program in ["nvshmemrs-run", "nvshmemrs-info"] {
+    for program in ["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-top"] {
         let page = run::output(tree.command(tree.release().join(program)).arg("--man"))?;
         let place = prefix.join(format!("share/man/man1/{program}.1"));
         write(&place, page.as_bytes())?;

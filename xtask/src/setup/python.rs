@@ -73,6 +73,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         tree.library(),
         tree.launcher(),
         tree.release().join("nvshmemrs-info"),
+        tree.release().join("nvshmemrs-top"),
         tree.release().join("nvshmemrs-perf"),
         tree.release().join("libnvshmemrs_shmem.so"),
         tree.release().join("libnvshmemrs_jax.so"),

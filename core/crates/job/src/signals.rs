@@ -51,7 +51,7 @@ const OF_WRITES: [i32; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
 /// Runs `write`, which writes to a descriptor of the program, and keeps the signals of that write from the program. A signal that was
 /// pending before stays pending.
-pub(crate) fn without_those_of<T>(write: impl FnOnce() -> T) -> T {
+pub fn without_those_of<T>(write: impl FnOnce() -> T) -> T {
     let mut pending = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
     let mut mask = set(&OF_WRITES);

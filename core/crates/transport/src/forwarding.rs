@@ -1,5 +1,6 @@
 //! Tests of wrappers: a transport that records which of its methods are called stands below them.
 
+use super::trace::{Trace, Traced};
 use super::traffic::{Counted, Traffic};
 use super::*;
 use crate::lock::lock;
@@ -220,20 +221,39 @@ fn methods() -> BTreeSet<&'static str> {
     names.filter_map(|name| name.split('(').next()).collect()
 }
 
-#[test]
-fn a_wrapper_forwards_every_method() {
+/// Calls every method of a wrapper, and checks that the transport below is called.
+fn assert_forwards<T: Transport>(wrap: impl FnOnce(Box<dyn Transport>) -> T) {
     let called = Arc::default();
-    let recorder = Recorder(Arc::clone(&called));
-    let traffic = Arc::new(Traffic::new(2));
-    let counted = Counted {
-        below: Box::new(recorder),
-        traffic: Arc::clone(&traffic),
-    };
-    call_all(&counted);
+    let wrapper = wrap(Box::new(Recorder(Arc::clone(&called))));
+    call_all(&wrapper);
     let mut expected = methods();
     assert!(expected.remove("inner") && expected.len() > 10);
     assert_eq!(*lock(&called), expected);
+}
+
+#[test]
+fn a_wrapper_forwards_every_method() {
+    let traffic = Arc::new(Traffic::new(2));
+    assert_forwards(|below| Counted {
+        below,
+        traffic: Arc::clone(&traffic),
+    });
     assert_eq!(traffic.read()[0].signals, 1);
+    let path = std::env::temp_dir().join(format!("nvshmemrs-forward-{}", std::process::id()));
+    let control = job::block::Control::create(2, 2 << 20, Default::default(), None).unwrap();
+    let (kind, sites) = (MemoryKind::Host, sites::Sites::new());
+    let trace = Trace::start(&path, &control, 0, kind, &sites).unwrap();
+    assert_forwards(|below| Traced {
+        below,
+        trace: Arc::clone(&trace),
+    });
+    trace.close();
+    // PE 1 has no part.
+    let line = trace.merge().unwrap();
+    assert!(line.contains("has no calls of PE 1"), "{line}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"peer\":1"), "{text}");
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

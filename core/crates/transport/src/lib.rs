@@ -12,6 +12,7 @@
 //! | [`host`] | memory of the host |
 //! | [`device_memory`] | memory of GPUs, as the transport to other hosts uses it |
 //! | [`traffic`] | a wrapper that counts the program's operations and bytes |
+//! | [`trace`] | a wrapper that records the program's operations with their times |
 //! | [`copy`] | the one copy primitive |
 //! | [`device_state`] | the state for kernels of the program |
 //!
@@ -23,7 +24,8 @@
 use nvshmemrs_diagnostics::sites;
 use nvshmemrs_job as job;
 use nvshmemrs_vocabulary::{
-    Error, MemoryKind, Pe, Result, buffer, config, dtype, lock, op, operation, strides,
+    Error, MemoryKind, Pe, Result, buffer, clock, config, dtype, lock, op, operation, strides,
+    words,
 };
 
 pub mod copy;
@@ -38,6 +40,7 @@ pub mod observer;
 mod provider;
 mod request;
 mod service;
+pub mod trace;
 pub mod traffic;
 
 pub use device_memory::{DeviceMemory, PinnedBuffer, TargetStream, VALUE_BYTES};

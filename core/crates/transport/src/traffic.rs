@@ -84,7 +84,7 @@ pub struct Counted {
 }
 
 /// The bytes that a strided transfer moves.
-fn moved(transfer: &Transfer) -> u64 {
+pub(super) fn moved(transfer: &Transfer) -> u64 {
     let (_, block, count) = transfer.dest().parts();
     block * count
 }

@@ -36,6 +36,25 @@ from ._generated import (
     library_version,
     this_job,
 )
+from ._reprs import give_reprs
+
+give_reprs(
+    [
+        Allocation,
+        Checker,
+        Details,
+        Heap,
+        Pe,
+        Setting,
+        Snapshot,
+        Stream,
+        Team,
+        Traffic,
+        Wait,
+    ],
+    Job,
+)
+del give_reprs
 
 __all__ = [
     "Allocation",

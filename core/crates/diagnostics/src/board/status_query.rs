@@ -74,6 +74,13 @@ impl Board {
         StatusQuery { start, pending }
     }
 
+    /// A number that identifies the job on this host.
+    #[doc(hidden)]
+    pub fn number(&self) -> u64 {
+        self.number
+            .unwrap_or_else(|| job_number(self.control.segment()))
+    }
+
     /// The answers of all PEs, by PE: settings, heap, allocations, teams, streams, findings and traffic. Waits for the answers until
     /// `patience` has passed since the request; for a PE that has not answered then, returns its previous answer.
     pub fn told(
@@ -83,9 +90,7 @@ impl Board {
         patience: Duration,
     ) -> Vec<Option<StatusAnswer>> {
         let StatusQuery { start, mut pending } = asked;
-        let job = self
-            .number
-            .unwrap_or_else(|| job_number(self.control.segment()));
+        let job = self.number();
         questions.files.resize_with(self.n_pes() as usize, || None);
         let over = || Duration::from_nanos(now_ns().saturating_sub(start)) >= patience;
         loop {

@@ -133,7 +133,7 @@ struct Known {
     /// Site n is at n - 1.
     sites: Vec<Site>,
     numbers: HashMap<Site, u16>,
-    on_new: Option<OnNew>,
+    on_new: Vec<OnNew>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -282,7 +282,7 @@ impl Sites {
         for (index, site) in known.sites.iter().enumerate() {
             told(index as u16 + 1, &site.to_string());
         }
-        known.on_new = Some(Box::new(told));
+        known.on_new.push(Box::new(told));
     }
 
     /// The site of `operation` at the place with the key `place`, which `describe` can put into words.
@@ -370,7 +370,7 @@ impl Known {
     fn add(&mut self, site: Site) -> u16 {
         self.sites.push(site.clone());
         let number = self.sites.len() as u16;
-        if let Some(told) = &self.on_new {
+        for told in &self.on_new {
             told(number, &site.to_string());
         }
         self.numbers.insert(site, number);

@@ -151,6 +151,12 @@ pub const SETTINGS: &[Setting] = &[
                nothing is counted",
     },
     Setting {
+        name: "NVSHMEMRS_TRACE",
+        default: "",
+        help: "a file for the timeline of the job, as Perfetto reads it: each call of each PE, with its times; the same on all PEs; \
+               empty: nothing is recorded",
+    },
+    Setting {
         name: "NVSHMEMRS_CHECK",
         default: "0",
         help: "1: the checker holds operations back and looks for missing synchronisation; it reports on standard error, and \
@@ -348,6 +354,13 @@ pub fn track() -> Result<bool> {
 #[doc(hidden)]
 pub fn traffic() -> Result<bool> {
     flag("NVSHMEMRS_TRAFFIC")
+}
+
+/// The file of the timeline, if somebody has named one; absolute, because the program may go to another folder.
+#[doc(hidden)]
+pub fn trace() -> Option<std::path::PathBuf> {
+    let path = set("NVSHMEMRS_TRACE")?;
+    Some(std::path::absolute(&path).unwrap_or(path.into()))
 }
 
 /// Whether kernels check their arguments.

@@ -351,7 +351,7 @@ pub const NVSHMEM: &[Documented] = &[
         &["NVTX"],
         "ranges for NVIDIA's profilers",
         Nothing,
-        "there are none",
+        "NVSHMEMRS_TRACE makes ranges, too",
     ),
     row(
         &["IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"],
