@@ -1,4 +1,4 @@
-"""Measures the examples in two languages on 1, 2 and 4 PEs, and prints the table of docs/examples.md.
+"""Measures the examples in two languages on 1, 2 and 4 PEs, and prints a table.
 
     python examples/measure.py [--runs N] [--programs DIR]
 
