@@ -226,8 +226,8 @@ pub(crate) const PIECES: &[Piece] = &[
         name: "meeting",
         file: "src/collectives/mod.rs",
         items: &[
-            "struct Call",
-            "Call::plain",
+            "struct MemberCall",
+            "MemberCall::plain",
             "struct CollectiveCall",
             "Inner::enter",
             "Inner::enter_as",

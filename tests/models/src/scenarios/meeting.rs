@@ -1,6 +1,6 @@
 //! The meeting of a collective.
 
-use super::super::job::{Call, Error, Inner, Operation, Pe, all, job};
+use super::super::job::{Error, Inner, MemberCall, Operation, Pe, all, job};
 use super::super::sync::{JoinHandle, spawn};
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ fn run<T: Send + 'static>(
     results
 }
 
-fn call(arg: u64) -> Call {
-    let mut call = Call::plain(Operation::Reduce);
+fn call(arg: u64) -> MemberCall {
+    let mut call = MemberCall::plain(Operation::Reduce);
     call.args[0] = arg;
     call
 }

@@ -1,6 +1,6 @@
 //! Releases: each PE brings its own to the meeting of an allocation, and all free the same.
 
-use super::super::job::{Call, Error, Inner, Operation, job};
+use super::super::job::{Error, Inner, MemberCall, Operation, job};
 use super::super::sync::spawn;
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use std::sync::Arc;
 fn round(pe: &Inner, error: Option<Error>) -> Option<usize> {
     let (collective, mine) = (pe.collective(), pe.released_ids());
     let before = pe.heap.lock().freed.len();
-    let call = Call {
+    let call = MemberCall {
         error,
-        ..Call::plain(Operation::Malloc)
+        ..MemberCall::plain(Operation::Malloc)
     };
     pe.meet_and_free(&collective, call, &mine).ok()?;
     Some(pe.heap.lock().freed.len() - before)

@@ -1,7 +1,8 @@
 //! Team numbers: agreed on by concurrent threads, and used again.
 
 use super::super::job::{
-    Call, Error, Inner, Members, Numbers, Operation, Part, Pe, Team, TeamConfig, all, job_with,
+    Error, Inner, MemberCall, Members, Numbers, Operation, Part, Pe, Team, TeamConfig, all,
+    job_with,
 };
 use super::super::sync::{spawn, yield_now};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ fn again_alone(pe: &Inner) {
             .enter(team, Operation::Barrier)
             .expect("a new team is whole");
         collective
-            .meet(Call::plain(Operation::Barrier), &[])
+            .meet(MemberCall::plain(Operation::Barrier), &[])
             .expect("a new team meets");
     }
 }
@@ -46,7 +47,7 @@ pub(crate) fn a_broken_number_is_used_again() {
             let pe = Arc::clone(pe);
             spawn(move || {
                 let collective = pe.enter(all(0), Operation::Barrier)?;
-                collective.meet(Call::plain(Operation::Barrier), &[])
+                collective.meet(MemberCall::plain(Operation::Barrier), &[])
             })
         })
         .collect();
@@ -74,7 +75,7 @@ fn meets(pe: &Inner, team: Team) {
         .enter(team, Operation::Barrier)
         .expect("a new team is whole");
     collective
-        .meet(Call::plain(Operation::Barrier), &[])
+        .meet(MemberCall::plain(Operation::Barrier), &[])
         .expect("a new team meets");
 }
 
@@ -89,7 +90,7 @@ pub(crate) fn splits_come_apart(n_pes: Pe) {
             n_pes: pe.n_pes,
         };
         let collective = pe.enter(all(parent), Operation::TeamSplitStrided).unwrap();
-        let call = Call::plain(Operation::TeamSplitStrided);
+        let call = MemberCall::plain(Operation::TeamSplitStrided);
         let team = pe.make_teams(&collective, call, Some(part), TeamConfig::default());
         let team = team
             .expect("numbers are left")
