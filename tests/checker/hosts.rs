@@ -35,8 +35,8 @@ fn is_the_same_on_two_hosts(name: &str) {
         let mut command = on_two_hosts(n_pes, &seed.to_string(), &words);
         run(&mut command, HANG * 3)
     });
-    let output = runs.find(|output| !output.status.success());
-    let output = output.unwrap_or_else(|| panic!("{name} succeeds"));
+    let output = runs.find(|output| !said(output).is_empty());
+    let output = output.unwrap_or_else(|| panic!("nothing is found in {name}"));
     let found = findings(&output.stderr);
     for expected in &program.header.expected {
         let seen = found.iter().any(|finding| expected.is(finding));
@@ -65,8 +65,7 @@ fn is_the_same_on_two_hosts(name: &str) {
 }
 
 macro_rules! on_hosts {
-    ($($(#[$attribute:meta])* $test:ident $name:literal)*) => { $(
-        $(#[$attribute])*
+    ($($test:ident $name:literal)*) => { $(
         #[test]
         fn $test() {
             is_the_same_on_two_hosts($name);
@@ -74,20 +73,17 @@ macro_rules! on_hosts {
     )* };
 }
 
-// One of each kind.
+// A sequence of puts, streams, a collective, and what a PE finds without its tracker; the test below has all programs.
 on_hosts! {
     forwarded "forwarded.c"
-    free_early "free_early.c"
-    freed_block "freed_block.c"
     lapped "lapped.c"
-    lock "lock.c"
     other_collective "other_collective.c"
     source_reused "source_reused.c"
     two_streams "two_streams.cpp"
     two_writers "two_writers.c"
 }
 
-/// All programs that are not tested above.
+/// All programs, also those in other languages.
 #[test]
 #[ignore = "takes minutes"]
 fn every_program_on_two_hosts() {

@@ -8,6 +8,7 @@
 //! 2. The proof of the secret, over the facts of all, in which each PE has put random numbers.
 //! 3. Whether the PE has joined on its host, or why not.
 
+use super::pe_info::{PeInfo, text};
 use super::unique_id::Key;
 use super::{check_job, missing, socket, stride};
 use crate::debug::Level;
@@ -55,93 +56,8 @@ pub(super) struct JobSource<'a> {
 /// How long init lasts at most for a PE whose own limit makes no sense.
 const USUAL: Duration = Duration::from_secs(60);
 
-/// The magic word of facts.
-const MAGIC: [u8; 8] = *b"nvshmRSh";
-/// Bytes of facts, in every version.
-const INFO_BYTES: usize = 512;
-/// Bytes of those that say why a PE cannot go on.
-const TROUBLE_BYTES: usize = 320;
 /// Bytes of what a PE says of its place on its host.
 const STATUS_BYTES: usize = 512;
-
-/// The facts that a PE sends to all others.
-#[derive(Clone, Debug, PartialEq)]
-struct PeInfo {
-    version: String,
-    layout: u32,
-    wire: u32,
-    host: Id,
-    host_name: String,
-    /// `u64::MAX`: the default.
-    heap: u64,
-    /// The heap that a PE would have by default if it were alone on its host.
-    default_heap: u64,
-    memory: u32,
-    check: bool,
-    /// The seed of the checker that this PE wants, or 0 with `any_seed`. That of PE 0 holds.
-    seed: u64,
-    any_seed: bool,
-    nonce: [u8; 32],
-    /// Why this PE cannot join; empty: it can.
-    trouble: String,
-}
-
-impl PeInfo {
-    fn bytes(&self) -> [u8; INFO_BYTES] {
-        let mut bytes = [0; INFO_BYTES];
-        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
-        let text = |text: &str, most: usize| text.as_bytes()[..text.len().min(most)].to_vec();
-        put(0, &MAGIC);
-        put(8, &text(&self.version, 32));
-        put(40, &text(&self.host_name, 64));
-        put(104, &self.host);
-        put(120, &self.heap.to_le_bytes());
-        put(128, &self.default_heap.to_le_bytes());
-        put(136, &self.memory.to_le_bytes());
-        let check = u32::from(self.check) | u32::from(self.any_seed) << 1;
-        put(140, &check.to_le_bytes());
-        put(144, &self.layout.to_le_bytes());
-        put(148, &self.wire.to_le_bytes());
-        put(152, &self.nonce);
-        put(184, &text(&self.trouble, TROUBLE_BYTES));
-        put(504, &self.seed.to_le_bytes());
-        bytes
-    }
-
-    /// Reads what a PE says; `None` if it is something else.
-    fn read(bytes: &[u8]) -> Option<PeInfo> {
-        fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-            bytes.get(at..at + N)?.try_into().ok()
-        }
-        let four = |at| part(bytes, at).map(u32::from_le_bytes);
-        let eight = |at| part(bytes, at).map(u64::from_le_bytes);
-        if part(bytes, 0)? != MAGIC {
-            return None;
-        }
-        Some(PeInfo {
-            version: text(&part::<32>(bytes, 8)?),
-            host_name: text(&part::<64>(bytes, 40)?),
-            host: part(bytes, 104)?,
-            heap: eight(120)?,
-            default_heap: eight(128)?,
-            memory: four(136)?,
-            check: four(140)? & 1 != 0,
-            any_seed: four(140)? & 2 != 0,
-            seed: eight(504)?,
-            layout: four(144)?,
-            wire: four(148)?,
-            nonce: part(bytes, 152)?,
-            trouble: text(&part::<TROUBLE_BYTES>(bytes, 184)?),
-        })
-    }
-}
-
-/// A text that ends with its first NUL, without what a terminal would take for commands.
-fn text(bytes: &[u8]) -> String {
-    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-    let text = String::from_utf8_lossy(bytes);
-    text.chars().filter(|c| !c.is_control()).collect()
-}
 
 /// The bytes of heap per PE that all PEs agree on; an error if they disagree.
 fn verdict(all: &[PeInfo]) -> Result<u64> {

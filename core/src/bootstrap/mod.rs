@@ -14,6 +14,7 @@ mod joined;
 mod leader;
 pub mod local;
 mod missing;
+mod pe_info;
 mod socket;
 mod socket_names;
 mod unique_id;

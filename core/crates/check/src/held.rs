@@ -299,6 +299,14 @@ impl Checker {
         self.updated(target_range, old, new, stamp, site);
     }
 
+    /// An aligned word of 1, 2, 4 or 8 bytes.
+    pub(super) fn word(&self, pe: Pe, offset: u64, bytes: u64) -> u64 {
+        let mut word = [0_u64];
+        let part: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..bytes as usize];
+        self.below().get(pe, offset, LocalDest::from(part));
+        word[0]
+    }
+
     /// Tells the tracker what was done to a word. Its words about that are kept until the queue's lock is given up.
     pub(super) fn updated(
         &self,

@@ -567,12 +567,4 @@ impl Checker {
             false => self.deliver(&mut held),
         }
     }
-
-    /// An aligned word of 1, 2, 4 or 8 bytes.
-    pub(super) fn word(&self, pe: Pe, offset: u64, bytes: u64) -> u64 {
-        let mut word = [0_u64];
-        let part: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..bytes as usize];
-        self.below().get(pe, offset, LocalDest::from(part));
-        word[0]
-    }
 }
