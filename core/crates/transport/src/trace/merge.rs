@@ -266,7 +266,8 @@ fn write_call(
     if matches!(kind, Some(Kind::Wait | Kind::Set | Kind::Update)) && record.width > 0 {
         arg("offset", &record.offset);
     }
-    if matches!(kind, Some(Kind::Wait | Kind::Set)) {
+    let one_word = kind == Some(Kind::Wait) && (1..=8).contains(&record.width);
+    if one_word || kind == Some(Kind::Set) {
         arg("value", &record.value);
     }
     if record.stream != 0 {
