@@ -192,7 +192,6 @@ fn what_is_missing_is_an_error_that_names_it() {
             ("FAKE_CUDA_MEMORY", "4194304"),
             &["status 2", "4194304 bytes", "PE 0"],
         ),
-        (("NVSHMEMRS_CHECK", "1"), &["status 3", "NVSHMEMRS_CHECK"]),
     ] {
         assert_refused(&alone(&[], &[settings]), words);
     }

@@ -93,9 +93,11 @@ def shared(n: int) -> list[Check]:
     transfers = processes(n, program("device"))
     suite = processes(n, program("suite"))
     ring = processes(n, program("conformance"), "ring")
+    checked = [LAUNCHER, "--check", "-n", str(n), "--", program("conformance"), "ring"]
     return [
         Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, only_those=True, env={"DEVICE_MOST": SMALL}),
         Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, only_those=True),
+        Check(f"{n} processes on one GPU: ring, Rust, checked", checked, rf"ring ok PE \d+ of {n} \(Rust\)", n, only_those=True),
         Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, only_those=True, limit=SUITE),
     ]
 
@@ -183,7 +185,6 @@ def bad_input(gpus: int) -> list[Check]:
             "different memory",
             refused=True,
         ),
-        Check("synchronisation checker on GPUs", [ring], "NVSHMEMRS_CHECK", refused=True, env={"NVSHMEMRS_CHECK": "1"}),
         Check("no such GPU", [program("device_errors-c"), "index"], "errors ok: index"),
         Check("pointers that are not of the heap", [program("device_errors-c"), "arguments"], "errors ok: arguments"),
     ]

@@ -3,7 +3,7 @@
 use super::{Pretended, run};
 use crate::buffer::{LocalDest, NbiDest};
 use crate::local::Job;
-use crate::{Cmp, Error, InitAttr, Op, Pe, Request, Result, Runtime, SignalOp, Team, local};
+use crate::{Cmp, Error, InitAttr, Op, Pe, Request, Result, Runtime, SignalOp, Team};
 use std::sync::atomic::Ordering::Release;
 use std::time::Duration;
 
@@ -219,16 +219,6 @@ fn reductions_have_the_same_bits_as_on_one_host() {
             rt.finalize()
         });
     }
-}
-
-#[test]
-fn the_checker_says_that_it_looks_at_one_host_only() {
-    let checked = InitAttr {
-        check: Some(true),
-        ..InitAttr::default()
-    };
-    let why = local::run_with(2, &checked, |rt| rt.finalize()).unwrap_err();
-    assert!(why.to_string().contains("one host only"), "{why}");
 }
 
 /// An allocation that fails when there is something to free leaves the heaps of all hosts alike.
