@@ -1,10 +1,12 @@
 //! The clocks of several hosts. Each host has a monotonic clock of its own.
 //!
 //! No member returns from a barrier before every member has called it. So each barrier bounds the difference of two hosts' clocks from both
-//! sides: by calls of one host and returns of the other. All barriers together give the narrowest bounds, whose middle is taken.
+//! sides: by calls of one host and returns of the other. A wait for a value that one call has set ends after that call has begun, which
+//! bounds the difference from one side. All together give the narrowest bounds, whose middle is taken.
 
 use super::read::PartFile;
 use super::record::Kind;
+use crate::Pe;
 use crate::operation::{Completes, Operation};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,6 +34,42 @@ fn is_barrier(operation: u8) -> bool {
         Some(Operation::Sync) => true,
         Some(operation) => operation.completes() == Completes::Earlier,
     }
+}
+
+/// A value that one call has set, and a wait that has seen it: the host and the beginning of the call, the host and the end of the wait.
+type Signal = ((u64, i64), (u64, i64));
+
+/// The values that only one call of the trace has set, with the waits for them.
+fn signals(parts: &[PartFile]) -> Vec<Signal> {
+    // `None` for a value that several calls have set.
+    let mut set: HashMap<(Pe, u64, u64), Option<(u64, i64)>> = HashMap::new();
+    let of = |kind: Kind| {
+        let all = parts
+            .iter()
+            .flat_map(|part| part.records.iter().map(move |one| (part, one)));
+        all.filter(move |(_, one)| one.kind == kind as u8)
+    };
+    for (part, one) in of(Kind::Set) {
+        let call = Some((part.host, part.scale.ns(one.begin)));
+        let key = (one.peer, one.offset, one.value);
+        set.entry(key)
+            .and_modify(|call| *call = None)
+            .or_insert(call);
+    }
+    let waits = of(Kind::Wait).filter(|(_, one)| (1..=8).contains(&one.width));
+    let seen = waits.filter_map(|(part, one)| {
+        let call = (*set.get(&(part.pe, one.offset, one.value))?)?;
+        Some((call, (part.host, part.scale.ns(one.end))))
+    });
+    seen.collect()
+}
+
+/// By how much at least the clock of a waiting host must be moved, relative to that of a calling host.
+fn after(signals: &[Signal], calling: u64, waiting: u64) -> impl Iterator<Item = i64> {
+    let between = signals
+        .iter()
+        .filter(move |(call, wait)| (call.0, wait.0) == (calling, waiting));
+    between.map(|(call, wait)| call.1 - wait.1)
 }
 
 /// The clock of each host, relative to that of the first PE's host.
@@ -67,6 +105,7 @@ pub(super) fn host_clocks(parts: &[PartFile]) -> BTreeMap<u64, HostClock> {
         let pes: usize = hosts.values().map(|passage| passage.pes).sum();
         pes == parts.len()
     });
+    let signals = signals(parts);
     let clock = |host: u64| {
         if host == first.host {
             return HostClock {
@@ -80,11 +119,11 @@ pub(super) fn host_clocks(parts: &[PartFile]) -> BTreeMap<u64, HostClock> {
             };
             barriers.values().filter_map(both)
         };
-        let least = passages()
-            .map(|(own, other)| own.called - other.returned)
-            .max();
-        let most = passages()
-            .map(|(own, other)| own.returned - other.called)
+        let least = passages().map(|(own, other)| own.called - other.returned);
+        let most = passages().map(|(own, other)| own.returned - other.called);
+        let least = least.chain(after(&signals, first.host, host)).max();
+        let most = most
+            .chain(after(&signals, host, first.host).map(|bound| -bound))
             .min();
         match (least, most) {
             (Some(least), Some(most)) => HostClock {
@@ -108,7 +147,6 @@ pub(super) fn host_clocks(parts: &[PartFile]) -> BTreeMap<u64, HostClock> {
 mod tests {
     use super::super::record::Record;
     use super::*;
-    use crate::Pe;
 
     /// A part whose clock is `ahead` of the first host's, with barriers that a PE enters and leaves at these times.
     fn part(pe: Pe, host: u64, ahead: i64, barriers: &[(i64, i64)]) -> PartFile {
@@ -143,6 +181,30 @@ mod tests {
         // Bounds: -300 by the first barrier, 600 by the second.
         assert_eq!((offset + ahead, error), (150, Some(450)));
         assert_eq!(clocks[&0].offset, 0);
+    }
+
+    /// The barriers say -300 to 700. A wait of host 1 ends 100 before the call whose value it has seen: 100 to 700.
+    #[test]
+    fn a_signal_narrows_the_bounds() {
+        let mut parts = [
+            part(0, 0, 0, &[(10_000, 10_900), (20_000, 30_700)]),
+            part(1, 1, 0, &[(1_000, 10_300), (30_000, 30_200)]),
+        ];
+        let record = |kind: Kind, begin, end| Record {
+            begin,
+            end,
+            peer: 1,
+            offset: 64,
+            value: 7,
+            width: 8,
+            kind: kind as u8,
+            ..Record::default()
+        };
+        parts[0].records.push(record(Kind::Set, 15_000, 15_010));
+        parts[1].records.push(record(Kind::Wait, 12_000, 14_900));
+        let HostClock { offset, error } = host_clocks(&parts)[&1];
+        // The upper bound is the return of host 0 from the second barrier less the call of host 1.
+        assert_eq!((offset, error), (400, Some(300)));
     }
 
     #[test]
