@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) type Pe = i32;
+/// The record of a call.
+type Span<'a> = &'a ();
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 // As in control.rs, but few: loom explores every one of them.
@@ -24,6 +26,7 @@ const TEAM_WORDS: usize = 1;
 const MAX_TEAMS: usize = 64;
 const JOIN_SLOTS: usize = 1;
 const UNFREED_WORDS: usize = 1;
+const TEXT_WORDS: usize = 1;
 
 use shared_words::{Arrival, SharedU32, SharedU64, WaitFields};
 
@@ -103,44 +106,7 @@ mod wait {
 
 use board::pid_of;
 
-/// The board, whose `Wait` is another one.
-pub(crate) mod board {
-    use super::super::sync::Ordering::*;
-    use super::super::sync::fence;
-    use super::{
-        Cmp, Control, Dtype, Limit, MAX_TEAMS, Operation, Pe, Seen, Target, Wait as Waiting,
-        WaitSlot, kind,
-    };
-    use crate::weak::weak;
-    use std::sync::Arc;
-    include!(concat!(env!("OUT_DIR"), "/board.rs"));
-
-    /// The names under which programs call operations are not modelled.
-    fn called_name(_: &Control, _: Pe, _: usize, _: u64) -> Option<String> {
-        None
-    }
-
-    pub(crate) struct Board {
-        pub(crate) control: Arc<Control>,
-    }
-
-    impl Board {
-        fn n_pes(&self) -> Pe {
-            self.control.n_pes()
-        }
-    }
-
-    /// There are no processes here.
-    pub(super) fn pid_of(_control: &Control, _pe: Pe) -> u32 {
-        0
-    }
-
-    /// The words about a PE that is gone need not be found here.
-    pub(super) fn last_place(_control: &Control, _pe: Pe) -> String {
-        String::new()
-    }
-}
-
+pub(crate) mod board;
 pub(crate) mod stream;
 
 mod team {
@@ -481,6 +447,16 @@ impl Inner {
 
     fn site(&self, _called: Operation) -> u16 {
         0
+    }
+
+    /// Calls are not recorded here.
+    fn span_of_collective(
+        &self,
+        _: Operation,
+        _: u32,
+        _: impl FnOnce() -> u64,
+    ) -> Option<Span<'_>> {
+        None
     }
 
     /// Mirrors `wait_long` of wait.rs without its naps: looks, and checks what may end a wait.
