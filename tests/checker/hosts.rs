@@ -29,8 +29,8 @@ fn is_the_same_on_two_hosts(name: &str) {
     let program = Program::new(name);
     let n_pes = program.header.n_pes.unwrap_or(2).max(2);
     let words = program.words(false);
-    // Of a rare bug one run of four must find it, as on one host.
-    let tries = if program.header.rare { 4 } else { 1 };
+    // Stalls depend on the PEs of the same host only, so a bug that they bring about may take several seeds.
+    let tries = if name == "first_of_two.c" { 4 } else { 1 };
     let mut runs = (1..=tries).map(|seed| {
         let mut command = on_two_hosts(n_pes, &seed.to_string(), &words);
         run(&mut command, HANG * 3)

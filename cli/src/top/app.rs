@@ -49,7 +49,8 @@ pub struct App {
     pub view: View,
     /// The PE whose allocations are shown.
     pub pe: usize,
-    job: Option<Job>,
+    /// The chosen job.
+    pub(super) job: Option<Job>,
 }
 
 impl App {
