@@ -35,6 +35,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "bindings/julia/src/ffi.jl",
         "bindings/nvshmem/src/names.c",
         "bindings/openshmem/src/names.c",
+        "bindings/python/extension/operations.h",
         "bindings/python/src/nvshmemrs/_ffi.py",
         "bindings/python/src/nvshmemrs/core/amo.py",
         "capi/src/generated/atomics.rs",

@@ -293,7 +293,7 @@ const CPUS: &str = "echo $NVSHMEMRS_PE $(grep Cpus_allowed_list /proc/self/statu
 /// A job whose PEs print their CPUs; `before` is a command that starts the launcher.
 fn cpus_job(before: &[&str], n_pes: usize, options: &[&str], then: &str) -> Command {
     let plain = launcher(n_pes as u32, &[options, &["--report-bindings"]].concat());
-    let mut words = before.iter().map(|word| OsStr::new(word));
+    let mut words = before.iter().map(OsStr::new);
     let mut command = match words.next() {
         Some(first) => {
             let mut command = Command::new(first);

@@ -43,7 +43,8 @@ pub(super) fn call(ask: Ask, words: &[u64]) -> Vec<u64> {
 
 /// Adds a text, of which the end is cut off if it is long.
 pub(super) fn add_text(words: &mut Vec<u64>, text: &str) {
-    let text = &text.as_bytes()[..text.floor_char_boundary(TEXT)];
+    let end = (0..=text.len().min(TEXT)).rfind(|&end| text.is_char_boundary(end));
+    let text = &text.as_bytes()[..end.unwrap_or(0)];
     let start = words.len() + 1;
     words.push(text.len() as u64);
     words.resize(start + text.len().div_ceil(8), 0);

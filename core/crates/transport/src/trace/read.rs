@@ -108,7 +108,9 @@ impl PartFile {
             sites: HashMap::new(),
             threads: HashMap::new(),
         };
-        let mut names: HashMap<(u8, u32), Vec<(u64, Vec<u8>)>> = HashMap::new();
+        // The pieces of each name, by their order.
+        type Pieces = Vec<(u64, Vec<u8>)>;
+        let mut names: HashMap<(u8, u32), Pieces> = HashMap::new();
         for bytes in records.chunks_exact(RECORD) {
             let record: Record = bytemuck::pod_read_unaligned(bytes);
             match Kind::from_number(record.kind) {
