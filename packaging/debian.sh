@@ -12,7 +12,8 @@ export SOURCE_DATE_EPOCH
 version=$(sed -n 's/^Version: //p' "$prefix/lib/pkgconfig/nvshmemrs.pc")
 architecture=$(dpkg --print-architecture)
 # The newest glibc that a symbol of the binaries needs.
-glibc=$(objdump -T "$prefix"/lib/*.so.0 "$prefix"/bin/nvshmemrs-run "$prefix"/bin/nvshmemrs-info |
+glibc=$(objdump -T "$prefix"/lib/*.so* "$prefix"/bin/nvshmemrs-run "$prefix"/bin/nvshmemrs-info \
+    "$prefix"/bin/nvshmemrs-top "$prefix"/bin/nvshmemrs-perf |
     sed -n 's/.*(\{0,1\}GLIBC_\([0-9.]*\).*/\1/p' | sort -V | tail -n 1)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -22,7 +23,7 @@ cp -a "$prefix/." "$stage/opt/nvshmemrs"
 for program in "$prefix"/bin/*; do
     ln -s "/opt/nvshmemrs/bin/$(basename "$program")" "$stage/usr/bin"
 done
-cp "$(dirname "$0")/../LICENSE-APACHE" "$stage/usr/share/doc/nvshmemrs/copyright"
+cat "$(dirname "$0")/../LICENSE" "$(dirname "$0")/../LICENSE-MIT" "$(dirname "$0")/../LICENSE-APACHE" > "$stage/usr/share/doc/nvshmemrs/copyright"
 cat > "$stage/DEBIAN/control" <<END
 Package: nvshmemrs
 Version: $version

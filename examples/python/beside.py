@@ -75,7 +75,7 @@ def join_nccl(least: int = 1) -> Optional[Peer]:
         gpu = torch.device("cuda", torch.cuda.current_device())
         mine = bytes(torch.cuda.get_device_properties(gpu).uuid.bytes)
         why = "another PE has no torch that tells which GPU it has"
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, AssertionError, RuntimeError) as error:
         why = str(error)
     gpus = gpus_of_all(mine)
     if bytes(16) in gpus:

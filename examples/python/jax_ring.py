@@ -2,7 +2,8 @@
 """A sum around a ring inside of jit: each PE passes on to its right neighbour what it got from its left.
 
 On a GPU for each PE a Pallas kernel (Mosaic) stores to the neighbour's memory and signals it. Without
-GPUs the step is made of this library's operations.
+GPUs the step is made of this library's operations. Without `--pallas` on a machine with GPUs set
+NVSHMEMRS_MEMORY=host and JAX_PLATFORMS=cpu.
 
     nvshmemrs-run -n 2 -- python3 jax_ring.py [--pallas]
 """

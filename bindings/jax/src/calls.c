@@ -303,7 +303,8 @@ static nvshmemrs_stream_t adopted(void *cuda, int32_t *status)
     return handle;
 }
 
-/* The work goes on XLA's stream. The token is never read there: that calls get and give it is their order, which the stream keeps. */
+/* The work goes on XLA's stream. The token is never read there: each call needs the one of the call before, and so XLA keeps their order, also
+ * as nodes of a CUDA graph. */
 EXPORTED struct xla_error *nvshmemrs_jax_cuda(const struct xla_call *call)
 {
     struct xla_error *error;

@@ -39,11 +39,11 @@ _warned = False
 
 # The number of this process among those of its host, as launchers give it.
 _LOCAL_RANKS = (
+    "NVSHMEMRS_PE",  # nvshmemrs-run, which other launchers may start
     "LOCAL_RANK",
     "OMPI_COMM_WORLD_LOCAL_RANK",
     "MPI_LOCALRANKID",
     "SLURM_LOCALID",
-    "NVSHMEMRS_PE",
 )
 
 
@@ -53,11 +53,11 @@ def select_gpu() -> None:
     gives it; processes in excess begin with the first GPU again.
 
     Local; before ``init``, and before JAX or another package uses CUDA. Without effect if the
-    process has one GPU or none. NvshmemInvalid if CUDA was used already, or if there are several
+    process has one GPU or none, or NVSHMEMRS_MEMORY is host. NvshmemInvalid if CUDA was used already, or if there are several
     GPUs and no launcher gave a number.
     """
     gpus = _visible_gpus()
-    if len(gpus) < 2:
+    if len(gpus) < 2 or os.environ.get("NVSHMEMRS_MEMORY", "").lower() == "host":
         return
     try:
         driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
@@ -120,6 +120,7 @@ def start(staging: int = _DEFAULT_STAGING) -> None:
         fail_allocation(error)
     memory = allocate(lib.nvshmemrs_malloc, size)
     check(handlers.nvshmemrs_jax_use(job.runtime, memory.live_address(), size))
+    _forget_graphs(jax)
     _started = Started(job.runtime, memory)
 
 
@@ -133,8 +134,17 @@ def stop() -> None:
     memory = started().staging
     assert _handlers is not None
     check(_handlers.nvshmemrs_jax_use(0, None, 0))
+    _forget_graphs(import_jax())
     _started = None
     end(memory)
+
+
+def _forget_graphs(jax: Any) -> None:
+    """Makes JAX compile programs anew: a CUDA graph that it has recorded does not call the handlers, and
+    has addresses in the staging area.
+    """
+    if job.device >= 0:
+        jax.clear_caches()
 
 
 def started() -> Started:
