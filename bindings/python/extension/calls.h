@@ -42,12 +42,13 @@ static bool takes_pe(const Call *call, size_t before, int32_t *pe) {
 #define PASS_ON() PyObject_Vectorcall(((Function *)self)->python, args, flags, names)
 #define ARGUMENTS PyObject *self, PyObject *const *args, size_t flags, PyObject *names
 
-// Calls the library while other Python threads run.
-#define WHILE_OTHERS_RUN(expression)  \
-    do {                              \
-        Py_BEGIN_ALLOW_THREADS        \
-        status = (expression);        \
-        Py_END_ALLOW_THREADS          \
+// Calls the library while other Python threads run. They may set `runtime`, so the expression uses `own`.
+#define WHILE_OTHERS_RUN(expression)               \
+    do {                                           \
+        const nvshmemrs_runtime_t own = runtime;   \
+        Py_BEGIN_ALLOW_THREADS                     \
+        status = (expression);                     \
+        Py_END_ALLOW_THREADS                       \
     } while (0)
 
 static PyObject *failed(int32_t status) { return PyObject_CallFunction(raise_status, "i", (int)status); }
@@ -78,7 +79,7 @@ static PyObject *put(ARGUMENTS) {
     if (!runtime || !takes_pe(&call, 2, &pe) || !views_of(args[0], args[1], &to, &of)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_put(runtime, to.address, of.address, of.bytes, pe));
+    WHILE_OTHERS_RUN(c_put(own, to.address, of.address, of.bytes, pe));
     return finished(status);
 }
 
@@ -89,7 +90,7 @@ static PyObject *get(ARGUMENTS) {
     if (!runtime || !takes_pe(&call, 2, &pe) || !views_of(args[0], args[1], &to, &of) || !to.is_writeable) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_get(runtime, to.address, of.address, of.bytes, pe));
+    WHILE_OTHERS_RUN(c_get(own, to.address, of.address, of.bytes, pe));
     return finished(status);
 }
 
@@ -101,7 +102,7 @@ static PyObject *p(ARGUMENTS) {
     if (!runtime || !takes_pe(&call, 2, &pe) || !view_of(args[0], &to) || !element_of(args[1], to.kind->code, &value)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_put(runtime, to.address, &value, (size_t)to.kind->size, pe));
+    WHILE_OTHERS_RUN(c_put(own, to.address, &value, (size_t)to.kind->size, pe));
     return finished(status);
 }
 
@@ -113,7 +114,7 @@ static PyObject *g(ARGUMENTS) {
     if (!runtime || !takes_pe(&call, 1, &pe) || !view_of(args[0], &of) || !is_number(of.kind->code)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_get(runtime, &value, of.address, (size_t)of.kind->size, pe));
+    WHILE_OTHERS_RUN(c_get(own, &value, of.address, (size_t)of.kind->size, pe));
     if (status) {
         return failed(status);
     }
@@ -145,7 +146,7 @@ static PyObject *put_signal(ARGUMENTS) {
         !uint64_of(args[3], &value) || !member_of(args[4], update_type, &how)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_put_signal(runtime, to.address, of.address, of.bytes, signal, value, how, pe));
+    WHILE_OTHERS_RUN(c_put_signal(own, to.address, of.address, of.bytes, signal, value, how, pe));
     return finished(status);
 }
 
@@ -157,7 +158,7 @@ static PyObject *signal_op(ARGUMENTS) {
         !member_of(args[2], update_type, &how)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_signal_op(runtime, signal, value, how, pe));
+    WHILE_OTHERS_RUN(c_signal_op(own, signal, value, how, pe));
     return finished(status);
 }
 
@@ -169,7 +170,7 @@ static PyObject *signal_wait(ARGUMENTS) {
         !member_of(args[2], cmp_type, &how)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_signal_wait(runtime, signal, how, value, &seen));
+    WHILE_OTHERS_RUN(c_signal_wait(own, signal, how, value, &seen));
     return status ? failed(status) : PyLong_FromUnsignedLongLong(seen);
 }
 
@@ -182,7 +183,7 @@ static PyObject *wait_until(ARGUMENTS) {
         !element_of(args[2], view.kind->code, &value)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_wait_until(runtime, view.address, how, &value, view.kind->code));
+    WHILE_OTHERS_RUN(c_wait_until(own, view.address, how, &value, view.kind->code));
     return finished(status);
 }
 
@@ -192,7 +193,7 @@ static PyObject *quiet(ARGUMENTS) {
     if (!runtime || !takes(&call, 0) || !is_idle()) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_quiet(runtime));
+    WHILE_OTHERS_RUN(c_quiet(own));
     return finished(status);
 }
 
@@ -202,7 +203,7 @@ static PyObject *fence(ARGUMENTS) {
     if (!runtime || !takes(&call, 0)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_fence(runtime));
+    WHILE_OTHERS_RUN(c_fence(own));
     return finished(status);
 }
 
@@ -213,7 +214,7 @@ static PyObject *barrier(ARGUMENTS) {
     if (!runtime || !takes(&call, 1) || !team_of(args[0], &team) || !is_idle()) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_barrier(runtime, team));
+    WHILE_OTHERS_RUN(c_barrier(own, team));
     return finished(status);
 }
 
@@ -223,7 +224,7 @@ static PyObject *barrier_all(ARGUMENTS) {
     if (!runtime || !takes(&call, 0) || !is_idle()) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_barrier(runtime, NVSHMEMRS_TEAM_WORLD));
+    WHILE_OTHERS_RUN(c_barrier(own, NVSHMEMRS_TEAM_WORLD));
     return finished(status);
 }
 
@@ -233,7 +234,7 @@ static PyObject *sync_all(ARGUMENTS) {
     if (!runtime || !takes(&call, 0)) {
         return PASS_ON();
     }
-    WHILE_OTHERS_RUN(c_sync(runtime, NVSHMEMRS_TEAM_WORLD));
+    WHILE_OTHERS_RUN(c_sync(own, NVSHMEMRS_TEAM_WORLD));
     return finished(status);
 }
 
@@ -258,7 +259,7 @@ static PyObject *reduce(ARGUMENTS) {
     }
     int32_t op = (int32_t)PyLong_AsLong(number);
     size_t count = of.bytes / (size_t)of.kind->size;
-    WHILE_OTHERS_RUN(c_reduce(runtime, team, to.address, of.address, count, of.kind->code, op));
+    WHILE_OTHERS_RUN(c_reduce(own, team, to.address, of.address, count, of.kind->code, op));
     return finished(status);
 }
 
@@ -293,6 +294,6 @@ static PyObject *atomic_operation(ARGUMENTS) {
             return PASS_ON();
         }
     }
-    WHILE_OTHERS_RUN(atomic->function(view.kind->code, view.address, values, pe, &old));
+    WHILE_OTHERS_RUN(atomic->function(own, view.kind->code, view.address, values, pe, &old));
     return status || !atomic->returns ? finished(status) : number_of(view.kind->code, &old);
 }

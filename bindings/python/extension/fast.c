@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "nvshmemrs.h"
 
@@ -150,7 +151,7 @@ static bool address_in(PyObject *functions, const char *name, void *into) {
         return false;
     }
     void *address = PyLong_AsVoidPtr(number);
-    *(void **)into = address;
+    memcpy(into, &address, sizeof address);
     return address != NULL;
 }
 

@@ -64,25 +64,25 @@ typedef struct {
     int values;
     bool returns;
     bool has_floats;
-    int32_t (*function)(int32_t code, void *at, const Element *values, int32_t pe, Element *old);
+    int32_t (*function)(nvshmemrs_runtime_t own, int32_t code, void *at, const Element *values, int32_t pe, Element *old);
 } Atomic;
 
 #define ATOMIC(name) \
-    static int32_t name(int32_t code, void *at, const Element *values, int32_t pe, Element *old)
+    static int32_t name(nvshmemrs_runtime_t own, int32_t code, void *at, const Element *values, int32_t pe, Element *old)
 
 ATOMIC(call_atomic_fetch) {
     (void)values;
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_fetch32(runtime, at, pe, &old->u32);
+        return c_atomic_fetch32(own, at, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_fetch64(runtime, at, pe, &old->u64);
+        return c_atomic_fetch64(own, at, pe, &old->u64);
     case NVSHMEMRS_DTYPE_FLOAT:
-        return c_atomic_fetch_float(runtime, at, pe, &old->f32);
+        return c_atomic_fetch_float(own, at, pe, &old->f32);
     case NVSHMEMRS_DTYPE_DOUBLE:
-        return c_atomic_fetch_double(runtime, at, pe, &old->f64);
+        return c_atomic_fetch_double(own, at, pe, &old->f64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -93,14 +93,14 @@ ATOMIC(call_atomic_set) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_set32(runtime, at, values[0].u32, pe);
+        return c_atomic_set32(own, at, values[0].u32, pe);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_set64(runtime, at, values[0].u64, pe);
+        return c_atomic_set64(own, at, values[0].u64, pe);
     case NVSHMEMRS_DTYPE_FLOAT:
-        return c_atomic_set_float(runtime, at, values[0].f32, pe);
+        return c_atomic_set_float(own, at, values[0].f32, pe);
     case NVSHMEMRS_DTYPE_DOUBLE:
-        return c_atomic_set_double(runtime, at, values[0].f64, pe);
+        return c_atomic_set_double(own, at, values[0].f64, pe);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -110,14 +110,14 @@ ATOMIC(call_atomic_swap) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_swap32(runtime, at, values[0].u32, pe, &old->u32);
+        return c_atomic_swap32(own, at, values[0].u32, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_swap64(runtime, at, values[0].u64, pe, &old->u64);
+        return c_atomic_swap64(own, at, values[0].u64, pe, &old->u64);
     case NVSHMEMRS_DTYPE_FLOAT:
-        return c_atomic_swap_float(runtime, at, values[0].f32, pe, &old->f32);
+        return c_atomic_swap_float(own, at, values[0].f32, pe, &old->f32);
     case NVSHMEMRS_DTYPE_DOUBLE:
-        return c_atomic_swap_double(runtime, at, values[0].f64, pe, &old->f64);
+        return c_atomic_swap_double(own, at, values[0].f64, pe, &old->f64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -127,10 +127,10 @@ ATOMIC(call_atomic_compare_swap) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_compare_swap32(runtime, at, values[0].u32, values[1].u32, pe, &old->u32);
+        return c_atomic_compare_swap32(own, at, values[0].u32, values[1].u32, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_compare_swap64(runtime, at, values[0].u64, values[1].u64, pe, &old->u64);
+        return c_atomic_compare_swap64(own, at, values[0].u64, values[1].u64, pe, &old->u64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -142,10 +142,10 @@ ATOMIC(call_atomic_inc) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_inc32(runtime, at, pe);
+        return c_atomic_inc32(own, at, pe);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_inc64(runtime, at, pe);
+        return c_atomic_inc64(own, at, pe);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -156,10 +156,10 @@ ATOMIC(call_atomic_fetch_inc) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_fetch_inc32(runtime, at, pe, &old->u32);
+        return c_atomic_fetch_inc32(own, at, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_fetch_inc64(runtime, at, pe, &old->u64);
+        return c_atomic_fetch_inc64(own, at, pe, &old->u64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -170,14 +170,14 @@ ATOMIC(call_atomic_add) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_add32(runtime, at, values[0].u32, pe);
+        return c_atomic_add32(own, at, values[0].u32, pe);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_add64(runtime, at, values[0].u64, pe);
+        return c_atomic_add64(own, at, values[0].u64, pe);
     case NVSHMEMRS_DTYPE_FLOAT:
-        return c_atomic_add_float(runtime, at, values[0].f32, pe);
+        return c_atomic_add_float(own, at, values[0].f32, pe);
     case NVSHMEMRS_DTYPE_DOUBLE:
-        return c_atomic_add_double(runtime, at, values[0].f64, pe);
+        return c_atomic_add_double(own, at, values[0].f64, pe);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -187,14 +187,14 @@ ATOMIC(call_atomic_fetch_add) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_fetch_add32(runtime, at, values[0].u32, pe, &old->u32);
+        return c_atomic_fetch_add32(own, at, values[0].u32, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_fetch_add64(runtime, at, values[0].u64, pe, &old->u64);
+        return c_atomic_fetch_add64(own, at, values[0].u64, pe, &old->u64);
     case NVSHMEMRS_DTYPE_FLOAT:
-        return c_atomic_fetch_add_float(runtime, at, values[0].f32, pe, &old->f32);
+        return c_atomic_fetch_add_float(own, at, values[0].f32, pe, &old->f32);
     case NVSHMEMRS_DTYPE_DOUBLE:
-        return c_atomic_fetch_add_double(runtime, at, values[0].f64, pe, &old->f64);
+        return c_atomic_fetch_add_double(own, at, values[0].f64, pe, &old->f64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -205,10 +205,10 @@ ATOMIC(call_atomic_and) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_and32(runtime, at, values[0].u32, pe);
+        return c_atomic_and32(own, at, values[0].u32, pe);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_and64(runtime, at, values[0].u64, pe);
+        return c_atomic_and64(own, at, values[0].u64, pe);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -218,10 +218,10 @@ ATOMIC(call_atomic_fetch_and) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_fetch_and32(runtime, at, values[0].u32, pe, &old->u32);
+        return c_atomic_fetch_and32(own, at, values[0].u32, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_fetch_and64(runtime, at, values[0].u64, pe, &old->u64);
+        return c_atomic_fetch_and64(own, at, values[0].u64, pe, &old->u64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -232,10 +232,10 @@ ATOMIC(call_atomic_or) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_or32(runtime, at, values[0].u32, pe);
+        return c_atomic_or32(own, at, values[0].u32, pe);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_or64(runtime, at, values[0].u64, pe);
+        return c_atomic_or64(own, at, values[0].u64, pe);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -245,10 +245,10 @@ ATOMIC(call_atomic_fetch_or) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_fetch_or32(runtime, at, values[0].u32, pe, &old->u32);
+        return c_atomic_fetch_or32(own, at, values[0].u32, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_fetch_or64(runtime, at, values[0].u64, pe, &old->u64);
+        return c_atomic_fetch_or64(own, at, values[0].u64, pe, &old->u64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -259,10 +259,10 @@ ATOMIC(call_atomic_xor) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_xor32(runtime, at, values[0].u32, pe);
+        return c_atomic_xor32(own, at, values[0].u32, pe);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_xor64(runtime, at, values[0].u64, pe);
+        return c_atomic_xor64(own, at, values[0].u64, pe);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }
@@ -272,10 +272,10 @@ ATOMIC(call_atomic_fetch_xor) {
     switch (code) {
     case NVSHMEMRS_DTYPE_INT32:
     case NVSHMEMRS_DTYPE_UINT32:
-        return c_atomic_fetch_xor32(runtime, at, values[0].u32, pe, &old->u32);
+        return c_atomic_fetch_xor32(own, at, values[0].u32, pe, &old->u32);
     case NVSHMEMRS_DTYPE_INT64:
     case NVSHMEMRS_DTYPE_UINT64:
-        return c_atomic_fetch_xor64(runtime, at, values[0].u64, pe, &old->u64);
+        return c_atomic_fetch_xor64(own, at, values[0].u64, pe, &old->u64);
     default:
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     }

@@ -24,7 +24,7 @@ if os.environ.get("NVSHMEMRS_PYTHON_EXTENSION") == "0":
 NAMES = [
     name for name in nvshmem.__all__ if type(getattr(nvshmem, name)).__module__ == "nvshmemrs._fast"
 ]
-INTEGERS = ("i4", "i8", "u4", "u8")
+INTEGERS = ("i4", "i8", "u4", "u8", "q", "Q")
 MOVED = ("f8", "f4", "f2", "c16", "?", "i1", "u2", ">i8", "V3")
 
 
@@ -320,6 +320,12 @@ def python(code: str, **environment: str) -> Tuple[int, str]:
 ASK = "import nvshmemrs.core as n; print(n._extension.is_used(), type(n.put).__name__)"
 # What `sys.modules` has None for cannot be imported.
 MISSING = "import sys; sys.modules['nvshmemrs._fast'] = None; " + ASK
+OTHER_LAYOUT = """
+import nvshmemrs._fast
+def setup(*_):
+    raise ImportError("another layout")
+nvshmemrs._fast.setup = setup
+"""
 
 
 @pytest.mark.parametrize(
@@ -329,6 +335,8 @@ MISSING = "import sys; sys.modules['nvshmemrs._fast'] = None; " + ASK
         (ASK, "1", "True Function"),
         (ASK, "yes", "NVSHMEMRS_PYTHON_EXTENSION=yes: it must be 0 or 1, or not set"),
         (MISSING, "", "False function"),
+        (OTHER_LAYOUT + ASK, "", "False Function"),
+        (OTHER_LAYOUT + ASK, "1", "the extension cannot be used: another layout"),
         (MISSING, "1", "NVSHMEMRS_PYTHON_EXTENSION=1, and the extension cannot be used"),
     ],
 )

@@ -80,6 +80,7 @@ def set_up(array_class: type) -> None:
     """Tells the extension of the library, of NumPy and of `array_class`, that of arrays on the heap.
     Until then it passes all calls on, and always with a NumPy that lays out arrays in another way.
     """
+    global _fast
     if _fast is None:
         return
     from . import _job, collective
@@ -93,8 +94,8 @@ def set_up(array_class: type) -> None:
         for name, *_ in _ffi._FUNCTIONS
     }
     dtypes = [np.dtype(kind) for kind in "d f l q i L Q I b B h H ? D F e".split()]
-    kinds = {kind: CODES.get(kind, -1) for kind in dtypes}
-    rows = [(kind, kind.type, kind.itemsize, code) for kind, code in kinds.items()]
+    # Not by a dict: the dtypes of "l" and "q" are equal, and the extension tells them apart.
+    rows = [(kind, kind.type, kind.itemsize, CODES.get(kind, -1)) for kind in dtypes]
     sample = np.zeros(3)
     place: int = sample.__array_interface__["data"][0]
     names = (_job.job, _job.raise_status, collective._OPS, int(TEAM_MC_SHARED))
@@ -105,3 +106,5 @@ def set_up(array_class: type) -> None:
     except ImportError as error:
         if os.environ.get(_SETTING, "").strip() == "1":
             raise ImportError(f"{_SETTING}=1, and the extension cannot be used: {error}") from error
+        set_runtime(0)
+        _fast = None
