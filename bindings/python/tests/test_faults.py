@@ -248,6 +248,13 @@ def test_a_file_of_its_own_has_the_whole_traceback(tmp_path: Path) -> None:
         assert out.startswith("Traceback") and out.count("ValueError: of all\n") in (1, 2), out
 
 
+def test_a_traceback_in_dev_null_counts_for_no_other_pe() -> None:
+    script = 'if [ "$NVSHMEMRS_PE" = 0 ]; then exec 2> /dev/null; fi; exec "$0" "$1" alike'
+    words = ["sh", "-c", script, sys.executable, program("raises.py")]
+    out = run("nvshmemrs-run", "-n", "3", "--", *words, expected=1)
+    assert "ValueError: of all\n" in out and "the same traceback as PE 0's" not in out, out
+
+
 def test_all_pes_raise_alike() -> None:
     command = ["nvshmemrs-run", "-n", "4", "--", sys.executable, program("raises.py"), "alike"]
     out = run(*command, expected=1)

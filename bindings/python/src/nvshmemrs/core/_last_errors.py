@@ -95,13 +95,15 @@ def _told(
 
 
 def _output() -> str:
-    """The file that standard error is; nothing for a terminal or a pipe, which a launcher reads. It may
-    be an object of the program's, too.
+    """The file or the terminal that standard error is; nothing for a pipe, which a launcher reads. It
+    may be an object of the program's, too.
     """
     try:
         found = os.fstat(sys.stderr.fileno())
     except (AttributeError, OSError, ValueError):
         return _NOWHERE
+    if stat.S_ISCHR(found.st_mode):  # or /dev/null
+        return f"tty {found.st_rdev}"
     return f"{found.st_dev}:{found.st_ino}" if stat.S_ISREG(found.st_mode) else ""
 
 
