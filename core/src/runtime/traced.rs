@@ -82,7 +82,7 @@ impl Inner {
                 ..
             } => Record {
                 offset,
-                width: u32::try_from(count * dtype.size() as u64).unwrap_or(u32::MAX),
+                width: Record::width_of(count * dtype.size() as u64),
                 ..record
             },
             _ => record,

@@ -192,7 +192,7 @@ fn described(body: &Body<'_>) -> Option<Record> {
             kind: kind as u8,
             peer,
             offset,
-            width: u32::try_from(width).unwrap_or(u32::MAX),
+            width: Record::width_of(width),
             bytes,
             value,
             ..Record::default()
@@ -333,7 +333,7 @@ impl Transport for Traced {
         let result = self.below.search(submission, search);
         trace.end(Record {
             offset: search.offset,
-            width: (search.count * search.dtype.size()) as u32,
+            width: Record::width_of((search.count * search.dtype.size()) as u64),
             ..begun
         });
         result

@@ -16,7 +16,7 @@ use crate::clock::now_ns;
 use crate::job::signals::without_those_of;
 use crate::{Error, Pe, Result};
 use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
@@ -198,8 +198,8 @@ impl Part {
             return Err(Errno::FBIG);
         }
         let none = FallocateFlags::empty();
-        let allocated = || rustix::fs::fallocate(&self.file, none, ready, bytes - ready);
-        match without_those_of(allocated) {
+        let allocate = || rustix::fs::fallocate(&self.file, none, ready, bytes - ready);
+        match without_those_of(|| retry_on_intr(allocate)) {
             // The file system cannot allocate without writing.
             Err(Errno::OPNOTSUPP) => {
                 let zeros = vec![0; (bytes - ready) as usize];

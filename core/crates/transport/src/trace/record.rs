@@ -64,6 +64,11 @@ pub(super) const RECORD: usize = size_of::<Record>();
 const TEXT: usize = 32;
 
 impl Record {
+    /// The field `width` of memory of `bytes` bytes: memory of 4 GiB and more has the largest width.
+    pub fn width_of(bytes: u64) -> u32 {
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+
     pub(super) fn words(&self) -> [u64; RECORD / 8] {
         bytemuck::cast(*self)
     }
