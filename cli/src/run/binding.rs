@@ -4,6 +4,7 @@
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
@@ -40,7 +41,10 @@ impl Binding {
             let plural = if places == 1 { "" } else { "s" };
             return Err(format!("{n_pes} PEs do not fit on {places} core{plural}"));
         }
-        let claim = claim().map_err(|_| "another job of this user has bound its PEs".to_owned())?;
+        let claim = claim().map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => "another job of this user has bound its PEs".to_owned(),
+            _ => format!("whether another job has bound its PEs cannot be found out: {error}"),
+        })?;
         Ok(Self {
             shares: shares(&cores, n_pes),
             _claim: claim,
@@ -80,11 +84,15 @@ fn allowed() -> Result<Cpus, Errno> {
 fn cores(cpus: &[usize], folder: &Path) -> Vec<Cpus> {
     let mut cores: BTreeMap<(usize, usize), Cpus> = BTreeMap::new();
     for &cpu in cpus {
+        // Of a list of CPUs, such as `0,8` or `0-1`, the first.
         let number = |file: &str| -> Option<usize> {
             let path = folder.join(format!("cpu{cpu}/topology/{file}"));
-            fs::read_to_string(path).ok()?.trim().parse().ok()
+            let text = fs::read_to_string(path).ok()?;
+            text.trim().split([',', '-']).next()?.parse().ok()
         };
-        let place = number("physical_package_id").zip(number("core_id"));
+        // The number `core_id` may occur several times in a package.
+        let core = number("core_cpus_list").or_else(|| number("thread_siblings_list"));
+        let place = number("physical_package_id").zip(core);
         let (package, core) = place.unwrap_or((usize::MAX, cpu));
         cores.entry((package, core)).or_default().push(cpu);
     }
@@ -119,15 +127,24 @@ mod tests {
     #[test]
     fn threads_of_a_core_are_found_and_unknown_cpus_are_cores() {
         let folder = tempfile::tempdir().unwrap();
-        // CPUs 0 and 2 are of one core of package 1, 1 of package 0; the kernel tells nothing of 3.
-        for (cpu, package, core) in [(0, 1, 5), (1, 0, 5), (2, 1, 5)] {
+        // CPUs 0 and 2 are of one core of package 1, as 4 and 5 are; 1 is of package 0; the kernel tells nothing of 3.
+        for (cpu, package, file, core) in [
+            (0, 1, "core_cpus_list", "0,2"),
+            (1, 0, "core_cpus_list", "1"),
+            (2, 1, "core_cpus_list", "0,2"),
+            (4, 1, "thread_siblings_list", "4-5"),
+            (5, 1, "thread_siblings_list", "4-5"),
+        ] {
             let place = folder.path().join(format!("cpu{cpu}/topology"));
             fs::create_dir_all(&place).unwrap();
             fs::write(place.join("physical_package_id"), format!("{package}\n")).unwrap();
-            fs::write(place.join("core_id"), format!("{core}\n")).unwrap();
+            fs::write(place.join(file), format!("{core}\n")).unwrap();
+            // As on a package of several dies.
+            fs::write(place.join("core_id"), "0\n").unwrap();
         }
-        let found = cores(&[0, 1, 2, 3], folder.path());
-        assert_eq!(found, [vec![1], vec![0, 2], vec![3]]);
+        let found = cores(&[0, 1, 2, 3, 4, 5], folder.path());
+        assert_eq!(found, [vec![1], vec![0, 2], vec![4, 5], vec![3]]);
+        assert_eq!(cores(&[2, 5], folder.path()), [vec![2], vec![5]]);
         assert_eq!(cores(&[0, 3], folder.path()), [vec![0], vec![3]]);
     }
 
