@@ -59,6 +59,10 @@ pub fn jobs() -> Listing {
         }) else {
             continue;
         };
+        // A process without a user has ended.
+        let Some(user) = user(pid) else {
+            continue;
+        };
         let job = found.entry(key).or_insert_with(|| Listed {
             pid: launcher(pid).unwrap_or(pid),
             pes: Vec::new(),
@@ -66,7 +70,7 @@ pub fn jobs() -> Listing {
             forming,
             command: command(pid),
             seconds: age(pid).as_secs_f64(),
-            user: user(pid).unwrap_or(0),
+            user,
         });
         job.pes.push(pid);
     }
@@ -78,8 +82,11 @@ pub fn jobs() -> Listing {
 /// The identity of a process's job, the number of its PEs, and whether it is in init; none if the process is no PE.
 fn job_of(pid: u32) -> Result<Option<(String, i32, bool)>, Refusal> {
     match Board::of_process(pid) {
-        Ok(board) => Ok(Some((board.number().to_string(), board.n_pes(), false))),
-        Err(Refusal::NoJob { .. }) => {
+        Ok(board) if board.pes().iter().any(|pe| pe.pid == pid) => {
+            Ok(Some((board.number().to_string(), board.n_pes(), false)))
+        }
+        // A child that a PE has forked has the PE's files, but is no PE.
+        Ok(_) | Err(Refusal::NoJob { .. }) => {
             let inits = InitStatus::of_process(pid)?;
             let init = inits.first();
             Ok(init.map(|init| (init.name().to_string(), init.n_pes(), true)))

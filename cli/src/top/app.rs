@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use nvshmemrs_inspect::list::{Listing, jobs};
-use nvshmemrs_inspect::{Job, Snapshot, Stage};
+use nvshmemrs_inspect::{InspectError, Job, Snapshot, Stage};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// How long PEs may take to tell of themselves, in seconds.
@@ -67,9 +67,10 @@ impl App {
     /// Looks at the jobs and the chosen one.
     pub fn refresh(&mut self) {
         self.listing = jobs();
-        if self.chosen.is_none() {
+        if self.job.is_none() {
+            // A job that could not be looked into keeps its place as long as it is listed.
             let first = self.listing.jobs.first().map(|job| job.pid);
-            self.choose(first);
+            self.choose(self.position().and(self.chosen).or(first));
         }
         let Some(job) = &self.job else {
             return;
@@ -80,7 +81,9 @@ impl App {
                 self.why = None;
                 self.seen = Some(seen);
             }
-            Err(_) if self.seen.is_some() => self.ended(),
+            Err(InspectError::NoProcess(_) | InspectError::NoJob(_)) if self.seen.is_some() => {
+                self.ended();
+            }
             Err(error) => self.why = Some(error.to_string()),
         }
     }
@@ -155,5 +158,24 @@ impl App {
             self.choose(pid);
             self.refresh();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_ended_before_it_was_seen_is_not_chosen_any_more() {
+        // No process has a number above 2^22.
+        let gone = Some(1 << 23);
+        let mut app = App {
+            chosen: gone,
+            why: Some("there is no such process".into()),
+            ..App::default()
+        };
+        app.refresh();
+        assert_ne!(app.chosen, gone);
+        assert_eq!(app.chosen.is_some(), app.job.is_some() || app.why.is_some());
     }
 }
