@@ -79,10 +79,17 @@ impl Checker {
         if !self.contexts.several.load(Acquire) {
             return;
         }
-        let mut open = crate::lock::lock(&self.contexts.open);
-        open.retain(|one| one.context != context || !orders.includes(one));
-        for one in open.iter().filter(|one| orders.includes(one)) {
-            (self.tracker).reissue(one.kind, (one.pe, one.offset), one.bytes, one.site);
+        // Outside of the lock: a tracker on another host may let this thread wait.
+        let still_open: Vec<_> = {
+            let mut open = crate::lock::lock(&self.contexts.open);
+            open.retain(|one| one.context != context || !orders.includes(one));
+            let others = open.iter().filter(|one| orders.includes(one));
+            others
+                .map(|one| (one.kind, (one.pe, one.offset), one.bytes, one.site))
+                .collect()
+        };
+        for (kind, place, bytes, site) in still_open {
+            self.tracker.reissue(kind, place, bytes, site);
         }
     }
 

@@ -1,13 +1,16 @@
 //! The calls of a tracker's service, as words: the call's number, its arguments, then its texts.
 
 use crate::Pe;
-use crate::area::MAX_PES;
+use crate::area::{MAX_PES, SITES};
 use crate::report::{AccessInfo, Finding, FindingPlace, Problem};
 use crate::shadow::{Cell, Conflict};
 use crate::tracker::ReleaseStamp;
+use std::borrow::Cow;
 
 /// Bytes of a text at most.
 const TEXT: usize = 1500;
+/// The end of a text that was cut off.
+const CUT: &str = "…";
 
 macro_rules! numbered {
     ($($name:ident,)*) => {
@@ -43,8 +46,13 @@ pub(super) fn call(ask: Ask, words: &[u64]) -> Vec<u64> {
 
 /// Adds a text, of which the end is cut off if it is long.
 pub(super) fn add_text(words: &mut Vec<u64>, text: &str) {
-    let end = (0..=text.len().min(TEXT)).rfind(|&end| text.is_char_boundary(end));
-    let text = &text.as_bytes()[..end.unwrap_or(0)];
+    let text: Cow<'_, str> = if text.len() > TEXT {
+        let end = (0..=TEXT - CUT.len()).rfind(|&end| text.is_char_boundary(end));
+        Cow::from(text[..end.unwrap_or(0)].to_string() + CUT)
+    } else {
+        Cow::from(text)
+    };
+    let text = text.as_bytes();
     let start = words.len() + 1;
     words.push(text.len() as u64);
     words.resize(start + text.len().div_ceil(8), 0);
@@ -110,20 +118,21 @@ const PROBLEMS: [Problem; 8] = [
 ];
 
 /// What operations do in these.
-const DOES: [&str; 8] = [
+const DOES: [&str; 9] = [
     "reads",
     "writes",
     "puts",
     "frees",
+    "lends",
     "calls",
     "notices it in",
     "writes, on a stream,",
     "reads, on a stream,",
 ];
 
+/// The number of something that a PE finds without its tracker. A test compares the lists with the sources.
 fn number<T: PartialEq>(all: &[T], one: &T) -> u64 {
     let found = all.iter().position(|known| known == one);
-    debug_assert!(found.is_some(), "something that only a tracker finds");
     found.unwrap_or(all.len()) as u64
 }
 
@@ -160,6 +169,12 @@ pub(super) fn to_pe(word: u64, n_pes: Pe) -> Option<Pe> {
     (pe < n_pes.min(MAX_PES)).then_some(pe)
 }
 
+/// Reads the number of a site.
+pub(super) fn to_site(word: u64) -> Option<u16> {
+    let site = u16::try_from(word).ok()?;
+    (u64::from(site) < SITES).then_some(site)
+}
+
 /// Reads a finding in a job of `n_pes`.
 pub(super) fn to_finding(words: &mut Reader<'_>, n_pes: Pe) -> Option<Finding> {
     let [problem, unordered, kind, pe, offset] = words.words()?;
@@ -180,7 +195,7 @@ pub(super) fn to_finding(words: &mut Reader<'_>, n_pes: Pe) -> Option<Finding> {
             pe: to_pe(pe, n_pes)?,
             does: at(&DOES, does)?,
             bytes,
-            site: u16::try_from(site).ok()?,
+            site: to_site(site)?,
         })
     };
     let (now, other) = (party()?, party()?);
@@ -198,6 +213,7 @@ pub(super) fn to_finding(words: &mut Reader<'_>, n_pes: Pe) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn findings_go_there_and_back() {
@@ -212,12 +228,13 @@ mod tests {
             FindingPlace::Private { address: 0x7000 },
             FindingPlace::Team { number: 3 },
         ];
-        for (problem, place) in PROBLEMS.into_iter().zip(places.into_iter().cycle()) {
+        let kinds = PROBLEMS.into_iter().cycle().zip(places.into_iter().cycle());
+        for (does, (problem, place)) in DOES.into_iter().zip(kinds) {
             let finding = Finding {
                 problem,
                 place,
                 now: party(1, "puts"),
-                other: party(0, "reads, on a stream,"),
+                other: party(0, does),
                 why: "é".repeat(TEXT),
                 remedy: String::new(),
                 unordered: true,
@@ -225,7 +242,7 @@ mod tests {
             let words = of_finding(&finding);
             let read = to_finding(&mut Reader(&words), 2).expect("a finding");
             let cut = Finding {
-                why: "é".repeat(TEXT / 2),
+                why: "é".repeat((TEXT - CUT.len()) / 2) + CUT,
                 ..finding
             };
             assert_eq!(format!("{read:?}"), format!("{cut:?}"));
@@ -234,6 +251,52 @@ mod tests {
                 assert!(to_finding(&mut Reader(&words[..len]), 2).is_none(), "{len}");
             }
         }
+    }
+
+    #[test]
+    fn whatever_a_pe_finds_without_its_tracker_has_a_number() {
+        let sources = [
+            include_str!("../actors.rs"),
+            include_str!("../freed.rs"),
+            include_str!("../in_flight.rs"),
+            include_str!("../lib.rs"),
+            include_str!("../two_puts.rs"),
+        ];
+        // What stands before the word that says what an operation does.
+        let marks = [
+            "does: \"",
+            "party(\"",
+            "user(\"",
+            "write { \"",
+            "else { \"",
+            "true) => \"",
+            "false) => \"",
+        ];
+        let (mut does, mut problems) = (BTreeSet::new(), BTreeSet::new());
+        for source in sources {
+            let code = source.split("#[cfg(test)]").next().unwrap_or(source);
+            for mark in marks {
+                let words = code.split(mark).skip(1);
+                does.extend(words.filter_map(|rest| rest.split('"').next()));
+            }
+            for rest in code.split("Problem::").skip(1) {
+                let name = rest.split(|c: char| !c.is_alphanumeric()).next();
+                problems.extend(name.map(String::from));
+            }
+        }
+        assert_eq!(does, BTreeSet::from(DOES));
+        let known = PROBLEMS.map(|problem| format!("{problem:?}"));
+        assert_eq!(problems, BTreeSet::from(known));
+    }
+
+    #[test]
+    fn sites_have_a_limit() {
+        assert_eq!(to_site(SITES - 1).map(u64::from), Some(SITES - 1));
+        assert!(
+            [SITES, u64::MAX]
+                .into_iter()
+                .all(|site| to_site(site).is_none())
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) struct RemoteTracker {
     /// Calls without a reply.
     posts: AtomicU64,
     /// Whether a call has failed, or the PE has left: then nothing is tracked any more.
-    ended: AtomicBool,
+    ended: Arc<AtomicBool>,
     /// The error of the call that has failed.
     error: Mutex<Option<Error>>,
 }
@@ -53,9 +53,13 @@ impl RemoteTracker {
             ));
         };
         let server = calls.hosts().receiver(0);
-        let peer = Arc::clone(&calls);
+        let ended = Arc::new(AtomicBool::new(false));
+        let (peer, over) = (Arc::clone(&calls), Arc::clone(&ended));
         // Under a lock of the sites, so nothing is waited for.
         sites.on_new(move |site, name| {
+            if over.load(Relaxed) {
+                return;
+            }
             let mut set = call(Ask::SetSite, &[site.into()]);
             add_text(&mut set, name);
             peer.post(server, &set);
@@ -68,7 +72,7 @@ impl RemoteTracker {
             tally: Tally::from_environment(me)?,
             standings: Clocks::new(area, me),
             posts: AtomicU64::new(0),
-            ended: AtomicBool::new(false),
+            ended,
             error: Mutex::default(),
         })
     }

@@ -1,8 +1,12 @@
 //! Runs the trackers of PEs that are not on the host of PE 0.
 //!
-//! What a call says is checked here: PEs exist, ranges lie within a PE's part. A malformed call has no effect.
+//! What a call says is checked here: PEs exist, ranges lie within a PE's part, sites have numbers below their limit. A call with a wrong
+//! argument is not performed; of a call with too many words that is noticed afterwards. Either is a message that makes no sense, which
+//! ends the job with an error.
 
-use super::calls::{Ask, Reader, add_text, of_conflict, of_stamp, to_finding, to_pe, to_stamp};
+use super::calls::{
+    Ask, Reader, add_text, of_conflict, of_stamp, to_finding, to_pe, to_site, to_stamp,
+};
 use crate::area::Area;
 use crate::buffer::SymRange;
 use crate::dtype::Dtype;
@@ -80,7 +84,7 @@ impl TrackerService {
             Ask::Access | Ask::Put => {
                 let kind = Kind::from_number(words.word()?)?;
                 let (pe, offset, bytes) = self.place(words.words()?)?;
-                let site = site(words.word()?)?;
+                let site = to_site(words.word()?)?;
                 let conflicts = tracker.put(kind, pe, offset, bytes, site);
                 if ask == Ask::Put {
                     let conflicts = conflicts.iter().take(CONFLICTS);
@@ -90,7 +94,7 @@ impl TrackerService {
             Ask::Reissue => {
                 let kind = Kind::from_number(words.word()?)?;
                 let (pe, offset, bytes) = self.place(words.words()?)?;
-                tracker.reissue(kind, (pe, offset), bytes, site(words.word()?)?);
+                tracker.reissue(kind, (pe, offset), bytes, to_site(words.word()?)?);
             }
             Ask::Fence => tracker.fence(),
             Ask::Quiet => tracker.quiet(),
@@ -110,20 +114,20 @@ impl TrackerService {
                 let [old, new, at] = words.words()?;
                 let stamp = to_stamp(words.words()?);
                 matches!(bytes, 1 | 2 | 4 | 8).then_some(())?;
-                tracker.update(pe, offset, bytes, old, new, &stamp, site(at)?);
+                tracker.update(pe, offset, bytes, old, new, &stamp, to_site(at)?);
             }
             Ask::Acquire => {
                 let (pe, offset, bytes) = self.place(words.words()?)?;
                 let [value, at] = words.words()?;
                 matches!(bytes, 1 | 2 | 4 | 8).then_some(())?;
-                reply.push(tracker.acquire(pe, offset, bytes, value, site(at)?));
+                reply.push(tracker.acquire(pe, offset, bytes, value, to_site(at)?));
             }
             Ask::WaitBegins => {
                 let [offset, dtype, cmp, expected, at] = words.words()?;
                 let dtype = Dtype::from_number(i32::try_from(dtype).ok()?).ok()?;
                 let cmp = Cmp::from_number(i32::try_from(cmp).ok()?).ok()?;
                 self.range(offset, dtype.size() as u64)?;
-                tracker.wait_begins(offset, dtype, cmp, expected, site(at)?);
+                tracker.wait_begins(offset, dtype, cmp, expected, to_site(at)?);
             }
             Ask::WaitEnds => {
                 let [offset, held] = words.words()?;
@@ -132,7 +136,7 @@ impl TrackerService {
             }
             Ask::Arrive => {
                 let [team, epoch, completing, at] = words.words()?;
-                tracker.arrive(number(team)?, epoch, completing != 0, site(at)?);
+                tracker.arrive(number(team)?, epoch, completing != 0, to_site(at)?);
             }
             Ask::ArrivedAt => {
                 let [team, pe, epoch] = words.words()?;
@@ -147,7 +151,7 @@ impl TrackerService {
                 let members = std::mem::take(&mut words.0).iter();
                 let members: Option<Vec<Pe>> = members.map(|pe| self.pe(*pe)).collect();
                 let mut members = members?.into_iter();
-                reply.push(tracker.met(number(team)?, &mut members, epoch, site(at)?));
+                reply.push(tracker.met(number(team)?, &mut members, epoch, to_site(at)?));
             }
             Ask::Tag => reply.push(tracker.tag()),
             Ask::Turn => reply.push(tracker.turn()),
@@ -166,7 +170,7 @@ impl TrackerService {
             }
             Ask::Allocated => {
                 let [offset, bytes, at] = words.words()?;
-                tracker.allocated(self.range(offset, bytes)?, site(at)?);
+                tracker.allocated(self.range(offset, bytes)?, to_site(at)?);
             }
             Ask::Maker => {
                 if let Some(name) = tracker.maker(words.word()?) {
@@ -175,7 +179,7 @@ impl TrackerService {
             }
             Ask::Freed => {
                 let [offset, bytes, at] = words.words()?;
-                tracker.freed(self.range(offset, bytes)?, site(at)?);
+                tracker.freed(self.range(offset, bytes)?, to_site(at)?);
             }
             Ask::NotFreed => tracker.not_freed(),
             Ask::AllFreed => tracker.all_freed(),
@@ -198,10 +202,10 @@ impl TrackerService {
             }
             Ask::SiteName => {
                 let [pe, at] = words.words()?;
-                add_text(reply, &tracker.site_name(self.pe(pe)?, site(at)?));
+                add_text(reply, &tracker.site_name(self.pe(pe)?, to_site(at)?));
             }
             Ask::SetSite => {
-                let at = site(words.word()?)?;
+                let at = to_site(words.word()?)?;
                 tracker.set_site(at, &words.text()?);
             }
             Ask::Sync => {}
@@ -212,10 +216,6 @@ impl TrackerService {
 
 fn number(word: u64) -> Option<u32> {
     u32::try_from(word).ok()
-}
-
-fn site(word: u64) -> Option<u16> {
-    u16::try_from(word).ok()
 }
 
 impl Service for TrackerService {
