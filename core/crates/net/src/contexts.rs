@@ -24,7 +24,8 @@ impl ContextRecords {
     }
 
     /// A record of `context` to `pe` was queued, the `sent`-th to that PE at the latest. At the first context that is not the default one,
-    /// `before` tells the records of each PE so far, which are the default context's.
+    /// `before` tells the records of each PE so far, which are the default context's. A thread whose record
+    /// `before` does not tell must see [`are_several`](ContextRecords::are_several) after it has queued the record.
     pub(super) fn note(
         &self,
         context: Context,
@@ -37,12 +38,15 @@ impl ContextRecords {
         }
         let mut last = lock(&self.last);
         if !self.are_several() {
+            // First, so that no record is neither noted nor told. Whoever sees it waits for the lock.
+            self.several.store(true, Release);
             before(&mut |pe, sent| {
                 last.insert((0, pe), sent);
             });
-            self.several.store(true, Release);
         }
-        last.insert((context, pe), sent);
+        // Another thread may have noted a later one.
+        let last = last.entry((context, pe)).or_default();
+        *last = sent.max(*last);
     }
 
     /// The last record of a context to each PE.
@@ -84,6 +88,7 @@ mod tests {
         let seventh = records.records(7);
         assert_eq!(seventh, [(0, 9), (2, 4)]);
         records.note(7, 0, 11, none);
+        records.note(7, 0, 10, none);
         records.completed(7, &seventh);
         assert_eq!(records.records(7), [(0, 11)], "a later one has come");
         assert_eq!(records.records(0), [(1, 5), (3, 2)]);

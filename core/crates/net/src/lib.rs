@@ -293,8 +293,9 @@ impl RemoteAccess {
         if self.is_idle() || !self.contexts.are_several() {
             return self.complete(call.called);
         }
-        self.endpoint.flush_incomplete();
+        // First, so that what is waited for has been flushed.
         let records = self.contexts.records(call.context);
+        self.endpoint.flush_incomplete();
         let result = records.iter().try_for_each(|&(pe, goal)| {
             self.wait(call.called, pe, &|| self.endpoint.has_completed(pe, goal))
         });
@@ -382,7 +383,7 @@ impl RemoteAccess {
         if let Some(pe) = pe {
             let sent = self.endpoint.sent(pe);
             (self.contexts).note(call.context, pe, sent, |each| {
-                (self.endpoint).unfinished(|pe| each(pe, self.endpoint.sent(pe)));
+                self.endpoint.incomplete(each);
             });
         }
         reply

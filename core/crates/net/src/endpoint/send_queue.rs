@@ -289,6 +289,17 @@ impl Endpoint {
         self.unfinished.each(each);
     }
 
+    /// The PEs with incomplete records, and the number of counted records sent to each. Under the locks, so that a thread whose record is
+    /// not among these sees what this thread has stored before.
+    pub(crate) fn incomplete(&self, mut each: impl FnMut(Pe, u64)) {
+        for (pe, peer) in self.peers.iter().enumerate() {
+            let _queue = lock(&peer.queue);
+            if peer.behind() > 0 {
+                each(pe as Pe, peer.sent.load(Relaxed));
+            }
+        }
+    }
+
     /// Sends a flush to all PEs with incomplete records, and all queued messages.
     pub(crate) fn flush_incomplete(&self) {
         if self.behind.load(Acquire) == 0 {
