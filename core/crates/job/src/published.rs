@@ -2,7 +2,7 @@
 //! block.
 
 use super::block::{Control, NAME_WORDS, PeBlock, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
-use super::shared_words::{self, SharedU64, WaitFields};
+use super::shared_words::{self, WaitFields};
 use crate::Pe;
 use crate::clock::now_ns;
 use crate::dtype::Dtype;
@@ -243,7 +243,11 @@ impl Published<'_> {
 pub fn describe_callers(control: &Control, me: Pe, line: impl Fn(u64) -> String) {
     for slot in &control.pe(me).waits {
         if let Some((id, caller)) = undescribed(slot) {
-            shared_words::publish_texts(slot, id, &words_of(&line(caller)), &words_of(""));
+            let line = words_of(&line(caller));
+            // The lookup takes its time: the slot may have another wait by now.
+            if slot.id.load(Acquire) == id {
+                shared_words::publish_texts(slot, id, &line, &words_of(""));
+            }
         }
     }
 }
@@ -258,10 +262,21 @@ pub fn undescribed(slot: &WaitSlot) -> Option<(u64, u64)> {
 
 /// The line and the allocation of wait `id`, as far as they are known.
 pub fn texts(slot: &WaitSlot, id: u64) -> (Option<String>, Option<String>) {
-    if slot.described.load(Acquire) != id {
-        return (None, None);
+    text_words(slot, id).map_or((None, None), |[line, allocation]| {
+        (text(&line), text(&allocation))
+    })
+}
+
+/// The words of the line and of the allocation of wait `id`; none if the texts are not those of this wait.
+pub(super) fn text_words(slot: &WaitSlot, id: u64) -> Option<[[u64; TEXT_WORDS]; 2]> {
+    let same = || slot.described.load(Acquire) == id;
+    if !same() {
+        return None;
     }
-    (text(&slot.line), text(&slot.allocation))
+    let texts = [&slot.line, &slot.allocation];
+    let words = texts.map(|text| text.each_ref().map(|word| word.load(Relaxed)));
+    fence(Acquire);
+    same().then_some(words)
 }
 
 /// A text as words. Of one that is too long the end is kept, which has the line.
@@ -282,10 +297,8 @@ fn words_of(text: &str) -> [u64; TEXT_WORDS] {
 }
 
 /// Another process wrote the words, and they go to a terminal.
-fn text(words: &[SharedU64]) -> Option<String> {
-    let bytes = words
-        .iter()
-        .flat_map(|word| word.load(Relaxed).to_le_bytes());
+fn text(words: &[u64]) -> Option<String> {
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
     let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
     let text = String::from_utf8_lossy(&bytes).replace(char::is_control, "?");
     (!text.is_empty()).then_some(text)
@@ -303,14 +316,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_keeps_its_end() {
-        let slot = |text: &str| {
-            let words = words_of(text);
-            let shared: [SharedU64; TEXT_WORDS] = Default::default();
-            for (word, value) in shared.iter().zip(words) {
-                word.overwrite(value, Relaxed);
-            }
-            super::text(&shared)
-        };
+        let slot = |text: &str| super::text(&words_of(text));
         assert_eq!(slot(""), None);
         let short = "halo.c:71 (exchange)";
         assert_eq!(slot(short).as_deref(), Some(short));

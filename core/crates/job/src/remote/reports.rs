@@ -6,7 +6,7 @@ use crate::Pe;
 use crate::block::{Control, MAX_TEAMS, NAME_WORDS, TEXT_WORDS, WAIT_SLOTS, WaitSlot};
 use crate::clock::now_ns;
 use crate::lock::lock;
-use crate::published::called_words;
+use crate::published::{called_words, text_words};
 use crate::shared_words::{self, WaitFields};
 use crate::state::State;
 use std::collections::HashMap;
@@ -130,9 +130,8 @@ fn waits(control: &Control, pe: Pe, query: u64) -> Vec<u64> {
         ];
         message.extend(words);
         // Texts of an earlier wait in the slot are left out.
-        let described = slot.described.load(Acquire) == id;
-        let texts = slot.line.iter().chain(&slot.allocation);
-        message.extend(texts.map(|word| if described { word.load(Relaxed) } else { 0 }));
+        let texts = text_words(slot, id).unwrap_or_default();
+        message.extend(texts.as_flattened());
         message.extend(called_words(control, pe, index, id).unwrap_or_default());
     }
     message
