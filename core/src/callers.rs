@@ -55,7 +55,7 @@ impl Inner {
                 Target::Word { offset, .. } => self.allocation_at(offset),
                 _ => None,
             };
-            let line = sites.line().unwrap_or_default();
+            let line = sites.line(wait.operation).unwrap_or_default();
             published.describe(&line, &allocation.unwrap_or_default());
             return;
         }

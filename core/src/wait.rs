@@ -318,7 +318,9 @@ impl Inner {
             self.transport.progress();
             let signalled = self.sleep(&wait, nap, &mut ready) == Err(Errno::INTR);
             nap = next_nap(rung, nap, waited);
-            if signalled || waited >= hook_at {
+            // The checker's own waits call no hook: it might call an operation, which takes the locks that this thread holds.
+            let hooked = wait.operation != Operation::Check;
+            if hooked && (signalled || waited >= hook_at) {
                 hook_at = waited + HOOK_EVERY;
                 let hook = crate::lock::lock(&self.hook).clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
@@ -332,6 +334,10 @@ impl Inner {
 
     /// How long a wait of this thread that began at `since_ns` may last, and the source of that limit.
     fn limit(&self, operation: Operation, since_ns: u64) -> Option<(Duration, Limit)> {
+        // The checker waits for its tracker whatever the program's deadline: a call that fails ends the check.
+        if operation == Operation::Check {
+            return self.limits.timeout();
+        }
         let own = match (operation, deadline::until()) {
             (Operation::Init, _) => Some(self.limits.of_init(since_ns)),
             (_, Some(until)) => {

@@ -43,8 +43,8 @@ pub type SiteWords = Arc<dyn Fn(&str) -> String + Send + Sync>;
 thread_local! {
     /// The place of all operations on this thread, while it runs an operation that another thread has submitted.
     static SUBMITTED: Cell<Option<CodeAddress>> = const { Cell::new(None) };
-    /// Where this thread has called last, in a program in Rust.
-    static CALLED_AT: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+    /// The last call of this thread whose site was looked up when it began, and its place in a program in Rust.
+    static CALLED_AT: Cell<Option<(Operation, &'static Location<'static>)>> = const { Cell::new(None) };
 }
 
 impl CodeAddress {
@@ -186,13 +186,18 @@ impl Sites {
 
     /// The site of `operation`, called at `location`: 1 to 4095, or 0 when there are too many.
     pub fn here(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
+        CALLED_AT.set(Some((operation, location)));
+        self.ended_at(operation, location)
+    }
+
+    /// As [`here`](Sites::here), for a call that has ended: [`line`](Sites::line) does not take it for the present one.
+    pub fn ended_at(&self, operation: Operation, location: &'static Location<'static>) -> u16 {
         if self.native.load(Relaxed) {
             let place = self.calling();
             return self.find(operation, place.0, || {
                 (CodeAddress::standard_name(), self.describe(place))
             });
         }
-        CALLED_AT.set(Some(location));
         let place = std::ptr::from_ref(location) as u64;
         self.find(operation, place, || {
             (None, native::line(location.file(), location.line(), ""))
@@ -216,13 +221,13 @@ impl Sites {
         }
     }
 
-    /// The line of the program whose call this thread is in, if that is known.
-    pub fn line(&self) -> Option<String> {
+    /// The line of the program whose call of `operation` this thread is in, if that is known.
+    pub fn line(&self, operation: Operation) -> Option<String> {
         match self.native.load(Relaxed) {
             true => Some(self.describe(self.calling())),
             false => {
-                let location = CALLED_AT.get()?;
-                Some(native::line(location.file(), location.line(), ""))
+                let (called, location) = CALLED_AT.get()?;
+                (called == operation).then(|| native::line(location.file(), location.line(), ""))
             }
         }
     }
@@ -398,6 +403,18 @@ mod tests {
         assert_eq!(sites.name(1), format!("put at {}:{line}", file!()));
         assert_eq!(sites.name(3), format!("get at {}:{}", file!(), line + 4));
         assert_eq!(sites.name(0), "an operation at a place that is not known");
+    }
+
+    #[test]
+    fn a_line_is_that_of_the_call_that_waits() {
+        let sites = Sites::new();
+        here(&sites, Operation::Barrier);
+        let line = line!() - 1;
+        let own = format!("{}:{line}", file!());
+        assert_eq!(sites.line(Operation::Barrier), Some(own));
+        assert_eq!(sites.line(Operation::WaitUntil), None);
+        sites.ended_at(Operation::Malloc, Location::caller());
+        assert_eq!(sites.line(Operation::Malloc), None);
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Ledger {
     pub fn note(&self, operation: Operation, resource: Resource, number: u64, bytes: u64) {
         let entry = Entry {
             bytes,
-            site: self.sites.here(operation, Location::caller()),
+            site: self.sites.ended_at(operation, Location::caller()),
             alive: None,
         };
         self.add((resource, number), entry);
@@ -107,7 +107,7 @@ impl Ledger {
         let weak: Weak<T> = Arc::downgrade(object);
         let entry = Entry {
             bytes: 0,
-            site: self.sites.here(operation, Location::caller()),
+            site: self.sites.ended_at(operation, Location::caller()),
             alive: Some(weak),
         };
         // The weak reference keeps the address from being used again.
