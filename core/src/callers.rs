@@ -51,6 +51,10 @@ impl Inner {
     #[cold]
     pub(crate) fn publish_line(&self, published: &Published<'_>, wait: &Wait) {
         if let Some(sites) = &self.sites {
+            // A language's hook may run on its own threads only.
+            if sites.is_hooked() && !is_main_thread() {
+                return;
+            }
             let allocation = match wait.target {
                 Target::Word { offset, .. } => self.allocation_at(offset),
                 _ => None,

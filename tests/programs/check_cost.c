@@ -1,6 +1,5 @@
 /* What the checker costs: times of single calls between PE 0 and PE 1, and of loads, which this program shows to the checker. PE 0
  * prints a line for each, the best of many batches, in nanoseconds. Run with the checker and without by tests/checker/check.rs. */
-#define _GNU_SOURCE
 #include "../checker/planted/job.h"
 #include <sched.h>
 #include <time.h>

@@ -145,7 +145,7 @@ static void streams(void)
     /* No graph can have what a thread of the host's does. */
     void *graph;
     CUDA(cuStreamBeginCapture_v2, (cuda_stream_t, int), raw, 2);
-    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "in a job on several hosts is not possible while the stream is captured",
+    REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "in a job that is checked or on several hosts is not possible while the stream is captured",
             nvshmemrs_barrier(stream, NVSHMEMRS_TEAM_WORLD));
     CUDA(cuStreamEndCapture, (cuda_stream_t, void **), raw, &graph);
     CUDA(cuGraphDestroy, (void *), graph);

@@ -261,6 +261,11 @@ impl Sites {
         }
     }
 
+    /// Whether a function of the program's language names its places.
+    pub fn is_hooked(&self) -> bool {
+        self.hooked.load(Acquire)
+    }
+
     /// Whether operations are called through the C ABI.
     pub fn are_native(&self) -> bool {
         self.native.load(Relaxed)
