@@ -7,7 +7,7 @@
 #endif
 #include "device_gate.h"
 
-enum { COUNT = 700, FIRST = 6, NUMBERS = 256 };
+enum { COUNT = 700, FIRST = 6, NUMBERS = 320 };
 
 static uint64_t *source, *sum, *again;
 static int32_t next;
