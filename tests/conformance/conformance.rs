@@ -323,7 +323,12 @@ fn every_scenario_exists_in_every_language() {
         .map(|entry| entry.expect("a conformance program").path())
         .filter_map(|path| {
             let part = |part: Option<&std::ffi::OsStr>| Some(part?.to_string_lossy().into_owned());
-            Some((part(path.file_stem())?, part(path.extension())?))
+            // A scenario in Rust may be a folder.
+            let extension = match path.join("mod.rs").is_file() {
+                true => Some("rs".to_string()),
+                false => part(path.extension()),
+            };
+            Some((part(path.file_stem())?, extension?))
         })
         // Tests, what starts a scenario in Rust, the ring, the list, and the page about the folder.
         .filter(|(stem, _)| !BESIDE.contains(&stem.as_str()))

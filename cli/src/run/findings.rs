@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(
             all.line(false),
             "the checker found nothing (not watched: loads and stores that the program does not show; \
-             memory that was handed out as a plain view, by address or by DLPack; what other PEs learn of a stream from its caller)"
+             memory that was handed out as a plain view, by address or by DLPack; a caller that tells other PEs of what its stream has not done yet)"
         );
     }
 }
