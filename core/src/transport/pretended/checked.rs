@@ -192,7 +192,7 @@ fn findings_of_other_hosts_are_told() {
     found(HOSTS[0], &["two puts to one place without a fence"], |rt| {
         let words = rt.array::<u64>(4)?;
         if rt.my_pe() == 1 {
-            for value in 1..40 {
+            for value in 1..40_u64 {
                 rt.put(words.all(), &[value; 4], 0)?;
             }
         }
