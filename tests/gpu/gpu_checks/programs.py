@@ -97,7 +97,7 @@ def shared(n: int) -> list[Check]:
     return [
         Check(f"{n} processes on one GPU: transfers", transfers, r"device ok PE \d+", n, only_those=True, env={"DEVICE_MOST": SMALL}),
         Check(f"{n} processes on one GPU: ring, Rust", ring, rf"ring ok PE \d+ of {n} \(Rust\)", n, only_those=True),
-        Check(f"{n} processes on one GPU: ring, Rust, checked", checked, rf"ring ok PE \d+ of {n} \(Rust\)", n, only_those=True),
+        Check(f"{n} processes on one GPU: checked ring", checked, rf"ring ok PE \d+ of {n} \(Rust\)", n, only_those=True),
         Check(f"{n} processes on one GPU: suite", suite, rf"suite ok PE \d+ of {n}", n, only_those=True, limit=SUITE),
     ]
 

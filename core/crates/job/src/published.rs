@@ -138,7 +138,7 @@ pub fn publish_called_name(control: &Control, me: Pe, wait: &Published<'_>, name
         let word = bytes[8 * word..].first_chunk();
         u64::from_ne_bytes(*word.expect("each word has 8 bytes"))
     });
-    let called = &control.called_names(me).0[index];
+    let called = &control.called_names(me).slots[index];
     shared_words::publish_called(called, slot.id.load(Relaxed), words);
 }
 
@@ -149,7 +149,7 @@ pub(super) fn called_words(
     index: usize,
     id: u64,
 ) -> Option<[u64; NAME_WORDS]> {
-    let called = control.called_names(pe).0.get(index)?;
+    let called = control.called_names(pe).slots.get(index)?;
     let same = || called.id.load(Acquire) == id;
     if !same() {
         return None;

@@ -160,7 +160,9 @@ pub(crate) struct CalledName {
 
 /// The names of a PE's waits, by their slots, at the end of the PE's page.
 #[repr(C)]
-pub(crate) struct CalledNames(pub(crate) [CalledName; WAIT_SLOTS]);
+pub(crate) struct CalledNames {
+    pub(crate) slots: [CalledName; WAIT_SLOTS],
+}
 
 const NAMES_START: u64 = PAGE - size_of::<CalledNames>() as u64;
 const _: () = assert!(size_of::<PeBlock>() as u64 <= NAMES_START);

@@ -150,7 +150,7 @@ pub(super) fn apply_waits(control: &Control, pe: Pe, host: usize, words: &[u64])
     let here = now_ns();
     let shift = |moment: u64| here.saturating_add(moment).saturating_sub(*now);
     let mut slots = block.waits.iter();
-    for (wait, called) in waits.zip(&control.called_names(pe).0) {
+    for (wait, called) in waits.zip(&control.called_names(pe).slots) {
         let slot: &WaitSlot = slots.next()?;
         let (wait, texts) = wait.split_at_checked(FIELDS)?;
         let (line, texts) = texts.split_first_chunk::<TEXT_WORDS>()?;
