@@ -197,7 +197,8 @@ mod tests {
     fn the_header_has_the_same_numbers() {
         let header = include_str!("../../../../include/nvshmemrs_device.cuh");
         let mail = format!("MAIL_SLOTS = {MAIL_SLOTS}, MAIL_WORDS = {MAIL_WORDS} ");
-        assert!(header.contains(&mail) && header.contains("TEAMS = 256 "));
+        let teams = format!("TEAMS = {} ", crate::layout::MAX_TEAMS);
+        assert!(header.contains(&mail) && header.contains(&teams));
     }
 
     #[test]
