@@ -1,3 +1,4 @@
+# type: ignore
 """Conjugate gradient: the temperature of a plate with a ring that conducts badly.
 
     nvshmemrs-run -n 4 -- python examples/python/conjugate_gradient.py [--size N] [--plot FILE]

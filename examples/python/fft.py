@@ -1,3 +1,4 @@
+# type: ignore
 """A distributed FFT: the electric potential of point charges, by two-dimensional transforms.
 
     nvshmemrs-run -n 4 -- python examples/python/fft.py [--size N] [--plot FILE]

@@ -1,3 +1,4 @@
+# type: ignore
 """Work stealing: rows of the Mandelbrot set, which take very different times.
 
     nvshmemrs-run -n 4 -- python examples/python/mandelbrot.py [--no-steal] [--plot FILE]

@@ -1,3 +1,4 @@
+# type: ignore
 """PageRank of Debian's packages: which packages do all others depend on?
 
     nvshmemrs-run -n 4 -- python examples/python/pagerank.py [--graph GRAPH] [--plot FILE]

@@ -1,3 +1,4 @@
+# type: ignore
 """Sample sort: sorts keys that are spread over PEs, with one exchange of data.
 
     nvshmemrs-run -n 4 -- python examples/python/sample_sort.py [--keys N] [--plot FILE]

@@ -17,7 +17,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import (
+    _dtypes,
     _extension,
+    _job,
     amo,
     arrays,
     checker,
@@ -63,7 +65,12 @@ from .streams import *  # noqa: F403
 from .teams import *  # noqa: F403
 from .waits import *  # noqa: F403
 
-_extension.set_up(SymmetricArray)
+_extension.set_up(
+    SymmetricArray,
+    (_job.job, _job.raise_status, collective._OPS, int(nvshmem_types.TEAM_MC_SHARED)),
+    (collective.Op, direct.ComparisonType, rma.SignalOp),
+    _dtypes.CODES,
+)
 
 NvshmemStreamsType = Any
 """What the ``stream`` of an operation is: None or a Stream, and with the heap on a GPU also a stream

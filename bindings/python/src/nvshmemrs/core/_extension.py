@@ -12,7 +12,7 @@ import ctypes
 import importlib
 import os
 import sys
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Dict, Tuple, TypeVar
 
 import numpy as np
 
@@ -76,30 +76,31 @@ def forget() -> None:
         _fast.forget()
 
 
-def set_up(array_class: type) -> None:
+def set_up(
+    array_class: type,
+    names: Tuple[Any, ...],
+    enums: Tuple[type, ...],
+    codes: "Dict[np.dtype[Any], int]",
+) -> None:
     """Tells the extension of the library, of NumPy and of `array_class`, that of arrays on the heap.
     Until then it passes all calls on, and always with a NumPy that lays out arrays in another way.
+
+    `names` are the job, what raises for a status, the reductions by name, and the team without
+    members; `enums` the classes of reductions, comparisons and signal operations; `codes` the
+    library's numbers of dtypes.
     """
     global _fast
     if _fast is None:
         return
-    from . import _job, collective
-    from ._dtypes import CODES  # all of which import this module
-    from .direct import ComparisonType
-    from .nvshmem_types import TEAM_MC_SHARED
-    from .rma import SignalOp
-
     functions = {
         name.partition("nvshmemrs_")[2]: ctypes.cast(_ffi.lib[name], ctypes.c_void_p).value
         for name, *_ in _ffi._FUNCTIONS
     }
     dtypes = [np.dtype(kind) for kind in "d f l q i L Q I b B h H ? D F e".split()]
     # Not by a dict: the dtypes of "l" and "q" are equal, and the extension tells them apart.
-    rows = [(kind, kind.type, kind.itemsize, CODES.get(kind, -1)) for kind in dtypes]
+    rows = [(kind, kind.type, kind.itemsize, codes.get(kind, -1)) for kind in dtypes]
     sample = np.zeros(3)
     place: int = sample.__array_interface__["data"][0]
-    names = (_job.job, _job.raise_status, collective._OPS, int(TEAM_MC_SHARED))
-    enums = (collective.Op, ComparisonType, SignalOp)
     classes = (np.ndarray, array_class)
     try:
         _fast.setup(functions, names, enums, rows, classes, (sample, place, sample.flags.num))

@@ -9,15 +9,17 @@ which are counted in the workspace; so a graph can be replayed.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, Tuple
+from typing import TYPE_CHECKING, Any, Iterator, Tuple
 
 from .. import _foreign
 from .._job import job
 from ..memory import peer_address
 from . import _arguments as args
 from ._arguments import Array
-from ._product import Factors
 from ._workspace import MOST_PIECES, Workspace
+
+if TYPE_CHECKING:
+    from ._product import Factors
 
 
 def _tensor(address: int, shape: Tuple[int, ...], kind: str, keeper: Any = None) -> Any:
@@ -41,7 +43,7 @@ def _of(found: Array) -> Any:
 class Pieces:
     """One call: `count` pieces of each part, and a second stream."""
 
-    def __init__(self, kernels: Any, ws: Workspace, f: Factors, count: int) -> None:
+    def __init__(self, kernels: Any, ws: Workspace, f: "Factors", count: int) -> None:
         import torch  # type: ignore[import-not-found, unused-ignore]
 
         self.torch, self.kernels, self.ws, self.f, self.count = torch, kernels, ws, f, count
