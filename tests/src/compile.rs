@@ -70,9 +70,6 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
     compile.arg(source);
     let mut linker = Command::new(compile.get_program());
     linker.arg(hooks());
-    if is_fortran(source) {
-        linker.arg(fortran_modules().join(FORTRAN_ARCHIVE));
-    }
     let command = format!("{}\n{linker:?}", described(&compile));
     kept(&programs().join(name), &command, |place| {
         // Fortran may write files for modules, too.
@@ -85,6 +82,9 @@ pub fn compile_instrumented(source: &Path, name: &str, options: &[&str]) -> Path
             if object.extension() == Some(OsStr::new("o")) {
                 linker.arg(object);
             }
+        }
+        if is_fortran(source) {
+            linker.arg(fortran_modules().join(FORTRAN_ARCHIVE));
         }
         linker.args(shared_library()).args(LIBRARIES);
         run(linker.arg("-o").arg(place), SLOW).assert_success();
