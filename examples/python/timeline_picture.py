@@ -16,7 +16,7 @@ LEFT, WIDTH, ROW, TOP = 150, 1000, 34, 40
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("timeline")
     parser.add_argument("picture")
     parser.add_argument("--from", dest="start", type=float, default=0.0)

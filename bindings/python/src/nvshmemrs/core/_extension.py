@@ -80,7 +80,7 @@ def set_up(
     array_class: type,
     names: Tuple[Any, ...],
     enums: Tuple[type, ...],
-    codes: "Dict[np.dtype[Any], int]",
+    codes: Dict[Any, int],
 ) -> None:
     """Tells the extension of the library, of NumPy and of `array_class`, that of arrays on the heap.
     Until then it passes all calls on, and always with a NumPy that lays out arrays in another way.
