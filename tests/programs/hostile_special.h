@@ -561,7 +561,7 @@ static int32_t special_plain(void)
         FAIL("another ABI");
     if (nvshmemrs_name() == NULL || nvshmemrs_last_error() == NULL)
         FAIL("a text is NULL");
-    if (nvshmemrs_last_error_in((int32_t)pick_number(0, 10) - 3) == NULL)
+    if (nvshmemrs_last_error_in((int32_t)((uint32_t)pick_number(0, 10) - 3)) == NULL)
         FAIL("no text of an error in a language");
     if (nvshmemrs_place_string(pick_local()) == NULL)
         FAIL("a place has no text");
