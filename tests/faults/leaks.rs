@@ -215,9 +215,9 @@ fn objects_that_were_moved_from_own_nothing() {
 // ---- rounds ------------------------------------------------------------------------------------------------------------
 
 /// What may be more at the end than in the warm state: KiB, descriptors, threads, mappings. The allocator of the C library keeps
-/// some pages back, and glues or splits mappings. The table of handles takes a slot that was not used before, so its pages come one by one.
+/// some pages back, and glues or splits mappings.
 const GROWTH: [(&str, i64); 4] = [
-    ("resident", 512),
+    ("resident", 256),
     ("descriptors", 0),
     ("threads", 0),
     ("mappings", 4),

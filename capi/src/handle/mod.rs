@@ -33,6 +33,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once};
 const SLOTS: usize = 1 << 15;
 /// The first slots are for runtimes only: as many as a job can have PEs that are threads.
 const RUNTIMES: usize = 4096;
+/// So many slots of a kind are used before those of handles that have ended.
+const FIRST_USED: usize = 4096;
 const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
 const INDEX_BITS: u32 = 24;
 const KIND_SHIFT: u32 = 56;
@@ -125,10 +127,13 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
         _ => (RUNTIMES, SLOTS - RUNTIMES, "handles"),
     };
     let slots = || TABLE.iter().enumerate().skip(first).take(room);
+    let is_free = |(_, slot): &(usize, &Slot)| slot.handle.load(Relaxed) == FREE;
     let (index, slot) = slots()
-        .find(|(_, slot)| slot.handle.load(Relaxed) == FREE)
-        // A program that leaves streams and events to finalize shall not run out of handles by and by.
+        .take(FIRST_USED)
+        .find(is_free)
+        // A program that leaves streams and events to finalize shall not fill the table by and by.
         .or_else(|| slots().find(|(_, slot)| is_ended(slot)))
+        .or_else(|| slots().find(is_free))
         .ok_or_else(|| {
             Error::NotSupported(format!(
                 "{room} {what} can be live, and they all are: free or finalize some"

@@ -100,12 +100,15 @@ impl Runtime {
         let seed = control.check_seed();
         let sites = (attr.track || attr.trace.is_some() || seed.is_some()).then(Sites::new);
         let Joined {
-            layout, transport, ..
+            layout,
+            transport,
+            access,
+            ..
         } = joined;
         let transport = match (seed, &sites) {
             (Some(_), Some(sites)) => {
                 let (sites, below) = (Arc::clone(sites), transport.boxed());
-                let check = Checker::start(&control, layout, me, below, sites)?;
+                let check = Checker::start(&control, layout, me, below, access, sites)?;
                 Route::Other(Box::new(Checked(check)))
             }
             _ => transport,

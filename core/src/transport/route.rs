@@ -19,6 +19,7 @@ use crate::{Pe, Result};
 use bytemuck::Pod;
 use std::any::Any;
 use std::panic::Location;
+use std::sync::Arc;
 
 /// The transport of a runtime. The discriminant is explicit, so that one comparison selects the variant: the compiler would hide it in a field.
 #[repr(u64)]
@@ -35,16 +36,21 @@ impl Route {
     /// The transport of a PE that has joined a job on one host. If the job is checked, no operation is enqueued on a GPU unseen.
     pub(crate) fn joined(joined: Joined, control: &Control) -> Result<Joined<Route>> {
         let checked = control.check_seed().is_some();
+        let mut device_access = None;
         let route = |transport| -> Result<Route> {
             Ok(match transport {
                 LocalTransport::Host(host) => Route::Host(host),
                 LocalTransport::Device(device) if checked => {
-                    Route::Other(Box::new(HostDriven::new(device)?))
+                    let driven = HostDriven::new(device)?;
+                    device_access = Some(Arc::clone(driven.device()));
+                    Route::Other(Box::new(driven))
                 }
                 LocalTransport::Device(device) => Route::Other(device),
             })
         };
-        joined.with(route).transpose()
+        let mut joined = joined.with(route).transpose()?;
+        joined.access.device = device_access;
+        Ok(joined)
     }
 }
 

@@ -43,7 +43,7 @@ use crate::job::block::Control;
 use crate::job::layout::Layout;
 pub(crate) use crate::sites::inside::{Inside, write};
 use crate::sites::{Access, Sites};
-use crate::transport::{Call, DeviceMemory, Transport, Watch};
+use crate::transport::{Call, DeviceMemory, HostAccess, PeerCalls, Transport, Watch};
 use actors::Actors;
 use below::Below;
 use contexts::Contexts;
@@ -90,6 +90,8 @@ struct Adopted {
 /// One PE's checker.
 pub struct Checker {
     below: Box<dyn Transport>,
+    /// The copies between GPU and host, if the heap is on a GPU.
+    device: Option<Arc<dyn DeviceMemory>>,
     control: Control,
     layout: Layout,
     me: Pe,
@@ -121,13 +123,18 @@ impl Checker {
         layout: Layout,
         me: Pe,
         below: Box<dyn Transport>,
+        access: HostAccess,
         sites: Arc<Sites>,
     ) -> Result<Arc<Checker>> {
         memory::check()?;
-        let tracker = Checker::tracker_of(control, me, &*below, &sites)?;
+        let tracker = Checker::tracker_of(control, me, access.peer_calls, &sites)?;
         let seed = control.check_seed().unwrap_or(0).wrapping_add(me as u64);
+        if access.device.is_some() {
+            tracker.uses_gpus();
+        }
         let check = Arc::new(Checker {
             below,
+            device: access.device,
             control: control.clone(),
             layout,
             me,
@@ -155,9 +162,6 @@ impl Checker {
             delivery_thread: Mutex::default(),
             stop: AtomicBool::new(false),
         });
-        if check.below.device_memory().is_some() {
-            check.tracker.uses_gpus();
-        }
         *check.delivery_thread() = Some(DeliveryThread::start(&check)?);
         Ok(check)
     }
@@ -166,11 +170,11 @@ impl Checker {
     fn tracker_of(
         control: &Control,
         me: Pe,
-        below: &dyn Transport,
+        peer_calls: Option<Arc<dyn PeerCalls>>,
         sites: &Arc<Sites>,
     ) -> Result<Tracking> {
         let sites = Arc::clone(sites);
-        match below.peer_calls() {
+        match peer_calls {
             Some(calls) if calls.hosts().mine() != 0 => {
                 let tracker = RemoteTracker::new(control, me, sites, calls)?;
                 Ok(Tracking::There(Box::new(tracker)))
@@ -233,7 +237,7 @@ impl Checker {
 
     /// The GPU's memory, if an address lies there.
     fn gpu_with(&self, address: u64) -> Option<&dyn DeviceMemory> {
-        let device = self.below.device_memory()?;
+        let device = &**self.device.as_ref()?;
         device.is_of_gpu(address).unwrap_or(false).then_some(device)
     }
 

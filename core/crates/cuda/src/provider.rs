@@ -7,7 +7,7 @@ use crate::job::block::Control;
 use crate::job::layout::HEAP_UNIT;
 use crate::job::topology::Id;
 use crate::lock::lock;
-use crate::transport::{JobPeers, Joined, LocalTransport, MemoryProvider};
+use crate::transport::{HostAccess, JobPeers, Joined, LocalTransport, MemoryProvider};
 use crate::{Error, Pe, Result};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
@@ -115,6 +115,7 @@ impl MemoryProvider for CudaProvider {
             layout: cuda.layout,
             gpu: Some(cuda.device.uuid()),
             transport: LocalTransport::Device(Box::new(cuda)),
+            access: HostAccess::default(),
         })
     }
 }

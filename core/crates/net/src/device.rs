@@ -9,9 +9,8 @@ use super::transfers::PART_OF_CALL;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::operation::Operation;
 use crate::transport::{
-    Body, Call, Collectives, DeviceMemory, Found, GetRequest, Memory, NOTHING, Nbi, Owner,
-    PeerCalls, Properties, Reply, Request, Search, StreamHold, Streams, Submission, TargetStream,
-    Transport, TransportEvent, TransportStream,
+    Body, Call, GetRequest, HostDriven, Memory, NOTHING, Nbi, Owner, Properties, Reply, Request,
+    Transport,
 };
 use crate::{Error, Pe, Result};
 use std::sync::Arc;
@@ -21,8 +20,8 @@ const BETWEEN: usize = 1 << 20;
 
 pub(super) struct DeviceTransport {
     remote: RemoteAccess,
-    target_stream: Arc<dyn TargetStream>,
-    device: Arc<dyn DeviceMemory>,
+    /// The transport to the GPUs of this host.
+    local: HostDriven,
     about: String,
 }
 
@@ -87,16 +86,10 @@ impl RemoteAccess {
 }
 
 impl DeviceTransport {
-    pub(super) fn new(
-        device: Arc<dyn DeviceMemory>,
-        target_stream: Arc<dyn TargetStream>,
-        remote: RemoteAccess,
-        about: String,
-    ) -> DeviceTransport {
+    pub(super) fn new(local: HostDriven, remote: RemoteAccess, about: String) -> DeviceTransport {
         DeviceTransport {
             remote,
-            target_stream,
-            device,
+            local,
             about,
         }
     }
@@ -115,33 +108,6 @@ fn in_parts(bytes: usize, mut each: impl FnMut(usize, &mut [u8]) -> Result<()>) 
     })
 }
 
-impl Streams for DeviceTransport {
-    fn make(&self) -> Result<Arc<dyn TransportStream>> {
-        Streams::make(&*self.device)
-    }
-
-    unsafe fn adopt(&self, stream: u64) -> Result<Arc<dyn TransportStream>> {
-        // SAFETY: the caller vouches for the stream.
-        unsafe { Streams::adopt(&*self.device, stream) }
-    }
-
-    fn let_go(&self, stream: &Arc<dyn TransportStream>) {
-        Streams::let_go(&*self.device, stream);
-    }
-
-    fn event(&self) -> Result<Box<dyn TransportEvent>> {
-        self.device.event()
-    }
-
-    fn stream_hold(
-        &self,
-        stream: &Arc<dyn TransportStream>,
-    ) -> Result<Option<Arc<dyn StreamHold>>> {
-        let target_stream = Arc::clone(&self.target_stream);
-        target_stream.stream_hold(stream.submission()).map(Some)
-    }
-}
-
 impl DeviceTransport {
     /// Moves data of a collective, of which at least one PE is remote.
     fn copy(
@@ -153,7 +119,7 @@ impl DeviceTransport {
     ) -> Result<()> {
         let operation = call.called;
         if self.is_local(to) {
-            let to = self.device.address_of(to, dest);
+            let to = self.local.device().address_of(to, dest);
             return self.remote.get_to(operation, (from, source), to, bytes);
         }
         in_parts(bytes, |start, part| {
@@ -161,8 +127,8 @@ impl DeviceTransport {
             let between = LocalDest::from(&mut *part);
             match self.is_local(from) {
                 true => {
-                    let from = self.device.address_of(from, source + start);
-                    self.device.copy_to_host(operation, from, between)?;
+                    let from = self.local.device().address_of(from, source + start);
+                    self.local.device().copy_to_host(operation, from, between)?;
                 }
                 false => self
                     .remote
@@ -186,7 +152,7 @@ impl DeviceTransport {
             let GetRequest { pe, source, dest } = one;
             let nbi = Nbi::No;
             if self.is_local(pe) {
-                self.device.execute(Request {
+                self.local.execute(Request {
                     call,
                     body: Body::Get {
                         pe,
@@ -208,20 +174,20 @@ impl DeviceTransport {
 
 impl Transport for DeviceTransport {
     fn inner(&self) -> Option<&dyn Transport> {
-        Some(&*self.device)
+        Some(&self.local)
     }
 
     fn properties(&self) -> Properties {
-        self.device.properties()
+        self.local.properties()
     }
 
     fn memory(&self) -> &dyn Memory {
-        self.device.memory()
+        self.local.memory()
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
         match self.is_local(pe) {
-            true => self.device.local_ptr(pe, offset),
+            true => self.local.local_ptr(pe, offset),
             false => None,
         }
     }
@@ -230,15 +196,15 @@ impl Transport for DeviceTransport {
         match body {
             Body::Fence => {
                 self.remote.endpoint.fence();
-                self.device.execute(Request { call, body })
+                self.local.execute(Request { call, body })
             }
             Body::Quiet => {
-                self.device.execute(Request { call, body })?;
+                self.local.execute(Request { call, body })?;
                 self.remote.complete_context(call)?;
                 Ok(NOTHING)
             }
             Body::QuietBeforeRelease => {
-                self.device.execute(Request { call, body })?;
+                self.local.execute(Request { call, body })?;
                 self.remote.complete(call.called)?;
                 Ok(NOTHING)
             }
@@ -257,19 +223,19 @@ impl Transport for DeviceTransport {
                 Ok(NOTHING)
             }
             body if body.target().is_none_or(|pe| self.is_local(pe)) => {
-                self.device.execute(Request { call, body })
+                self.local.execute(Request { call, body })
             }
             body => self.remote.execute(Request { call, body }),
         }
     }
 
     fn failure(&self) -> Result<()> {
-        self.device.failure()?;
+        self.local.failure()?;
         self.remote.endpoint.failure()
     }
 
     fn keep(&self, error: Error) {
-        self.device.keep(error);
+        self.local.keep(error);
     }
 
     fn progress(&self) {
@@ -277,31 +243,9 @@ impl Transport for DeviceTransport {
     }
 
     fn owned_by(&self, owner: Arc<dyn Owner>) {
-        self.device.owned_by(Arc::clone(&owner));
+        self.local.owned_by(Arc::clone(&owner));
         // Once, by the runtime that it is made for.
         let _ = self.remote.endpoint.owner.set(owner);
-    }
-
-    // Kernels reach no PE of another host, so the library does these itself.
-
-    fn collectives(&self) -> Option<&dyn Collectives> {
-        None
-    }
-
-    fn search(&self, _: Submission, _: &Search<'_>) -> Option<Result<Found>> {
-        None
-    }
-
-    fn streams(&self) -> Option<&dyn Streams> {
-        Some(self)
-    }
-
-    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
-        Some(&*self.device)
-    }
-
-    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
-        Some(Arc::clone(&self.remote.endpoint) as Arc<dyn PeerCalls>)
     }
 
     fn disconnect(&self, finalized: bool) {
@@ -309,7 +253,7 @@ impl Transport for DeviceTransport {
     }
 
     fn about(&self) -> Option<String> {
-        match self.device.about() {
+        match self.local.about() {
             Some(device) => Some(format!("{}; {device}", self.about)),
             None => Some(self.about.clone()),
         }

@@ -47,8 +47,9 @@ use crate::operation::Operation;
 use crate::transport::device_state::DeviceTables;
 use crate::transport::host::HostTransport;
 use crate::transport::{
-    Body, Call, Context, DeviceMemory, GetRequest, Joined, LocalTransport, Memory, NOTHING, Nbi,
-    Owner, PeerCalls, Properties, Reply, Request, SignalUpdate, Transport, bytes_of, get_requests,
+    Body, Call, Context, DeviceMemory, GetRequest, HostAccess, HostDriven, Joined, LocalTransport,
+    Memory, NOTHING, Nbi, Owner, PeerCalls, Properties, Reply, Request, SignalUpdate, Transport,
+    bytes_of, get_requests,
 };
 use contexts::ContextRecords;
 use device::DeviceTransport;
@@ -99,14 +100,14 @@ pub fn join(
         layout,
         transport,
         gpu,
+        ..
     } = joined;
     let (local, local_heap) = match transport {
         LocalTransport::Host(host) => (Ok(host.clone()), LocalHeap::Host(host)),
         LocalTransport::Device(device) => {
-            let device: Arc<dyn DeviceMemory> = Arc::from(device);
-            let stream = Arc::clone(&device).target_stream()?;
-            let target = DeviceTarget::new(Arc::clone(&stream));
-            (Err((device, stream)), LocalHeap::Device(target))
+            let device = HostDriven::new(device)?;
+            let target = DeviceTarget::new(Arc::clone(device.target_stream()));
+            (Err(device), LocalHeap::Device(target))
         }
     };
     let range = hosts.range();
@@ -117,6 +118,10 @@ pub fn join(
         Progress::Calls => endpoint.remote_hosts().use_rounds_only(),
     }
     let hosts = endpoint.hosts().clone();
+    let access = HostAccess {
+        peer_calls: Some(Arc::clone(&endpoint) as Arc<dyn PeerCalls>),
+        device: local.as_ref().err().map(|local| Arc::clone(local.device())),
+    };
     let transport = match local {
         Ok(local) => {
             let remote = RemoteAccess {
@@ -132,21 +137,22 @@ pub fn join(
                 about,
             })
         }
-        Err((device, stream)) => {
+        Err(local) => {
+            let device = Arc::clone(local.device());
+            device.set_hosts(&hosts)?;
             let remote = RemoteAccess {
                 endpoint,
                 contexts: ContextRecords::default(),
-                device: Some(Arc::clone(&device)),
+                device: Some(device),
             };
-            device.set_hosts(&hosts)?;
-            let transport = DeviceTransport::new(device, stream, remote, about);
-            Connected::Device(Box::new(transport))
+            Connected::Device(Box::new(DeviceTransport::new(local, remote, about)))
         }
     };
     let joined = Joined {
         layout,
         transport,
         gpu,
+        access,
     };
     Ok((control, joined))
 }
@@ -553,10 +559,6 @@ impl Transport for NetTransport {
 
     fn about(&self) -> Option<String> {
         Some(self.about.clone())
-    }
-
-    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
-        Some(Arc::clone(&self.endpoint) as Arc<dyn PeerCalls>)
     }
 
     fn owned_by(&self, owner: Arc<dyn Owner>) {

@@ -120,14 +120,6 @@ impl Transport for Recorder {
         self.record("chore");
         Some(Box::new(|| {}))
     }
-    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
-        self.record("device_memory");
-        None
-    }
-    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
-        self.record("peer_calls");
-        None
-    }
     fn about(&self) -> Option<String> {
         self.record("about");
         Some("recorder".into())
@@ -206,8 +198,6 @@ fn call_all(transport: &dyn Transport) {
     assert_eq!(transport.leave(true).as_deref(), Some("left"));
     transport.disconnect(true);
     assert!(transport.chore().is_some());
-    assert!(transport.device_memory().is_none());
-    assert!(transport.peer_calls().is_none());
     assert_eq!(transport.about().as_deref(), Some("recorder"));
     assert!(transport.mapping().is_some());
 }
@@ -258,7 +248,7 @@ fn a_wrapper_forwards_every_method() {
 
 #[test]
 fn the_contract_is_small() {
-    assert!(methods().len() <= 23, "{:?}", methods());
+    assert!(methods().len() <= 21, "{:?}", methods());
 }
 
 /// A request that a transport does not implement becomes simple requests, with the same bytes in the same places.

@@ -23,6 +23,14 @@ impl HostDriven {
             target_stream,
         })
     }
+
+    pub fn device(&self) -> &Arc<dyn DeviceMemory> {
+        &self.device
+    }
+
+    pub fn target_stream(&self) -> &Arc<dyn TargetStream> {
+        &self.target_stream
+    }
 }
 
 impl Streams for HostDriven {
@@ -75,10 +83,6 @@ impl Transport for HostDriven {
 
     fn keep(&self, error: Error) {
         self.device.keep(error);
-    }
-
-    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
-        Some(&*self.device)
     }
 
     fn collectives(&self) -> Option<&dyn Collectives> {

@@ -51,7 +51,7 @@ pub use hooks::{
 };
 pub use host_driven::HostDriven;
 pub use observer::{Observer, Watch};
-pub use provider::{JobPeers, Joined, LocalTransport, MemoryProvider};
+pub use provider::{HostAccess, JobPeers, Joined, LocalTransport, MemoryProvider};
 pub use request::{
     Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_internal, get_requests,
 };
@@ -355,16 +355,6 @@ pub trait Transport: Any + Send + Sync {
     /// A task that the watchdog runs in each of its rounds.
     fn chore(&self) -> Option<WatchdogTask> {
         self.inner()?.chore()
-    }
-
-    /// The copies between GPU and host, if the heap is on a GPU and this transport does not enqueue operations there.
-    fn device_memory(&self) -> Option<&dyn DeviceMemory> {
-        self.inner()?.device_memory()
-    }
-
-    /// The calls to PEs of other hosts, if there are any.
-    fn peer_calls(&self) -> Option<Arc<dyn PeerCalls>> {
-        self.inner()?.peer_calls()
     }
 
     /// A description for a message.

@@ -2,13 +2,14 @@
 //!
 //! A transport has one [`MemoryProvider`].
 
-use super::DeviceMemory;
 use super::host::HostTransport;
+use super::{DeviceMemory, PeerCalls};
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::topology::Id;
 use crate::job::wire::Links;
 use crate::{Pe, Result};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The memory of a heap before the job exists.
@@ -52,6 +53,16 @@ pub struct Joined<T = LocalTransport> {
     pub transport: T,
     /// The GPU that the PE uses.
     pub gpu: Option<Id>,
+    pub access: HostAccess,
+}
+
+/// Ways past the transport, for a wrapper that observes operations.
+#[derive(Clone, Default)]
+pub struct HostAccess {
+    /// The calls to PEs of other hosts, if there are any.
+    pub peer_calls: Option<Arc<dyn PeerCalls>>,
+    /// The copies between GPU and host, if the heap is on a GPU and the host runs the operations.
+    pub device: Option<Arc<dyn DeviceMemory>>,
 }
 
 impl<T> Joined<T> {
@@ -61,6 +72,7 @@ impl<T> Joined<T> {
             layout: self.layout,
             transport: transport(self.transport),
             gpu: self.gpu,
+            access: self.access,
         }
     }
 }
@@ -72,6 +84,7 @@ impl<T> Joined<Result<T>> {
             layout: self.layout,
             transport: self.transport?,
             gpu: self.gpu,
+            access: self.access,
         })
     }
 }

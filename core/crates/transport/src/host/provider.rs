@@ -4,7 +4,7 @@ use super::HostTransport;
 use crate::job::block::Control;
 use crate::job::layout::Layout;
 use crate::job::machine;
-use crate::{JobPeers, Joined, LocalTransport, MemoryProvider};
+use crate::{HostAccess, JobPeers, Joined, LocalTransport, MemoryProvider};
 use crate::{Pe, Result};
 use std::time::Instant;
 
@@ -32,6 +32,7 @@ impl MemoryProvider for HostProvider {
             layout,
             transport: LocalTransport::Host(host),
             gpu: None,
+            access: HostAccess::default(),
         })
     }
 }
