@@ -32,7 +32,8 @@ impl Inner {
         if broken == 0 || !team::breaks(broken, team.base_epoch()) {
             return Ok(());
         }
-        // The member may have left because of another one, whom the caller should hear of.
+        // The member may have left because of an error of this PE's transport, or because of another PE: the caller should hear of that.
+        self.transport.internal().failure()?;
         stops::check(&self.control, self.my_pe, operation)?;
         Err(team::broken(operation.name(), team.index, broken))
     }

@@ -4,7 +4,7 @@ use crate::Pe;
 use crate::buffer::{LocalDest, LocalSource};
 use crate::op::SignalOp;
 use crate::operation::Operation;
-use crate::transport::{Atomic, Body, Nbi, SignalUpdate, Transport, Width, execute_internal};
+use crate::transport::{Atomic, Body, Nbi, SignalUpdate, Transport, Width, execute_inlined};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Below<'a>(pub(crate) &'a dyn Transport);
@@ -19,7 +19,7 @@ impl Below<'_> {
             source,
             nbi,
         };
-        execute_internal(self.0, Operation::Put, body);
+        execute_inlined(self.0, Operation::Put, body);
     }
 
     /// See [`Body::Get`].
@@ -31,7 +31,7 @@ impl Below<'_> {
             dest,
             nbi,
         };
-        execute_internal(self.0, Operation::Get, body);
+        execute_inlined(self.0, Operation::Get, body);
     }
 
     /// See [`Body::Atomic`].
@@ -43,22 +43,22 @@ impl Below<'_> {
             operation,
             fetches: true,
         };
-        execute_internal(self.0, operation.fetching(), body)[0]
+        execute_inlined(self.0, operation.fetching(), body)[0]
     }
 
     /// See [`Body::Signal`].
     pub(crate) fn signal(self, pe: Pe, offset: u64, value: u64, op: SignalOp) {
         let update = SignalUpdate { offset, value, op };
-        execute_internal(self.0, Operation::SignalOp, Body::Signal { pe, update });
+        execute_inlined(self.0, Operation::SignalOp, Body::Signal { pe, update });
     }
 
     /// See [`Body::Fence`].
     pub(crate) fn fence(self) {
-        execute_internal(self.0, Operation::Fence, Body::Fence);
+        execute_inlined(self.0, Operation::Fence, Body::Fence);
     }
 
     /// See [`Body::Quiet`].
     pub(crate) fn quiet(self) {
-        execute_internal(self.0, Operation::Quiet, Body::Quiet);
+        execute_inlined(self.0, Operation::Quiet, Body::Quiet);
     }
 }

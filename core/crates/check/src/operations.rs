@@ -5,7 +5,7 @@ use super::delay::{After, TargetRange};
 use super::held::{Effect, HeldOperation, result};
 use super::memory::Digest;
 use super::report::Finding;
-use super::shadow::Conflict;
+use super::shadow::Rewrites;
 use super::tracker::{Kind, Standing};
 use super::{Checker, Inside, MutexGuard, State, actors};
 use crate::Pe;
@@ -126,7 +126,8 @@ impl Checker {
         call: Call,
     ) {
         let _inside = Inside::enter();
-        self.atomically(pe, offset, width, operation, false, call);
+        let site = self.site_of(call);
+        self.atomically(pe, offset, width, operation, false, (call, site));
     }
 
     /// See [`Transport::atomic`](crate::transport::Transport::atomic).
@@ -142,7 +143,7 @@ impl Checker {
     ) -> u64 {
         let _inside = Inside::enter();
         let site = self.site_of(call);
-        let old = self.atomically(pe, offset, width, operation, true, call);
+        let old = self.atomically(pe, offset, width, operation, true, (call, site));
         let echo = self.tracker.acquire(pe, offset, width.bytes(), old, site);
         self.actors.hears(echo);
         old
@@ -156,9 +157,8 @@ impl Checker {
         width: Width,
         operation: Atomic,
         fetches: bool,
-        call: Call,
+        (call, site): (Call, u16),
     ) -> u64 {
-        let site = self.site_of(call);
         let bytes = width.bytes();
         let target_range = TargetRange { pe, offset, bytes };
         let reads_only = operation == Atomic::Fetch;
@@ -180,11 +180,11 @@ impl Checker {
             Atomic::CompareSwap { cond, .. } if fetch() != cond => {
                 let old = fetch();
                 match old == cond {
-                    true => self.update_now(target_range, width, operation, fetches, call),
+                    true => self.update_now(target_range, width, operation, fetches, (call, site)),
                     false => old,
                 }
             }
-            _ => self.update_now(target_range, width, operation, fetches, call),
+            _ => self.update_now(target_range, width, operation, fetches, (call, site)),
         };
         self.end(state, None);
         old
@@ -197,7 +197,7 @@ impl Checker {
         width: Width,
         operation: Atomic,
         fetches: bool,
-        call: Call,
+        (call, site): (Call, u16),
     ) -> u64 {
         let TargetRange { pe, offset, bytes } = target_range;
         let stamp = self.tracker.release(pe, offset, true);
@@ -213,7 +213,7 @@ impl Checker {
         self.tracker.wake(pe);
         if asked {
             let new = result(width, operation, old);
-            self.updated(target_range, old, new, &stamp, self.site_of(call));
+            self.updated(target_range, old, new, &stamp, site);
         }
         old
     }
@@ -415,10 +415,10 @@ impl Checker {
         dest: u64,
         source: LocalSource<'_>,
         site: u16,
-    ) -> Vec<Conflict> {
+    ) -> Rewrites {
         let bytes = source.bytes() as u64;
         if bytes == 0 {
-            return Vec::new();
+            return Rewrites::new();
         }
         let rewrites = self.tracker.put(kind, pe, dest, bytes, site);
         self.acts_on(pe, dest, bytes, kind, site);
@@ -495,7 +495,7 @@ impl Checker {
         &self,
         state: &mut State,
         (pe, dest, source): (Pe, u64, LocalSource<'_>),
-        rewrites: Vec<Conflict>,
+        rewrites: Rewrites,
         from: From,
         site: u16,
     ) -> (u64, Option<Box<Finding>>) {

@@ -62,11 +62,18 @@ impl Checker {
         let differs = |rewrite: &&Conflict| {
             let start = rewrite.start.max(target_range.offset);
             let end = rewrite.end.min(target_range.offset + target_range.bytes);
-            let mut old = vec![0_u64; (end - start).div_ceil(8) as usize];
-            let old: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut old)[..(end - start) as usize];
-            self.below()
-                .get(target_range.pe, start, LocalDest::from(&mut *old));
-            *old != new[(start - target_range.offset) as usize..][..old.len()]
+            let part = &new[(start - target_range.offset) as usize..][..(end - start) as usize];
+            // Most puts without a fence are of one word.
+            if let Ok(part) = <[u8; 8]>::try_from(part) {
+                let mut old = [0; 8];
+                let dest = LocalDest::from(&mut old[..]);
+                self.below().get(target_range.pe, start, dest);
+                return u64::from_ne_bytes(old) != u64::from_ne_bytes(part);
+            }
+            let mut old = vec![0; part.len()];
+            let dest = LocalDest::from(&mut old[..]);
+            self.below().get(target_range.pe, start, dest);
+            old != part
         };
         let other = rewrites.iter().find(differs);
         self.pool.keep(&mut copied);

@@ -53,7 +53,8 @@ pub use host_driven::HostDriven;
 pub use observer::{Observer, Watch};
 pub use provider::{HostAccess, JobPeers, Joined, LocalTransport, MemoryProvider};
 pub use request::{
-    Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_internal, get_requests,
+    Body, NOTHING, Reply, Request, bytes_of, execute_in_parts, execute_inlined, execute_internal,
+    get_requests,
 };
 pub use service::{PeerCalls, Service};
 

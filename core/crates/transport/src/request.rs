@@ -227,6 +227,13 @@ pub fn execute_in_parts(
 #[inline(never)]
 #[track_caller]
 pub fn execute_internal(transport: &dyn Transport, called: Operation, body: Body<'_>) -> Reply {
+    execute_inlined(transport, called, body)
+}
+
+/// As [`execute_internal`], for callers to which the request is the common case: the body is not copied once more.
+#[inline(always)]
+#[track_caller]
+pub fn execute_inlined(transport: &dyn Transport, called: Operation, body: Body<'_>) -> Reply {
     let call = Call {
         submission: Submission::Blocking,
         context: 0,

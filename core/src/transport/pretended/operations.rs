@@ -1,5 +1,6 @@
 //! What only PEs of several hosts have.
 
+use super::faults::TimedBarrier;
 use super::{Pretended, run};
 use crate::buffer::{LocalDest, NbiDest};
 use crate::local::Job;
@@ -274,10 +275,13 @@ fn what_all_hosts_have_released_is_freed() {
 /// A PE that finalizes while others wait for it elsewhere is an error there, also if nobody else has come to finalize.
 #[test]
 fn a_pe_that_finalizes_early_is_named_on_other_hosts() {
+    // A PE that is still in init may not see another one leave.
+    let together = TimedBarrier::new(4);
     run(
         Pretended::on(vec![0, 1, 2, 2], false),
         &InitAttr::default(),
         |rt| {
+            together.wait();
             if rt.my_pe() == 0 {
                 let error = rt.finalize().unwrap_err();
                 assert!(matches!(error, Error::PeDied { .. }), "{error}");

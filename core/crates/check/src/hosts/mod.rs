@@ -18,7 +18,7 @@ use crate::buffer::SymRange;
 use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::report::Finding;
-use crate::shadow::Conflict;
+use crate::shadow::Rewrites;
 use crate::tracker::{Kind, ReleaseStamp, Standing, Tracker};
 use crate::{Pe, Result};
 
@@ -47,7 +47,7 @@ macro_rules! forwarded {
 
 forwarded! {
     fn access(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16);
-    fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Vec<Conflict>;
+    fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Rewrites;
     fn reissue(&self, kind: Kind, place: (Pe, u64), bytes: u64, site: u16);
     fn prefetch(&self, pe: Pe, offset: u64);
     fn fence(&self);

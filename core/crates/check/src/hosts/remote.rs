@@ -9,7 +9,7 @@ use crate::job::block::Control;
 use crate::lock::lock;
 use crate::op::Cmp;
 use crate::report::{self, Finding};
-use crate::shadow::Conflict;
+use crate::shadow::Rewrites;
 use crate::sites::Sites;
 use crate::tally::{Seen, Tally};
 use crate::tracker::{Kind, ReleaseStamp, Standing};
@@ -126,14 +126,7 @@ impl RemoteTracker {
         self.tell(Ask::Access, &words);
     }
 
-    pub(super) fn put(
-        &self,
-        kind: Kind,
-        pe: Pe,
-        offset: u64,
-        bytes: u64,
-        site: u16,
-    ) -> Vec<Conflict> {
+    pub(super) fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Rewrites {
         let words = [kind as u64, pe as u64, offset, bytes, site.into()];
         let reply = self.asked(Ask::Put, &words).unwrap_or_default();
         let (conflicts, _) = reply.as_chunks();

@@ -19,6 +19,7 @@ use super::clocks::Clocks;
 use super::tracker::Kind;
 pub(super) use cell::Cell;
 use run::Run;
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 
 /// What is done to a range of a PE's memory.
@@ -33,6 +34,9 @@ pub(super) struct Access {
     /// Whether it is a free: then only puts and stores of others matter, and only to words nobody synchronises by.
     pub(super) frees: bool,
 }
+
+/// Puts of a PE to one place without a fence between them: mostly one, which takes no memory of its own.
+pub(crate) type Rewrites = SmallVec<[Conflict; 1]>;
 
 /// Bytes of an access that conflict with an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +99,7 @@ impl Shadow {
         &self,
         clocks: &Clocks,
         access: &Access,
-        rewrites: &mut Vec<Conflict>,
+        rewrites: &mut Rewrites,
     ) -> Vec<Conflict> {
         let (first, end) = (access.offset / WORD, access.offset + access.bytes);
         let count = end.div_ceil(WORD) - first;
@@ -127,7 +131,7 @@ impl Shadow {
         word: u64,
         cells: &[AtomicU64; CELLS],
         conflicts: &mut Vec<Conflict>,
-        rewrites: &mut Vec<Conflict>,
+        rewrites: &mut Rewrites,
     ) {
         for _ in 0..TRIES {
             let before = load(cells);
@@ -191,7 +195,7 @@ impl Shadow {
         first: u64,
         words: &[[AtomicU64; CELLS]],
         conflicts: &mut Vec<Conflict>,
-        rewrites: &mut Vec<Conflict>,
+        rewrites: &mut Rewrites,
     ) {
         let end = access.offset + access.bytes;
         // Words before this one are whole, but for the first.
@@ -467,7 +471,7 @@ fn rewrite(
     new: Cell,
     word: u64,
     end: u64,
-    rewrites: &mut Vec<Conflict>,
+    rewrites: &mut Rewrites,
 ) {
     for place in (0..CELLS).filter(|&place| which >> place & 1 != 0) {
         let cell = Cell(cells[place]);

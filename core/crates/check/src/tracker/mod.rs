@@ -50,7 +50,7 @@ use super::area::{self, Area};
 use super::clocks::{self, Clock, Clocks};
 pub(crate) use super::clocks::{ReleaseStamp, Standing};
 use super::report::{Finding, Names, Reports};
-use super::shadow::{Access, Cell, Conflict, Shadow};
+use super::shadow::{Access, Cell, Conflict, Rewrites, Shadow};
 use super::sync::Syncs;
 use super::tally::{Seen, Tally};
 use crate::job::block::Control;
@@ -303,14 +303,7 @@ impl Tracker {
 
     /// As [`access`](Tracker::access), of a put. Gives the puts of this PE's own to the same bytes that nothing orders before it.
     #[inline]
-    pub(crate) fn put(
-        &self,
-        kind: Kind,
-        pe: Pe,
-        offset: u64,
-        bytes: u64,
-        site: u16,
-    ) -> Vec<Conflict> {
+    pub(crate) fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Rewrites {
         self.record(kind, pe as u64, offset, bytes, site, false)
     }
 
@@ -340,8 +333,8 @@ impl Tracker {
         bytes: u64,
         site: u16,
         frees: bool,
-    ) -> Vec<Conflict> {
-        let mut rewrites = Vec::new();
+    ) -> Rewrites {
+        let mut rewrites = Rewrites::new();
         if bytes == 0 || self.clocks.is_off() {
             return rewrites;
         }

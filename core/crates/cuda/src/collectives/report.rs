@@ -2,23 +2,40 @@
 
 use super::REFUSED;
 use crate::CudaTransport;
+use crate::job::block::MAX_TEAMS;
 use crate::job::process::pid_of;
 use crate::job::team;
 use crate::kernels::{ErrorRecord, MISMATCH, OVERRUN, STALE};
 use crate::operation::Operation;
 use crate::{Error, Pe};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 impl CudaTransport {
     /// The first report of a kernel of this PE, if there is one.
     pub(crate) fn reported(&self) -> Option<Error> {
         let record = self.mailbox.error()?;
+        if let Some(error) = self.left_before_finalize(record) {
+            return Some(error);
+        }
         let pe = record.pe.load(Relaxed);
         let pid = match (0..self.control.n_pes()).contains(&pe) {
             true => pid_of(&self.control, pe),
             false => 0,
         };
         Some(reported(record, self.me, pid))
+    }
+
+    /// The error of a broken team, where a kernel has seen a member in finalize: the member has finalized because the team was broken.
+    fn left_before_finalize(&self, record: &ErrorRecord) -> Option<Error> {
+        let team = record.team.load(Relaxed);
+        let finalizes = record.their_operation.load(Relaxed) == Operation::Finalize as u32;
+        if !finalizes || team as usize >= MAX_TEAMS {
+            return None;
+        }
+        let mark = self.control.team(team, self.me).broken.load(Acquire);
+        let base_epoch = self.teams.get(team).ok()?.base_epoch;
+        let operation = operation_name(record.operation.load(Relaxed));
+        team::breaks(mark, base_epoch).then(|| team::broken(operation, team, mark))
     }
 }
 

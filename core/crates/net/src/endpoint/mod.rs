@@ -90,6 +90,8 @@ struct ReceiveState {
     tokens: HashMap<u64, InFlight>,
     begin: Vec<(Pe, LargeTransfer)>,
     lost: Vec<Pe>,
+    /// PEs that have called this PE's service before it was offered.
+    early_callers: Vec<Pe>,
     /// Answers that are sent after this poll, and the PE that receives them.
     answers: (Pe, Vec<u64>),
 }
@@ -199,6 +201,7 @@ impl Endpoint {
                     tokens: HashMap::new(),
                     begin: Vec::new(),
                     lost: Vec::new(),
+                    early_callers: Vec::new(),
                     answers: (0, Vec::new()),
                 },
                 leaving: Vec::new(),
@@ -362,6 +365,7 @@ impl Endpoint {
         if let Err(error) = polled {
             self.keep(error);
         }
+        self.resume_early_callers(&mut engine.state);
         if !engine.state.answers.1.is_empty() {
             std::mem::swap(&mut engine.state.answers.1, &mut engine.leaving);
             self.send_leaving(engine, engine.state.answers.0);

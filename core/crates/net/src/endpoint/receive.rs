@@ -50,6 +50,15 @@ impl Endpoint {
             if record.as_ref().is_some_and(waits) {
                 return start;
             }
+            let is_call = record
+                .as_ref()
+                .is_some_and(|record| record.kind == Kind::Call);
+            if is_call && self.awaits_service() {
+                if !state.early_callers.contains(&from) {
+                    state.early_callers.push(from);
+                }
+                return start;
+            }
             if record
                 .and_then(|record| self.record(state, from, &record))
                 .is_none()
@@ -70,7 +79,7 @@ impl Endpoint {
         self.post(from, Kind::Refused, &[], LocalSource::from(why.as_bytes()));
     }
 
-    /// Performs deferred records of a PE, until the next large put is in flight.
+    /// Performs deferred records of a PE, until one must be deferred again.
     pub(super) fn resume(&self, state: &mut ReceiveState, from: Pe) {
         while state.inbound[from as usize].large_puts == 0 {
             let Some(deferred) = state.inbound[from as usize].deferred.pop_front() else {
@@ -80,6 +89,7 @@ impl Endpoint {
             if !rest.is_empty() {
                 let rest = rest.to_vec();
                 state.inbound[from as usize].deferred.push_front(rest);
+                break;
             }
         }
     }
