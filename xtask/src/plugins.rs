@@ -128,6 +128,8 @@ fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
     let mut build = wheel::with_tools(tree, cargo(tree, "zigbuild"));
     build.args(["--release", "--target", &wheel::with_glibc(&target)]);
     build.env("MPICC", installed.join("bin/mpicc"));
+    // In the folder with `.venv`, zig names its headers by relative paths, which build scripts do not find.
+    build.current_dir(tree.root.join("plugins/mpi"));
     // The build script of the `mpi` crate does not notice another MPI, so each has its own folder.
     run::run(build.env("CARGO_TARGET_DIR", &built))?;
 
