@@ -70,7 +70,11 @@ enum Command {
     /// Compile the GPU kernels for every architecture that is shipped; needs no GPU
     Images,
     /// Build the plugin with which PEs of several hosts reach each other over MPI
-    Plugins,
+    Plugins {
+        /// Make its wheels for Open MPI and MPICH instead, in `target/wheels`, beside that of `cargo xtask wheel`
+        #[arg(long)]
+        wheels: bool,
+    },
     /// Build that plugin for MPICH too, and run jobs on two hosts under its mpiexec
     Mpich,
     /// Make Python's wheel for people without Rust, in `target/wheels`
@@ -148,7 +152,8 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         }
         Command::Languages => languages(&tree)?,
         Command::Images => images::images(&tree)?,
-        Command::Plugins => plugins::plugins(&tree)?,
+        Command::Plugins { wheels: false } => plugins::plugins(&tree)?,
+        Command::Plugins { wheels: true } => plugins::wheels(&tree)?,
         Command::Mpich => plugins::mpich(&tree)?,
         Command::Wheel => wheel::wheel(&tree)?,
         Command::Bundle(args) => bundle::bundle(&tree, &args)?,

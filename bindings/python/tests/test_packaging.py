@@ -119,6 +119,11 @@ def test_crates_that_are_published_need_no_others() -> None:
                 assert dependency["req"] == f"^{VERSION}", (name, dependency)
 
 
+def test_the_plugin_has_the_version_of_the_library() -> None:
+    plugin = (ROOT / "plugins/mpi/Cargo.toml").read_text()
+    assert f'\nversion = "{VERSION}"\n' in plugin  # its messages name the version
+
+
 def test_crates_that_are_published_include_no_file_from_outside() -> None:
     for crate in workspace():
         if crate["publish"] is not None:

@@ -1,7 +1,10 @@
 """The wheel, as people without Rust get it: installed into an empty virtual environment, with
-nothing else in PATH; C programs compiled against it; and what a build from source shows.
+nothing else in PATH; C programs compiled against it; the wheels with the MPI plugins; and what a
+build from source shows.
 
-NVSHMEMRS_WHEEL names the wheel; `cargo xtask test` and `cargo xtask wheel` set it.
+NVSHMEMRS_WHEEL names the wheel; `cargo xtask test` and `cargo xtask wheel` set it. `cargo xtask plugins
+--wheels` names a plugin's wheel (NVSHMEMRS_PLUGIN_WHEEL), and an MPI's (NVSHMEMRS_MPI_WHEEL). Without
+them, the plugin that is built is packed, for the machine's MPI.
 """
 
 from __future__ import annotations
@@ -38,7 +41,13 @@ class Installed:
 
     def run(self, *command: str, **more: str) -> str:
         """What a command says that must end well."""
-        done = subprocess.run(
+        done = self.call(*command, **more)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def call(self, *command: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        """Runs a command to its end."""
+        return subprocess.run(
             command,
             env={**self.environment, **more},
             cwd=self.environment["HOME"],
@@ -47,8 +56,11 @@ class Installed:
             text=True,
             timeout=120,
         )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+
+    def install(self, *wheels: str) -> "subprocess.CompletedProcess[str]":
+        """Installs wheels without the network."""
+        pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
+        return self.call(*pip, "install", "--no-index", *wheels)
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +76,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     inside = made.run(made.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
     for part in Path(np.__file__).parents[1].glob("numpy*"):
         (Path(inside.strip()) / part.name).symlink_to(part)
-    pip = [sys.executable, "-m", "pip", "--python", made.python, "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*pip, "install", "--no-index", wheel],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    done = made.install(wheel)
     assert done.returncode == 0, done.stdout
     return made
 
@@ -136,6 +142,111 @@ def test_the_benchmark_finds_what_it_measures(installed: Installed) -> None:
     path = os.pathsep.join([installed.environment["PATH"], os.environ["PATH"]])
     measured = ["nvshmemrs-perf", "--ops", "put", "--sizes", "8", "--rounds", "1", "--quick"]
     assert re.search(r"^ put +8 +2 ", installed.run(*measured, PATH=path), re.MULTILINE)
+
+
+# --- several hosts --------------------------------------------------------------------------------
+
+# Lets root start jobs, with more PEs than cores: names of Open MPI 4 and of Open MPI 5.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+# What a PE sees that mpirun has started on one of two hosts.
+ONE_OF_TWO = {
+    "OMPI_COMM_WORLD_RANK": "0",
+    "OMPI_COMM_WORLD_SIZE": "2",
+    "OMPI_COMM_WORLD_LOCAL_SIZE": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel with a plugin."""
+    named = os.environ.get("NVSHMEMRS_PLUGIN_WHEEL")
+    if named:
+        return Path(named)
+    built = Path(os.environ.get("NVSHMEMRS_BIN_DIR", "")) / "libnvshmemrs_mpi.so"
+    if not built.is_file():
+        pytest.skip(f"there is no {built}: `cargo xtask plugins` builds it")
+    script = [sys.executable, str(REPOSITORY / "packaging/plugin/wheel.py"), str(built)]
+    made = []
+    for mask in (0o022, 0o077):
+        out = tmp_path_factory.mktemp("plugin")
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+        subprocess.run([*script, str(out)], env=environment, umask=mask, check=True)
+        made += out.glob("*.whl")
+    assert made[0].read_bytes() == made[1].read_bytes()
+    return made[0]
+
+
+def refused(installed: Installed) -> str:
+    """Why a PE on one of two hosts cannot start."""
+    code = "import nvshmemrs.core as nvshmem; nvshmem.init()"
+    done = installed.call(installed.python, "-c", code, **ONE_OF_TWO)
+    assert done.returncode != 0 and "BootstrapError" in done.stdout, done.stdout
+    return done.stdout.splitlines()[-1]
+
+
+def test_a_plugin_is_installed_by_an_extra(installed: Installed, plugin: Path) -> None:
+    brought = os.environ.get("NVSHMEMRS_MPI_WHEEL")
+    path = os.pathsep.join([installed.environment["PATH"], os.environ["PATH"]])
+    if brought:
+        done = installed.install(brought)
+        assert done.returncode == 0, done.stdout
+    elif not shutil.which("mpirun"):
+        pytest.skip("no mpirun here")
+    assert "takes a plugin for MPI, but none of libnvshmemrs_mpi.so" in refused(installed)
+
+    extras = "openmpi4,openmpi5" if "openmpi" in plugin.name else "mpich"
+    done = installed.install("--find-links", str(plugin.parent), f"nvshmemrs[{extras}]")
+    assert done.returncode == 0, done.stdout
+    job: List[str] = ["mpirun"]
+    for host in ("a", "b"):
+        job += ["-n", "1", "env", f"NVSHMEMRS_HOST_ID={host}", "python", str(HELLO), ":"]
+    said = installed.run(*job[:-1], PATH=path, **OPEN_MPI)
+    for pe, sent in ((0, 2), (1, 1)):
+        assert f"PE {pe} of 2: my neighbour sent {sent}, the sum over all PEs is 3" in said, said
+
+    code = "import nvshmemrs._ffi as f; print(f.library_path())"
+    folder = Path(installed.run("python", "-c", code).strip()).parent
+    (first,) = (file for file in folder.iterdir() if re.search("_(openmpi|mpich)[.]so$", file.name))
+    second = folder / "libnvshmemrs_mpi.so"
+    second.write_text("another plugin")
+    said = refused(installed)
+    second.unlink()
+    assert f"{second} and {first} are both plugins for MPI" in said, said
+
+
+def test_a_plugin_of_another_version_is_not_installed(
+    installed: Installed, plugin: Path, tmp_path: Path
+) -> None:
+    version = installed.run("python", "-m", "nvshmemrs", "--version").strip()
+    other = tmp_path / plugin.name.replace(version, "9.9.9")
+    with zipfile.ZipFile(plugin) as old, zipfile.ZipFile(other, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name.endswith("/METADATA"):
+                text = text.replace(version.encode(), b"9.9.9")
+            new.writestr(name.replace(version, "9.9.9"), text)
+    done = installed.install(str(other))
+    package = plugin.name.split("-")[0].replace("_", "-")
+    assert done.returncode != 0, done.stdout
+    assert f"requirement nvshmemrs==9.9.9 (from {package})" in done.stdout, done.stdout
+
+
+def test_only_a_plugin_becomes_its_wheel(tmp_path: Path) -> None:
+    script = [sys.executable, str(REPOSITORY / "packaging/plugin/wheel.py")]
+    missing, other = tmp_path / "none.so", shutil.which("readelf") or "/bin/sh"
+    for arguments, said in (
+        ([], "usage: wheel.py PLUGIN OUT"),
+        ([missing, tmp_path], f"there is no {missing}: `cargo xtask plugins` builds"),
+        ([other, tmp_path], "a wheel is for a plugin that needs libmpi.so.40 or libmpi.so.12"),
+        ([HELLO, tmp_path], f"{HELLO} needs no library: a wheel is for a plugin"),
+    ):
+        done = subprocess.run([*script, *arguments], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
 # --- building from source -------------------------------------------------------------------------

@@ -73,7 +73,9 @@ unsafe fn open(args: *const OpenArgs) -> Result<Box<Open>> {
         return Err(Failure::new(
             status::VERSION,
             format!(
-                "this plugin speaks version {VERSION} of the wire with {ARGS_SIZE} bytes of arguments, the library version {version} with {size}"
+                "this plugin, of nvshmemrs {}, speaks version {VERSION} of the wire with {ARGS_SIZE} bytes of arguments, the library version \
+                 {version} with {size}",
+                env!("CARGO_PKG_VERSION")
             ),
         ));
     }
@@ -133,8 +135,8 @@ unsafe fn join(args: &OpenArgs) -> Result<Box<Open>> {
         return Err(Failure::new(
             status::MISMATCH,
             format!(
-                "the launcher says that this is process {} of {}, but {}, for which the plugin was built, says process {rank} of {n_ranks}: \
-                 start the job with the mpirun of that MPI, or build the plugin for the launcher's",
+                "the launcher says that this is process {} of {}, but {}, which the plugin uses, says process {rank} of {n_ranks}: \
+                 start the job with the mpirun of that MPI, or take the plugin for the launcher's",
                 args.rank,
                 args.n_ranks,
                 start::name()

@@ -44,7 +44,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
         return Ok(());
     }
     say(&format!("installing {name} into .venv"));
-    run::run(pip(tree).args(["--requirement", name]))?;
+    run::run(wheel::pip(tree, "install").args(["--requirement", name]))?;
     done(&stamp, &print)
 }
 
@@ -59,7 +59,7 @@ fn nvcc(tree: &Tree) -> Result<()> {
     }
     say("installing nvcc into .venv/nvcc");
     empty(&folder)?;
-    let mut command = pip(tree);
+    let mut command = wheel::pip(tree, "install");
     command.args(["--no-deps", "--requirement", name, "--target"]);
     run::run(command.arg(&folder))?;
     done(&stamp, &print)
@@ -104,7 +104,7 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     empty(&out)?;
     let made = wheel::make(tree, &tree.release(), &out)?;
     run::run(
-        pip(tree)
+        wheel::pip(tree, "install")
             .args(["--no-deps", "--no-index", "--force-reinstall"])
             .arg(made),
     )?;
@@ -114,19 +114,6 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
 /// Where the wheel that `.venv` has was made.
 pub(crate) fn wheel_folder(tree: &Tree) -> Result<PathBuf> {
     Ok(tree.scratch("wheel")?.join("own"))
-}
-
-fn pip(tree: &Tree) -> Command {
-    let mut command = tree.command(tree.python());
-    command.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]);
-    command.env("PIP_ROOT_USER_ACTION", "ignore");
-    command
 }
 
 /// The files below `folder` that make up the package: no libraries, no byte code.

@@ -15,8 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The plugin's file.
-const FILE: &str = "libnvshmemrs_mpi.so";
+/// The plugin's file: as `cargo xtask plugins` builds it, and as the wheels for Open MPI and for MPICH bring it.
+const FILES: [&str; 3] = [
+    "libnvshmemrs_mpi.so",
+    "libnvshmemrs_openmpi.so",
+    "libnvshmemrs_mpich.so",
+];
 /// The setting with its path.
 const SETTING: &str = "NVSHMEMRS_MPI_PLUGIN";
 /// The guarantees of every wire: the minimum of the longest message, and of the largest tag.
@@ -139,35 +143,29 @@ fn refused(path: &Path, said: i32, why: &str) -> Error {
     Error::Bootstrap(match said {
         status::VERSION => format!(
             "the plugin {path} does not fit nvshmemrs {}, which speaks version {VERSION} of the wire with a table of {TABLE_SIZE} bytes: {why}; \
-             build both from the same sources with `cargo xtask plugins`",
+             build both from the same sources with `cargo xtask plugins`, or install wheels of the same version",
             env!("CARGO_PKG_VERSION")
         ),
         _ => format!("the way to other hosts cannot be opened: {why} (plugin {path})"),
     })
 }
 
-/// The plugin; the error names the searched paths and how to build it.
+/// The plugin of this process, which is loaded at the first call.
 fn load() -> Result<(PathBuf, &'static Library)> {
     let mut loaded = crate::lock::lock(&LOADED);
     if let Some((path, library)) = &*loaded {
         return Ok((path.clone(), *library));
     }
-    let places = places();
-    let Some(path) = places.iter().find(|place| place.is_file()) else {
-        let places: Vec<String> = places
-            .iter()
-            .map(|place| place.display().to_string())
-            .collect();
-        return Err(Error::Bootstrap(format!(
-            "the PEs of this job are on several hosts, which takes the plugin {FILE}, but it is not at {}: build it with \
-             `cargo xtask plugins`, which needs Open MPI or MPICH with headers, and libclang; or say with {SETTING} where it is",
-            places.join(" or ")
-        )));
+    let path = match config::set(SETTING) {
+        Some(path) if Path::new(&path).is_file() => PathBuf::from(path),
+        Some(path) => return Err(missing(&format!("it is not at {path}"))),
+        None => find(&folders())?,
     };
     // SAFETY: loading a plugin runs its initialisers and those of MPI, which the program has asked for by its launcher.
-    let library = unsafe { Library::new(path) }.map_err(|error| {
+    let library = unsafe { Library::new(&path) }.map_err(|error| {
         Error::Bootstrap(format!(
-            "the plugin {} cannot be loaded: {}; it must be built for an MPI that this host has: build it with `cargo xtask plugins`",
+            "the plugin {} cannot be loaded: {}; it must be a plugin for an MPI that this host has: build it with `cargo xtask plugins`, \
+             or install the wheel for that MPI",
             path.display(),
             reason(&error)
         ))
@@ -185,11 +183,43 @@ fn reason(error: &libloading::Error) -> String {
     }
 }
 
-/// The candidate paths of the plugin: the setting, else beside the library, or beside the program that contains it.
-fn places() -> Vec<PathBuf> {
-    if let Some(path) = config::set(SETTING) {
-        return vec![PathBuf::from(path)];
+/// The only plugin in the first of these folders that has any.
+fn find(folders: &[PathBuf]) -> Result<PathBuf> {
+    for folder in folders {
+        let files = FILES.map(|file| folder.join(file));
+        let mut found = files.into_iter().filter(|file| file.is_file());
+        match (found.next(), found.next()) {
+            (None, _) => {}
+            (Some(only), None) => return Ok(only),
+            (Some(one), Some(other)) => {
+                return Err(Error::Bootstrap(format!(
+                    "{} and {} are both plugins for MPI: keep the plugin for the launcher's MPI only, or say with {SETTING} which to load",
+                    one.display(),
+                    other.display()
+                )));
+            }
+        }
     }
+    let folders: Vec<String> = folders
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect();
+    Err(missing(&format!(
+        "none of {} is in {}",
+        FILES.join(", "),
+        folders.join(" or ")
+    )))
+}
+
+fn missing(why: &str) -> Error {
+    Error::Bootstrap(format!(
+        "the PEs of this job are on several hosts, which takes a plugin for MPI, but {why}: build it with `cargo xtask plugins`, which \
+         needs Open MPI or MPICH with headers, and libclang; or install the wheel of a plugin; or say with {SETTING} where it is"
+    ))
+}
+
+/// Where the plugin is looked for: beside the library, or beside the program that contains it.
+fn folders() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = Vec::new();
     folders.extend(own_file().and_then(|file| Some(file.parent()?.to_path_buf())));
     if let Some(folder) = std::env::current_exe()
@@ -200,7 +230,7 @@ fn places() -> Vec<PathBuf> {
         folders.extend([folder.to_path_buf(), folder.join("../lib")]);
     }
     folders.dedup();
-    folders.iter().map(|folder| folder.join(FILE)).collect()
+    folders
 }
 
 /// The file that contains this code: libnvshmemrs.so, or a program.

@@ -126,7 +126,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "NVSHMEMRS_MPI_PLUGIN",
-        default: "libnvshmemrs_mpi.so beside the library",
+        default: "the plugin beside the library",
         help: "the file through which PEs of several hosts reach each other",
     },
     Setting {
