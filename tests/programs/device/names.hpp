@@ -2,8 +2,15 @@
 #pragma once
 
 #ifdef NVSHMEM_NAMES
+#ifdef NVSHMEM_BITCODE
+// The parentheses keep a name from being the macro of nvshmem.h.
+#include "bitcode.hpp"
+#define CALL(NAME, STATE, ...) (bitcode::nvshmem_##NAME)(__VA_ARGS__)
+#define CALL_X(NAME, STATE, ...) (bitcode::nvshmemx_##NAME)(__VA_ARGS__)
+#else
 #define CALL(NAME, STATE, ...) nvshmem_##NAME(__VA_ARGS__)
 #define CALL_X(NAME, STATE, ...) nvshmemx_##NAME(__VA_ARGS__)
+#endif
 #define SLOT(SLOT)
 // The number of a team, from its handle.
 #define TEAM(HANDLE) ((unsigned long)(HANDLE) == NVSHMEMRS_TEAM_INVALID ? -1 : (int)(((HANDLE) >> 32 << 8 | ((HANDLE)&0xff)) & 0x7fffffff))
