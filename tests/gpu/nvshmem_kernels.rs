@@ -219,9 +219,16 @@ fn nvrtc_compiles_every_name() {
     let mut text = format!(
         "{STANDARD_TYPES}#define NVSHMEM_NAMES\n#include <nvshmem.h>\n#include <nvshmemx.h>\n"
     );
-    for kernels in ["rma.cuh", "qp.cuh", "waits.cuh", "collectives.cuh"] {
+    for kernels in [
+        "rma.cuh",
+        "qp.cuh",
+        "waits.cuh",
+        "collectives.cuh",
+        "tiles.cuh",
+    ] {
         text += &format!("#include <{kernels}>\n");
     }
+    text += "template __global__ void tiles_together<float, 2>(State, float *, float *, TileCase<2>, int, int);\n";
     for architecture in ["compute_80", "compute_90", "compute_100"] {
         let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];
         let ptx = ptx(&text, architecture, &options);

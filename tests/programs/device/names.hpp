@@ -18,6 +18,9 @@
 // C: the type of coordinates.
 #define TILE(NAME, STATE, C, FROM, TO, ...) \
     nvshmemx::tile_##NAME<decltype(FROM), decltype(TO), C, nvshmemx::tile_algo_t::PEER_PUSH_NBI>(FROM, TO, __VA_ARGS__)
+#define TOGETHER(NAME, ALGORITHM, STATE, C, FROM, TO, ...) \
+    nvshmemx::tile_##NAME<decltype(FROM), decltype(TO), C, nvshmemx::ALGORITHM>(NVSHMEM_TEAM_WORLD, FROM, TO, __VA_ARGS__)
+#define TOGETHER_WAIT(SUFFIX, ALGORITHM, STATE) nvshmemx::tile_collective_wait##SUFFIX<nvshmemx::ALGORITHM>(NVSHMEM_TEAM_WORLD, 0)
 // Calls for all PEs have no result there.
 #define OF_ALL(CALLED) (CALLED, 0)
 #else
@@ -28,4 +31,6 @@
 #define REGION(TYPE) nvshmemrs_region_##TYPE
 #define OF_ALL(STATUS) STATUS
 #define TILE(NAME, STATE, C, ...) nvshmemrs::tile_##NAME(STATE, __VA_ARGS__)
+#define TOGETHER(NAME, ALGORITHM, STATE, C, ...) nvshmemrs::tile_##NAME(STATE, NVSHMEMRS_TEAM_WORLD, __VA_ARGS__)
+#define TOGETHER_WAIT(SUFFIX, ALGORITHM, STATE) nvshmemrs_barrier##SUFFIX(STATE, NVSHMEMRS_TEAM_WORLD)
 #endif
