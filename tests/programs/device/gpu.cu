@@ -505,6 +505,7 @@ int main() {
     tiles_of<short>("short");
     tiles_of<float>("float");
     tiles_of<double>("double");
+    tiles_together_of<unsigned char>("bytes");
     tiles_together_of<short>("short");
     tiles_together_of<float>("float");
     tiles_together_of<__half>("half");

@@ -38,6 +38,7 @@ template <class T> static void together(const char *name) {
 
 int main() {
     pe = start();
+    together<unsigned char>("bytes");
     together<short>("short");
     together<float>("float");
     together<__half>("half");

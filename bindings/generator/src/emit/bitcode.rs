@@ -69,8 +69,8 @@ pub fn emit() -> Result<String> {
     )
 }
 
-/// The letters by which CuTe's names write the type of a parameter or a result, if CuTe can pass it.
-const LETTERS: [(&str, &str); 18] = [
+/// The letters by which CuTe's names write the type of a parameter or a result; `bindings.py` beside them says what they mean.
+const LETTERS: [(&str, &str); 20] = [
     ("void", ""),
     ("T", "t"),
     ("T *", "T"),
@@ -89,14 +89,12 @@ const LETTERS: [(&str, &str); 18] = [
     ("uint64_t", "u"),
     ("nvshmemx_region_handle_t", "u"),
     ("uint64_t *", "U"),
+    ("size_t *", "U"),
+    ("nvshmemx_region_handle_t *", "U"),
 ];
 
 fn letter(ty: &str) -> Result<&'static str> {
     let plain = ty.trim().trim_start_matches("const ");
-    let plain = match plain {
-        "size_t *" | "nvshmemx_region_handle_t *" => "uint64_t *",
-        other => other,
-    };
     let found = LETTERS.iter().find(|(c, _)| *c == plain);
     found
         .map(|(_, letter)| *letter)
