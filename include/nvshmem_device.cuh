@@ -187,7 +187,8 @@ template <int = 0> NVSHMEMRS_I_CALLED void lend_nothing(void *, unsigned long) {
                         (nvshmemx_vendor_get_version_info)(major, minor, patch))
 #endif
 
-// Tiles. NVSHMEM's collectives of tiles need NVLink multicast, and are not here. Every algorithm of a put or a get stores or loads directly.
+// Tiles. Every algorithm of a put or a get stores or loads directly. So do collectives of tiles, whose algorithms only say who does: with
+// PULL each member loads from all; with ONE_SHOT_PUSH the caller stores to all; with TWO_SHOT_PUSH `root` loads from all and stores to all.
 namespace nvshmemx {
 using nvshmemrs::ConstInt;
 using nvshmemrs::Layout;
@@ -195,7 +196,8 @@ using nvshmemrs::make_layout;
 using nvshmemrs::make_shape;
 using nvshmemrs::make_stride;
 using nvshmemrs::Tensor;
-enum class tile_algo_t { PEER_PUSH_NBI = 0, PEER_PULL_NBI = 0, REMOTE_PUSH_NBI = 1, REMOTE_PULL_NBI = 1 };
+typedef enum { PEER_PUSH_NBI = 0, PEER_PULL_NBI = 0, REMOTE_PUSH_NBI = 1, REMOTE_PULL_NBI = 1 } tile_algo_t;
+typedef enum { NVLS_ONE_SHOT_PUSH_NBI = 0, NVLS_ONE_SHOT_PULL_NBI = 1, NVLS_TWO_SHOT_PUSH_NBI = 2, NVLS_TWO_SHOT_PULL_NBI = 3 } tile_coll_algo_t;
 #define NVSHMEMRS_I_TILE(NAME)                                                                                                              \
     template <class S, class D, class C, tile_algo_t>                                                                                       \
     NVSHMEMRS_I_DEVICE int NAME(S source, D dest, C start, C boundary, int pe, unsigned long flag,                                          \
@@ -211,6 +213,61 @@ NVSHMEMRS_I_TILE(tile_get_warp)
 NVSHMEMRS_I_TILE(tile_get_warpgroup)
 NVSHMEMRS_I_TILE(tile_get_block)
 #undef NVSHMEMRS_I_TILE
+#define NVSHMEMRS_I_TILE_GIVEN nvshmemrs::device::Given(NVSHMEMRS_I_STATE, caller), NVSHMEMRS_I_TEAM(team), source, dest, start, boundary
+#define NVSHMEMRS_I_TILE_REDUCE(OP, NUMBER, SUFFIX, GROUP)                                                                                  \
+    template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
+    NVSHMEMRS_I_DEVICE int tile_##OP##_reduce##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, int root,                 \
+                                                      unsigned long flag, const char *caller = NVSHMEMRS_DEVICE_CALLER) {                   \
+        static_assert(ALGO == NVLS_ONE_SHOT_PULL_NBI || ALGO == NVLS_TWO_SHOT_PUSH_NBI, "an algorithm of tile reductions");                 \
+        return nvshmemrs::device::reduce_tile<nvshmemrs::device::GROUP, nvshmemrs::device::NUMBER>(                                         \
+            NVSHMEMRS_I_TILE_GIVEN, ALGO == NVLS_ONE_SHOT_PULL_NBI ? nvshmemrs::device::EACH : nvshmemrs::device::FROM_ROOT, root, flag, 0); \
+    }                                                                                                                                       \
+    template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
+    NVSHMEMRS_I_DEVICE int tile_##OP##_reduce##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, unsigned long flag,       \
+                                                      const char *caller = NVSHMEMRS_DEVICE_CALLER) {                                       \
+        static_assert(ALGO == NVLS_ONE_SHOT_PULL_NBI, "the other algorithm of tile reductions takes a root");                               \
+        return nvshmemrs::device::reduce_tile<nvshmemrs::device::GROUP, nvshmemrs::device::NUMBER>(NVSHMEMRS_I_TILE_GIVEN,                  \
+                                                                                                   nvshmemrs::device::EACH, 0, flag, 0);    \
+    }                                                                                                                                       \
+    template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
+    NVSHMEMRS_I_DEVICE int tile_##OP##_rooted_reduce##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, int root,          \
+                                                             unsigned long flag, const char *caller = NVSHMEMRS_DEVICE_CALLER) {            \
+        static_assert(ALGO == NVLS_ONE_SHOT_PULL_NBI, "the algorithm of rooted tile reductions");                                           \
+        return nvshmemrs::device::reduce_tile<nvshmemrs::device::GROUP, nvshmemrs::device::NUMBER>(NVSHMEMRS_I_TILE_GIVEN,                  \
+                                                                                                   nvshmemrs::device::ROOT, root, flag, 0); \
+    }
+#define NVSHMEMRS_I_TILE_PUSH(NAME, FUNCTION, SUFFIX, GROUP)                                                                                \
+    template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
+    NVSHMEMRS_I_DEVICE int tile_##NAME##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, unsigned long flag,              \
+                                               const char *caller = NVSHMEMRS_DEVICE_CALLER) {                                              \
+        static_assert(ALGO == NVLS_ONE_SHOT_PUSH_NBI, "the algorithm of tile_" #NAME);                                                      \
+        return nvshmemrs::device::FUNCTION<nvshmemrs::device::GROUP>(NVSHMEMRS_I_TILE_GIVEN, flag, 0);                                      \
+    }
+// What was pushed has come when all members have called; what was pulled is written when the group has.
+#define NVSHMEMRS_I_TILE_COLLECTIVES(SUFFIX, GROUP)                                                                                         \
+    NVSHMEMRS_I_TILE_REDUCE(sum, SUM, SUFFIX, GROUP)                                                                                        \
+    NVSHMEMRS_I_TILE_REDUCE(max, MAX, SUFFIX, GROUP)                                                                                        \
+    NVSHMEMRS_I_TILE_REDUCE(min, MIN, SUFFIX, GROUP)                                                                                        \
+    NVSHMEMRS_I_TILE_PUSH(broadcast, broadcast_tile, SUFFIX, GROUP)                                                                         \
+    NVSHMEMRS_I_TILE_PUSH(allgather, gather_tile, SUFFIX, GROUP)                                                                            \
+    template <tile_coll_algo_t ALGO>                                                                                                        \
+    NVSHMEMRS_I_DEVICE int tile_collective_wait##SUFFIX(nvshmem_team_t team, unsigned long flag,                                            \
+                                                        const char *caller = NVSHMEMRS_DEVICE_CALLER) {                                     \
+        static_assert(ALGO != NVLS_TWO_SHOT_PULL_NBI, "an algorithm of collectives of tiles");                                              \
+        if (flag) return -1;                                                                                                                \
+        if (ALGO != NVLS_ONE_SHOT_PULL_NBI)                                                                                                 \
+            return nvshmemrs::device::barrier<nvshmemrs::device::GROUP>(nvshmemrs::device::Given(NVSHMEMRS_I_STATE, caller),                \
+                                                                        nvshmemrs::device::BARRIER, NVSHMEMRS_I_TEAM(team), 0);             \
+        nvshmemrs::device::GROUP::sync();                                                                                                   \
+        return 0;                                                                                                                           \
+    }
+NVSHMEMRS_I_TILE_COLLECTIVES(, Thread)
+NVSHMEMRS_I_TILE_COLLECTIVES(_warp, Warp)
+NVSHMEMRS_I_TILE_COLLECTIVES(_warpgroup, Warpgroup)
+NVSHMEMRS_I_TILE_COLLECTIVES(_block, Block)
+#undef NVSHMEMRS_I_TILE_REDUCE
+#undef NVSHMEMRS_I_TILE_PUSH
+#undef NVSHMEMRS_I_TILE_COLLECTIVES
 } // namespace nvshmemx
 
 // Shared memory that is lent. A state in constant memory cannot say what a block has lent. So NVSHMEM's calls lend nothing, and puts and gets

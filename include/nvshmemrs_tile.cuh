@@ -1,4 +1,4 @@
-// Puts and gets of tiles in kernels: boxes of up to five dimensions, each side with strides of its own.
+// Puts, gets and collectives of tiles in kernels: boxes of up to five dimensions, each side with strides of its own.
 //
 //     auto layout = nvshmemrs::make_layout(nvshmemrs::make_shape(64, 32), nvshmemrs::make_stride(1, width));
 //     nvshmemrs::Tensor<float, decltype(layout)> source(here, layout), dest(symmetric, layout);
@@ -9,8 +9,20 @@
 // them, and the group's threads meet before the call, not after it.
 //
 // `start` and `boundary` leave out what is not below `boundary`, if the tile's first element has the coordinates `start`; `{}` for both: all
-// is moved. Tensors have the same shape. Returns 0, or -1 if `flag` is not 0, which means nothing yet. Collectives of tiles need NVLink
-// multicast in NVSHMEM and are not here.
+// is moved. Tensors have the same shape. Returns 0, or -1 if `flag` is not 0, which means nothing yet.
+//
+// Collectives of tiles, in the same scopes; all are nbi, and `slot` is that of other collectives in kernels:
+//
+//     tile_sum_reduce(state, team, source, dest, start, boundary, flag, slot = 0): each member's `dest` gets the sum; also max and min.
+//     tile_sum_rooted_reduce(state, team, source, dest, start, boundary, root, flag, slot = 0): only that of member `root`.
+//     tile_allgather(state, team, source, dest, start, boundary, flag, slot = 0): the tile goes to this member's place in `dest` of all members.
+//     tile_broadcast(state, team, source, dest, start, boundary, flag, slot = 0): the caller's tile goes to `dest` of all members.
+//
+// A group of each member calls a reduction, and meets its like before it. `source` is symmetric, does not overlap `dest`, and may be written
+// again after the team's next barrier; the fold is that of other reductions. A group of one member calls tile_broadcast, of each member
+// tile_allgather, with a symmetric `dest`: nobody meets, and a barrier of the team completes both. In tile_allgather tensors have one or two
+// dimensions, and `dest` as many elements as all tiles together. The members' places follow each other along the dimension in which elements
+// are neighbours, then along the other one. Returns 0, or -1: flag is not 0, no such team or slot, the shapes do not fit, the job is broken.
 #ifndef NVSHMEMRS_TILE_CUH
 #define NVSHMEMRS_TILE_CUH
 
@@ -48,6 +60,7 @@ template <int RANK> __host__ __device__ __forceinline__ Layout<RANK> make_layout
 template <class T, class L> class Tensor {
   public:
     typedef T value_type;
+    typedef L layout_type;
     __host__ __device__ __forceinline__ Tensor(T *data, L layout) : data_(data), layout_(layout) {}
     __host__ __device__ __forceinline__ T *data() const { return data_; }
     __host__ __device__ __forceinline__ const L &layout() const { return layout_; }
@@ -64,17 +77,23 @@ template <int RANK> struct Box {
     long count[RANK], to[RANK], from[RANK];
     long elements;
 
+    // Where piece i is written and read, in elements.
+    NVSHMEMRS_I_DEVICE void place(long i, long &write_at, long &read_at) const {
+        write_at = read_at = 0;
+        NVSHMEMRS_I_UNROLL
+        for (int d = 0; d < RANK; d++) {
+            long k = i % count[d];
+            i /= count[d];
+            write_at += k * to[d];
+            read_at += k * from[d];
+        }
+    }
+
     // Moves elements of the size of W. The first dimension counts pieces of `width` elements.
     template <class G, class W> NVSHMEMRS_I_DEVICE void move(u64 dest, u64 source, u32 size) const {
         for (long i = G::rank(); i < elements; i += G::size()) {
-            long rest = i, write_at = 0, read_at = 0;
-            NVSHMEMRS_I_UNROLL
-            for (int d = 0; d < RANK; d++) {
-                long k = rest % count[d];
-                rest /= count[d];
-                write_at += k * to[d];
-                read_at += k * from[d];
-            }
+            long write_at, read_at;
+            place(i, write_at, read_at);
             write<W>(dest + write_at * size, read<W>(source + read_at * size));
         }
     }
@@ -86,9 +105,9 @@ template <int RANK> NVSHMEMRS_I_DEVICE long room(const Numbers<RANK> &start, con
     return left < 0 ? 0 : left < extent ? left : extent;
 }
 
-template <class G, class T, int RANK, class C>
-NVSHMEMRS_I_LOOP void move_tile(u64 dest, u64 source, const Layout<RANK> &to, const Layout<RANK> &from, C start, C boundary) {
-    Box<RANK> box;
+// Makes the box of a tile; whether its pieces have sixteen bytes.
+template <class T, int RANK, class C>
+NVSHMEMRS_I_DEVICE bool box_of(Box<RANK> &box, u64 dest, u64 source, const Layout<RANK> &to, const Layout<RANK> &from, C start, C boundary) {
     box.elements = 1;
     // Sixteen bytes at once, where each row of neighbours can be aligned on both sides.
     constexpr long WIDTH = 16 / sizeof(T);
@@ -103,7 +122,6 @@ NVSHMEMRS_I_LOOP void move_tile(u64 dest, u64 source, const Layout<RANK> &to, co
         if (row < 0 && box.to[d] == 1 && box.from[d] == 1 && box.count[d] > 1) row = d;
         else mixed |= (u64)(box.to[d] | box.from[d]) * sizeof(T);
     }
-    G::sync();
     bool wide = row >= 0 && mixed % 16 == 0;
     NVSHMEMRS_I_UNROLL
     for (int d = 0; d < RANK; d++)
@@ -115,6 +133,14 @@ NVSHMEMRS_I_LOOP void move_tile(u64 dest, u64 source, const Layout<RANK> &to, co
                 box.elements /= WIDTH;
             }
         }
+    return wide;
+}
+
+template <class G, class T, int RANK, class C>
+NVSHMEMRS_I_LOOP void move_tile(u64 dest, u64 source, const Layout<RANK> &to, const Layout<RANK> &from, C start, C boundary) {
+    Box<RANK> box;
+    bool wide = box_of<T>(box, dest, source, to, from, start, boundary);
+    G::sync();
     if (wide) box.template move<G, Bytes16>(dest, source, sizeof(T));
     else box.template move<G, Word<T>>(dest, source, sizeof(T));
 }
@@ -160,7 +186,138 @@ template <class G, class S, class D, class C> NVSHMEMRS_I_DEVICE int get_tile(Gi
     return 0;
 }
 
+// ---- Collectives of tiles. ----
+
+// How elements of a type are folded.
+template <class T, u32 OP> struct TileElement { typedef Number<T, OP> type; };
+template <u32 OP> struct TileElement<__half, OP> { typedef Half type; };
+template <u32 OP> struct TileElement<__nv_bfloat16, OP> { typedef Bfloat16 type; };
+
+// Who gets the result of a reduction, and who folds: each member for itself; only the root; the root for all.
+enum TileTo { EACH, ROOT, FROM_ROOT };
+
+// Folds pieces of COUNT elements over all members.
+template <class G, class E, u32 OP, int COUNT, int RANK>
+NVSHMEMRS_I_DEVICE void fold_box(const Call<G> &call, const Box<RANK> &box, void *dest, const void *source, bool to_all) {
+    typedef Pack<E, COUNT> P;
+    for (long i = G::rank(); i < box.elements; i += G::size()) {
+        long write_at, read_at;
+        box.place(i, write_at, read_at);
+        typename Wide<E>::type values[COUNT];
+        for (i32 m = 0; m < call.n; m++) {
+            P pack = device::bits<P>(read<Word<P>>(call.on(m, source) + read_at * sizeof(E)));
+            NVSHMEMRS_I_UNROLL
+            for (int e = 0; e < COUNT; e++) {
+                typename Wide<E>::type value = Wide<E>::widen(pack.elements[e]);
+                values[e] = m == 0 ? value : Fold<OP>::fold(values[e], value);
+            }
+        }
+        P pack;
+        NVSHMEMRS_I_UNROLL
+        for (int e = 0; e < COUNT; e++) pack.elements[e] = Wide<E>::narrow(values[e]);
+        for (i32 m = 0; m < (to_all ? call.n : 1); m++)
+            write<Word<P>>((to_all ? call.on(m, dest) : (u64)dest) + write_at * sizeof(E), device::bits<Word<P>>(pack));
+    }
+}
+
+template <class G, u32 OP, class S, class D, class C>
+NVSHMEMRS_I_LOOP int reduce_tile(Given s, u64 team, S source, D dest, C start, C boundary, TileTo how, i32 root, u64 flag, u32 slot) {
+    typedef typename D::value_type T;
+    typedef typename TileElement<T, OP>::type E;
+    static_assert(sizeof(T) == sizeof(typename S::value_type), "tensors of the same type");
+    if (flag) return -1;
+    Call<G> call(s, REDUCE, team, slot);
+    if (!call.good()) return -1;
+    s.check_argument(how == EACH || (root >= 0 && root < call.n), REDUCE, root);
+    Extent reads = extent(source.layout(), start, boundary, sizeof(T)), writes = extent(dest.layout(), start, boundary, sizeof(T));
+    call.check(REDUCE, (const char *)source.data() + reads.low, reads.bytes, sizeof(T));
+    if (how == FROM_ROOT) call.check(REDUCE, (const char *)dest.data() + writes.low, writes.bytes, sizeof(T));
+    if (!call.meet()) return -1;
+    if (how != EACH && call.me != root) return 0;
+    Box<D::layout_type::rank> box;
+    bool wide = box_of<T>(box, (u64)dest.data(), (u64)source.data(), dest.layout(), source.layout(), start, boundary);
+    if (wide) fold_box<G, E, OP, 16 / sizeof(E)>(call, box, dest.data(), source.data(), how == FROM_ROOT);
+    else fold_box<G, E, OP, 1>(call, box, dest.data(), source.data(), how == FROM_ROOT);
+    return 0;
+}
+
+// The caller's tile goes to `dest`, which may be a part of a tensor, on all members.
+template <class G, class S, class T, int RANK, class C>
+NVSHMEMRS_I_DEVICE void push_tile(const Call<G> &call, u32 operation, S source, T *dest, const Layout<RANK> &to, C start, C boundary) {
+    Extent writes = extent(Layout<RANK>{source.layout().shape, to.stride}, start, boundary, sizeof(T));
+    call.check(operation, (const char *)dest + writes.low, writes.bytes, sizeof(T));
+    // Each member begins with another one.
+    for (i32 k = 0; k < call.n; k++) {
+        i32 m = call.me + k < call.n ? call.me + k : call.me + k - call.n;
+        move_tile<G, T>(call.on(m, dest), (u64)source.data(), to, source.layout(), start, boundary);
+    }
+}
+
+template <class G, class S, class D, class C>
+NVSHMEMRS_I_DEVICE int broadcast_tile(Given s, u64 team, S source, D dest, C start, C boundary, u64 flag, u32 slot) {
+    static_assert(sizeof(typename D::value_type) == sizeof(typename S::value_type), "tensors of the same type");
+    if (flag) return -1;
+    Call<G> call(s, BROADCAST, team, slot);
+    if (!call.good()) return -1;
+    push_tile(call, BROADCAST, source, dest.data(), dest.layout(), start, boundary);
+    return 0;
+}
+
+template <class G, class S, class D, class C>
+NVSHMEMRS_I_DEVICE int gather_tile(Given s, u64 team, S source, D dest, C start, C boundary, u64 flag, u32 slot) {
+    typedef typename D::layout_type L;
+    static_assert(sizeof(typename D::value_type) == sizeof(typename S::value_type), "tensors of the same type");
+    static_assert(L::rank <= 2, "tile_allgather takes one or two dimensions");
+    if (flag) return -1;
+    Call<G> call(s, FCOLLECT, team, slot);
+    if (!call.good()) return -1;
+    const L from = source.layout(), to = dest.layout();
+    constexpr int LAST = L::rank - 1;
+    // The dimension of neighbours, and the other one.
+    const int major = from.stride.at[0] == 1 && to.stride.at[0] == 1 ? 0 : from.stride.at[LAST] == 1 && to.stride.at[LAST] == 1 ? LAST : 0;
+    const int minor = LAST - major;
+    const long length = from.shape.at[major], room = to.shape.at[major];
+    long rows = LAST ? from.shape.at[minor] : 1, all_rows = LAST ? to.shape.at[minor] : 1;
+    if (length < 1 || rows < 1 || room % length || all_rows % rows || room * all_rows != length * rows * call.n) return -1;
+    long place = call.me * length, at = place % room * to.stride.at[major];
+    if (LAST) at += place / room * rows * to.stride.at[minor];
+    push_tile(call, FCOLLECT, source, dest.data() + at, to, start, boundary);
+    return 0;
+}
+
 } // namespace device
+
+#define NVSHMEMRS_I_TILE_REDUCES(OP, NUMBER, SUFFIX, GROUP)                                                                            \
+    template <class S, class D, class C = NoCoordinates>                                                                               \
+    NVSHMEMRS_I_DEVICE int tile_##OP##_reduce##SUFFIX(device::Given state, nvshmemrs_team_t team, S source, D dest, C start,           \
+                                                      C boundary, unsigned long flag, unsigned slot = 0) {                             \
+        return device::reduce_tile<device::GROUP, device::NUMBER>(state, team, source, dest, start, boundary, device::EACH, 0, flag, slot); \
+    }                                                                                                                                  \
+    template <class S, class D, class C = NoCoordinates>                                                                               \
+    NVSHMEMRS_I_DEVICE int tile_##OP##_rooted_reduce##SUFFIX(device::Given state, nvshmemrs_team_t team, S source, D dest, C start,    \
+                                                             C boundary, int root, unsigned long flag, unsigned slot = 0) {            \
+        return device::reduce_tile<device::GROUP, device::NUMBER>(state, team, source, dest, start, boundary, device::ROOT, root, flag, slot); \
+    }
+#define NVSHMEMRS_I_TILE_COLLECTIVES(SUFFIX, GROUP)                                                                                    \
+    NVSHMEMRS_I_TILE_REDUCES(sum, SUM, SUFFIX, GROUP)                                                                                  \
+    NVSHMEMRS_I_TILE_REDUCES(max, MAX, SUFFIX, GROUP)                                                                                  \
+    NVSHMEMRS_I_TILE_REDUCES(min, MIN, SUFFIX, GROUP)                                                                                  \
+    template <class S, class D, class C = NoCoordinates>                                                                               \
+    NVSHMEMRS_I_DEVICE int tile_broadcast##SUFFIX(device::Given state, nvshmemrs_team_t team, S source, D dest, C start, C boundary,   \
+                                                  unsigned long flag, unsigned slot = 0) {                                             \
+        return device::broadcast_tile<device::GROUP>(state, team, source, dest, start, boundary, flag, slot);                          \
+    }                                                                                                                                  \
+    template <class S, class D, class C = NoCoordinates>                                                                               \
+    NVSHMEMRS_I_DEVICE int tile_allgather##SUFFIX(device::Given state, nvshmemrs_team_t team, S source, D dest, C start, C boundary,   \
+                                                  unsigned long flag, unsigned slot = 0) {                                             \
+        return device::gather_tile<device::GROUP>(state, team, source, dest, start, boundary, flag, slot);                             \
+    }
+NVSHMEMRS_I_TILE_COLLECTIVES(, Thread)
+NVSHMEMRS_I_TILE_COLLECTIVES(_warp, Warp)
+NVSHMEMRS_I_TILE_COLLECTIVES(_warpgroup, Warpgroup)
+NVSHMEMRS_I_TILE_COLLECTIVES(_block, Block)
+#undef NVSHMEMRS_I_TILE_REDUCES
+#undef NVSHMEMRS_I_TILE_COLLECTIVES
 
 #define NVSHMEMRS_I_TILES(SUFFIX, GROUP)                                                                                               \
     template <class S, class D, class C = NoCoordinates>                                                                               \

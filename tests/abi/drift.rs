@@ -30,6 +30,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         .collect();
     paths.sort();
     let expected = [
+        "bindings/bitcode/device.cu",
         "bindings/cpp/include/nvshmemrs/ffi.hpp",
         "bindings/cpp/include/nvshmemrs/typed.hpp",
         "bindings/julia/src/ffi.jl",
@@ -38,6 +39,7 @@ fn the_outputs_are_those_that_the_bindings_need() {
         "bindings/python/extension/operations.h",
         "bindings/python/src/nvshmemrs/_ffi.py",
         "bindings/python/src/nvshmemrs/core/amo.py",
+        "bindings/python/src/nvshmemrs/core/device/cute/_names.py",
         "capi/src/generated/atomics.rs",
         "capi/src/generated/collectives.rs",
         "capi/src/generated/exports.rs",

@@ -114,6 +114,8 @@ fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
     for (case, report, words) in [
         ("tile", "kind 2 pe 0 {} operation 57 bytes 64", heap),
         ("tile below", "kind 2 pe 0 {} operation 58 bytes 64", heap),
+        ("tile reduce", "kind 2 pe 0 {} operation 8 bytes 64", heap),
+        ("tile root", "kind 6 pe 0 {} operation 8 bytes 0", "a root"),
         (
             "pe",
             "kind 1 pe 1 {} operation 50 bytes 16",
@@ -293,6 +295,9 @@ fn a_report_names_the_caller_that_the_program_defines() {
     assert!(!ptx(kernel, "compute_90", &[]).contains(text));
 }
 
+/// Collectives of tiles.
+const TILES_TOGETHER: &str = "template __global__ void tiles_together<float, 2>(State, float *, float *, TileCase<2>, int, int);\n";
+
 /// Tiles, queue pairs, and shared memory that is lent: bulk copies where the GPU has them.
 #[test]
 fn nvrtc_compiles_tiles_and_bulk_copies() {
@@ -310,6 +315,7 @@ fn nvrtc_compiles_tiles_and_bulk_copies() {
                 "template __global__ void tile<{of}, {rank}>(State, {of} *, {of} *, TileCase<{rank}>, int, bool, int);\n"
             );
         }
+        text += TILES_TOGETHER;
         let ptx = ptx(&text, architecture, &["--Ofast-compile=max"]);
         assert_nothing_undefined(&ptx);
         assert_eq!(ptx.contains("cp.async.bulk"), bulk, "{architecture}");

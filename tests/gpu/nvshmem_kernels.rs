@@ -18,29 +18,31 @@ use std::process::Command;
 const NAMES: [&str; 2] = ["-DNVSHMEM_NAMES", "-Wno-unused-parameter"];
 
 /// The same values, neighbours and other PEs as for our own names.
-fn passes(name: &str, counts: &[u32]) {
-    let file = kernels::on_the_host(name, &format!("nvshmem-kernels-{name}"), &NAMES);
+fn passes(name: &str, options: &[&str], counts: &[u32]) {
+    let options = [&NAMES[..], options].concat();
+    let file = kernels::on_the_host(name, &format!("nvshmem-kernels-{name}"), &options);
     kernels::passes(name, &file, counts);
 }
 
+/// The kernels call the functions of the bitcode, each of which calls the name.
 #[test]
 fn memory_access_signals_atomics_and_queue_pairs() {
-    passes("rma", &[2, 3]);
+    passes("rma", &["-DNVSHMEM_BITCODE"], &[2, 3]);
 }
 
 #[test]
 fn waits_and_tests() {
-    passes("waits", &[2, 3]);
+    passes("waits", &[], &[2, 3]);
 }
 
 #[test]
 fn collectives() {
-    passes("collectives", &[2, 3]);
+    passes("collectives", &[], &[2, 3]);
 }
 
 #[test]
 fn tiles() {
-    passes("tiles", &[2]);
+    passes("tiles", &[], &[2]);
 }
 
 /// The program `units` for the CPU, and its library.
@@ -217,9 +219,16 @@ fn nvrtc_compiles_every_name() {
     let mut text = format!(
         "{STANDARD_TYPES}#define NVSHMEM_NAMES\n#include <nvshmem.h>\n#include <nvshmemx.h>\n"
     );
-    for kernels in ["rma.cuh", "qp.cuh", "waits.cuh", "collectives.cuh"] {
+    for kernels in [
+        "rma.cuh",
+        "qp.cuh",
+        "waits.cuh",
+        "collectives.cuh",
+        "tiles.cuh",
+    ] {
         text += &format!("#include <{kernels}>\n");
     }
+    text += "template __global__ void tiles_together<float, 2>(State, float *, float *, TileCase<2>, int, int);\n";
     for architecture in ["compute_80", "compute_90", "compute_100"] {
         let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];
         let ptx = ptx(&text, architecture, &options);

@@ -10,7 +10,7 @@ use std::process::Command;
 pub(crate) const FILE: &str = "libnvshmemrs_device.bc";
 
 /// No tool links code that says more than this to a kernel for another architecture.
-const MOST: u64 = 1 << 20;
+const MOST: u64 = 2 << 20;
 
 /// Makes the file. The architecture that clang is told is the oldest that the header is for; code for newer ones differs only where shared
 /// memory is lent, which no function of NVSHMEM's names does.
@@ -22,6 +22,8 @@ pub(crate) fn bitcode(tree: &Tree) -> Result<()> {
     clang.current_dir(&tree.root);
     clang.args(["-xcuda", "--cuda-device-only", "-nocudainc", "-nocudalib"]);
     clang.args(["--cuda-gpu-arch=sm_80", "-std=c++17", "-O2", "-Wall"]);
+    // Types of the same size and kind have the same code.
+    clang.args(["-Xclang", "-fmerge-functions"]);
     clang.args(["-DNVSHMEMRS_DEVICE_BITCODE", "-DNVSHMEMRS_DEVICE_CALLS"]);
     clang.args([
         "-DNVSHMEMRS_NO_CUDA_HEADERS",

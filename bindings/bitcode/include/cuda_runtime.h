@@ -51,6 +51,9 @@ __I_DEVICE unsigned long __cvta_generic_to_shared(const void *at) {
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(result) : "l"(at));
     return result;
 }
+struct alignas(16) double2 {
+    double x, y;
+};
 enum cudaError_t { cudaSuccess, cudaErrorInvalidSymbol, cudaErrorCudartUnloading, cudaErrorNoKernelImageForDevice };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed };
 enum { cudaStreamNonBlocking, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };

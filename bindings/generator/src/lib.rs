@@ -9,6 +9,7 @@
 //! table::types --emit::device_lists--> the types of the tests of kernels
 //! table::types --emit::device_names--> the names at the end of the headers for kernels
 //! table::nvshmem --emit::nvshmem_device--> NVSHMEM's names in kernels
+//! table::nvshmem --emit::bitcode--> NVSHMEM's names in the bitcode, and their types for CuTe
 //! model::Api --emit::reference--> JSON for the documentation site, which is not written to a file
 //! ```
 //!
@@ -39,7 +40,7 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
-    let emitted: [(&str, anyhow::Result<String>); 19] = [
+    let emitted: [(&str, anyhow::Result<String>); 21] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
@@ -88,6 +89,11 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         (
             "include/nvshmem_device.cuh",
             emit::nvshmem_device::emit(root),
+        ),
+        ("bindings/bitcode/device.cu", emit::bitcode::emit()),
+        (
+            "bindings/python/src/nvshmemrs/core/device/cute/_names.py",
+            emit::bitcode::python(),
         ),
     ];
     let mut outputs = families(root)?;

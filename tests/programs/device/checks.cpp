@@ -35,6 +35,11 @@ int main(int count, char **args) {
         if (get) tile_get(s, symmetric, mine, make_shape(0), make_shape(boundary), 0, 0);
         else tile_put(s, mine, symmetric, make_shape(0), make_shape(boundary), 0, 0);
     };
+    auto sum = [&](int *at, int root) {
+        using namespace nvshmemrs;
+        Tensor<int, Layout<1>> symmetric(at, make_layout(make_shape(16), make_stride(1))), mine(own, symmetric.layout());
+        tile_sum_rooted_reduce(s, NVSHMEMRS_TEAM_WORLD, symmetric, mine, NoCoordinates(), NoCoordinates(), root, 0);
+    };
     nvshmemrs::host::launch(dim3(2), dim3(4), [&] {
         // What is right passes.
         nvshmemrs_int_p(s, data, 5, 0);
@@ -61,6 +66,8 @@ int main(int count, char **args) {
         }
         if (what == "tile") tile(end - 15, 16, 1, 16, false);
         if (what == "tile below") tile(first + 14, 16, -1, 16, true);
+        if (what == "tile reduce") sum(end - 15, 0);
+        if (what == "tile root") sum(data, 1);
         if (what == "version") {
             State other = s;
             other.version++;

@@ -207,6 +207,8 @@ static void lent() {
 #endif
 
 #ifdef TILES
+#include <cuda_fp16.h>
+
 #include "tiles.cuh"
 template <class T> struct Env {
     static const long ROOM = 2048;
@@ -224,6 +226,10 @@ template <class T> struct Env {
 template <class T> static void tiles_of(const char *name) {
     Env<T> env;
     tiles<T>(env, name);
+}
+template <class T> static void tiles_together_of(const char *name) {
+    Env<T> env;
+    tiles_together_all<T>(env, name);
 }
 static void queue_pairs() {
     Memory<long> dest{20, true}, source{20, true};
@@ -499,6 +505,10 @@ int main() {
     tiles_of<short>("short");
     tiles_of<float>("float");
     tiles_of<double>("double");
+    tiles_together_of<unsigned char>("bytes");
+    tiles_together_of<short>("short");
+    tiles_together_of<float>("float");
+    tiles_together_of<__half>("half");
     queue_pairs();
 #endif
 #ifdef AMO

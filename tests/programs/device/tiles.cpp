@@ -1,6 +1,11 @@
 // Tiles and functions for queue pairs on the host's shim, with some PEs.
 #include "job.hpp"
 
+#ifndef NVSHMEM_NAMES
+struct __half {
+    unsigned short __x;
+};
+#endif
 #include "tiles.cuh"
 
 static Pe pe;
@@ -26,8 +31,17 @@ template <class T> static void all(const char *name) {
     tiles<T>(env, name);
 }
 
+template <class T> static void together(const char *name) {
+    Env<T> env;
+    tiles_together_all<T>(env, name);
+}
+
 int main() {
     pe = start();
+    together<unsigned char>("bytes");
+    together<short>("short");
+    together<float>("float");
+    together<__half>("half");
     all<unsigned char>("bytes");
     all<short>("short");
     all<float>("float");

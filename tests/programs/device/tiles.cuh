@@ -39,6 +39,44 @@ template <class T, int RANK> __global__ void tile(State s, T *dest, T *source, T
     nvshmemrs_quiet(s);
 }
 
+enum { TILE_SUM, TILE_MAX, TILE_MIN, TILE_ROOTED, TILE_BY_ROOT, TILE_BROADCAST, TILE_ALLGATHER, TILE_COLLECTIVES };
+
+// Collectives of tiles by a group of each PE; the last PE is the root.
+template <class T, int RANK> __global__ void tiles_together(State s, T *dest, T *source, TileCase<RANK> c, int scope, int what) {
+    [[maybe_unused]] typedef nvshmemrs::Numbers<RANK> N;
+    nvshmemrs::Tensor<T, nvshmemrs::Layout<RANK>> to(dest + c.dest_at, c.to), from(source + c.source_at, c.from);
+    int root = s.n_pes - 1, status = 0;
+    // The names of ours have no reduction that the root pushes.
+#ifdef NVSHMEM_NAMES
+#define BY_ROOT(SUFFIX) TOGETHER(sum_reduce##SUFFIX, NVLS_TWO_SHOT_PUSH_NBI, s, N, from, to, c.start, c.boundary, root, 0)
+#else
+#define BY_ROOT(SUFFIX) nvshmemrs::tile_sum_reduce##SUFFIX(s, NVSHMEMRS_TEAM_WORLD, from, to, c.start, c.boundary, 0, 0)
+#endif
+#define TOGETHER_CASE(NUMBER, SUFFIX, THREADS)                                                                                            \
+    if (scope == NUMBER && threadIdx.x < THREADS) {                                                                                      \
+        if (TOGETHER(max_reduce##SUFFIX, NVLS_ONE_SHOT_PULL_NBI, s, N, from, to, c.start, c.boundary, 1) != -1) status = 1;                  \
+        switch (what) {                                                                                                                   \
+        case TILE_SUM: status |= TOGETHER(sum_reduce##SUFFIX, NVLS_ONE_SHOT_PULL_NBI, s, N, from, to, c.start, c.boundary, 0); break;        \
+        case TILE_MAX: status |= TOGETHER(max_reduce##SUFFIX, NVLS_ONE_SHOT_PULL_NBI, s, N, from, to, c.start, c.boundary, 0); break;        \
+        case TILE_MIN: status |= TOGETHER(min_reduce##SUFFIX, NVLS_ONE_SHOT_PULL_NBI, s, N, from, to, c.start, c.boundary, 0); break;        \
+        case TILE_ROOTED:                                                                                                                 \
+            status |= TOGETHER(max_rooted_reduce##SUFFIX, NVLS_ONE_SHOT_PULL_NBI, s, N, from, to, c.start, c.boundary, root, 0);             \
+            break;                                                                                                                        \
+        case TILE_BY_ROOT: status |= BY_ROOT(SUFFIX); break;                                                                              \
+        case TILE_BROADCAST:                                                                                                              \
+            if (s.my_pe == root) status |= TOGETHER(broadcast##SUFFIX, NVLS_ONE_SHOT_PUSH_NBI, s, N, from, to, c.start, c.boundary, 0);      \
+            break;                                                                                                                        \
+        default: status |= TOGETHER(allgather##SUFFIX, NVLS_ONE_SHOT_PUSH_NBI, s, N, from, to, c.start, c.boundary, 0);                      \
+        }                                                                                                                                 \
+        status |= what < TILE_BY_ROOT ? TOGETHER_WAIT(SUFFIX, NVLS_ONE_SHOT_PULL_NBI, s) : TOGETHER_WAIT(SUFFIX, NVLS_ONE_SHOT_PUSH_NBI, s);     \
+    }
+    TOGETHER_CASE(0, , 1)
+    TOGETHER_CASE(1, _warp, 32)
+    TOGETHER_CASE(2, _warpgroup, 128)
+    TOGETHER_CASE(3, _block, 256)
+    if (status) to.data()[0] = T();
+}
+
 // Two groups of 128 threads meet their like on the other PEs, each in a slot of its own; a PE's second one comes late.
 __global__ void by_warpgroups(State s, unsigned long *counts, int rounds, int *failures) {
     unsigned group = threadIdx.x / 128;
@@ -107,6 +145,89 @@ template <class T, int RANK, class Env> void tile_case(Env &env, const char *nam
         if (env.read(env.dest) != expected) env.fail(std::string(name) + ", case " + std::to_string(what));
         env.barrier();
     }
+}
+
+// Numbers as reductions see them.
+template <class T> struct TileNumber {
+    static T wide(T value) { return value; }
+    static T narrow(T value) { return value; }
+};
+template <> struct TileNumber<__half> {
+    static float wide(__half value) { return nvshmemrs::device::half_to_float(bits(value)); }
+    static __half narrow(float value) {
+        unsigned short word = nvshmemrs::device::float_to_half(value);
+        __half made;
+        memcpy(&made, &word, 2);
+        return made;
+    }
+    static unsigned short bits(__half value) {
+        unsigned short word;
+        memcpy(&word, &value, 2);
+        return word;
+    }
+};
+
+template <class T, int RANK, class Env> void tiles_together_case(Env &env, const char *name, TileCase<RANK> c, bool gathers) {
+    typedef TileNumber<T> Of;
+    auto value = [](int of, long i, int salt) { return Of::narrow((i * 5 + of * 31 + salt * 3 + 1) % 97); };
+    for (int scope = 0; scope < 4; scope++)
+        for (int what = gathers ? TILE_ALLGATHER : 0; what < (gathers ? TILE_COLLECTIVES : TILE_ALLGATHER); what++) {
+            int salt = what + scope, root = env.n - 1;
+            std::vector<T> values(Env::ROOM), expected(Env::ROOM, Of::narrow(119));
+            for (long i = 0; i < Env::ROOM; i++) values[i] = value(env.me, i, salt);
+            env.write(env.source, values);
+            env.write(env.dest, expected);
+            env.barrier();
+            env.run(tiles_together<T, RANK>, env.state, env.dest, env.source, c, scope, what);
+            env.barrier();
+            long elements = 1;
+            for (int d = 0; d < RANK; d++) elements *= c.from.shape.at[d];
+            for (int of = 0; of < env.n; of++) {
+                if (gathers ? false : of > 0) break;
+                // The tile of PE `of`: how many fit beside each other.
+                int major = RANK == 2 && c.from.stride.at[0] != 1 ? 1 : 0;
+                long beside = c.to.shape.at[major] / c.from.shape.at[major], first = c.dest_at;
+                if (gathers) first += of % beside * c.from.shape.at[major] * c.to.stride.at[major];
+                if (gathers && RANK == 2) first += of / beside * c.from.shape.at[1 - major] * c.to.stride.at[1 - major];
+                for (long i = 0; i < elements; i++) {
+                    long rest = i, to = first, from = c.source_at;
+                    bool inside = true;
+                    for (int d = 0; d < RANK; d++) {
+                        long at = rest % c.from.shape.at[d];
+                        rest /= c.from.shape.at[d];
+                        to += at * c.to.stride.at[d];
+                        from += at * c.from.stride.at[d];
+                        inside = inside && c.start.at[d] + at < c.boundary.at[d];
+                    }
+                    if (!inside || (what == TILE_ROOTED && env.me != root)) continue;
+                    auto folded = Of::wide(value(what == TILE_BROADCAST ? root : of, from, salt));
+                    for (int pe = 1; what < TILE_BROADCAST && pe < env.n; pe++) {
+                        auto next = Of::wide(value(pe, from, salt));
+                        bool sums = what == TILE_SUM || what == TILE_BY_ROOT, more = next > folded;
+                        folded = sums ? folded + next : more == (what != TILE_MIN) ? next : folded;
+                    }
+                    expected[to] = Of::narrow(folded);
+                }
+            }
+            if (memcmp(env.read(env.dest).data(), expected.data(), Env::ROOM * sizeof(T)))
+                env.fail(std::string(name) + ", collective " + std::to_string(what) + ", scope " + std::to_string(scope));
+            env.barrier();
+        }
+}
+
+template <class T, class Env> void tiles_together_all(Env &env, const char *name) {
+    using namespace nvshmemrs;
+    auto two = [](long a, long b) { return make_shape(a, b); };
+    auto far = two(1000, 1000);
+    long n = env.n;
+    // Sixteen bytes at once; what is left out, and not aligned; transposed.
+    tiles_together_case<T, 2>(env, name, {make_layout(two(32, 9), two(1, 48)), make_layout(two(32, 9), two(1, 64)), two(0, 0), far, true, 16, 32}, false);
+    tiles_together_case<T, 2>(env, name, {make_layout(two(32, 9), two(1, 48)), make_layout(two(32, 9), two(1, 64)), two(3, 2), two(20, 8), true, 17, 32}, false);
+    tiles_together_case<T, 2>(env, name, {make_layout(two(9, 8), two(1, 10)), make_layout(two(9, 8), two(12, 1)), two(0, 0), far, true, 2, 7}, false);
+    // Beside each other, one below the other, and both.
+    tiles_together_case<T, 1>(env, name, {make_layout(make_shape(40 * n), make_stride(1)), make_layout(make_shape(40), make_stride(1)), {{3}}, {{30}}, true, 16, 16}, true);
+    tiles_together_case<T, 2>(env, name, {make_layout(two(16 * n, 5), two(1, 200)), make_layout(two(16, 5), two(1, 16)), two(0, 0), far, true, 16, 16}, true);
+    tiles_together_case<T, 2>(env, name, {make_layout(two(5 * n, 16), two(48, 1)), make_layout(two(5, 16), two(20, 1)), two(0, 0), two(4, 13), true, 16, 16}, true);
 }
 
 template <class T, class Env> void tiles(Env &env, const char *name) {

@@ -1,5 +1,6 @@
 //! One file per output. Shared here: the first line of every file, rendering, and doc text.
 
+pub mod bitcode;
 pub mod cpp;
 pub mod device_lists;
 pub mod device_names;

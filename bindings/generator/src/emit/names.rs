@@ -158,7 +158,7 @@ fn macros(name: &Name) -> &'static str {
 }
 
 /// A type before a name.
-fn spaced(ty: &str) -> String {
+pub(super) fn spaced(ty: &str) -> String {
     match ty.ends_with('*') {
         true => ty.into(),
         false => format!("{ty} "),
@@ -221,13 +221,13 @@ fn prototypes(name: &Name) -> Vec<String> {
 }
 
 /// The list of types that a family is for, as macros call it.
-fn list(name: &Name) -> &'static str {
+pub(super) fn list(name: &Name) -> &'static str {
     let found = LISTS.iter().find(|(over, _)| *over == name.over);
     found.map_or("SIZES", |(_, list)| list)
 }
 
 /// The name of a function of a family, as a macro puts it together.
-fn pasted(name: &Name, ctx: bool) -> String {
+pub(super) fn pasted(name: &Name, ctx: bool) -> String {
     let form = if ctx { "ctx_" } else { "" };
     let parts = name
         .name
@@ -247,7 +247,7 @@ fn quoted(name: &Name, ctx: bool) -> String {
 }
 
 /// Lines of code for each type or size of a family.
-fn over(name: &Name, lines: Vec<String>) -> Vec<String> {
+pub(super) fn over(name: &Name, lines: Vec<String>) -> Vec<String> {
     let macros = macros(name);
     let arguments = match name.over {
         Over::Once => return lines,
@@ -325,7 +325,7 @@ fn meant(tag: &Tag) -> &'static str {
 }
 
 /// The lists of types that some of `names` are for, as macros.
-fn lists(names: &[Name]) -> Vec<Value> {
+pub(super) fn lists(names: &[Name]) -> Vec<Value> {
     let library = names[0].library();
     let of = |&(over, name): &(Over, &'static str)| {
         let tags = over.tags(library);

@@ -26,6 +26,7 @@ from nvshmem.bindings.device.cute._cuteast import (
     _CutePtrType,
     barrier_all,
     int_atomic_fetch_add,
+    int_iput,
 )
 
 # As programs declare functions that they miss.
@@ -44,6 +45,9 @@ def kernel(x: cute.Tensor):
     int_atomic_fetch_add(x.iterator + 1, me + 1, 0)
     barrier_all()
     x[2] = int_g(x.iterator, (me + 1) % n_pes())
+    # Both to the right neighbour's places 3 and 5.
+    one, two = cutlass.Int64(1), cutlass.Int64(2)
+    int_iput(x.iterator + 3, x.iterator, two, one, cutlass.Uint64(2), (me + 1) % n_pes())
 
 
 @cute.jit

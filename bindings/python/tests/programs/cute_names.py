@@ -35,9 +35,10 @@ cupy.cuda.runtime.deviceSynchronize()
 nvshmem.barrier_all()
 
 left, right = (me - 1) % n, (me + 1) % n
-total = n * (n + 1) // 2 if me == 0 else 0
+total = [n * (n + 1) // 2] + [0] * (n - 1)
+spread = [(left - 1) % n + 100, 0, total[left], 0, 0]
 found = array.get().tolist()
-assert found == [left + 100, total, (right - 1) % n + 100, 0, 0, 0, 0, 0], found
+assert found == [left + 100, total[me], (right - 1) % n + 100, *spread], found
 nvshmem.library_finalize(library)
 nvshmem.free_array(array)
 nvshmem.finalize()

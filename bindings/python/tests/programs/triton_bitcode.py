@@ -14,7 +14,7 @@ from triton.language import core
 
 import nvshmemrs.core as nvshmem
 
-COUNT = 1024
+COUNT, SOME = 1024, tl.constexpr(100)
 BITCODE = {"nvshmemrs": nvshmem.find_device_bitcode_library()}
 I32, I64 = core.dtype("int32"), core.dtype("int64")
 
@@ -36,6 +36,8 @@ my_pe = function("nvshmem_my_pe")
 n_pes = function("nvshmem_n_pes")
 put = function("nvshmemx_putmem_signal_nbi_block", I64, I64, I64, I64, I64, I32, I32)
 wait = function("nvshmem_signal_wait_until", I64, I32, I64)
+iput = function("nvshmemx_iput32_block", I64, I64, I64, I64, I64, I32)
+iget = function("nvshmemx_int_iget_block", I64, I64, I64, I64, I64, I32)
 fence = function("nvshmem_fence")
 quiet = function("nvshmem_quiet")
 barrier = function("nvshmemx_barrier_all_block")
@@ -59,6 +61,12 @@ def ring(inbox, source, signal, seen, count, COUNT: tl.constexpr):
     barrier()
     signal_op((signal + 1).to(tl.int64), tl.cast(1, tl.int64), 10, 0)
     fence()
+    # The first numbers go to every second place of the right neighbour's `spread`, and are got from there to every third one here.
+    spread = inbox + COUNT
+    two, three, some = tl.cast(2, tl.int64), tl.cast(3, tl.int64), tl.cast(SOME, tl.int64)
+    iput(spread.to(tl.int64), source.to(tl.int64), two, tl.cast(1, tl.int64), some, right)
+    quiet()
+    iget((seen + COUNT).to(tl.int64), spread.to(tl.int64), three, two, some, right)
 
 
 def compile_only(folder):
@@ -79,21 +87,28 @@ def main():
 
     nvshmem.init()
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
-    inbox = nvshmem.tensor(COUNT, torch.int32)
+    inbox = nvshmem.tensor(2 * COUNT, torch.int32)
     torch.cuda.set_device(inbox.device)
+    inbox.zero_()
     signal = nvshmem.tensor(2, torch.int64)
     source = torch.arange(COUNT, dtype=torch.int32, device=inbox.device) + 10 * me
-    seen = torch.zeros_like(source)
+    seen = torch.zeros_like(inbox)
     grid = (inbox, source, signal, seen, COUNT, COUNT)
     kernel = ring.warmup(*grid, grid=(1,), extern_libs=BITCODE)
     state = nvshmem.NvshmemKernelObject.from_triton(kernel)
     nvshmem.module_init(state)
+    torch.cuda.synchronize()
     nvshmem.barrier_all()
     ring[(1,)](*grid, extern_libs=BITCODE)
     torch.cuda.synchronize()
     nvshmem.barrier_all()
     left = (me - 1) % n
-    np.testing.assert_array_equal(seen.cpu().numpy(), np.arange(COUNT) + 10 * left)
+    found, spread = seen.cpu().numpy(), np.zeros((2, COUNT), np.int32)
+    np.testing.assert_array_equal(found[:COUNT], np.arange(COUNT) + 10 * left)
+    for row, step, pe in ((0, 2, left), (1, 3, me)):
+        spread[row, : step * SOME.value : step] = np.arange(SOME.value) + 10 * pe
+    np.testing.assert_array_equal(inbox[COUNT:].cpu().numpy(), spread[0])
+    np.testing.assert_array_equal(found[COUNT:], spread[1])
     counted = int(signal[1].item())
     # Every thread of a block calls, and adds one.
     assert counted == (n * 32 * kernel.metadata.num_warps if me == 0 else 0), counted

@@ -2,15 +2,17 @@
 kernels of CuTe call them: ``int_p``, ``float_put_block``, ``putmem_nbi``, ``barrier_all_block``.
 
 They are functions of the library's bitcode, which CuTe links to the kernel. ``library_init`` writes the
-job's state to the compiled code before its first launch. A name exists if the bitcode has it.
+job's state to the compiled code before its first launch. A name exists if the bitcode has it and CuTe can
+pass its arguments: left out are ``give_smem``, and functions that take or return a number of 16 bits.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from ...kernels import find_device_bitcode_library
 from ._frontend import cute, cutlass
+from ._names import FAMILIES, LISTS
 
 _TYPES = {
     "char": cutlass.Int8,
@@ -39,11 +41,10 @@ _TYPES = {
     "half": cutlass.Float16,
     "bfloat16": cutlass.BFloat16,
 }
-_WORDS = "int long longlong uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff".split()
-_BITS = "uint ulong ulonglong int32 int64 uint32 uint64".split()
-_REDUCED = "int32 int64 float double half bfloat16".split()
-# Their functions take addresses only.
-_NARROW = "half bfloat16".split()
+# Functions that take or return numbers of these as C's structures of 16 bits, which CuTe has not.
+_NARROW = ("half", "bfloat16")
+# Its argument is an address in shared memory, which is none of generic memory in CuTe.
+_LEFT_OUT = ("give_smem",)
 
 
 class _CutePtrType:
@@ -67,7 +68,8 @@ class _CutePtrType:
 class _Signature(NamedTuple):
     """A function of the bitcode. `takes` has a letter for each parameter, and `gives` one, or none for
     a function without a result: ``t`` an element, ``T`` a pointer to elements, ``i`` an int, ``I`` a
-    pointer to ints, ``u`` a uint64, ``U`` a pointer to uint64.
+    pointer to ints, ``l`` an int64, ``u`` a uint64, ``U`` a pointer to uint64, ``D`` a pointer to pairs
+    of doubles.
     """
 
     symbol: str
@@ -76,95 +78,18 @@ class _Signature(NamedTuple):
     element: Any
 
 
-_MOVES = {"put": "TTui", "get": "TTui", "put_signal": "TTuUuii"}
-_GROUPS = ("", "_warp", "_block")
-_ATOMICS = {
-    "fetch": ("Ti", "t"),
-    "set": ("Tti", ""),
-    "swap": ("Tti", "t"),
-    "compare_swap": ("Ttti", "t"),
-    "fetch_inc": ("Ti", "t"),
-    "inc": ("Ti", ""),
-    "fetch_add": ("Tti", "t"),
-    "add": ("Tti", ""),
-}
-_WAITS = {
-    "wait_until": ("Tit", ""),
-    "wait_until_all": ("TuIit", ""),
-    "wait_until_any": ("TuIit", "u"),
-    "test": ("Tit", "i"),
-}
-_SINGLES = {
-    "my_pe": ("", "i"),
-    "n_pes": ("", "i"),
-    "ptr": ("Ti", "T"),
-    "team_my_pe": ("i", "i"),
-    "team_n_pes": ("i", "i"),
-    "team_translate_pe": ("iii", "i"),
-    "fence": ("", ""),
-    "quiet": ("", ""),
-    "signal_fetch": ("U", "u"),
-    "signal_wait_until": ("Uiu", "u"),
-}
-_EXTENSIONS = {
-    "mc_ptr": ("iT", "T"),
-    "signal_op": ("Uuii", ""),
-    "fcollectmem_block": ("iTTu", "i"),
-    "alltoallmem_block": ("iTTu", "i"),
-    "broadcastmem_block": ("iTTui", "i"),
-}
-_MEETINGS = {
-    "barrier": ("i", "i"),
-    "team_sync": ("i", "i"),
-    "barrier_all": ("", ""),
-    "sync_all": ("", ""),
-}
-
-
-def _moves(names: Dict[str, str]) -> Iterator[Tuple[str, str, str]]:
-    """Puts and gets of all scopes: prefix, name and parameters."""
-    for move, takes in _MOVES.items():
-        for nbi in ("", "_nbi"):
-            for group in _GROUPS:
-                prefix = "nvshmemx_" if group else "nvshmem_"
-                yield prefix, names[move] + nbi + group, takes
-
-
 def _all() -> Iterator[Tuple[str, _Signature]]:
     """Every name with its function."""
-
-    def made(prefix: str, name: str, takes: str, gives: str, element: Any) -> Any:
-        return name, _Signature(prefix + name, takes, gives, element)
-
-    byte = cutlass.Int8
-    for name, shape in _SINGLES.items():
-        yield made("nvshmem_", name, *shape, byte)
-    for name, shape in _EXTENSIONS.items():
-        yield made("nvshmemx_", name, *shape, byte)
-    for group in _GROUPS:
-        for name, shape in _MEETINGS.items():
-            yield made("nvshmemx_" if group else "nvshmem_", name + group, *shape, byte)
-    for size in ("mem", "8", "16", "32", "64", "128"):
-        names = {"put": f"put{size}", "get": f"get{size}", "put_signal": f"put{size}_signal"}
-        for prefix, name, takes in _moves(names):
-            yield made(prefix, name, takes, "", byte)
-    for kind, element in _TYPES.items():
-        if kind != "ptrdiff":
-            for prefix, name, takes in _moves({move: f"{kind}_{move}" for move in _MOVES}):
-                yield made(prefix, name, takes, "", element)
-        if kind not in ("ptrdiff", *_NARROW):
-            yield made("nvshmem_", f"{kind}_p", "Tti", "", element)
-            yield made("nvshmem_", f"{kind}_g", "Ti", "t", element)
-        if kind in _WORDS:
-            for name, shape in _ATOMICS.items():
-                yield made("nvshmem_", f"{kind}_atomic_{name}", *shape, element)
-            for name, shape in _WAITS.items():
-                yield made("nvshmem_", f"{kind}_{name}", *shape, element)
-        for name in ("and", "or", "xor") if kind in _BITS else ():
-            yield made("nvshmem_", f"{kind}_atomic_{name}", "Tti", "", element)
-            yield made("nvshmem_", f"{kind}_atomic_fetch_{name}", "Tti", "t", element)
-        for name in ("sum", "min", "max") if kind in _REDUCED else ():
-            yield made("nvshmemx_", f"{kind}_{name}_reduce_block", "iTTu", "i", element)
+    for row in FAMILIES.split():
+        prefix, family, over, endings, takes, gives = row.split(";")
+        for kind in LISTS[over].split():
+            if family in _LEFT_OUT or (kind in _NARROW and "t" in takes + gives):
+                continue
+            name = family.replace("TYPE", kind).replace("BITS", kind)
+            for ending in endings.split("|"):
+                symbol = ("nvshmemx_" if ending else prefix) + name + ending
+                element = _TYPES.get(kind, cutlass.Int8)
+                yield name + ending, _Signature(symbol, takes, gives, element)
 
 
 _FUNCTIONS = dict(_all())
@@ -188,8 +113,10 @@ def __getattr__(name: str) -> Any:
         "T": _CutePtrType(found.element),
         "i": cutlass.Int32,
         "I": _CutePtrType(cutlass.Int32),
+        "l": cutlass.Int64,
         "u": cutlass.Uint64,
         "U": _CutePtrType(cutlass.Uint64),
+        "D": _CutePtrType(cutlass.Float64, alignment=16),
     }
     gives = {"return_type": types[found.gives]} if found.gives else {}
     function = cute.ffi(
