@@ -345,6 +345,11 @@ impl Area {
         offset.checked_add(bytes).is_some_and(|end| end <= part)
     }
 
+    /// The same, of a word that an atomic operation can have.
+    pub(super) fn has_word(&self, offset: u64, bytes: u64) -> bool {
+        matches!(bytes, 1 | 2 | 4 | 8) && self.has(offset, bytes)
+    }
+
     /// The cells of `count` words of a PE, from `word` on.
     #[inline(always)]
     pub(super) fn cells(&self, pe: u64, word: u64, count: u64) -> &[[AtomicU64; CELLS]] {

@@ -255,7 +255,7 @@ impl Checker {
                 }
             }
             &mut Effect::Signal(value, op) => {
-                let asked = self.tracker.delivered(pe, offset, bytes, &held.stamp);
+                let asked = self.tracker.delivered(pe, offset, bytes, held.stamp);
                 let operation = match op {
                     SignalOp::Set => Atomic::Swap(value),
                     SignalOp::Add => Atomic::Add(value),
@@ -285,7 +285,7 @@ impl Checker {
     ) {
         self.below().fence();
         let TargetRange { pe, offset, bytes } = target_range;
-        let asked = self.tracker.delivered(pe, offset, bytes, stamp);
+        let asked = self.tracker.delivered(pe, offset, bytes, *stamp);
         let word = matches!(bytes, 1 | 2 | 4 | 8) && offset.is_multiple_of(bytes);
         if !(asked && word) {
             return self.below().put(pe, offset, source);
@@ -319,7 +319,7 @@ impl Checker {
         let TargetRange { pe, offset, bytes } = target_range;
         let update = || {
             self.tracker
-                .update(pe, offset, bytes, old, new, stamp, site);
+                .update(pe, offset, bytes, old, new, *stamp, site);
         };
         let said = inside::keep(update);
         if !said.is_empty() {
@@ -345,8 +345,7 @@ impl Checker {
             }
             return;
         }
-        self.tracker
-            .delivered(pe, offset, bytes as u64, &held.stamp);
+        self.tracker.delivered(pe, offset, bytes as u64, held.stamp);
         let mut found = Some(Digest::new());
         memory::in_parts(bytes, PART, |at, part| {
             let readable = memory::read(source + at as u64, part);

@@ -339,7 +339,7 @@ impl Checker {
                     .access(Kind::AtomicFetch, pe, offset, bytes, site);
                 let stamp = self.tracker.release(pe, offset, false);
                 self.actors.releases(stamp.tag);
-                self.tracker.delivered(pe, offset, bytes, &stamp);
+                self.tracker.delivered(pe, offset, bytes, stamp);
             }
             Access::Unseen => {}
         }

@@ -203,7 +203,7 @@ impl Checker {
         let stamp = self.tracker.release(pe, offset, true);
         self.ordered(call.context, Orders::PutsTo(pe));
         self.actors.releases(stamp.tag);
-        let asked = self.tracker.delivered(pe, offset, bytes, &stamp) && !fetches;
+        let asked = self.tracker.delivered(pe, offset, bytes, stamp) && !fetches;
         let operation = match operation {
             // A set does not tell the old value.
             Atomic::Set(value) if asked => Atomic::Swap(value),
