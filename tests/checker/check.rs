@@ -1,5 +1,5 @@
-//! The synchronisation checker: it finds what is wrong with each program of `tests/checker/planted`, names both places, and says nothing else;
-//! of their correct twins, and of the project's other programs, it says nothing at all.
+//! The synchronisation checker: it finds the bugs of each program of `tests/checker/planted`, names both places, and reports nothing else.
+//! Of the corrected programs, and of the project's other programs, it reports nothing at all.
 
 mod gpus;
 mod hosts;
@@ -23,7 +23,7 @@ const RUNS: [(u32, &str); 3] = [(2, "1"), (3, "20"), (4, "300")];
 /// Julia compiles as it goes, on every PE, and the machine may have few cores.
 const SLOW: Duration = Duration::from_secs(900);
 
-/// What to start, and with which libraries.
+/// A job of `words` under the checker.
 fn under_check<S: AsRef<OsStr>>(n_pes: u32, seed: &str, words: &[S]) -> Command {
     let mut command = launcher(n_pes, &["--check"]);
     command
@@ -149,24 +149,31 @@ impl Program {
         });
     }
 
-    /// Every run finds what the program says, at the places it says, and nothing else.
+    /// The checker has found the bugs of the program's header, and nothing else. Returns the number of reports.
+    #[track_caller]
+    fn assert_found(&self, output: &Output) -> usize {
+        let found = findings(&output.stderr);
+        for expected in &self.header.expected {
+            let seen = found.iter().any(|finding| expected.is(finding));
+            assert!(seen, "not found: {expected:?}\n{}", output.describe());
+        }
+        let known = || self.header.expected.iter().chain(&self.header.possible);
+        for finding in &found {
+            let wanted = known().any(|expected| expected.is(finding));
+            assert!(wanted, "not there: {finding:?}\n{}", output.describe());
+        }
+        found.len()
+    }
+
+    /// Every run finds the bugs of the header, and nothing else.
     #[track_caller]
     fn is_seen_through(&self) {
         self.runs(&self.words(false), |_, _, output| {
             output.assert_code(1);
-            let found = findings(&output.stderr);
-            for expected in &self.header.expected {
-                let seen = found.iter().any(|finding| expected.is(finding));
-                assert!(seen, "not found: {expected:?}\n{}", output.describe());
-            }
-            let known = || self.header.expected.iter().chain(&self.header.possible);
-            for finding in &found {
-                let wanted = known().any(|expected| expected.is(finding));
-                assert!(wanted, "not there: {finding:?}\n{}", output.describe());
-            }
+            let found = self.assert_found(output);
             // As a rule its bug is one problem, wherever it shows.
             let count = self.header.problems.unwrap_or(1);
-            let last = problems(count, found.len());
+            let last = problems(count, found);
             assert!(
                 last_line(output).starts_with(&last),
                 "{last}\n{}",
@@ -486,7 +493,7 @@ fn last_line(output: &Output) -> &str {
 
 #[test]
 fn silence_of_the_launcher_is_explained() {
-    let did_not_run = "nvshmemrs-run: the checker did not run, or could not say so: no PE has joined a job with it";
+    let did_not_run = "nvshmemrs-run: the checker did not run, or could not report it: no PE has joined a job with it";
     let output = run(&mut under_check(2, "1", &["true"]), HANG);
     output.assert_success();
     assert_eq!(last_line(&output), did_not_run, "{}", output.describe());
@@ -514,14 +521,14 @@ fn a_wrapper_may_close_the_launchers_descriptor() {
         output.assert_success();
         for pe in 0..2 {
             output.assert_stderr(&format!(
-                "nvshmemrs check: PE {pe}: nvshmemrs-run will not count what this PE finds"
+                "nvshmemrs check: PE {pe}: nvshmemrs-run will not count the findings of this PE"
             ));
         }
         let found = findings(&output.stderr);
         assert!(!found.is_empty(), "{}", output.describe());
         let line = last_line(&output);
         assert!(
-            line.starts_with("nvshmemrs-run: the checker did not run, or could not say so"),
+            line.starts_with("nvshmemrs-run: the checker did not run, or could not report it"),
             "{}",
             output.describe()
         );

@@ -30,15 +30,11 @@ const KINDS: [(&str, &[&str], &str); 16] = [
     ("missed", &["a wait can miss its value"], ""),
     (
         "freed early",
-        &["a block is freed, and nobody can have used what was put there"],
+        &["a block is freed, and nobody can have used the data put there"],
         "",
     ),
     ("freed while pending", &["a block is freed before the"], ""),
-    (
-        "read back",
-        &["a PE reads what it has put before quiet"],
-        "",
-    ),
+    ("read back", &["a PE reads its own put before quiet"], ""),
     ("two puts", &["two puts to one place without a fence"], ""),
     (
         "mixed",
