@@ -251,13 +251,13 @@ pub fn alive(pid: u32) -> bool {
     test_kill_process(pid_of(pid)).is_ok() && !zombie()
 }
 
-#[track_caller]
 /// Sends a signal to a process, which must exist.
 #[track_caller]
 pub fn kill(pid: u32, signal: Signal) {
     kill_process(pid_of(pid), signal).expect("cannot send a signal");
 }
 
+#[track_caller]
 fn pid_of(pid: u32) -> Pid {
     i32::try_from(pid)
         .ok()
