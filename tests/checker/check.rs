@@ -55,7 +55,7 @@ fn assert_silence(lines: &[&str], output: &Output, n_pes: u32, seed: &str) {
     assert!(last.starts_with(NOTHING), "{}", output.describe());
 }
 
-/// Neither the checker nor the program has said anything to standard error.
+/// Neither the checker nor the program has written to standard error.
 #[track_caller]
 fn assert_silent(output: &Output, n_pes: u32, seed: &str) {
     output.assert_success();
@@ -65,7 +65,7 @@ fn assert_silent(output: &Output, n_pes: u32, seed: &str) {
     assert_silence(&said.collect::<Vec<&str>>(), output, n_pes, seed);
 }
 
-/// The checker has said nothing to standard error; the program may have.
+/// The checker has written nothing to standard error; the program may have.
 #[track_caller]
 fn assert_checker_silent(output: &Output, n_pes: u32, seed: &str) {
     output.assert_success();
@@ -128,8 +128,8 @@ impl Program {
         }
     }
 
-    /// Runs it as `words` say, with several numbers of PEs and seeds at once, and calls `look` with the output of each. A PE of an
-    /// interpreter takes a second or more to start: what seeds and numbers of PEs show, the compiled programs show.
+    /// Runs the command `words` with several numbers of PEs and seeds at once, and calls `look` with the output of each. A PE of an
+    /// interpreter takes a second or more to start, so such programs have fewer runs.
     #[track_caller]
     fn runs(&self, words: &[OsString], look: impl Fn(u32, &str, &Output) + Sync) {
         let all = match self.source.extension().and_then(OsStr::to_str) {
@@ -300,20 +300,15 @@ programs! {
 fn every_program_has_its_test() {
     let entries = fs::read_dir(workspace().join("tests/checker/planted")).expect("the programs");
     let files: BTreeSet<String> = entries
-        .map(|entry| {
-            entry
-                .expect("a program")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("a program").file_name())
+        .map(|name| name.to_string_lossy().into_owned())
         .filter(|name| !name.starts_with("job.") && name != "correct" && name != "__pycache__")
         .collect();
     let tested: BTreeSet<String> = PROGRAMS.iter().map(|name| name.to_string()).collect();
     assert_eq!(files, tested);
 }
 
-/// Runs a correct program, each of whose PEs prints one line that begins with `line`; nobody else says anything.
+/// Runs a correct program, each of whose PEs prints one line that begins with `line`; the checker reports nothing.
 #[track_caller]
 fn nothing_is_said_of(words: &[OsString], n_pes: &[u32], line: &str) {
     for (&n_pes, seed) in n_pes.iter().zip(["5", "60"]) {
@@ -455,7 +450,7 @@ fn threads_of_one_process_are_told_apart() {
     }
 }
 
-/// The report in `docs/checker.md` is what the checker writes.
+/// The report in `docs/checker.md` is the output of the checker.
 #[test]
 fn the_documentation_shows_a_real_report() {
     let page = fs::read_to_string(workspace().join("docs/checker.md")).expect("the page");
@@ -469,7 +464,7 @@ fn the_documentation_shows_a_real_report() {
     assert_eq!(output.stderr, shown, "{}", output.describe());
 }
 
-/// What the last line says.
+/// The last line of a job with findings.
 fn problems(problems: usize, reports: usize) -> String {
     let several = |count: usize, word: &str| {
         let s = if count == 1 { "" } else { "s" };
@@ -560,7 +555,7 @@ fn the_cost_of_the_checker_is_bounded() {
     // By turns, and more of them if need be, because other programs use the machine, too.
     let (mut off, mut on) = (Vec::new(), Vec::new());
     // The hook of a load takes a nanosecond or three without the checker, by where it lies in its cache line. So a checked load is
-    // compared with a part of a get, with which it may take what it might with the slower hook.
+    // compared with a part of a get, as if its hook were the slower one.
     let factors = |off: &[(String, f64)], on: &[(String, f64)]| -> Vec<f64> {
         let (_, get) = off
             .iter()

@@ -197,7 +197,7 @@ fn cpp(source: &Path, folder: &Path) -> PathBuf {
     built
 }
 
-/// The programs that print what they see, by language.
+/// The programs that print a snapshot, by language.
 fn programs(folder: &Path) -> Vec<(&'static str, Command)> {
     let source = |name: &str| workspace().join("tests/programs/inspect").join(name);
     let (mut python, mut ruby) = (python(), ruby(folder));

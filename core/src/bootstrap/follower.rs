@@ -149,7 +149,7 @@ impl Rendezvous<'_> {
             }
             if is_over {
                 return Err(bootstrap(format!(
-                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {attempts}{}",
+                    "after {:.1?} ({}) PE {leader} of {} was not there (set by {}); {attempts}{}",
                     self.deadline,
                     self.limit,
                     self.n_pes,
@@ -195,14 +195,14 @@ impl Rendezvous<'_> {
     fn explain(&self, why: ReceiveError, who: &str) -> Failure {
         match why {
             ReceiveError::Late => Failure::Other(bootstrap(format!(
-                "after {:.1?} ({}) PE {} had not said that all {} PEs are there{who}",
+                "after {:.1?} ({}) PE {} had not announced that all {} PEs are there{who}",
                 self.deadline,
                 self.limit,
                 self.leader(),
                 self.pes.len()
             ))),
             ReceiveError::Interrupted => Failure::Other(self.interrupted(format!(
-                "it waits for the word of PE {} that all {} PEs are there{who}",
+                "it waits until PE {} announces that all {} PEs are there{who}",
                 self.leader(),
                 self.pes.len()
             ))),

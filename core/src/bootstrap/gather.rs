@@ -303,7 +303,7 @@ impl<'a> Gathering<'a> {
         let own = self.heap.unwrap_or(u64::MAX);
         if hello.n_pes != n_pes {
             return Err(format!(
-                "PE {pe} says n_pes is {}, PE {leader} says {n_pes}",
+                "PE {pe} has n_pes {}, PE {leader} has {n_pes}",
                 hello.n_pes
             ));
         }
@@ -313,12 +313,12 @@ impl<'a> Gathering<'a> {
         let Some(place) = self.job.others().position(|other| other == pe) else {
             let others: Vec<Pe> = self.job.others().collect();
             return Err(format!(
-                "a process says it is PE {pe}; only {} may join",
+                "a process joins as PE {pe}; only {} may join",
                 crate::words::pes(&others)
             ));
         };
         if self.members[place].is_some() {
-            return Err(format!("two processes say they are PE {pe}"));
+            return Err(format!("two processes join as PE {pe}"));
         }
         if hello.heap != own {
             let say = |heap| match heap {
@@ -352,10 +352,10 @@ impl<'a> Gathering<'a> {
         };
         let silent = match self.strangers.len() {
             0 => String::new(),
-            some => format!("; {some} connections had not said who they are"),
+            some => format!("; {some} connections had not sent their PE number"),
         };
         format!(
-            "after {:.1?} ({}) PE {} of {} had not joined at @{} on this host (told by {}){refused}{silent}",
+            "after {:.1?} ({}) PE {} of {} had not joined at @{} on this host (set by {}){refused}{silent}",
             self.job.deadline,
             self.job.limit,
             missing.join(", "),

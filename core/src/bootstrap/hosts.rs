@@ -148,7 +148,7 @@ impl Step<'_> {
     fn late(&self, what: &str) -> Error {
         let (deadline, limit) = self.limit;
         Error::Bootstrap(format!(
-            "after {deadline:.1?} ({}) this PE could not {what} (told by {})",
+            "after {deadline:.1?} ({}) this PE could not {what} (set by {})",
             limit.name(),
             self.how
         ))

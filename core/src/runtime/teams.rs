@@ -63,13 +63,11 @@ impl Inner {
 #[cold]
 fn no_team(team: Team) -> Error {
     let expected = match team {
-        Team::INVALID => {
-            "team of this PE: TEAM_INVALID is what a split gives to PEs that are no members"
-        }
+        Team::INVALID => "team of this PE: a split gives TEAM_INVALID to PEs that are no members",
         Team::GPU_LEADERS => {
             "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
         }
-        _ => "team of this PE: this one was destroyed, or never made",
+        _ => "team of this PE: it was destroyed, or never made",
     };
     let found = match team {
         Team::INVALID => "TEAM_INVALID".to_string(),

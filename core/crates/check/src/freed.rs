@@ -139,8 +139,8 @@ impl Checker {
         {
             let (me, name) = (self.me, self.sites.name(block.site));
             super::write(&format!(
-                "nvshmemrs check: PE {me}: the pages of a freed block of {} bytes ({name}) cannot be opened again: {error}; whatever uses \
-                 them next ends with a segmentation fault\n",
+                "nvshmemrs check: PE {me}: the pages of a freed block of {} bytes ({name}) cannot be opened again: {error}; the next \
+                 access to them ends with a segmentation fault\n",
                 block.bytes
             ));
             return;

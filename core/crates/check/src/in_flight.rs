@@ -270,7 +270,7 @@ impl Checker {
     pub(super) fn freed_while_in_flight(&self, offset: u64, bytes: u64, site: u16) {
         let address = self.layout.address(self.me, offset);
         let lost = |buffer: &Buffer| buffer.digest.is_none() && buffer.overlaps(address, bytes);
-        let why = "free completes it, but nobody can use what it fetches any more";
+        let why = "free completes it, but nobody can use the data that it fetches";
         for buffer in self.in_flight.take_unreported(lost) {
             let now = self.party("frees", bytes, site);
             self.tracker

@@ -160,7 +160,7 @@ fn load() -> Result<(PathBuf, &'static Library)> {
             .collect();
         return Err(Error::Bootstrap(format!(
             "the PEs of this job are on several hosts, which takes the plugin {FILE}, but it is not at {}: build it with \
-             `cargo xtask plugins`, which needs Open MPI or MPICH with headers, and libclang; or say with {SETTING} where it is",
+             `cargo xtask plugins`, which needs Open MPI or MPICH with headers, and libclang; or set {SETTING} to its path",
             places.join(" or ")
         )));
     };

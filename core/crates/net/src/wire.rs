@@ -124,7 +124,7 @@ impl Table {
             )),
             _ => Error::system(
                 what,
-                format!("the wire to other hosts says: {why} (status {status})"),
+                format!("the wire to other hosts reports: {why} (status {status})"),
             ),
         }
     }
@@ -155,7 +155,7 @@ impl Table {
         if status == status::TIMEOUT {
             return Ok(None);
         }
-        self.check("exchanging what the hosts must know of each other", status)?;
+        self.check("exchanging the descriptions of the hosts", status)?;
         Ok(Some(all))
     }
 }

@@ -331,7 +331,7 @@ impl Graph<'_> {
             return None;
         }
         let text = format!(
-            "{} {} for {} to write, and who that is to be is not known",
+            "{} {} for {} to write, and their writer is not known",
             pes(&waiters),
             verb("wait", waiters.len()),
             match waiters.len() {

@@ -45,9 +45,8 @@ const fn row(
 }
 
 const ONE_HOST: &str = "PEs of several hosts use MPI, whose own settings hold";
-const RESERVED: &str =
-    "the heap has its whole size from init on, which NVSHMEM_SYMMETRIC_SIZE says";
-const OWN_MEETING: &str = "PEs find each other over a unix socket; NVSHMEMRS_BOOTSTRAP chooses whose variables say who they are";
+const RESERVED: &str = "the heap has its whole size from init on, set by NVSHMEM_SYMMETRIC_SIZE";
+const OWN_MEETING: &str = "PEs find each other over a unix socket; NVSHMEMRS_BOOTSTRAP chooses the launcher whose variables number them";
 const OWN_COLLECTIVES: &str =
     "the collectives are nvshmemrs' own and choose their algorithm by size and number of PEs";
 const NO_MULTICAST: &str = "NVLink SHARP is not used";
@@ -95,7 +94,7 @@ pub const NVSHMEM: &[Documented] = &[
         &["HEAP_KIND"],
         "whether the heap is memory of the GPU or of the host",
         Nothing,
-        "NVSHMEMRS_MEMORY says it: host or device",
+        "NVSHMEMRS_MEMORY selects it: host or device",
     ),
     row(
         &["MAX_MEMORY_PER_GPU", "CUMEM_GRANULARITY"],
@@ -105,7 +104,7 @@ pub const NVSHMEM: &[Documented] = &[
     ),
     row(
         &["CUMEM_HANDLE_TYPE"],
-        "how GPU memory is handed to other processes",
+        "how GPU memory is shared with other processes",
         Nothing,
         "on one host a file descriptor is always enough",
     ),
