@@ -7,6 +7,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// How long PEs may take to answer, in seconds.
 const PATIENCE: f64 = 0.2;
+/// How many allocations a key moves the list by.
+const PAGE: usize = 10;
 
 /// A view of the chosen job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +49,10 @@ pub struct App {
     pub why: Option<String>,
     /// The view of it.
     pub view: View,
-    /// The PE whose allocations are shown.
+    /// The chosen PE: its row is on the screen, and its allocations are shown.
     pub pe: usize,
+    /// The first allocation that is shown.
+    pub first_allocation: usize,
     /// The chosen job.
     pub(super) job: Option<Job>,
 }
@@ -94,7 +98,8 @@ impl App {
     }
 
     fn choose(&mut self, pid: Option<u32>) {
-        (self.seen, self.why, self.job, self.pe) = (None, None, None, 0);
+        (self.seen, self.why, self.job) = (None, None, None);
+        (self.pe, self.first_allocation) = (0, 0);
         self.chosen = pid;
         match pid.map(Job::of_process) {
             Some(Ok(job)) => self.job = Some(job),
@@ -132,10 +137,16 @@ impl App {
         match key {
             KeyCode::Up => self.choose_other(step(-1)),
             KeyCode::Down => self.choose_other(step(1)),
-            KeyCode::Left => self.pe = self.pe.saturating_sub(1),
-            KeyCode::Right => {
-                let n_pes = self.seen.as_ref().map_or(0, |seen| seen.pes.len());
-                self.pe = (self.pe + 1).min(n_pes.saturating_sub(1));
+            KeyCode::Left => self.choose_pe(self.pe.saturating_sub(1)),
+            KeyCode::Right => self.choose_pe(self.pe + 1),
+            KeyCode::PageUp => {
+                self.first_allocation = self.first_allocation.saturating_sub(PAGE);
+            }
+            KeyCode::PageDown => {
+                let pe = self.seen.as_ref().and_then(|seen| seen.pes.get(self.pe));
+                let details = pe.and_then(|pe| pe.details.as_ref());
+                let allocations = details.map_or(0, |details| details.allocations.len());
+                self.first_allocation = (self.first_allocation + PAGE).min(allocations);
             }
             KeyCode::Tab => {
                 let place = View::ALL.iter().position(|view| *view == self.view);
@@ -149,6 +160,12 @@ impl App {
             }
             _ => {}
         }
+    }
+
+    /// Chooses a PE, or the last one if there are fewer.
+    fn choose_pe(&mut self, pe: usize) {
+        let n_pes = self.seen.as_ref().map_or(0, |seen| seen.pes.len());
+        (self.pe, self.first_allocation) = (pe.min(n_pes.saturating_sub(1)), 0);
     }
 
     /// Chooses a job of the list, unless it is chosen already.

@@ -12,6 +12,10 @@ use ratatui::widgets::{Block, Paragraph, Row, Table, Wrap};
 /// Most rows of the list of jobs.
 const MOST_JOBS: u16 = 6;
 
+/// The widths of the traffic matrix' first column and of the others.
+const HEAD_COLUMN: u16 = 9;
+const COLUMN: u16 = 13;
+
 /// Draws everything.
 pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let rows = (app.listing.jobs.len() + app.listing.others.len()).max(1) as u16;
@@ -23,7 +27,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
     .areas(frame.area());
     draw_jobs(app, frame, jobs);
     draw_job(app, frame, body);
-    let help = " ↑↓ job   b board   t traffic   h heap   ←→ PE   q quit";
+    let help = " ↑↓ job   b board   t traffic   h heap   ←→ PE   PgUp PgDn allocations   q quit";
     frame.render_widget(Line::from(help).dim(), keys);
 }
 
@@ -104,13 +108,18 @@ fn draw_job(app: &App, frame: &mut Frame<'_>, area: Rect) {
         return;
     };
     match app.view {
-        View::Board => draw_board(seen, frame, inner),
-        View::Traffic => draw_traffic(seen, frame, inner),
-        View::Heap => draw_heap(seen, app.pe, frame, inner),
+        View::Board => draw_board(seen, app.pe, frame, inner),
+        View::Traffic => draw_traffic(seen, app.pe, frame, inner),
+        View::Heap => draw_heap(seen, app, frame, inner),
     }
 }
 
-fn draw_board(seen: &Snapshot, frame: &mut Frame<'_>, area: Rect) {
+/// How many rows below a head of one row are left out, so that the row of the chosen PE is on the screen.
+fn rows_left_out(chosen: usize, height: u16) -> usize {
+    (chosen + 2).saturating_sub(height.into())
+}
+
+fn draw_board(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) {
     let height = seen.summary.len().min(4) as u16;
     let [summary, table] =
         Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(area);
@@ -147,6 +156,7 @@ fn draw_board(seen: &Snapshot, frame: &mut Frame<'_>, area: Rect) {
         Constraint::Fill(1),
     ];
     let head = Row::new(["PE", "PID", "STATE", "WAITS FOR", "DOING"]).bold();
+    let rows = rows.skip(rows_left_out(chosen, table.height));
     frame.render_widget(Table::new(rows, widths).header(head), table);
 }
 
@@ -162,7 +172,7 @@ fn state(state: State) -> &'static str {
 }
 
 /// The bytes that each PE has put to and got from each other PE.
-fn draw_traffic(seen: &Snapshot, frame: &mut Frame<'_>, area: Rect) {
+fn draw_traffic(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) {
     let counted = |pe: &Pe| {
         pe.details
             .as_ref()
@@ -184,17 +194,21 @@ fn draw_traffic(seen: &Snapshot, frame: &mut Frame<'_>, area: Rect) {
             data
         })
     };
-    let numbers = || seen.pes.iter().map(|pe| pe.pe);
+    let [lines, about] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    // The column of the chosen PE is on the screen, as its row is.
+    let columns = (lines.width.saturating_sub(HEAD_COLUMN) / (COLUMN + 1)).max(1);
+    let left_out = (chosen + 1).saturating_sub(columns.into());
+    let numbers = || seen.pes.iter().map(|pe| pe.pe).skip(left_out);
     let head =
         std::iter::once("from \\ to".to_string()).chain(numbers().map(|pe| format!("PE {pe}")));
     let rows = seen.pes.iter().map(|from| {
         let cells = numbers().map(|to| cell(from, to).unwrap_or_else(|| "-".into()));
         Row::new(std::iter::once(format!("PE {}", from.pe)).chain(cells))
     });
-    let widths =
-        std::iter::once(Constraint::Length(9)).chain(numbers().map(|_| Constraint::Length(13)));
+    let widths = std::iter::once(Constraint::Length(HEAD_COLUMN))
+        .chain(numbers().map(|_| Constraint::Length(COLUMN)));
+    let rows = rows.skip(rows_left_out(chosen, lines.height));
     let table = Table::new(rows, widths).header(Row::new(head).bold());
-    let [lines, about] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
     frame.render_widget(table, lines);
     frame.render_widget(
         Line::from("bytes put and got, + atomic operations and signals").dim(),
@@ -202,7 +216,8 @@ fn draw_traffic(seen: &Snapshot, frame: &mut Frame<'_>, area: Rect) {
     );
 }
 
-fn draw_heap(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) {
+fn draw_heap(seen: &Snapshot, app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let chosen = app.pe;
     let height = (seen.pes.len() as u16 + 1).min(area.height / 2);
     let [heaps, list] =
         Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(area);
@@ -221,7 +236,6 @@ fn draw_heap(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) 
         };
         if place == chosen { row.reversed() } else { row }
     });
-    let skipped = (chosen + 2).saturating_sub(height.into());
     let widths = [4, 22, 9, 9, 13, 11]
         .map(Constraint::Length)
         .into_iter()
@@ -236,7 +250,7 @@ fn draw_heap(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) 
         "MEMORY",
     ])
     .bold();
-    let table = Table::new(rows.skip(skipped), widths).header(head);
+    let table = Table::new(rows.skip(rows_left_out(chosen, height)), widths).header(head);
     frame.render_widget(table, heaps);
     let Some(Details {
         allocations,
@@ -246,7 +260,7 @@ fn draw_heap(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) 
     else {
         return;
     };
-    let rows = allocations.iter().map(|one| {
+    let rows = allocations.iter().skip(app.first_allocation).map(|one| {
         Row::new([
             one.offset.to_string(),
             size(one.bytes),
@@ -430,6 +444,31 @@ mod tests {
         assert_shows(&app, &["allocations of PE 1"]);
         // Both rows are of the chosen job, by its launcher and by a PE.
         assert_eq!(app.position(), Some(0));
+    }
+
+    #[test]
+    fn rows_and_columns_below_the_screen_come_with_the_chosen_pe() {
+        let mut app = app(Some(Vec::new()));
+        let seen = app.seen.as_mut().expect("a job");
+        seen.pes = (0..40).map(|number| pe(number, Some(Vec::new()))).collect();
+        for view in View::ALL {
+            app.view = view;
+            app.pe = 0;
+            assert!(!screen(&app).contains("39"), "{view:?}");
+            app.pe = 39;
+            assert!(screen(&app).contains("39"), "{view:?}");
+        }
+        app.view = View::Heap;
+        assert_shows(&app, &["heat.c:31"]);
+        app.press(KeyCode::PageDown);
+        assert!(!screen(&app).contains("heat.c:31"));
+        for _ in 0..2 {
+            app.press(KeyCode::PageUp);
+        }
+        assert_shows(&app, &["heat.c:31"]);
+        app.press(KeyCode::PageDown);
+        app.press(KeyCode::Left);
+        assert_shows(&app, &["allocations of PE 38", "heat.c:31"]);
     }
 
     #[test]

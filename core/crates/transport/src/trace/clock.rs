@@ -38,13 +38,15 @@ pub(super) struct Scale {
 }
 
 impl Scale {
+    /// The ticks between the two readings.
+    pub(super) fn span(&self) -> u64 {
+        self.last.0.saturating_sub(self.first.0)
+    }
+
     /// A time of the part's clock in ns of the monotonic clock.
     pub(super) fn ns(&self, ticks: u64) -> i64 {
         let since = ticks.wrapping_sub(self.first.0) as i64;
-        let (ticks, ns) = (
-            self.last.0.saturating_sub(self.first.0),
-            self.last.1.saturating_sub(self.first.1),
-        );
+        let (ticks, ns) = (self.span(), self.last.1.saturating_sub(self.first.1));
         let scaled = match ticks {
             0 => since.into(),
             ticks => i128::from(since) * i128::from(ns) / i128::from(ticks),

@@ -4,6 +4,7 @@
 //! wait.
 
 use super::align::{HostClock, host_clocks};
+use super::clock::Scale;
 use super::read::{PartFile, parts};
 use super::record::{Kind, Record};
 use crate::Pe;
@@ -95,7 +96,8 @@ pub fn merge(path: &Path) -> Merged {
 fn try_merge(path: &Path, merged: &mut Merged) -> io::Result<()> {
     let files: Vec<_> = parts(path)?.into_iter().map(|(file, _)| file).collect();
     let parts = files.iter().map(|file| PartFile::read(file));
-    let parts: Vec<PartFile> = parts.collect::<io::Result<_>>()?;
+    let mut parts: Vec<PartFile> = parts.collect::<io::Result<_>>()?;
+    share_scales(&mut parts);
     let Some(first) = parts.first() else {
         return Err(io::Error::other("no PE has left records"));
     };
@@ -119,6 +121,21 @@ fn try_merge(path: &Path, merged: &mut Merged) -> io::Result<()> {
         std::fs::remove_file(file)?;
     }
     Ok(())
+}
+
+/// A PE that was killed may have read its clocks long before its last records. The PEs of its host have the same clock, so it gets the
+/// readings that are furthest apart.
+fn share_scales(parts: &mut [PartFile]) {
+    let mut longest: HashMap<u64, Scale> = HashMap::new();
+    for part in &*parts {
+        let scale = longest.entry(part.host).or_insert(part.scale);
+        if part.scale.span() > scale.span() {
+            *scale = part.scale;
+        }
+    }
+    for part in parts.iter_mut().filter(|part| !part.closed) {
+        part.scale = longest[&part.host];
+    }
 }
 
 fn write_file(name: &Path, parts: &[PartFile]) -> io::Result<()> {
@@ -363,6 +380,25 @@ fn flows<'a, 'c>(calls: &'c [Call<'a>]) -> Vec<(&'c Call<'a>, &'c Call<'a>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_killed_pe_has_the_clock_of_its_host() {
+        let scale = |last| Scale {
+            first: (0, 0),
+            last,
+        };
+        let killed = |pe, host| PartFile {
+            host,
+            scale: scale((10, 9)),
+            closed: false,
+            ..PartFile::of_test(pe)
+        };
+        let mut parts = [PartFile::of_test(0), killed(1, 0), killed(2, 1)];
+        parts[0].scale = scale((5000, 1000));
+        share_scales(&mut parts);
+        let ns: Vec<i64> = parts.iter().map(|part| part.scale.ns(50_000)).collect();
+        assert_eq!(ns, [10_000, 10_000, 45_000]);
+    }
 
     /// A wait is satisfied by the last update with the value that it has seen, else by the last update before its end.
     #[test]
