@@ -51,7 +51,7 @@ impl Rendezvous<'_> {
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
                 Failure::HungUp(error)
             }
-            // This PE's own trouble says nothing of the leader.
+            // This PE's own error does not concern the leader.
             _ => Failure::Other(Error::system("hearing the first PE of the host", error)),
         }
     }
@@ -80,7 +80,7 @@ impl Rendezvous<'_> {
         self.page.set_step(Step::Mapped, "");
         let (gone, error) = match self.receive(&stream) {
             Ok(word) if word.kind == Kind::Go => return Ok((control, Links::Follower(stream))),
-            // Then nobody got the word to go, and who was gone first is what the leader says.
+            // Then no PE was released, and the leader names the PE that was gone first.
             Ok(word) => return Err(self.refused(&word)),
             Err(Failure::HungUp(why)) => {
                 let (pe, error) = self.ended(self.leader(), Some(why));
@@ -121,7 +121,7 @@ impl Rendezvous<'_> {
                     }
                     Err(Failure::Gone(_, error) | Failure::Other(error)) => return Err(error),
                 },
-                // Nobody listens any more: the leader did not turn this PE away, it is gone.
+                // The socket has no listener: the leader did not refuse this PE, it is gone.
                 (Err(attempts), Some(error)) if !attempts.open => {
                     return Err(self.ended(self.leader(), Some(error)).1);
                 }

@@ -117,7 +117,7 @@ impl<'a> Gathering<'a> {
 
     /// Sends the reason for the failure to connections that are not members.
     pub(super) fn dismiss(&mut self, listener: &UnixListener, why: &str) {
-        // From now on nobody can connect any more who would then not be told.
+        // From now on no PE can connect that would not get an answer.
         let _ = rustix::net::shutdown(listener, Shutdown::Both);
         let most = MAX_STRANGERS + self.members.len();
         let waiting = (0..most).map_while(|_| self.accept(listener).ok().flatten());
@@ -163,7 +163,7 @@ impl<'a> Gathering<'a> {
             Ok((stream, _)) => Ok(Some(stream)),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
-                // Strangers must not use up what the job's own PEs need.
+                // Strangers must not use up the connections of the job's own PEs.
                 Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
                     if !self.strangers.is_empty() =>
                 {
@@ -273,7 +273,7 @@ impl<'a> Gathering<'a> {
         let place = match self.place(&hello) {
             Ok(place) => place,
             Err(why) => {
-                // The others hear it from `lead`. Who is gone by now needs no answer.
+                // `lead` sends it to the others. A process that is gone needs no answer.
                 let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
                 return Err(bootstrap(why));
             }
@@ -287,7 +287,7 @@ impl<'a> Gathering<'a> {
     /// Keeps a refusal for the message, and logs it if enabled.
     fn refuse(&mut self, why: String) {
         self.count += 1;
-        // Somebody who tries again and again fills neither the memory nor the message.
+        // A process that tries again and again fills neither the memory nor the message.
         if self.refused.len() < MAX_REFUSED && !self.refused.contains(&why) {
             self.debug.write(Level::Warn, self.job.pe, || {
                 format!("refused a connection: {why}")

@@ -38,7 +38,7 @@ impl Inner {
         Err(team::broken(operation.name(), team.index, broken))
     }
 
-    /// Tells a member that its team is broken.
+    /// Notifies a member that its team is broken.
     pub(crate) fn mark_member_broken(&self, team: u32, pe: Pe, mark: u64) {
         let sent = |remote: &RemoteHosts| remote.send_broken(team, pe, mark);
         if !self.control.remote().is_some_and(sent) {

@@ -18,12 +18,12 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::{Mutex, MutexGuard};
 
-/// What is wrong.
+/// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Problem {
-    /// A read of what another PE writes, unordered; or of what was put and may not have arrived.
+    /// A read of data that another PE writes, unordered; or of data that was put and may not have arrived.
     ReadEarly,
-    /// A write of what another PE reads, unordered.
+    /// A write of data that another PE reads, unordered.
     WriteEarly,
     /// Two writes of two PEs, unordered.
     WriteWrite,
@@ -35,7 +35,7 @@ pub(crate) enum Problem {
     Missed,
     /// A put to a block that is freed, which its PE has ordered before nothing.
     FreeEarly,
-    /// What a get_nbi fetches was not there when its block was freed.
+    /// The data of a get_nbi was not there when its block was freed.
     FreePending,
     /// A put of the PE's own, read back before quiet.
     ReadBack,
@@ -43,9 +43,9 @@ pub(crate) enum Problem {
     TwoPuts,
     /// Atomic and plain access to a word, unordered.
     Mixed,
-    /// What a stream and its caller do to one place, unordered.
+    /// Accesses of a stream and its caller to one place, unordered.
     StreamCaller,
-    /// What two streams of a PE do to one place, unordered.
+    /// Accesses of two streams of a PE to one place, unordered.
     TwoStreams,
     /// Memory that is used after its block was freed.
     Freed,
@@ -59,7 +59,7 @@ pub(crate) struct AccessInfo {
     pub(crate) pe: Pe,
     /// "reads", "writes", "waits for", ...
     pub(crate) does: &'static str,
-    /// How many; 0 if that says nothing.
+    /// Its bytes; 0 if they do not matter.
     pub(crate) bytes: u64,
     /// A site of `pe`'s.
     pub(crate) site: u16,
@@ -81,19 +81,19 @@ pub(crate) enum FindingPlace {
 pub(crate) struct Finding {
     pub(crate) problem: Problem,
     pub(crate) place: FindingPlace,
-    /// What this PE does now.
+    /// The current operation of this PE.
     pub(crate) now: AccessInfo,
-    /// What was done before, or is done at the same time.
+    /// The earlier or simultaneous operation.
     pub(crate) other: AccessInfo,
-    /// What is known of the order of the two.
+    /// The known order of the two.
     pub(crate) why: String,
-    /// What helps; empty for the usual.
+    /// The remedy; empty for the usual one.
     pub(crate) remedy: String,
     /// Whether nothing at all is known of the order of the two: then which came second is luck.
     pub(crate) unordered: bool,
 }
 
-/// What tells findings of one cause: two that have one of these numbers in common, except 0, are taken for one problem.
+/// The numbers by which findings of one cause are recognised: two with a number in common, except 0, count as one problem.
 ///
 /// Which PE makes a finding, and which of the two operations comes first, is luck. So findings are of one problem if they are between the
 /// same two sites; and if they are of one kind, in one block, and have a site in common. A missing order, such as that of a lock that
@@ -316,7 +316,7 @@ impl Finding {
         [pair, site(one), site(other), functions]
     }
 
-    /// What tells findings that say the same.
+    /// The key of findings with the same text.
     fn exact_key(&self, names: &dyn Names) -> u64 {
         let problem = match self.problem {
             Problem::WriteEarly if self.unordered => Problem::ReadEarly,
@@ -327,7 +327,7 @@ impl Finding {
         key(("exact", problem, sites))
     }
 
-    /// What is wrong, in one line.
+    /// The problem in one line.
     pub(super) fn title(&self, names: &dyn Names) -> String {
         let now = names.site(self.now.pe, self.now.site);
         let other = names.site(self.other.pe, self.other.site);
@@ -520,12 +520,12 @@ impl Reports {
         self.lock().texts.iter().cloned().collect()
     }
 
-    /// How many different findings this PE has made, those that another PE has told of with them.
+    /// The number of different findings of this PE, including those that another PE has reported.
     pub(super) fn count(&self) -> u64 {
         self.lock().counts.len() as u64
     }
 
-    /// What was found between which sites, and the index of the finding.
+    /// The problems by their sites, and the indices of the findings.
     #[cfg(test)]
     pub(super) fn pairs(&self) -> Vec<(usize, (Problem, u16, Pe, u16))> {
         let state = self.lock();
@@ -535,7 +535,7 @@ impl Reports {
         all
     }
 
-    /// What to say of findings that were made more than once.
+    /// The text about findings that were made more than once.
     pub(super) fn summary(&self) -> Option<String> {
         let state = self.lock();
         let often: Vec<String> = state

@@ -203,7 +203,7 @@ impl Wire for Table {
 
     fn cancel(&mut self, token: u64) {
         let table = self.table();
-        // What cannot be ended comes to its end; the token tells.
+        // A transfer that cannot be cancelled completes; its token is reported.
         // SAFETY: rule 1.
         let _ = unsafe { (table.cancel)(table.ctx, token) };
     }

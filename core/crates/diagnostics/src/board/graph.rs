@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Most sentences of one kind about a job, and most PEs that one of them follows.
 pub(super) const MOST: usize = 8;
-/// Most circles that are told.
+/// Most circles in a report.
 pub(super) const MOST_CIRCLES: usize = 4;
 
 /// One PE and its state.

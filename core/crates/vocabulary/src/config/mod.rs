@@ -15,7 +15,7 @@ pub struct Setting {
     pub name: &'static str,
     /// The default, as text.
     pub default: &'static str,
-    /// What it does.
+    /// Its effect.
     pub help: &'static str,
 }
 
@@ -356,7 +356,7 @@ pub fn traffic() -> Result<bool> {
     flag("NVSHMEMRS_TRAFFIC")
 }
 
-/// The file of the timeline, if somebody has named one; absolute, because the program may go to another folder.
+/// The file of the timeline, if it is set; absolute, because the program may go to another folder.
 #[doc(hidden)]
 pub fn trace() -> Option<std::path::PathBuf> {
     let path = set("NVSHMEMRS_TRACE")?;
@@ -407,7 +407,7 @@ pub fn collectives_at_once() -> Result<i32> {
     }
 }
 
-/// The most multiprocessors that one collective takes, if somebody has said so.
+/// The most multiprocessors that one collective takes, if it is set.
 #[doc(hidden)]
 pub fn collective_sms() -> Result<Option<i32>> {
     let name = "NVSHMEMRS_COLLECTIVE_SMS";
@@ -418,7 +418,7 @@ pub fn collective_sms() -> Result<Option<i32>> {
     set(name).map(number).transpose()
 }
 
-/// The tuning file, if somebody has named one.
+/// The tuning file, if it is set.
 #[doc(hidden)]
 pub fn tuning_file() -> Option<String> {
     set("NVSHMEMRS_TUNING_FILE")

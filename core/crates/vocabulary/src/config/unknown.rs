@@ -86,7 +86,7 @@ pub fn is_known(name: &str) -> bool {
         || documented(name).is_some()
 }
 
-/// What comes after the prefix.
+/// The name after the prefix.
 fn stem(name: &str) -> &str {
     let prefix = PREFIXES.iter().find(|prefix| name.starts_with(**prefix));
     &name[prefix.map_or(0, |prefix| prefix.len())..]
@@ -104,7 +104,7 @@ fn nearest(name: &str) -> Option<String> {
     let known = own.chain(theirs).chain(elsewhere);
     let distances = known.map(|known| (strsim::damerau_levenshtein(name, stem(&known)), known));
     let (distance, known) = distances.min_by_key(|(distance, _)| *distance)?;
-    // What differs in more than a third of its letters is another word.
+    // A name that differs in more than a third of its letters is another word.
     (distance * 3 <= name.chars().count()).then_some(known)
 }
 
