@@ -65,6 +65,7 @@ macro_rules! on_hosts {
 
 // A sequence of puts, streams, a collective, and findings without a tracker; the test below has all programs.
 on_hosts! {
+    contexts "contexts.c"
     forwarded "forwarded.c"
     lapped "lapped.c"
     other_collective "other_collective.c"

@@ -19,7 +19,7 @@ const NAMES: [&str; 2] = ["-DNVSHMEM_NAMES", "-Wno-unused-parameter"];
 
 /// The same values, neighbours and other PEs as for our own names.
 fn passes(name: &str, counts: &[u32]) {
-    let file = kernels::on_the_host(name, &format!("nvshmem-{name}"), &NAMES);
+    let file = kernels::on_the_host(name, &format!("nvshmem-kernels-{name}"), &NAMES);
     kernels::passes(name, &file, counts);
 }
 

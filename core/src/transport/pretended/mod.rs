@@ -18,6 +18,8 @@ mod atomics;
 mod collectives;
 #[path = "../../../tests/collectives_model.rs"]
 mod collectives_model;
+#[path = "../../../tests/contexts.rs"]
+mod contexts;
 #[path = "../../../tests/heap.rs"]
 mod heap;
 #[path = "../../../tests/joins.rs"]
