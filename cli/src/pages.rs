@@ -17,7 +17,7 @@ pub fn command<A: Parser>() -> Command {
         .value_name("SHELL")
         .value_parser(value_parser!(Shell))
         .exclusive(true)
-        .help("Print what completes this command in a shell, and exit");
+        .help("Print shell completions of this command, and exit");
     let man = Arg::new(MAN)
         .long(MAN)
         .action(ArgAction::SetTrue)

@@ -192,7 +192,7 @@ fn span_of(
         return Err(Error::invalid(
             argument,
             format!("{len} elements long"),
-            format!("at least {used} elements long, which is what its blocks and stride span"),
+            format!("at least {used} elements long, the span of its blocks and stride"),
         ));
     }
     Ok(match strides.parts().0 < 0 {
@@ -217,6 +217,6 @@ fn check_span(argument: &'static str, bytes: usize, span: u64) -> Result<()> {
     Err(Error::invalid(
         argument,
         format!("{bytes} bytes long"),
-        format!("{span} bytes long, which is what its blocks and stride span"),
+        format!("{span} bytes long, the span of its blocks and stride"),
     ))
 }

@@ -266,7 +266,7 @@ impl Inner {
             if let Some(slot) = published.slot {
                 shared_words::publish_seen(slot, seen.element, seen.actual);
             }
-            // First, so that what a look of this thread has noted is not said again later.
+            // First, so that an error which a look of this thread has noted is not reported again later.
             self.transport.internal().failure()?;
             match wait.target {
                 // Nobody else is waited for: what waits for others on the GPU is told to end.
@@ -324,7 +324,7 @@ impl Inner {
                 hook_at = waited + HOOK_EVERY;
                 let hook = crate::lock::lock(&self.hook).clone();
                 if hook.is_some_and(|hook| call_hook(&*hook)) {
-                    // A look before the sleep may have given up: that is said here.
+                    // A look before the sleep may have given up: its error is returned here.
                     let _ = self.transport.internal().failure();
                     return Err(interrupted(seen));
                 }
@@ -398,7 +398,7 @@ impl Inner {
 mod tests {
     use super::*;
 
-    /// A wait that nobody wakes ends late by no more than a twentieth of its time, but it does not keep the CPU busy.
+    /// A wait without a wake-up ends late by no more than a twentieth of its time, but it does not keep the CPU busy.
     #[test]
     fn naps_are_a_part_of_the_time_waited_where_no_bell_is_rung() {
         for waited in [1, 2, 5, 10, 15].map(Duration::from_millis) {

@@ -14,87 +14,23 @@ fn wrong_arguments_of_one_member_reach_all_and_nothing_is_written() {
         let (to, from) = (dest.as_ptr() as u64, source.as_ptr() as u64);
         let (int, sum) = (Dtype::Int32 as i32, Op::Sum as i32);
         let stack = &raw const me as u64;
-        // What PE 1 does instead, the status it gets, the status the others get.
+        // The call of PE 1 instead, its status, the status of the others.
         type Call<'a> = Box<dyn Fn() -> nvshmemrs::Result<()> + 'a>;
+        #[rustfmt::skip]
         let cases: Vec<(&str, Call<'_>, i32, i32)> = vec![
-            (
-                "count",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, 999, int, sum)),
-                14,
-                14,
-            ),
-            (
-                "dtype",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, Dtype::Float as i32, sum)),
-                14,
-                14,
-            ),
-            (
-                "op",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, int, Op::Max as i32)),
-                14,
-                14,
-            ),
-            (
-                "addresses",
-                Box::new(|| rt.reduce(Team::WORLD, from, to, 1000, int, sum)),
-                14,
-                14,
-            ),
-            (
-                "other collective",
-                Box::new(|| rt.barrier(Team::WORLD)),
-                14,
-                14,
-            ),
-            (
-                "broadcast instead",
-                Box::new(|| rt.broadcast(Team::WORLD, to, from, 4000, 0)),
-                14,
-                14,
-            ),
-            (
-                "bad dtype",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, 99, sum)),
-                1,
-                24,
-            ),
-            (
-                "bad op",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, int, 0)),
-                1,
-                24,
-            ),
-            (
-                "too long",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, 1001, int, sum)),
-                13,
-                24,
-            ),
-            (
-                "overflow",
-                Box::new(|| rt.reduce(Team::WORLD, to, from, usize::MAX, int, sum)),
-                1,
-                24,
-            ),
-            (
-                "not symmetric",
-                Box::new(|| rt.reduce(Team::WORLD, stack, from, 1000, int, sum)),
-                4,
-                24,
-            ),
-            (
-                "NULL",
-                Box::new(|| rt.reduce(Team::WORLD, to, 0, 1000, int, sum)),
-                4,
-                24,
-            ),
-            (
-                "overlap",
-                Box::new(|| rt.reduce(Team::WORLD, to, to + 4, 999, int, sum)),
-                1,
-                24,
-            ),
+            ("count", Box::new(|| rt.reduce(Team::WORLD, to, from, 999, int, sum)), 14, 14),
+            ("dtype", Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, Dtype::Float as i32, sum)), 14, 14),
+            ("op", Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, int, Op::Max as i32)), 14, 14),
+            ("addresses", Box::new(|| rt.reduce(Team::WORLD, from, to, 1000, int, sum)), 14, 14),
+            ("other collective", Box::new(|| rt.barrier(Team::WORLD)), 14, 14),
+            ("broadcast instead", Box::new(|| rt.broadcast(Team::WORLD, to, from, 4000, 0)), 14, 14),
+            ("bad dtype", Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, 99, sum)), 1, 24),
+            ("bad op", Box::new(|| rt.reduce(Team::WORLD, to, from, 1000, int, 0)), 1, 24),
+            ("too long", Box::new(|| rt.reduce(Team::WORLD, to, from, 1001, int, sum)), 13, 24),
+            ("overflow", Box::new(|| rt.reduce(Team::WORLD, to, from, usize::MAX, int, sum)), 1, 24),
+            ("not symmetric", Box::new(|| rt.reduce(Team::WORLD, stack, from, 1000, int, sum)), 4, 24),
+            ("NULL", Box::new(|| rt.reduce(Team::WORLD, to, 0, 1000, int, sum)), 4, 24),
+            ("overlap", Box::new(|| rt.reduce(Team::WORLD, to, to + 4, 999, int, sum)), 1, 24),
         ];
         for (what, wrong, own, others) in &cases {
             let result = if me == 1 {

@@ -130,9 +130,9 @@ fn command(pid: u32) -> String {
 
 /// For how long a process has run.
 fn age(pid: u32) -> Duration {
-    let born = fs::metadata(format!("/proc/{pid}")).and_then(|folder| folder.modified());
-    let since = born
+    let start = fs::metadata(format!("/proc/{pid}")).and_then(|folder| folder.modified());
+    let since = start
         .ok()
-        .and_then(|born| SystemTime::now().duration_since(born).ok());
+        .and_then(|start| SystemTime::now().duration_since(start).ok());
     since.unwrap_or_default()
 }

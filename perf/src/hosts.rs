@@ -77,70 +77,17 @@ struct Row {
 const ROUND_TRIP: (&str, &str) = ("MPI, 2", "round_trip");
 /// The same where MPI lets several threads call it, one at a time, as the plugin does.
 const WITH_THREADS: (&str, &str) = ("MPI, 2, with threads", "round_trip");
+#[rustfmt::skip]
 const ROWS: &[Row] = &[
-    Row {
-        what: "put 8 B, quiet",
-        ours: ("1 + 1", "put"),
-        beside: ROUND_TRIP,
-        limit: 2.0,
-        words: "a round trip of MPI",
-    },
-    Row {
-        what: "get 8 B",
-        ours: ("1 + 1", "get"),
-        beside: ROUND_TRIP,
-        limit: 2.0,
-        words: "a round trip of MPI",
-    },
-    Row {
-        what: "fetch_add",
-        ours: ("1 + 1", "fetch_add"),
-        beside: ROUND_TRIP,
-        limit: 2.0,
-        words: "a round trip of MPI",
-    },
-    Row {
-        what: "put 4 MiB, quiet",
-        ours: ("1 + 1", "large"),
-        beside: ("MPI, 2", "large"),
-        limit: 1.25,
-        words: "MPI_Send of 4 MiB, answered",
-    },
-    Row {
-        what: "1,000 put_nbi of 8 B, quiet",
-        ours: ("1 + 1", "many"),
-        beside: ROUND_TRIP,
-        limit: 300.0,
-        words: "a round trip of MPI",
-    },
-    Row {
-        what: "barrier, 2 hosts x 2 PEs",
-        ours: ("2 + 2", "barrier"),
-        beside: ("MPI, 4", "barrier"),
-        limit: 2.5,
-        words: "MPI_Barrier",
-    },
-    Row {
-        what: "sum of 1, 2 hosts x 2 PEs",
-        ours: ("2 + 2", "reduce"),
-        beside: ("MPI, 4", "reduce"),
-        limit: 2.5,
-        words: "MPI_Allreduce",
-    },
-    Row {
-        what: "put 8 B to the own host, quiet",
-        ours: ("2 + 1", "near_put"),
-        beside: ("2", "near_put"),
-        limit: 1.1,
-        words: "the same in a job on one host",
-    },
-    Row {
-        what: "barrier of the own host",
-        ours: ("2 + 1", "near_barrier"),
-        beside: ("2", "near_barrier"),
-        limit: 1.1,
-        words: "the same in a job on one host",
-    },
+    Row { what: "put 8 B, quiet", ours: ("1 + 1", "put"), beside: ROUND_TRIP, limit: 2.0, words: "a round trip of MPI" },
+    Row { what: "get 8 B", ours: ("1 + 1", "get"), beside: ROUND_TRIP, limit: 2.0, words: "a round trip of MPI" },
+    Row { what: "fetch_add", ours: ("1 + 1", "fetch_add"), beside: ROUND_TRIP, limit: 2.0, words: "a round trip of MPI" },
+    Row { what: "put 4 MiB, quiet", ours: ("1 + 1", "large"), beside: ("MPI, 2", "large"), limit: 1.25, words: "MPI_Send of 4 MiB, answered" },
+    Row { what: "1,000 put_nbi of 8 B, quiet", ours: ("1 + 1", "many"), beside: ROUND_TRIP, limit: 300.0, words: "a round trip of MPI" },
+    Row { what: "barrier, 2 hosts x 2 PEs", ours: ("2 + 2", "barrier"), beside: ("MPI, 4", "barrier"), limit: 2.5, words: "MPI_Barrier" },
+    Row { what: "sum of 1, 2 hosts x 2 PEs", ours: ("2 + 2", "reduce"), beside: ("MPI, 4", "reduce"), limit: 2.5, words: "MPI_Allreduce" },
+    Row { what: "put 8 B to the own host, quiet", ours: ("2 + 1", "near_put"), beside: ("2", "near_put"), limit: 1.1, words: "the same in a job on one host" },
+    Row { what: "barrier of the own host", ours: ("2 + 1", "near_barrier"), beside: ("2", "near_barrier"), limit: 1.1, words: "the same in a job on one host" },
 ];
 
 /// Measures, and gives the page.

@@ -1,5 +1,5 @@
-//! The synchronisation checker: it finds what is wrong with each program of `tests/checker/planted`, names both places, and says nothing else;
-//! of their correct twins, and of the project's other programs, it says nothing at all.
+//! The synchronisation checker: it finds the bugs of each program of `tests/checker/planted`, names both places, and reports nothing else.
+//! Of the corrected programs, and of the project's other programs, it reports nothing at all.
 
 mod gpus;
 mod hosts;
@@ -23,7 +23,7 @@ const RUNS: [(u32, &str); 3] = [(2, "1"), (3, "20"), (4, "300")];
 /// Julia compiles as it goes, on every PE, and the machine may have few cores.
 const SLOW: Duration = Duration::from_secs(900);
 
-/// What to start, and with which libraries.
+/// A job of `words` under the checker.
 fn under_check<S: AsRef<OsStr>>(n_pes: u32, seed: &str, words: &[S]) -> Command {
     let mut command = launcher(n_pes, &["--check"]);
     command
@@ -55,7 +55,7 @@ fn assert_silence(lines: &[&str], output: &Output, n_pes: u32, seed: &str) {
     assert!(last.starts_with(NOTHING), "{}", output.describe());
 }
 
-/// Neither the checker nor the program has said anything to standard error.
+/// Neither the checker nor the program has written to standard error.
 #[track_caller]
 fn assert_silent(output: &Output, n_pes: u32, seed: &str) {
     output.assert_success();
@@ -65,7 +65,7 @@ fn assert_silent(output: &Output, n_pes: u32, seed: &str) {
     assert_silence(&said.collect::<Vec<&str>>(), output, n_pes, seed);
 }
 
-/// The checker has said nothing to standard error; the program may have.
+/// The checker has written nothing to standard error; the program may have.
 #[track_caller]
 fn assert_checker_silent(output: &Output, n_pes: u32, seed: &str) {
     output.assert_success();
@@ -128,8 +128,8 @@ impl Program {
         }
     }
 
-    /// Runs it as `words` say, with several numbers of PEs and seeds at once, and calls `look` with the output of each. A PE of an
-    /// interpreter takes a second or more to start: what seeds and numbers of PEs show, the compiled programs show.
+    /// Runs the command `words` with several numbers of PEs and seeds at once, and calls `look` with the output of each. A PE of an
+    /// interpreter takes a second or more to start, so such programs have fewer runs.
     #[track_caller]
     fn runs(&self, words: &[OsString], look: impl Fn(u32, &str, &Output) + Sync) {
         let all = match self.source.extension().and_then(OsStr::to_str) {
@@ -149,24 +149,31 @@ impl Program {
         });
     }
 
-    /// Every run finds what the program says, at the places it says, and nothing else.
+    /// The checker has found the bugs of the program's header, and nothing else. Returns the number of reports.
+    #[track_caller]
+    fn assert_found(&self, output: &Output) -> usize {
+        let found = findings(&output.stderr);
+        for expected in &self.header.expected {
+            let seen = found.iter().any(|finding| expected.is(finding));
+            assert!(seen, "not found: {expected:?}\n{}", output.describe());
+        }
+        let known = || self.header.expected.iter().chain(&self.header.possible);
+        for finding in &found {
+            let wanted = known().any(|expected| expected.is(finding));
+            assert!(wanted, "not there: {finding:?}\n{}", output.describe());
+        }
+        found.len()
+    }
+
+    /// Every run finds the bugs of the header, and nothing else.
     #[track_caller]
     fn is_seen_through(&self) {
         self.runs(&self.words(false), |_, _, output| {
             output.assert_code(1);
-            let found = findings(&output.stderr);
-            for expected in &self.header.expected {
-                let seen = found.iter().any(|finding| expected.is(finding));
-                assert!(seen, "not found: {expected:?}\n{}", output.describe());
-            }
-            let known = || self.header.expected.iter().chain(&self.header.possible);
-            for finding in &found {
-                let wanted = known().any(|expected| expected.is(finding));
-                assert!(wanted, "not there: {finding:?}\n{}", output.describe());
-            }
+            let found = self.assert_found(output);
             // As a rule its bug is one problem, wherever it shows.
             let count = self.header.problems.unwrap_or(1);
-            let last = problems(count, found.len());
+            let last = problems(count, found);
             assert!(
                 last_line(output).starts_with(&last),
                 "{last}\n{}",
@@ -293,20 +300,15 @@ programs! {
 fn every_program_has_its_test() {
     let entries = fs::read_dir(workspace().join("tests/checker/planted")).expect("the programs");
     let files: BTreeSet<String> = entries
-        .map(|entry| {
-            entry
-                .expect("a program")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("a program").file_name())
+        .map(|name| name.to_string_lossy().into_owned())
         .filter(|name| !name.starts_with("job.") && name != "correct" && name != "__pycache__")
         .collect();
     let tested: BTreeSet<String> = PROGRAMS.iter().map(|name| name.to_string()).collect();
     assert_eq!(files, tested);
 }
 
-/// Runs a correct program, each of whose PEs prints one line that begins with `line`; nobody else says anything.
+/// Runs a correct program, each of whose PEs prints one line that begins with `line`; the checker reports nothing.
 #[track_caller]
 fn nothing_is_said_of(words: &[OsString], n_pes: &[u32], line: &str) {
     for (&n_pes, seed) in n_pes.iter().zip(["5", "60"]) {
@@ -448,7 +450,7 @@ fn threads_of_one_process_are_told_apart() {
     }
 }
 
-/// The report in `docs/checker.md` is what the checker writes.
+/// The report in `docs/checker.md` is the output of the checker.
 #[test]
 fn the_documentation_shows_a_real_report() {
     let page = fs::read_to_string(workspace().join("docs/checker.md")).expect("the page");
@@ -462,7 +464,7 @@ fn the_documentation_shows_a_real_report() {
     assert_eq!(output.stderr, shown, "{}", output.describe());
 }
 
-/// What the last line says.
+/// The last line of a job with findings.
 fn problems(problems: usize, reports: usize) -> String {
     let several = |count: usize, word: &str| {
         let s = if count == 1 { "" } else { "s" };
@@ -486,7 +488,7 @@ fn last_line(output: &Output) -> &str {
 
 #[test]
 fn silence_of_the_launcher_is_explained() {
-    let did_not_run = "nvshmemrs-run: the checker did not run, or could not say so: no PE has joined a job with it";
+    let did_not_run = "nvshmemrs-run: the checker did not run, or could not report it: no PE has joined a job with it";
     let output = run(&mut under_check(2, "1", &["true"]), HANG);
     output.assert_success();
     assert_eq!(last_line(&output), did_not_run, "{}", output.describe());
@@ -514,14 +516,14 @@ fn a_wrapper_may_close_the_launchers_descriptor() {
         output.assert_success();
         for pe in 0..2 {
             output.assert_stderr(&format!(
-                "nvshmemrs check: PE {pe}: nvshmemrs-run will not count what this PE finds"
+                "nvshmemrs check: PE {pe}: nvshmemrs-run will not count the findings of this PE"
             ));
         }
         let found = findings(&output.stderr);
         assert!(!found.is_empty(), "{}", output.describe());
         let line = last_line(&output);
         assert!(
-            line.starts_with("nvshmemrs-run: the checker did not run, or could not say so"),
+            line.starts_with("nvshmemrs-run: the checker did not run, or could not report it"),
             "{}",
             output.describe()
         );
@@ -552,7 +554,7 @@ fn the_cost_of_the_checker_is_bounded() {
     // By turns, and more of them if need be, because other programs use the machine, too.
     let (mut off, mut on) = (Vec::new(), Vec::new());
     // The hook of a load takes a nanosecond or three without the checker, by where it lies in its cache line. So a checked load is
-    // compared with a part of a get, with which it may take what it might with the slower hook.
+    // compared with a part of a get, as if its hook were the slower one.
     let factors = |off: &[(String, f64)], on: &[(String, f64)]| -> Vec<f64> {
         let (_, get) = off
             .iter()

@@ -1,4 +1,4 @@
-//! The checker in jobs on two hosts over MPI, which this machine plays: the same findings as on one host, and silence of what is correct.
+//! The checker in jobs on two hosts over MPI, which this machine plays: the same findings as on one host, and none in correct programs.
 
 use super::*;
 use nvshmemrs_tests::hosts::{host, mpirun};
@@ -15,7 +15,7 @@ fn on_two_hosts(n_pes: u32, seed: &str, words: &[OsString]) -> Command {
     command
 }
 
-/// What the checker itself has said, without the line that says that it is on.
+/// The lines of the checker itself, without the one that announces it.
 fn said(output: &Output) -> Vec<&str> {
     let lines = output.stderr.lines();
     lines
@@ -23,7 +23,7 @@ fn said(output: &Output) -> Vec<&str> {
         .collect()
 }
 
-/// What is wrong with a program is found at its places, and nothing else; mended, nothing is said.
+/// The bugs of a program are found at their places, and nothing else. Mended, the program brings no report.
 #[track_caller]
 fn is_the_same_on_two_hosts(name: &str) {
     let program = Program::new(name);
@@ -39,19 +39,7 @@ fn is_the_same_on_two_hosts(name: &str) {
     let output = output.unwrap_or_else(|| panic!("nothing is found in {name}"));
     let refused = output.stderr.contains("makes no sense");
     assert!(!refused, "{}", output.describe());
-    let found = findings(&output.stderr);
-    for expected in &program.header.expected {
-        let seen = found.iter().any(|finding| expected.is(finding));
-        assert!(seen, "not found: {expected:?}\n{}", output.describe());
-    }
-    let known = || {
-        let header = &program.header;
-        header.expected.iter().chain(&header.possible)
-    };
-    for finding in &found {
-        let wanted = known().any(|expected| expected.is(finding));
-        assert!(wanted, "not there: {finding:?}\n{}", output.describe());
-    }
+    program.assert_found(&output);
 
     let output = run(
         &mut on_two_hosts(n_pes, "2", &program.words(true)),
@@ -75,7 +63,7 @@ macro_rules! on_hosts {
     )* };
 }
 
-// A sequence of puts, streams, a collective, and what a PE finds without its tracker; the test below has all programs.
+// A sequence of puts, streams, a collective, and findings without a tracker; the test below has all programs.
 on_hosts! {
     contexts "contexts.c"
     forwarded "forwarded.c"
@@ -96,7 +84,7 @@ fn every_program_on_two_hosts() {
     }
 }
 
-/// Nothing is said of a program with every kind of operation.
+/// A program with every kind of operation brings no report.
 #[test]
 fn nothing_is_said_of_the_model() {
     for n_pes in [2, 4] {

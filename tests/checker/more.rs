@@ -10,8 +10,8 @@ fn the_last_line_says_what_was_not_watched() {
     let own = "the program's own loads and stores";
     let not_shown = "loads and stores that the program does not show";
     let [numpy, streams] = [
-        "what other libraries than NumPy do with arrays",
-        "a caller that tells other PEs of what its stream has not done yet",
+        "accesses of other libraries than NumPy to arrays",
+        "a caller that announces unfinished work of its stream to other PEs",
     ];
     let cases: [(&str, &[&str]); 5] = [
         ("source_reused.c", &[not_shown]),
@@ -42,8 +42,8 @@ fn one_pe_is_no_pes() {
 fn what_was_handed_out_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("handed.py");
-    let numpy = "what other libraries than NumPy do with arrays";
-    let out = "memory that was handed out as a plain view, by address or by DLPack";
+    let numpy = "accesses of other libraries than NumPy to arrays";
+    let out = "memory given away as a plain view, by address or by DLPack";
     let uses = [
         ("array.data", true),
         ("array.ctypes.data", true),

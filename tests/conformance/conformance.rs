@@ -1,5 +1,5 @@
 //! The conformance programs: the same scenarios in every language, under `nvshmemrs-run`. `tests/conformance/scenarios.toml` lists the
-//! scenarios. A program checks everything itself, and prints one line on each PE, with what it ran, when all is well.
+//! scenarios. A program checks everything itself, and prints one line on each PE, with its scenarios, when all is well.
 
 use nvshmemrs_tests::{
     HANG, INTERPRETER, Output, bin_dir, compile_c, compile_cxx, compile_fortran, interpreter,
@@ -23,11 +23,11 @@ const EXCHANGE: [u32; 3] = [1, 2, 3];
 /// runs them (check.rs).
 const COMPILED: [u32; 1] = [2];
 const INTERPRETED: [u32; 1] = [4];
-/// A mismatch takes two; programs that can do without say so by running with one.
+/// A mismatch takes two PEs; programs without one also run with one PE.
 const MISUSE: [u32; 2] = [2, 3];
 const MISUSE_ALONE: [u32; 3] = [1, 2, 3];
 
-/// The languages, in the order of the page's columns, and what their sources end in.
+/// The languages, in the order of the page's columns, and the suffixes of their sources.
 const LANGUAGES: [(&str, &str); 6] = [
     ("C", "c"),
     ("C++", "cpp"),
@@ -69,7 +69,7 @@ fn scenarios_of(program: &str) -> BTreeSet<String> {
     own.map(|(name, _)| name).collect()
 }
 
-/// Runs a program with each number of PEs; each PE must print its line once, with all its scenarios, and nothing else must be said.
+/// Runs a program with each number of PEs; each PE must print its line once, with all its scenarios, and nothing else.
 #[track_caller]
 fn conforms(program: &str, language: &'static str, counts: &[u32], words: &[OsString]) {
     for &n_pes in counts {
@@ -91,7 +91,7 @@ fn the_page_shows(ran: &BTreeSet<String>, column: &'static str, n_pes: u32) {
         let start = format!("| {name} | ");
         let row = shown.lines().find(|line| line.starts_with(&start));
         let row = row.unwrap_or_else(|| panic!("the page has no row for {name}"));
-        // Before the first language there are the name and what the scenario shows.
+        // Before the first language there are the name and the purpose of the scenario.
         let cell = row.split('|').nth(place + 3).unwrap_or_default();
         assert!(
             cell.split(',')
@@ -101,7 +101,7 @@ fn the_page_shows(ran: &BTreeSet<String>, column: &'static str, n_pes: u32) {
     }
 }
 
-/// Runs a job, and gives the scenarios that every PE ran; PE `i` must say that its language is `languages[i]`.
+/// Runs a job, and returns the scenarios that every PE ran; PE `i` must print `languages[i]` as its language.
 #[track_caller]
 fn job(program: &str, languages: &[&str], words: &[OsString]) -> BTreeSet<String> {
     let n_pes = languages.len() as u32;
@@ -136,7 +136,7 @@ fn job(program: &str, languages: &[&str], words: &[OsString]) -> BTreeSet<String
     ran
 }
 
-/// A PE that lists what is not freed says that all is.
+/// With the list of objects that are not freed, a PE prints that all are.
 #[track_caller]
 fn assert_nothing_is_said(output: &Output, lists_leaks: bool) {
     let fine = |line: &str| {
@@ -181,7 +181,7 @@ fn rust(scenario: &str) -> Vec<OsString> {
     vec![env!("CARGO_BIN_EXE_conformance").into(), scenario.into()]
 }
 
-/// A program in a language: with how many PEs, and what makes the words of the command.
+/// A program in a language: its numbers of PEs, and the function that makes its command.
 struct Run {
     program: &'static str,
     language: &'static str,
@@ -260,7 +260,7 @@ fn ring_with_the_static_library() {
     }
 }
 
-/// What starts the six programs as one job: PE 0 in the first language, and so on.
+/// The command that starts the six programs as one job: PE 0 in the first language, and so on.
 #[track_caller]
 fn six_languages(folder: &Path) -> Vec<OsString> {
     let commands = [
@@ -330,7 +330,7 @@ fn every_scenario_exists_in_every_language() {
             };
             Some((part(path.file_stem())?, extension?))
         })
-        // Tests, what starts a scenario in Rust, the ring, the list, and the page about the folder.
+        // Tests, the starter of scenarios in Rust, the ring, the list, and the page about the folder.
         .filter(|(stem, _)| !BESIDE.contains(&stem.as_str()))
         .collect();
     let mut expected = BTreeSet::new();
@@ -373,7 +373,7 @@ fn table(ran: &Ran) -> String {
     table
 }
 
-/// The page before its table, the table, and what comes behind it.
+/// The page before its table, the table, and the page behind it.
 #[track_caller]
 fn page() -> (PathBuf, [String; 3]) {
     let file = workspace().join("docs/languages.md");

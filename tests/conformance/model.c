@@ -1,6 +1,6 @@
 // Conformance, scenario "model": teams, strided copies, atomics, waits and tests, collectives on the world and on a team
-// made by a split, streams and events, memory that changes its size or comes from elsewhere. A check that fails says what
-// it found. The same steps, in the same order, are in the programs of this name in the other languages.
+// made by a split, streams and events, memory that changes its size or comes from elsewhere. A check that fails prints the
+// value that it found. The same steps, in the same order, are in the programs of this name in the other languages.
 
 #include <nvshmemrs.h>
 
@@ -102,7 +102,7 @@ static void teams(void) {
     MUST(nvshmemrs_team_n_pes(rt, column, &found));
     SAME(found, (n - me % 2 + 1) / 2);
 
-    // PE 0 hands a number out, and the PEs meet by it in another order.
+    // PE 0 broadcasts a number, and the PEs meet by it in another order.
     uint64_t *words = allocate(2, sizeof *words);
     if (me == 0) {
         MUST(nvshmemrs_team_unique_id(rt, words));
@@ -306,7 +306,7 @@ static void waits(void) {
     release(real);
 }
 
-// Member `m` of `k`. The area has room for 64 elements on each side; what no member writes to stays -7.
+// Member `m` of `k`. The area has room for 64 elements on each side; elements without a writer stay -7.
 static void moves(nvshmemrs_team_t team, int m, int k, int64_t *dest, int64_t *source) {
     const size_t bytes = sizeof *dest;
 #define FILL(i, value)                       \
@@ -344,7 +344,7 @@ static void moves(nvshmemrs_team_t team, int m, int k, int64_t *dest, int64_t *s
     MUST(nvshmemrs_alltoalls(rt, team, dest, source, 2, 3, bytes, 2));
     ALL("alltoalls", i, k * 4, dest[i], i % 2 == 0 ? i / 4 * 100 + (m * 2 + i / 2 % 2) * 3 : -7);
 
-    for (int root = 0; root < k; root++) { // what is not the root's is not used
+    for (int root = 0; root < k; root++) { // the buffer of a PE that is not the root is not used
         FILL(i, m * 100 + i);
         MUST(nvshmemrs_gather(rt, team, m == root ? dest : NULL, source, 2 * bytes, root));
         ALL("gather", i, k * 2 + 1, dest[i], m == root && i < k * 2 ? i / 2 * 100 + i % 2 : -7);
@@ -472,7 +472,7 @@ static void streams(void) {
     MUST(nvshmemrs_event_elapsed(start, end, &milliseconds));
     SAME(milliseconds >= 0 && milliseconds < 60e3, 1);
 
-    // An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    // An error is kept until the stream is synchronized, once; the operations queued behind it run.
     MUST(nvshmemrs_put(first, data, row, sizeof *row, n));
     MUST(nvshmemrs_atomic_fetch_add64(first, words + 1, 4, right, &old));
     SAME(old, 0);

@@ -1,6 +1,6 @@
 // Conformance, scenario "model": teams, strided copies, atomics, waits and tests, collectives on the world and on a team
-// made by a split, streams and events, memory that changes its size or comes from elsewhere. A check that fails says what
-// it found. The same steps, in the same order, are in the programs of this name in the other languages.
+// made by a split, streams and events, memory that changes its size or comes from elsewhere. A check that fails prints the
+// value that it found. The same steps, in the same order, are in the programs of this name in the other languages.
 
 #include <nvshmemrs/nvshmemrs.hpp>
 
@@ -106,7 +106,7 @@ void teams() {
     SAME(column.my_pe(), me / 2);
     SAME(column.n_pes(), (n - me % 2 + 1) / 2);
 
-    // PE 0 hands a number out, and the PEs meet by it in another order.
+    // PE 0 broadcasts a number, and the PEs meet by it in another order.
     auto words = allocate<std::uint64_t>(2);
     if (me == 0) {
         words[0] = team::unique_id(rt);
@@ -260,7 +260,7 @@ void waits() {
     release(real);
 }
 
-// Member `m` of `k`. The area has room for 64 elements on each side; what no member writes to stays -7.
+// Member `m` of `k`. The area has room for 64 elements on each side; elements without a writer stay -7.
 void moves(const team &of, int m, int k, const symmetric_span<std::int64_t> &dest, const symmetric_span<std::int64_t> &source) {
 #define FILL(i, value)                                                                \
     of.sync();                                                                        \
@@ -298,7 +298,7 @@ void moves(const team &of, int m, int k, const symmetric_span<std::int64_t> &des
     ALL("alltoalls", i, k * 4, dest[i], i % 2 == 0 ? i / 4 * 100 + (m * 2 + i / 2 % 2) * 3 : -7);
 
     const symmetric_span<std::int64_t> none;
-    for (int root = 0; root < k; root++) { // what is not the root's is not used
+    for (int root = 0; root < k; root++) { // the buffer of a PE that is not the root is not used
         FILL(i, m * 100 + i);
         of.gather(m == root ? dest : none, source.slice(0, 2), root);
         ALL("gather", i, k * 2 + 1, dest[i], m == root && i < k * 2 ? i / 2 * 100 + i % 2 : -7);
@@ -424,7 +424,7 @@ void streams() {
     const double milliseconds = end.milliseconds_since(start);
     SAME(milliseconds >= 0 && milliseconds < 60e3, true);
 
-    // An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    // An error is kept until the stream is synchronized, once; the operations queued behind it run.
     data.on(first).at(n)[0] = row[0];
     SAME(words.on(first).at(right).atomic(1).fetch_add(4), 0);
     REFUSED(PeRange, (first.synchronize(), 0));

@@ -15,7 +15,7 @@ from nvshmemrs import _ffi
 from nvshmemrs._ffi import Cmp, Dtype, Op, SignalOp, Status, Team, TeamConfigMask, Thread
 
 WORLD, INVALID = Team.WORLD, Team.INVALID
-NOWHERE = ctypes.c_size_t(-1).value  # what a search gives that finds nothing
+NOWHERE = ctypes.c_size_t(-1).value  # the result of a search without a match
 
 handle = ctypes.c_uint64()
 me = n = left = right = -1
@@ -123,7 +123,7 @@ def teams() -> None:
     same("row", (my_pe_in(row), n_pes_in(row)), (me % 2, min(2, n - me // 2 * 2)))
     same("column", (my_pe_in(column), n_pes_in(column)), (me // 2, (n - me % 2 + 1) // 2))
 
-    # PE 0 hands a number out, and the PEs meet by it in another order.
+    # PE 0 broadcasts a number, and the PEs meet by it in another order.
     words = allocate(2, "uint64")
     if me == 0:
         must("team_unique_id", rt, pointer(ctypes.c_uint64, words))
@@ -339,7 +339,7 @@ def moves(team: int, m: int, k: int, dest: np.ndarray, source: np.ndarray) -> No
     spread = [x for pe in range(k) for i in range(2) for x in (pe * 100 + (m * 2 + i) * 3, -7)]
     same("alltoalls", dest[: k * 4], spread)
 
-    for root in range(k):  # what is not the root's is not used
+    for root in range(k):  # the buffer of a PE that is not the root is not used
         own, kept = at(source, root * 2), [m * 100 + i for i in range(k * 2)]
         fill()
         must("gather", rt, team, to if m == root else None, start, 16, root)
@@ -452,7 +452,7 @@ def streams() -> None:
     milliseconds = answer(ctypes.c_double, "event_elapsed", start, end)
     same(f"event_elapsed {milliseconds} within bounds", 0 <= milliseconds < 60e3, True)
 
-    # An error is kept until the stream is synchronized, once; what is queued behind it runs.
+    # An error is kept until the stream is synchronized, once; the operations queued behind it run.
     must("put", first, at(data), at(row), 8, n)
     counter = pointer(ctypes.c_uint64, words, 1)
     same("old", answer(ctypes.c_uint64, "atomic_fetch_add64", first, counter, 4, right), 0)

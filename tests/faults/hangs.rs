@@ -1,4 +1,4 @@
-//! Jobs that hang: what the board says, from the launcher and from outside; deadlines; Ctrl-C.
+//! Jobs that hang: the wait board, from the launcher and from outside; deadlines; Ctrl-C.
 
 use nvshmemrs_tests::{
     HANG, Leftovers, Output, Running, bin, compile_c, held, interpreter, job, launcher, library,
@@ -115,7 +115,7 @@ fn line(text: &str) -> usize {
     1 + found.unwrap_or_else(|| panic!("no {text:?}"))
 }
 
-/// Each wait is told with its line, and under the checker with the allocation in which the PE waits for an element; also from outside.
+/// Each wait is reported with its line, and under the checker with the allocation in which the PE waits for an element; also from outside.
 #[test]
 fn a_report_names_the_lines_of_waits_and_their_allocations() {
     let allocation = format!(
@@ -151,7 +151,7 @@ fn a_report_names_the_lines_of_waits_and_their_allocations() {
     }
 }
 
-/// In Python the line is the interpreter's. What several PEs do alike is one line.
+/// In Python the line is the interpreter's. Equal waits of several PEs are one line.
 #[test]
 fn a_report_names_the_lines_of_python() {
     let python = interpreter("NVSHMEMRS_PYTHON", ".venv/bin/python", "Python");
@@ -223,12 +223,12 @@ fn signals_that_nobody_sends_are_told() {
     contains(
         &stall("nobody_sends"),
         &[
-            "\nPEs 0 to 2 wait for values that other PEs are to write, and who that is to be is not known: every PE waits",
+            "\nPEs 0 to 2 wait for values that other PEs are to write, and their writer is not known: every PE waits",
         ],
     );
 }
 
-/// PE 0 reports the stall where NVSHMEMRS_STALL_AFTER says so: once, and the launcher not at all.
+/// PE 0 reports the stall if NVSHMEMRS_STALL_AFTER is set: once, and the launcher not at all.
 #[test]
 fn pe_0_reports_a_stall() {
     let mut command = hang(
@@ -302,7 +302,7 @@ fn a_deadline_of_the_caller_ends_a_wait() {
     panic!("who is missing is not told:\n{}", early.join("\n"));
 }
 
-/// An error, with what was told instead, only where the others had not come to their waits.
+/// An error, with the report, only where the others had not come to their waits.
 #[track_caller]
 fn deadline_of_the_caller(seconds: &str) -> Result<(), String> {
     let mut job = job::start(compile_c(&program("hang.c")), 3, |_, command| {
@@ -333,7 +333,7 @@ fn deadline_of_the_caller(seconds: &str) -> Result<(), String> {
     told
 }
 
-/// Operations of `programs/interrupt.c`, one of each class of waits, and what they wait for.
+/// Operations of `programs/interrupt.c`, one of each class of waits, and the text of their waits.
 const WAITS: [(&str, &str); 9] = [
     ("barrier", "waits for PE 1"),
     ("reduce", "waits for PE 1"),
@@ -349,7 +349,7 @@ const WAITS: [(&str, &str); 9] = [
     ("finalize", "waits for PE 1 to call finalize"),
 ];
 
-/// Waits until `n` PEs have said that they are ready, and PE 0 is on the board with the operation.
+/// Waits until `n` PEs have printed that they are ready, and PE 0 is on the board with the operation.
 #[track_caller]
 fn waits_in(job: &mut Running, n: usize, operation: &str) {
     job.until("line of each PE", |job| {
@@ -386,7 +386,7 @@ fn launcher_of(pid: u32) -> u32 {
 /// How long a job, or a PE without a launcher, goes on after Ctrl-C at most.
 const CTRL_C: Duration = Duration::from_secs(1);
 
-/// Starts a process that waits, interrupts it, and gives what it came to.
+/// Starts a process that waits, interrupts it, and returns its output.
 #[track_caller]
 fn interrupted<T>(
     mut start: impl FnMut() -> (Running, T),
@@ -548,7 +548,7 @@ fn the_last_lines_of_a_failed_job() {
             "): not waiting in nvshmemrs (sleeping",
         ],
     );
-    // What the survivor said comes before.
+    // The message of the survivor comes before.
     contains(
         &output.stdout,
         &[

@@ -94,8 +94,8 @@ fn no_forbidden_outcome_is_seen() {
     passes("litmus", &[2, 3]);
 }
 
-/// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, whatever its other threads wait for, and `runtime_check` and `finalize`
-/// return whose it was; a State of another version does so always. What is no State ends the process, because no job is known.
+/// With `NVSHMEMRS_DEVICE_CHECK` a wrong argument ends the kernel, also if its other threads wait, and `runtime_check` and `finalize`
+/// return the error; a State of another version does so always. An address of no State ends the process, because no job is known.
 #[test]
 fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
     let file = on_the_host("checks");
@@ -179,7 +179,7 @@ fn the_headers_go_together() {
     }
 }
 
-/// A rule that the header keeps: its text, what stands there without it, and the litmus test that shows it.
+/// A rule that the header keeps: its text, the text without the rule, and the litmus test that shows it.
 struct Mutant {
     from: &'static str,
     to: &'static str,
@@ -196,14 +196,14 @@ const MUTANTS: [Mutant; 10] = [
     },
     // put_signal: the data comes before the signal.
     Mutant { from: "else store_release(word, value);", to: "else store_relaxed(word, value);", shows: "message thread" },
-    // put_signal: what the group's threads did before the call belongs to it.
+    // put_signal: the stores of the group's threads before the call belong to it.
     Mutant {
         from: "    G::sync();\n    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);\n    // One",
         to: "    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);\n    // One",
         shows: "message warp",
     },
     Mutant { from: "nvshmemrs::device::fence(); }", to: "}", shows: "fence" },
-    // A meeting announces what came before.
+    // A meeting announces the stores before it.
     Mutant {
         from: "if ((i32)G::rank() < n) fence();",
         to: "",
@@ -216,11 +216,11 @@ const MUTANTS: [Mutant; 10] = [
     Mutant { from: "return meet() ? 0 : -1;", to: "return 0;", shows: "source" },
     // In place all members read before one writes.
     Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
-    // Mail says which collective it belongs to.
+    // A message carries the number of its collective.
     Mutant { from: "if ((u32)(seen >> 32) == (u32)epoch_) return TAKEN;", to: "if (seen != 0) return TAKEN;", shows: "mail" },
 ];
 
-/// Without one of its rules the header lets through what it must not. This shows that the litmus tests look.
+/// Without one of its rules the header allows a forbidden outcome. This shows that the litmus tests notice.
 #[test]
 fn a_header_without_one_of_its_rules_is_caught() {
     let include = workspace().join("include");
@@ -249,7 +249,7 @@ fn a_header_without_one_of_its_rules_is_caught() {
         let host = host.to_str().expect("a path in UTF-8");
         let options: Vec<&str> = options.into_iter().chain([host]).collect();
         let file = compile_as(&program("device/litmus.cpp"), &name, &options);
-        // What is wrong need not show in one run.
+        // The forbidden outcome need not show in one run.
         let mut output = run(launcher(2, &[]).arg(&file), SLOW);
         for _ in 0..4 {
             if output.code() == 0 {
@@ -284,7 +284,7 @@ fn nvrtc_compiles_every_function() {
     }
 }
 
-/// NVRTC does not know who makes a call; a program says it.
+/// NVRTC does not know the caller of a function; a program names it.
 #[test]
 fn a_report_names_the_caller_that_the_program_defines() {
     let kernel = "#include <nvshmemrs_device.cuh>\n\
@@ -319,7 +319,7 @@ fn nvrtc_compiles_tiles_and_bulk_copies() {
         let ptx = ptx(&text, architecture, &["--Ofast-compile=max"]);
         assert_nothing_undefined(&ptx);
         assert_eq!(ptx.contains("cp.async.bulk"), bulk, "{architecture}");
-        // What the threads wrote before is seen by the engines, and what these wrote is there before the call returns.
+        // The engines see earlier stores of the threads, and their own stores are complete before the call returns.
         assert_eq!(ptx.contains("fence.proxy.async"), bulk, "{architecture}");
         assert_eq!(
             ptx.contains("cp.async.bulk.wait_group"),

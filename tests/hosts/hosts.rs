@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// What mpirun says of its own is beside the point where a PE ends with a status.
+/// mpirun's own messages do not count where a PE ends with a status.
 fn runs(command: &mut Command) -> Output {
     run(command.env("NVSHMEMRS_LIBRARY", library()), HANG * 3)
 }
@@ -40,13 +40,13 @@ fn conformance(scenario: &str, extension: &str) -> Vec<OsString> {
     }
 }
 
-/// The conformance programs say that all is well, on every PE.
+/// The conformance programs print their line of success, on every PE.
 #[track_caller]
 fn conforms(scenario: &str, extension: &str, language: &str, hosts: &[Host<'_>]) {
     let output = runs(&mut mpirun(&[], hosts, &conformance(scenario, extension)));
     output.assert_success();
     let n: u32 = hosts.iter().map(|host| host.pes).sum();
-    // What the model covers follows after a colon.
+    // The scenarios of the model follow after a colon.
     let mut lines: Vec<&str> = output
         .stdout
         .lines()
@@ -109,7 +109,7 @@ fn model_in_julia() {
 
 #[test]
 fn exchange_in_c() {
-    // It asks for the list of what is not freed.
+    // It asks for the list of objects that are not freed.
     let tracked = |name, pes| Host {
         env: &[("NVSHMEMRS_TRACK", "1")],
         ..host(name, pes)
@@ -123,7 +123,7 @@ fn misuse_in_c() {
     conforms("misuse", "c", "C", &[host("a", 1), host("b", 1)]);
 }
 
-/// Who looks at a job from outside sees what PEs of other hosts wait for.
+/// Tools that inspect a job see the waits of PEs of other hosts.
 #[test]
 fn a_look_from_outside_shows_all_hosts() {
     let hosts = [host("alpha", 1), host("beta", 1)];
@@ -247,7 +247,7 @@ print('PE', me, 'ok', flush=True)
 /// A PE that is killed is named on its own host and on the other one; also over TCP, where its connections close.
 #[test]
 fn a_killed_pe_is_named_on_every_host() {
-    // mpirun would end the others before they have said anything.
+    // mpirun would end the others before they have printed anything.
     let recovers = "--enable-recovery";
     for options in [&[recovers][..], &[recovers, "--mca", "btl", "tcp,self"]] {
         // The ranks of the program's communicator run the other way.
@@ -268,7 +268,7 @@ fn a_killed_pe_is_named_on_every_host() {
     }
 }
 
-/// Without such an option mpirun ends the job, and its last words say which rank was killed, where, and by which signal.
+/// Without such an option mpirun ends the job, and its last line names the killed rank, its host and the signal.
 #[test]
 fn a_killed_pe_is_named_where_mpirun_ends_the_job() {
     let output = own_runs(&[], &[host("a", 1), host("b", 2)], "kill");
@@ -301,7 +301,7 @@ fn mpi_without_threads_is_refused() {
     output.assert_stdout("call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init");
 }
 
-/// What two hosts disagree about is named with both, on every PE.
+/// A difference between two hosts is an error that names both, on every PE.
 #[test]
 fn hosts_that_disagree_are_named() {
     let differ = |name, value| {
@@ -327,7 +327,7 @@ fn hosts_that_disagree_are_named() {
     assert!(!secret.stderr.contains("another"), "{}", secret.describe());
 }
 
-/// What one PE cannot go on with, because of its environment, is an error of all, which names it.
+/// An error in the environment of one PE is an error of all PEs, which names it.
 #[test]
 fn a_pe_that_cannot_begin_is_named_on_the_others() {
     for (name, value) in [

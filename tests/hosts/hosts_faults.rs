@@ -85,7 +85,7 @@ fn messages_of_a_wrong_length_name_their_sender() {
         let target = match what {
             // MPI says it, and does not say of whom.
             "more" => {
-                "PE 1: status 19: hearing other hosts failed: the wire to other hosts says: MPI_Test failed"
+                "PE 1: status 19: hearing other hosts failed: the wire to other hosts reports: MPI_Test failed"
             }
             _ => {
                 "PE 1: status 7: internal error in nvshmemrs, please report it: PE 0, on another host, has sent a message that makes no sense"
@@ -118,7 +118,7 @@ fn ring(what: &str, seconds: &str) -> Command {
 #[track_caller]
 fn assert_late(output: &Output, pes: usize, words: &str) {
     let words = format!(
-        "init: after 6.0s (NVSHMEMRS_INIT_TIMEOUT) this PE could not {words} (told by openmpi)"
+        "init: after 6.0s (NVSHMEMRS_INIT_TIMEOUT) this PE could not {words} (set by openmpi)"
     );
     let lines = output.stderr.lines().filter(|line| line.contains(&words));
     assert_eq!(lines.count(), pes, "{words}\n{}", output.describe());

@@ -206,7 +206,7 @@ static void signals(void)
         from = past(source); BAD(NOT_SYMMETRIC, function, source, rt, team, to, from, __VA_ARGS__); \
     } while (0)
 
-/* Gather and scatter with PE 0 as the root: what is wrong with `own`, the buffer that only the root uses, the others hear from it. */
+/* Gather and scatter with PE 0 as the root: an error of `own`, the buffer that only the root uses, reaches the others from the root. */
 #define ROOTED(function, own, all, own_at, all_at)                                                \
     do {                                                                                          \
         const void *const own_right = own, *const all_right = all;                                \
@@ -349,7 +349,7 @@ static void atomics(void)
     FOR_ALL(_double, double);
 }
 
-/* Waits and tests of elements; what follows the comparison differs. */
+/* Waits and tests of elements; the arguments after the comparison differ. */
 #define VECTOR(name, values, head, tail)                                                                        \
     do {                                                                                                        \
         const void *ivars_at = word;                                                                            \

@@ -1,4 +1,4 @@
-//! How PEs find each other, and what they say when they cannot: without a launcher, under the launchers of others, with
+//! How PEs find each other, and their errors when they cannot: without a launcher, under the launchers of others, with
 //! wrong numbers, wrong secrets and wrong users. `bootstrap_settings.rs` has settings that make no sense.
 
 use nvshmemrs_tests::rendezvous::{
@@ -196,14 +196,14 @@ fn jobs_of_one_user_do_not_mix() {
 fn two_processes_with_one_number() {
     let (id, _, mut pes) = two_of_three(&[]);
     pes.push(pe_of(&id, 1, 3, &[]));
-    all_refused(pes, &["two processes say they are PE 1"]);
+    all_refused(pes, &["two processes join as PE 1"]);
 }
 
 #[test]
 fn different_numbers_of_pes() {
     let (id, _, mut pes) = two_of_three(&[]);
     pes.push(pe_of(&id, 2, 4, &[]));
-    all_refused(pes, &["PE 2 says n_pes is 4", "PE 0 says 3"]);
+    all_refused(pes, &["PE 2 has n_pes 4, PE 0 has 3"]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn one_pe_gives_up_while_the_job_comes_together() {
     assert_refused(
         &outputs[1],
         BOOTSTRAP,
-        &["PE 0 had not said that all 3 PEs are there"],
+        &["PE 0 had not announced that all 3 PEs are there"],
     );
 }
 
@@ -346,7 +346,7 @@ fn in_place_of_pe_0(variables: &[(&str, &str)]) -> (UnixListener, Running) {
     (listener, pe_of(&id, 1, 2, variables))
 }
 
-/// Hears the introduction of the next PE that connects, which must come soon.
+/// Receives the first message of the next PE that connects, which must come soon.
 #[track_caller]
 fn introduced(listener: &UnixListener) -> UnixStream {
     listener.set_nonblocking(true).expect("a socket");

@@ -1,13 +1,13 @@
-/* What must run on a GPU although something else there waits: small operations beside collectives that fill it, the library's own work
- * beside many streams of the program's, the end of one PE beside what others still do. And what comes out each time a graph runs.
+/* Work that must run on a GPU although other work there waits: small operations beside collectives that fill the GPU, the library's own
+ * work beside many streams of the program's, the end of one PE beside the work of others. And the results of each run of a graph.
  *
- * Whether there is room and a queue for it only a GPU tells. Argument: what to do, a function below. */
+ * Only a GPU shows whether there is room and a queue for the work. Argument: the name of a function below. */
 #include "device_pe.h"
 
 /* In words of 64 bits: a reduction that gets all the blocks that one can get; messages that the copy engine sends,
  * or many blocks. */
 enum { LARGE = (4 << 20) / 8, SMALL = (64 << 10) / 8, WIDE = (1 << 20) / 8 };
-/* What stands behind the words that are written. */
+/* The value behind the words that are written. */
 static const uint64_t EDGE = 0xedededededededed;
 
 static uint64_t *host;
@@ -61,13 +61,13 @@ static void wait_for(nvshmemrs_runtime_t on, uint64_t *word, uint64_t value)
     CHECK(nvshmemrs_wait_until(on, word, NVSHMEMRS_CMP_EQ, &value, NVSHMEMRS_DTYPE_UINT64));
 }
 
-/* A PE puts reductions on streams, then something small on another one. The next PE waits for that on its own streams before it enters the
- * reductions, and passes it on. So nobody's reduction ends unless what is small runs beside those that wait. The ways to pass it on: */
+/* A PE puts reductions on streams, then a small operation on another one. The next PE waits for its word on its own streams before it
+ * enters the reductions, and passes the word on. So no reduction ends unless small operations run beside waiting ones. The ways: */
 enum { WRITTEN, KERNELS, ENGINE, STRIDED, OVERLAPPING, VALUE, ATOMIC, BLOCKING, WAYS };
 
 static uint64_t *token, *letter, *landing;
 
-/* What lands: how many words, and by how much each differs from the one before. */
+/* The expected data: the number of words, and the difference of each to the one before. */
 static const struct {
     size_t count, step;
 } lands[WAYS] = {{SMALL, 1}, {WIDE, 1}, {WIDE, 1}, {WIDE / 2, 2}, {SMALL, 1}, {0, 0}, {0, 0}, {SMALL, 1}};
@@ -172,7 +172,7 @@ static void beside(void) { beside_reductions(1); }
 static void beside_two(void) { beside_reductions(2); }
 
 /* Many streams wait, each with work behind its wait, but fewer than the GPU has queues (CUDA_DEVICE_MAX_CONNECTIONS, which nvshmemrs-run
- * sets). What the library does itself goes on: blocking operations and collectives, among them those that end the waits, the last one
+ * sets). The library's own work goes on: blocking operations and collectives, among them those that end the waits, the last one
  * first. */
 static void waits(void)
 {
@@ -228,7 +228,7 @@ static void waits(void)
 }
 
 /* Streams with calls that have come often, which the library launches in a cheaper way then, are let go while another stream waits: one that
- * is idle, and one whose work waits, too. Neither waits for what waits. */
+ * is idle, and one whose work waits, too. Neither waits for the waiting stream. */
 static void freed(void)
 {
     enum { LIVES = 5, REPEATS = 8 };
@@ -280,7 +280,7 @@ static void *captured(cuda_stream_t raw)
 }
 
 /* Graphs with puts of 1 MiB and their signals to another PE. The program changes the data before each run of the first one; the second one
- * runs many times at a stretch, and each time sends on what it got. */
+ * runs many times at a stretch, and each time sends on the data that it got. */
 static void replayed(void)
 {
     enum { RUNS = 100, PASSES = 101 };

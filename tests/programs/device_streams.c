@@ -1,4 +1,4 @@
-/* Streams of a GPU, and what is still on them when something ends. The program makes its streams, graphs and pinned memory by the driver.
+/* Streams of a GPU, and the work still on them when an object ends. The program makes its streams, graphs and pinned memory by the driver.
  *
  * Argument: what to do, a function below. */
 #ifndef _GNU_SOURCE
@@ -37,13 +37,13 @@ static void graph(void)
     CHECK(nvshmemrs_reduce(stream, NVSHMEMRS_TEAM_WORLD, sum, got, COUNT, NVSHMEMRS_DTYPE_UINT64, NVSHMEMRS_OP_SUM));
     CHECK(nvshmemrs_barrier(stream, NVSHMEMRS_TEAM_WORLD));
     CHECK(nvshmemrs_get(stream, back, sum, COUNT * 8, before));
-    /* What cannot be in a graph says so, and leaves the capture as it is. */
+    /* A call that cannot be in a graph returns an error, and leaves the capture as it is. */
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_stream_call(stream, work_of_the_program, &called));
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_g64(stream, number, pe, &value));
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_signal_wait(stream, signal, NVSHMEMRS_CMP_GE, 0, &value));
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_stream_synchronize(stream));
     REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "captured into a graph", nvshmemrs_stream_query(stream, &done));
-    /* What goes elsewhere goes on meanwhile. */
+    /* Work on other streams goes on meanwhile. */
     CHECK(nvshmemrs_p64(rt, number, 0, pe));
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     CUDA(cuStreamEndCapture, (cuda_stream_t, void **), raw, &graph);
@@ -131,7 +131,7 @@ static void teams(void)
     end();
 }
 
-/* A put that a thread has not waited for is complete after its own quiet, whatever other threads do. */
+/* A put of a thread is complete after its own quiet, also beside operations of other threads. */
 static atomic_int over;
 
 static void *be_quiet(void *argument)
@@ -165,7 +165,7 @@ static void nbi(void)
     end();
 }
 
-/* What is on a stream that the program has taken back is done before the memory goes. */
+/* The work on a stream that the program has taken back is done before the memory is released. */
 static void let_go(void)
 {
     begin();
@@ -255,7 +255,7 @@ static void places(void)
     end();
 }
 
-/* A value that comes back is there when the stream has come to it; what comes later on the stream is not waited for. */
+/* A fetched value is there when the stream has come to its operation; the call does not wait for later work. */
 static nvshmemrs_stream_t shared;
 static uint64_t *flag;
 
@@ -289,7 +289,7 @@ static void result(void)
     end();
 }
 
-/* A team's collectives run in the order of the calls, whatever streams they are on. */
+/* A team's collectives run in the order of the calls, also on different streams. */
 static void two_streams(void)
 {
     begin();
@@ -373,7 +373,7 @@ static pthread_t begin_put(put_t *one)
     return thread;
 }
 
-/* What is at a place must be `first`, and go on by `step`. */
+/* The words at an address must begin with `first` and increase by `step`. */
 static void holds(const uint64_t *at, size_t count, uint64_t first, uint64_t step, const char *what)
 {
     uint64_t *seen = malloc(count * 8);
@@ -404,7 +404,7 @@ static void pageable(void)
         if (late[i].status != NVSHMEMRS_ERROR_TIMEOUT)
             FAIL("put %d to a stream that stands: status %d", i, (int)late[i].status);
     }
-    /* What did not come to its turn has done nothing. */
+    /* Work that was not reached has done nothing. */
     put_t in_time = {stream, large, signal, host, 20, 0};
     pthread_t thread = begin_put(&in_time);
     pause_ms(100);
@@ -521,7 +521,7 @@ static void *go_on_late(void *after_ms)
     return NULL;
 }
 
-/* Allocates while PE 1's driver does not go on before `ms`; tells how long it took. */
+/* Allocates while PE 1's driver does not go on before `ms`; returns the time that it took. */
 static double malloc_late(long ms, double limit, int32_t *status)
 {
     pthread_t thread;
@@ -611,8 +611,8 @@ static void repeated(void)
     end();
 }
 
-/* What comes again and again on more streams than there are means to make that cheap, while another stream waits. The second lot goes while
- * its work is held up, and the third one does its own meanwhile. */
+/* Repeated calls on more streams than the library has cached graphs for, while another stream waits. The second lot of streams goes
+ * while its work is held up, and the third lot does its own meanwhile. */
 enum { CROWD = 80, LOTS = 3, TIMES = 9 };
 
 static void crowd(void)
@@ -660,7 +660,7 @@ static void crowd(void)
     end();
 }
 
-/* A stream that waits takes so much, and no call waits for it without end; what is on other streams goes on. */
+/* A waiting stream takes a limited number of calls, and no call waits for it without end; other streams go on. */
 enum { ROOM = 1000, AWAY = (64 << 10) / 8 };
 
 static uint64_t *room_words, *room_pages, *room_pinned, *room_numbers;

@@ -1,25 +1,25 @@
 /* A libcuda for tests on machines without a GPU: the functions that nvshmemrs calls, over host memory.
  *
- * GPU memory is a memfd, a mapping of it is a mapping of that, and what a descriptor hands over is the memfd: so PEs that are processes
+ * GPU memory is a memfd: a mapping of GPU memory maps the memfd, and a shared descriptor is its descriptor. So PEs that are processes
  * really share it. It is as strict as the driver where that matters: memory cannot be touched before cuMemSetAccess and after
- * cuMemUnmap, mappings are taken out whole, a call without a context fails. A stream runs nothing before somebody asks for it, so a
- * wait that is missing shows; only a kernel that waits for other PEs begins at once, with all that comes before it.
+ * cuMemUnmap, mappings are taken out whole, a call without a context fails. A stream runs nothing before a thread waits for it, so a
+ * missing wait shows; only a kernel that waits for other PEs begins at once, with all that comes before it.
  *
- * A stream that is captured takes what it is given into a graph, which runs it as often as it is launched, with the memory's contents
- * of then. While a capture of the global mode is under way, calls that the driver forbids then end it, unless the thread has said that
- * it knows (cuThreadExchangeStreamCaptureMode).
+ * A captured stream adds its work to a graph. Each launch of the graph runs the work with the contents that the memory then
+ * has. While a capture of the global mode is under way, calls that the driver forbids then end it, unless the thread has relaxed
+ * its mode (cuThreadExchangeStreamCaptureMode).
  *
  * Kernels are the real ones, compiled for the host (kernels/library.cpp, which is linked to this).
  *
  * FAKE_CUDA_DEVICES: how many GPUs (default 4). FAKE_CUDA_MEMORY: bytes of each (default 256 MiB). FAKE_CUDA_VERSION: of the driver
  * (default 12080). FAKE_CUDA_QUEUES, any value: streams share the GPU's queues, as many as CUDA_DEVICE_MAX_CONNECTIONS says (default 8)
  * for streams of all priorities; in a queue nothing begins before all that was put into it earlier has. FAKE_CUDA_ROOM: how many pieces
- * of work a stream takes before who has one more waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready or a
+ * of work a stream takes before the caller waits (default: any number). FAKE_CUDA_BUSY, any value: making a graph ready or a
  * stream, loading a module, unloading it and freeing pinned memory wait until no kernel of the process waits, as they may anywhere. FAKE_CUDA_UNREACHABLE:
  * the GPU that no other reaches. FAKE_CUDA_NO_ATOMICS: the GPU that has native atomics with no other. FAKE_CUDA_NO_VMM,
  * FAKE_CUDA_NO_WRITES, FAKE_CUDA_READS_PAGES (the GPUs use pageable memory themselves): any value. FAKE_CUDA_OTHER_STATE: modules have the
  * state of NVIDIA's NVSHMEM. FAKE_CUDA_LEAKS: at exit the process
- * says on standard error what it has not given back, and ends with status 77 if there is something; with 78 if a function on a stream
+ * lists on standard error the objects that it has not released, and ends with status 77 if there are any; with 78 if a function on a stream
  * has called the driver. FAKE_CUDA_LAUNCHES, any value: each kernel's name, blocks and threads are written to standard error. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -57,7 +57,7 @@ enum {
 #define MOST 4096
 /* Bytes of pageable memory that the driver copies away at once, to be put on the GPU when the stream comes to it. */
 #define STAGED (64ul << 10)
-/* Bytes of what it has copied away that a stream has room for. */
+/* Bytes of copied sources that a stream has room for. */
 #define AWAY (4ul << 20)
 #define DEVICES 16
 
@@ -80,7 +80,7 @@ typedef struct {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int initialized;
-/* The GPU's queues for streams, whatever their priorities; 0 for one to each stream. */
+/* The GPU's queues for streams of all priorities; 0: each stream has its own. */
 enum { QUEUES = 32 };
 static unsigned queue_count;
 /* Pieces of work that a stream takes, 0 for any number. */
@@ -97,7 +97,7 @@ static int retained[DEVICES];
 static __thread context_t *stack[32];
 static __thread int depth;
 
-/* Memory: a memfd and whoever holds it. */
+/* Memory: a memfd and its reference count. */
 typedef struct {
     int used, fd, device, refs;
     size_t bytes;
@@ -112,7 +112,7 @@ typedef struct {
     int memory;
 } mapping_t;
 static mapping_t mappings[MOST];
-/* How far the lists have been used: what every copy looks through. */
+/* The used lengths of the lists that every copy searches. */
 static int mappings_end, pinned_end;
 
 typedef struct {
@@ -132,7 +132,7 @@ typedef struct {
 } kernel_t;
 extern const kernel_t *fake_kernel_find(const char *name);
 
-/* What a stream has to do. */
+/* The work of a stream. */
 typedef struct event event_t;
 typedef struct stream stream_t;
 typedef struct work {
@@ -150,7 +150,7 @@ typedef struct work {
     /* Its number in the stream's queue. */
     unsigned long ticket;
 } work_t;
-/* What was captured. */
+/* The captured work. */
 typedef struct {
     work_t *first, **last;
     int invalid, mode;
@@ -188,7 +188,7 @@ struct stream {
 };
 static int streams, modules, events, graphs;
 
-/* The captures under way, and what this thread says of its calls: CU_STREAM_CAPTURE_MODE_*. */
+/* The captures under way, and the mode of this thread: CU_STREAM_CAPTURE_MODE_*. */
 enum { GLOBAL, THREAD_LOCAL, RELAXED };
 static graph_t *captures[16];
 static __thread int capture_mode;
@@ -568,7 +568,7 @@ int cuMemMap(address_t at, size_t bytes, size_t offset, uint64_t handle, uint64_
     return status;
 }
 
-/* Runs `each` on the mappings that make up a range exactly; tells whether they do. */
+/* Runs `each` on the mappings that make up a range exactly; returns whether they do. */
 static int whole_mappings(address_t at, size_t bytes, void (*each)(mapping_t *)) {
     size_t covered = 0;
     for (int i = 0; i < MOST; i++) {
@@ -680,7 +680,7 @@ static queue_t *new_queue(void) {
     return queue_count ? &queues[__atomic_fetch_add(&made, 1, __ATOMIC_SEQ_CST) % queue_count] : NULL;
 }
 
-/* Waits until a piece of work is the first in its queue, and takes it out. What came before it on its stream is done. */
+/* Waits until a piece of work is the first in its queue, and takes it out. The earlier work of its stream is done. */
 static void take_turn(queue_t *queue, unsigned long ticket) {
     pthread_mutex_lock(&queue->lock);
     while (queue->begun != ticket) pthread_cond_wait(&queue->changed, &queue->lock);
@@ -694,7 +694,7 @@ static void run_copy(work_t *work);
 /* Bytes that a piece of work has copied away. */
 static size_t away_of(const work_t *work) { return work->run == run_copy && work->copy ? work->bytes : 0; }
 
-/* Does the next piece of work of a stream, which has some that nobody does yet. With the stream's lock. */
+/* Does the next piece of work of a stream that no thread works on. With the stream's lock. */
 static void do_next(stream_t *stream) {
     work_t *work = stream->first;
     stream->first = work->next;
@@ -716,7 +716,7 @@ static void do_next(stream_t *stream) {
 
 static int is_ready(const stream_t *stream) { return stream->ran < stream->goal && !stream->busy; }
 
-/* The thread of a stream: for work that nobody waits for. */
+/* The thread of a stream: for work for which no thread waits. */
 static void *serve(void *argument) {
     stream_t *stream = argument;
     pthread_mutex_lock(&stream->lock);
@@ -835,7 +835,7 @@ static void add(stream_t *stream, work_t work) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Whether a stream is captured: then nobody can wait for it, and who tries ends the capture. */
+/* Whether a stream is captured: then no thread can wait for it, and an attempt ends the capture. */
 static int is_captured(stream_t *stream) {
     if (stream->capture) stream->capture->invalid = 1;
     return stream->capture != NULL;
@@ -955,7 +955,7 @@ static void run_after(work_t *work) {
     pthread_mutex_unlock(&other->lock);
 }
 
-/* The launches of one graph run one after the other, on whatever streams they are. */
+/* The launches of one graph run one after the other, also on different streams. */
 int cuGraphLaunch(graph_t *ready, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (fails(__func__)) return LAUNCH_FAILED;
@@ -980,7 +980,7 @@ int cuGraphExecDestroy(graph_t *ready) { return free_graph(ready), SUCCESS; }
 
 static void run_set(work_t *work);
 
-/* As `go`; but what comes first and waits for nothing is done here, which saves a thread's turn on a busy machine. With the stream's lock. */
+/* As `go`; but the first piece of work is done here if it waits for nothing, which saves a thread's turn on a busy machine. With the stream's lock. */
 static void hasten(stream_t *stream) {
     stream->goal = stream->added;
     while (!stream->queue && is_ready(stream)) {
@@ -1009,7 +1009,7 @@ int cuStreamDestroy_v2(stream_t *stream) {
     stream->closing = 1;
     go(stream);
     pthread_mutex_unlock(&stream->lock);
-    /* What is on it goes on, and events may still mean it, so it is never freed. */
+    /* Its work goes on, and events may still refer to it, so it is never freed. */
     __atomic_fetch_sub(&streams, 1, __ATOMIC_SEQ_CST);
     return SUCCESS;
 }
@@ -1190,7 +1190,7 @@ int cuStreamWaitEvent(stream_t *stream, event_t *event, unsigned flags) {
     if (real(stream)->capture && !event->captured) return CAPTURE_ISOLATION;
     if (event->captured) return real(stream)->capture ? SUCCESS : NOT_SUPPORTED;
     pthread_mutex_lock(&event->lock);
-    /* The latest record, whatever comes later. */
+    /* The latest record at the time of the call. */
     work_t work = {.run = run_wait, .event = event, .stream = event->stream, .bytes = event->recorded};
     pthread_mutex_unlock(&event->lock);
     add(real(stream), work);

@@ -27,7 +27,7 @@ static int pool_room(void)
     return -1;
 }
 
-/* What an allocating call has given, if it was this job's. */
+/* The result of an allocating call, if it was this job's. */
 static int32_t keep_memory(int32_t status, uint64_t runtime, size_t bytes)
 {
     void *at;
@@ -256,7 +256,7 @@ static int32_t special_stream_free(void)
     return end_kept(streams, nvshmemrs_stream_free);
 }
 
-/* What is queued may be collective, and the next direct call is, too. */
+/* The queued operation may be collective, and the next direct call is, too. */
 static int32_t synchronize_and_release(uint64_t stream)
 {
     int32_t synchronized = nvshmemrs_stream_synchronize(stream), released = nvshmemrs_stream_release(stream);
@@ -320,7 +320,7 @@ static int32_t special_local_job_join(void)
 {
     int which;
     uint64_t job = pick_of(jobs, &which);
-    /* PE 0 of a job of one needs nobody; other numbers are wrong in any job here. */
+    /* PE 0 of a job of one PE waits for no other PE; other numbers are wrong in any job here. */
     static const int32_t wrong[4] = {-1, 99, INT32_MAX, INT32_MIN};
     int32_t pe = percent(70) ? 0 : wrong[below(4)];
     /* A job of more PEs than one would wait for the others. */
@@ -574,7 +574,7 @@ static int32_t special_plain(void)
     return NVSHMEMRS_SUCCESS;
 }
 
-/* Everything ends in order, whatever lives. */
+/* Everything ends in order, also with live objects. */
 static void end_all(void)
 {
     for (int i = 0; i < KEPT; i++) {

@@ -1,14 +1,15 @@
-//! A look into a running job: from Rust, Python, C++ and Ruby, at a job that goes on and at one that hangs; and what is
-//! refused. `inspect/generator/tests/drift.rs` compares the committed bindings.
+//! Snapshots of a running job from Rust, Python, C++ and Ruby, of a job that goes on and of one that hangs; and processes that cannot
+//! be attached to. `inspect/generator/tests/drift.rs` compares the committed bindings.
 
 use nvshmemrs_inspect::{InspectError, Snapshot, Stage, State, attach};
 use nvshmemrs_tests::nobody::Nobody;
 use nvshmemrs_tests::{
-    HANG, Output, Running, bin, bin_dir, compile_c, interpreter, job, launcher, library, program,
-    run, spawn, workspace,
+    HANG, Output, Running, bin, bin_dir, compile_c, interpreter, job, kill, launcher, library,
+    program, run, spawn, workspace,
 };
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::Signal;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -28,15 +29,9 @@ struct Inspected {
 }
 
 impl Inspected {
-    /// Three PEs that wait outside of nvshmemrs.
+    /// Three PEs that wait outside of nvshmemrs, with more variables than the usual ones.
     #[track_caller]
-    fn start() -> Self {
-        Self::start_with(&[])
-    }
-
-    /// The same, with more variables.
-    #[track_caller]
-    fn start_with(variables: &[(&str, &str)]) -> Self {
+    fn start(variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let files = ["live", "late"].map(|name| folder.path().join(name));
         for file in &files {
@@ -60,6 +55,18 @@ impl Inspected {
 
     fn pid(&self) -> u32 {
         self.running.pid()
+    }
+
+    fn end(self) {
+        self.running.signal(Signal::TERM);
+        self.running.wait(HANG);
+    }
+
+    /// The job as it is now.
+    #[track_caller]
+    fn look(&self) -> Snapshot {
+        let job = attach(self.pid()).expect("a job");
+        job.snapshot(PATIENCE).expect("a snapshot")
     }
 
     /// Lets all PEs but PE 1 come to a barrier; gives a look at the job when they wait there.
@@ -96,7 +103,7 @@ fn numbers<T: ToString>(values: &[T]) -> String {
     texts.join(",")
 }
 
-/// What `tests/programs/inspect/text.*` print of a job, of which the process `other` is no PE.
+/// The output of `tests/programs/inspect/text.*` for a job, of which the process `other` is no PE.
 #[track_caller]
 fn text(seen: &Snapshot, other: u32) -> String {
     let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
@@ -124,13 +131,11 @@ fn text(seen: &Snapshot, other: u32) -> String {
             let place = one.place.as_deref().expect("a place");
             lines.push(format!("stream {} {} {place}", one.submitted, one.done));
         }
-        for one in details
+        let set = details
             .settings
             .iter()
-            .filter(|one| one.source != "default")
-        {
-            lines.push(format!("setting {} {}", one.name, one.source));
-        }
+            .filter(|one| one.source != "default");
+        lines.extend(set.map(|one| format!("setting {} {}", one.name, one.source)));
         if let Some(checker) = &details.checker {
             lines.push(format!("findings {}", checker.found));
             lines.extend(checker.reports.iter().cloned());
@@ -152,10 +157,8 @@ fn text(seen: &Snapshot, other: u32) -> String {
     }
     for wait in &seen.waits {
         let team = wait.team.as_deref().unwrap_or_default();
-        let limit = match wait.gives_up_in {
-            None => "never".to_string(),
-            Some(_) => wait.limit.clone().expect("a limit"),
-        };
+        let limit = wait.gives_up_in.and(wait.limit.as_deref());
+        let limit = limit.unwrap_or("never");
         lines.push(format!(
             "wait of {} in {} on {team} {} for {}, {limit}",
             wait.pe,
@@ -164,10 +167,8 @@ fn text(seen: &Snapshot, other: u32) -> String {
             numbers(&wait.waits_for)
         ));
     }
-    lines.push(format!(
-        "process {other} is not a PE of an nvshmemrs job right now"
-    ));
-    lines.join("\n") + "\n"
+    let last = format!("process {other} is not a PE of an nvshmemrs job right now\n");
+    lines.join("\n") + "\n" + &last
 }
 
 fn python() -> Command {
@@ -196,7 +197,7 @@ fn cpp(source: &Path, folder: &Path) -> PathBuf {
     built
 }
 
-/// The programs that print what they see, by language.
+/// The programs that print a snapshot, by language.
 fn programs(folder: &Path) -> Vec<(&'static str, Command)> {
     let source = |name: &str| workspace().join("tests/programs/inspect").join(name);
     let (mut python, mut ruby) = (python(), ruby(folder));
@@ -220,32 +221,28 @@ fn ruby(folder: &Path) -> Command {
 /// Has a program look at a job.
 #[track_caller]
 fn look(program: &Command, pid: u32, other: u32) -> Output {
-    let mut command = Command::new(program.get_program());
-    command.args(program.get_args());
-    for (name, value) in program.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    command.args([pid.to_string(), other.to_string()]);
-    run(command.stdin(Stdio::null()), HANG)
+    let mut command = job::clean(program.get_program());
+    command.args(program.get_args()).envs(variables(program));
+    run(command.args([pid.to_string(), other.to_string()]), HANG)
+}
+
+/// The variables that a command sets.
+fn variables(command: &Command) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    let variables = command.get_envs();
+    variables.filter_map(|(name, value)| Some((name, value?)))
 }
 
 #[test]
 fn every_language_sees_the_same_of_a_job_that_goes_on_and_of_one_that_hangs() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let programs = programs(folder.path());
-    let mut inspected = Inspected::start();
-    let job = attach(inspected.pid()).expect("a job");
+    let mut inspected = Inspected::start(&[]);
     let compare = |pid: u32, seen: &Snapshot| compare(&programs, pid, seen);
 
-    let live = job.snapshot(PATIENCE).expect("a snapshot");
+    let live = inspected.look();
     assert_eq!((live.stage, live.n_pes), (Stage::Running, 3));
-    assert!(
-        live.culprits.is_empty() && live.waits.is_empty(),
-        "{live:?}"
-    );
+    let moves = live.culprits.is_empty() && live.waits.is_empty();
+    assert!(moves, "{live:?}");
     details_are_right(&live);
     compare(inspected.pid(), &live);
 
@@ -259,12 +256,12 @@ fn every_language_sees_the_same_of_a_job_that_goes_on_and_of_one_that_hangs() {
     compare(hanging.pes[2].pid, &hanging);
     exporter_shows(inspected.pid());
     the_page_is_right(inspected.pid(), folder.path());
-    silence_is_told(&hanging);
-    the_end_is_told(inspected, hanging.pes[2].pid);
-    findings_are_told(&programs);
+    a_stopped_pe_is_seen(&hanging);
+    the_end_is_seen(inspected, hanging.pes[2].pid);
+    findings_are_seen(&programs);
 }
 
-/// What every language prints of a job is what is seen in Rust.
+/// Every language prints the same of a job as Rust.
 #[track_caller]
 fn compare(programs: &[(&'static str, Command)], pid: u32, seen: &Snapshot) {
     let me = std::process::id();
@@ -278,12 +275,11 @@ fn compare(programs: &[(&'static str, Command)], pid: u32, seen: &Snapshot) {
 
 /// The checker finds the bug of the program on every PE.
 #[track_caller]
-fn findings_are_told(programs: &[(&'static str, Command)]) {
+fn findings_are_seen(programs: &[(&'static str, Command)]) {
     // With some seeds it delivers the puts in time, and has nothing to find.
     let settings = [("NVSHMEMRS_CHECK", "1"), ("NVSHMEMRS_CHECK_SEED", "1")];
-    let checked = Inspected::start_with(&settings);
-    let job = attach(checked.pid()).expect("a job");
-    let seen = job.snapshot(PATIENCE).expect("a snapshot");
+    let checked = Inspected::start(&settings);
+    let seen = checked.look();
     let place = format!("inspected.c:{} (main)", line("puts"));
     for pe in &seen.pes {
         let details = pe.details.as_ref().expect("a PE that has answered");
@@ -291,20 +287,17 @@ fn findings_are_told(programs: &[(&'static str, Command)]) {
         let [report] = &checker.reports[..] else {
             panic!("one report: {checker:?}");
         };
-        // Each PE has a finding of its own, whoever has told of the problem.
+        // Each PE has a finding of its own, whichever PE has reported the problem.
         assert_eq!(checker.found, 1, "{checker:?}");
-        let title = "two puts to one place without a fence between them";
-        assert!(
-            report.contains(title) && report.contains(&place),
-            "{place}: {report}"
-        );
+        for part in ["two puts to one place without a fence between them", &place] {
+            assert!(report.contains(part), "{part}: {report}");
+        }
     }
     compare(programs, checked.pid(), &seen);
-    checked.running.signal(Signal::TERM);
-    checked.running.wait(HANG);
+    checked.end();
 }
 
-/// What `inspected.c` has made and moved, on every PE.
+/// The allocations, streams and traffic of `inspected.c`, on every PE.
 #[track_caller]
 fn details_are_right(seen: &Snapshot) {
     for pe in &seen.pes {
@@ -313,11 +306,8 @@ fn details_are_right(seen: &Snapshot) {
         assert!(details.checker.is_none(), "{details:?}");
         assert_eq!(details.library, nvshmemrs_inspect::library_version());
         let heap = &details.heap;
-        assert_eq!(
-            (heap.bytes, heap.allocations, heap.released),
-            (64 << 20, 2, 0)
-        );
-        assert_eq!(heap.used_bytes, 4032 + 64);
+        assert_eq!((heap.bytes, heap.used_bytes), (64 << 20, 4032 + 64));
+        assert_eq!((heap.allocations, heap.released), (2, 0));
         let [first, second] = &details.allocations[..] else {
             panic!("two allocations: {:?}", details.allocations);
         };
@@ -341,14 +331,11 @@ fn details_are_right(seen: &Snapshot) {
         let setting = |name: &str| {
             let found = details.settings.iter().find(|one| one.name == name);
             let found = found.expect("a setting");
-            (found.value.clone(), found.source.clone())
+            format!("{} by {}", found.value, found.source)
         };
-        assert_eq!(
-            setting("NVSHMEMRS_TRAFFIC"),
-            ("1".into(), "environment".into())
-        );
-        assert_eq!(setting("NVSHMEMRS_TIMEOUT"), ("0".into(), "default".into()));
-        let (secret, _) = setting("NVSHMEMRS_UNIQUE_ID");
+        assert_eq!(setting("NVSHMEMRS_TRAFFIC"), "1 by environment");
+        assert_eq!(setting("NVSHMEMRS_TIMEOUT"), "0 by default");
+        let secret = setting("NVSHMEMRS_UNIQUE_ID");
         assert!(secret.starts_with("(not shown"), "{secret}");
     }
     let made = seen.teams.iter().find(|team| team.place.is_some());
@@ -360,7 +347,7 @@ fn details_are_right(seen: &Snapshot) {
     assert_eq!(world.expect("WORLD").members, [0, 1, 2]);
 }
 
-/// What `docs/inspect.md` shows in the languages that are tested, at the job that hangs.
+/// The programs of `docs/inspect.md` in the languages that are tested, at the job that hangs.
 #[track_caller]
 fn the_page_is_right(pid: u32, folder: &Path) {
     let page = fs::read_to_string(workspace().join("docs/inspect.md")).expect("the page");
@@ -411,9 +398,8 @@ fn exporter_shows(pid: u32) {
     });
     let mut stream = TcpStream::connect(address).expect("the exporter listens");
     stream.set_read_timeout(Some(HANG)).expect("a timeout");
-    stream
-        .write_all(b"GET /metrics HTTP/1.0\r\n\r\n")
-        .expect("to ask");
+    let request = b"GET /metrics HTTP/1.0\r\n\r\n";
+    stream.write_all(request).expect("a request");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
     running.signal(Signal::TERM);
@@ -432,19 +418,13 @@ fn exporter_shows(pid: u32) {
     assert!(waits.is_some_and(|seconds| seconds > 0.0), "{text}");
 }
 
-/// A PE that is stopped does not answer; what it told before is there.
+/// A stopped PE does not answer: the snapshot has its last answer.
 #[track_caller]
-fn silence_is_told(seen: &Snapshot) {
+fn a_stopped_pe_is_seen(seen: &Snapshot) {
     let pid = seen.pes[2].pid;
     let job = attach(pid).expect("a job");
     job.snapshot(PATIENCE).expect("a snapshot");
-    let signal = |signal| {
-        let pid = i32::try_from(pid)
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(pid.expect("a process"), signal).expect("a signal");
-    };
-    signal(Signal::STOP);
+    kill(pid, Signal::STOP);
     let stops = |seen: &Snapshot| seen.pes[2].doing.contains("stopped by SIGSTOP");
     let start = Instant::now();
     while !stops(&job.snapshot(0.0).expect("a snapshot")) {
@@ -452,65 +432,47 @@ fn silence_is_told(seen: &Snapshot) {
         std::thread::yield_now();
     }
     let stopped = job.snapshot(0.3).expect("a snapshot");
-    // While one thread waits for answers, others are told what needs none.
+    // While one thread waits for answers, calls that need none return in others.
     std::thread::scope(|threads| {
         let waits = threads.spawn(|| job.snapshot(HANG.as_secs_f64()));
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(job.n_pes(), 3);
         assert!(job.report().contains("stopped by SIGSTOP"));
         assert!(!waits.is_finished(), "PE 2 cannot have answered");
-        signal(Signal::CONT);
+        kill(pid, Signal::CONT);
         let seen = waits.join().expect("a thread").expect("a snapshot");
         assert!(seen.pes[2].silence.is_empty(), "{}", seen.pes[2].silence);
     });
     assert!(stopped.took >= 0.3, "{}", stopped.took);
     let silent = &stopped.pes[2];
-    assert!(
-        silent.silence.contains("not answered within 0.3 s"),
-        "{}",
-        silent.silence
-    );
-    let details = silent.details.as_ref().expect("what it told before");
+    let no_answer = silent.silence.contains("not answered within 0.3 s");
+    assert!(no_answer && stops(&stopped), "{silent:?}");
+    let details = silent.details.as_ref().expect("its last answer");
     assert!(!details.fresh && details.age > 0.2, "{details:?}");
-    assert!(
-        silent.doing.contains("stopped by SIGSTOP"),
-        "{}",
-        silent.doing
-    );
     let again = job.snapshot(PATIENCE).expect("a snapshot");
-    assert!(
-        again.pes[2]
-            .details
-            .as_ref()
-            .is_some_and(|details| details.fresh)
-    );
+    let details = again.pes[2].details.as_ref();
+    assert!(details.is_some_and(|details| details.fresh));
 }
 
-/// A PE dies, and with it the job: whoever has attached to it sees both.
+/// A PE dies, and with it the job: a process that has attached sees both.
 #[track_caller]
-fn the_end_is_told(mut inspected: Inspected, victim: u32) {
+fn the_end_is_seen(mut inspected: Inspected, victim: u32) {
     let pid = inspected.pid();
     let job = attach(pid).expect("a job");
     job.snapshot(PATIENCE).expect("a snapshot");
-    let pid_of = i32::try_from(victim)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    rustix::process::kill_process(pid_of.expect("a process"), Signal::KILL).expect("a signal");
+    kill(victim, Signal::KILL);
     let dead = inspected.running.until("a PE that is dead", |_| {
         let seen = job.snapshot(0.1).expect("a snapshot");
         (seen.pes[2].state == State::Dead).then_some(seen)
     });
-    assert!(
-        dead.pes[2].silence.contains("it is dead"),
-        "{}",
-        dead.pes[2].silence
-    );
+    let silence = &dead.pes[2].silence;
+    assert!(silence.contains("it is dead"), "{silence}");
     inspected.running.wait(HANG);
     let over = job.snapshot(0.0).expect("a snapshot");
     assert_eq!(over.stage, Stage::Over, "{over:?}");
-    let last = over.pes[0].details.as_ref().expect("what it told before");
+    let last = over.pes[0].details.as_ref().expect("its last answer");
     assert_eq!(last.heap.allocations, 2);
-    // What is left of the job is with who has attached; nobody finds it any more.
+    // The job exists for attached processes only; nobody else finds it.
     let error = attach(pid).expect_err("a process that is gone");
     assert!(matches!(error, InspectError::NoProcess(_)), "{error}");
 }
@@ -522,19 +484,19 @@ fn job_of_version(version: u32) -> Running {
     let memory = rustix::fs::memfd_create("nvshmemrs-job", flags).expect("a memfd");
     rustix::fs::ftruncate(&memory, 1 << 20).expect("a length");
     let file = File::from(memory);
-    file.write_all_at(b"nvshmRS\x01", 0).expect("to write");
-    file.write_all_at(&version.to_le_bytes(), 8)
+    let start = [*b"nvshmRS\x01", u64::from(version).to_le_bytes()];
+    file.write_all_at(start.as_flattened(), 0)
         .expect("to write");
     rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW).expect("seals");
     spawn(Command::new("sleep").arg("60").stdin(file))
 }
 
 #[test]
-fn what_is_no_job_of_ones_own_is_refused() {
-    let none = attach(u32::MAX / 2).expect_err("no process has this number");
-    assert!(matches!(none, InspectError::NoProcess(_)), "{none}");
-    let none = attach(0).expect_err("no process has this number");
-    assert!(matches!(none, InspectError::NoProcess(_)), "{none}");
+fn other_processes_and_jobs_are_refused() {
+    for pid in [u32::MAX / 2, 0] {
+        let none = attach(pid).expect_err("no process has this number");
+        assert!(matches!(none, InspectError::NoProcess(_)), "{none}");
+    }
 
     let other = job_of_version(99);
     let error = attach(other.pid()).expect_err("another version");
@@ -552,7 +514,7 @@ fn what_is_no_job_of_ones_own_is_refused() {
     other.wait(HANG);
 
     if let Some(nobody) = Nobody::new() {
-        let inspected = Inspected::start();
+        let inspected = Inspected::start(&[]);
         let mut info = Command::new(bin("nvshmemrs-info"));
         info.args(["--job", &inspected.pid().to_string()]);
         let output = run(&mut nobody.runs(&info), HANG);
@@ -565,39 +527,32 @@ fn what_is_no_job_of_ones_own_is_refused() {
         let line = output.stdout.lines().find(|line| line.starts_with(&start));
         let hidden = line.is_some_and(|line| line.contains("(only this user and an administrator"));
         assert!(hidden, "{}", output.describe());
-        inspected.running.signal(Signal::TERM);
-        inspected.running.wait(HANG);
+        inspected.end();
     }
 }
 
 /// The list, and the program at a terminal: it shows the job, and goes on when the job has ended.
 #[test]
 fn the_jobs_of_this_machine_are_listed_and_shown() {
-    let inspected = Inspected::start();
+    let inspected = Inspected::start(&[]);
     let mut list = Command::new(bin("nvshmemrs-info"));
     let output = run(list.args(["--jobs", "--json"]), HANG);
     output.assert_success();
     let listing: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
     let jobs = listing["jobs"].as_array().expect("jobs");
-    let own: Vec<_> = jobs
-        .iter()
-        .filter(|job| job["pid"] == inspected.pid())
-        .collect();
-    assert!(
-        matches!(own[..], [job] if job["n_pes"] == 3 && job["forming"] == false),
-        "{listing}"
-    );
-    assert_eq!(own[0]["pes"].as_array().map(Vec::len), Some(3), "{listing}");
-    let command = own[0]["command"].as_str().unwrap_or_default();
+    let mut own = jobs.iter().filter(|job| job["pid"] == inspected.pid());
+    let (Some(job), None) = (own.next(), own.next()) else {
+        panic!("one job: {listing}");
+    };
+    assert!(job["n_pes"] == 3 && job["forming"] == false, "{listing}");
+    assert_eq!(job["pes"].as_array().map(Vec::len), Some(3), "{listing}");
+    let command = job["command"].as_str().unwrap_or_default();
     assert!(command.contains("inspected"), "{listing}");
 
     let (reader, mut keys) = std::io::pipe().expect("a pipe");
     let mut top = Command::new("script");
-    let line = format!(
-        "stty cols 120 rows 30; {} {}",
-        bin("nvshmemrs-top").display(),
-        inspected.pid()
-    );
+    let (program, pid) = (bin("nvshmemrs-top"), inspected.pid());
+    let line = format!("stty cols 120 rows 30; {} {pid}", program.display());
     top.args(["-qec", &line, "/dev/null"])
         .env("TERM", "xterm")
         .stdin(reader);
@@ -612,8 +567,7 @@ fn the_jobs_of_this_machine_are_listed_and_shown() {
     keys.write_all(b"h").expect("a terminal");
     shows(&mut top, "MADE");
     shows(&mut top, "inspected.c:");
-    inspected.running.signal(Signal::TERM);
-    inspected.running.wait(HANG);
+    inspected.end();
     shows(&mut top, "ended");
     keys.write_all(b"q").expect("a terminal");
     top.wait(HANG).assert_success();
@@ -631,12 +585,8 @@ fn a_pe_looks_into_its_own_job_and_keeps_its_place() {
     command
         .arg(python.get_program())
         .arg(workspace().join("tests/programs/inspect/own.py"))
+        .envs(variables(&python))
         .stdin(Stdio::null());
-    for (name, value) in python.get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
     let output = run(&mut command, HANG);
     output.assert_success();
     for pe in 0..2 {

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Seek, Write};
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
 
-/// What a program exits with when a call into nvshmemrs fails, see `programs/check.h`.
+/// The exit status of a program after a failed call into nvshmemrs, see `programs/check.h`.
 const CALL_FAILED: i32 = 5;
 
 /// A shell script as the PEs' command.
@@ -23,6 +24,30 @@ fn lines_with<'a>(text: &'a str, part: &str) -> Vec<&'a str> {
     text.lines().filter(|line| line.contains(part)).collect()
 }
 
+/// So many lines of `text`, which `output` has, contain `part`.
+#[track_caller]
+fn assert_lines(output: &Output, text: &str, part: &str, count: usize) {
+    let found = lines_with(text, part).len();
+    assert_eq!(found, count, "{part:?}\n{}", output.describe());
+}
+
+/// Waits until `count` lines of the job's standard output contain `part`.
+#[track_caller]
+fn until_lines(job: &mut Running, part: &str, count: usize) {
+    job.until(part, |job| {
+        (lines_with(&job.stdout(), part).len() == count).then_some(())
+    });
+}
+
+/// Waits until `count` PEs have printed their lines "this is pid 123".
+#[track_caller]
+fn until_pids(job: &mut Running, count: usize) -> Vec<u32> {
+    job.until("line of each PE", |job| {
+        let pids = pids(&job.stdout());
+        (pids.len() == count).then_some(pids)
+    })
+}
+
 /// The PEs' processes, from the lines "... PE 1 of 4 is pid 123".
 fn pids(output: &str) -> Vec<u32> {
     let pid = |line: &str| line.split(" is pid ").nth(1)?.trim().parse().ok();
@@ -30,23 +55,26 @@ fn pids(output: &str) -> Vec<u32> {
 }
 
 /// Starts `programs/wait.c`, in which all PEs but the last wait, and waits until the board shows them.
-fn start_waiting(n_pes: u32, options: &[&str], file: &str) -> (Running, Vec<u32>) {
+fn start_waiting(n_pes: u32, options: &[&str]) -> (Running, Vec<u32>, TempDir) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let mut command = launcher(n_pes, options);
     command
         .arg(compile_c(&program("wait.c")))
-        .arg(file)
+        .arg(folder.path().join("go"))
         .stdin(Stdio::null());
     let mut job = spawn(&mut command);
-    let pids = job.until("line of each PE", |job| {
-        let pids = pids(&job.stdout());
-        (pids.len() == n_pes as usize).then_some(pids)
-    });
+    let pids = until_pids(&mut job, n_pes as usize);
     let waiting = n_pes as usize - 1;
     job.until("board with all waits", |_| {
         let board = info(&["--job", &pids[0].to_string()]);
         (lines_with(&board.stdout, "in signal_wait").len() == waiting).then_some(())
     });
-    (job, pids)
+    (job, pids, folder)
+}
+
+/// Ends the waits of a job that [`start_waiting`] has started.
+fn end_waits(folder: &TempDir) {
+    fs::write(folder.path().join("go"), "").expect("a file in a temporary folder");
 }
 
 /// The PE that a line "PE 1 of 4 is pid 123" is about has this process.
@@ -93,10 +121,7 @@ fn every_pe_gets_its_environment() {
     );
     output.assert_success();
     for pe in 0..3 {
-        assert_eq!(
-            lines_with(&output.stdout, &format!("{pe}/3 64m 2.5")).len(),
-            1
-        );
+        assert_lines(&output, &output.stdout, &format!("{pe}/3 64m 2.5"), 1);
     }
     let ids: BTreeSet<&str> = lines_with(&output.stdout, "256 ").into_iter().collect();
     assert_eq!(ids.len(), 1, "one id for all PEs\n{}", output.describe());
@@ -113,12 +138,7 @@ fn gpus_get_as_many_queues_as_there_are_unless_the_user_says_otherwise() {
         }
         let output = run(&mut command, HANG);
         output.assert_success();
-        assert_eq!(
-            lines_with(&output.stdout, queues).len(),
-            2,
-            "{}",
-            output.describe()
-        );
+        assert_lines(&output, &output.stdout, queues, 2);
     }
 }
 
@@ -131,12 +151,7 @@ fn the_failing_pe_is_named_and_gives_the_exit_status() {
         .assert_stderr("nvshmemrs-run: PE 2 (pid ")
         .assert_stderr("exited with status 3");
     output.assert_stderr("command 'sh'");
-    assert_eq!(
-        lines_with(&output.stderr, "nvshmemrs-run:").len(),
-        1,
-        "{}",
-        output.describe()
-    );
+    assert_lines(&output, &output.stderr, "nvshmemrs-run:", 1);
 }
 
 #[test]
@@ -159,7 +174,7 @@ fn the_others_may_report_before_they_are_ended() {
 #[test]
 fn a_killed_pe_is_named_by_launcher_and_by_the_others() {
     let before = Leftovers::now();
-    let (job, pids) = start_waiting(4, &[], "/nonexistent");
+    let (job, pids, _folder) = start_waiting(4, &[]);
     let victim = pid_of(&job, 1);
     run(Command::new("kill").args(["-9", &victim.to_string()]), HANG).assert_success();
     let output = job.wait(HANG);
@@ -192,7 +207,7 @@ fn a_pe_that_leaves_without_finalize_is_named() {
 #[test]
 fn a_killed_launcher_leaves_no_pe() {
     let before = Leftovers::now();
-    let (job, pids) = start_waiting(4, &[], "/nonexistent");
+    let (job, pids, _folder) = start_waiting(4, &[]);
     assert_eq!(pids.iter().filter(|pid| alive(**pid)).count(), 4);
     job.signal(Signal::KILL);
     job.wait(HANG).assert_code(137);
@@ -204,10 +219,7 @@ fn a_killed_launcher_leaves_no_pe() {
 fn a_killed_launcher_leaves_nothing_that_a_wrapper_started() {
     let text = "sh -c 'echo this is pid $$; sleep 600; true'; true";
     let mut job = spawn(&mut script(2, &[], text));
-    let pids = job.until("line of each PE", |job| {
-        let pids = pids(&job.stdout());
-        (pids.len() == 2).then_some(pids)
-    });
+    let pids = until_pids(&mut job, 2);
     job.signal(Signal::KILL);
     job.wait(HANG).assert_code(137);
     wait_until_gone(&pids);
@@ -275,25 +287,15 @@ fn tagged_lines_are_whole_and_on_their_stream() {
     let output = run(&mut script(4, &["--tag"], text), HANG);
     output.assert_success();
     for pe in 0..4 {
-        let count = |text: &str, line: String| text.lines().filter(|l| **l == line).count();
-        assert_eq!(
-            count(&output.stdout, format!("[{pe}] onetwo")),
-            200,
-            "{}",
-            output.describe()
-        );
-        assert_eq!(
-            count(&output.stdout, format!("[{pe}] unfinished")),
-            1,
-            "{}",
-            output.describe()
-        );
-        assert_eq!(
-            count(&output.stderr, format!("[{pe}] oops")),
-            1,
-            "{}",
-            output.describe()
-        );
+        for (text, line, count) in [
+            (&output.stdout, "onetwo", 200),
+            (&output.stdout, "unfinished", 1),
+            (&output.stderr, "oops", 1),
+        ] {
+            let line = format!("[{pe}] {line}");
+            let found = text.lines().filter(|text| **text == line).count();
+            assert_eq!(found, count, "{line}\n{}", output.describe());
+        }
     }
     assert_eq!(
         output.stdout.lines().count(),
@@ -308,7 +310,7 @@ fn tagged_lines_are_whole_and_on_their_stream() {
 fn a_process_left_behind_does_not_hold_up_tagged_output() {
     let output = run(&mut script(2, &["--tag"], "sleep 5 & echo done"), HANG);
     output.assert_success();
-    assert_eq!(lines_with(&output.stdout, "done").len(), 2);
+    assert_lines(&output, &output.stdout, "done", 2);
 }
 
 #[test]
@@ -360,18 +362,11 @@ fn signals_reach_every_pe() {
         let text =
             format!("trap 'echo got it; exit 0' {name}; echo ready; while :; do sleep 0.05; done");
         let mut job = spawn(&mut script(3, &[], &text));
-        job.until("line of each PE", |job| {
-            (lines_with(&job.stdout(), "ready").len() == 3).then_some(())
-        });
+        until_lines(&mut job, "ready", 3);
         job.signal(signal);
         let output = job.wait(HANG);
         output.assert_success();
-        assert_eq!(
-            lines_with(&output.stdout, "got it").len(),
-            3,
-            "{name}\n{}",
-            output.describe()
-        );
+        assert_lines(&output, &output.stdout, "got it", 3);
     }
 }
 
@@ -393,9 +388,7 @@ fn a_signal_without_handler_ends_the_job() {
         &[],
         "echo ready; while :; do sleep 0.05; done",
     ));
-    job.until("line of each PE", |job| {
-        (lines_with(&job.stdout(), "ready").len() == 2).then_some(())
-    });
+    until_lines(&mut job, "ready", 2);
     job.signal(Signal::TERM);
     job.wait(HANG)
         .assert_code(143)
@@ -406,12 +399,9 @@ fn a_signal_without_handler_ends_the_job() {
 fn a_second_interrupt_kills() {
     let text = "trap 'echo no' INT; trap '' TERM; echo ready; while :; do sleep 0.05; done";
     let mut job = spawn(&mut script(2, &[], text));
-    let said = |word: &'static str| {
-        move |job: &Running| (lines_with(&job.stdout(), word).len() == 2).then_some(())
-    };
-    job.until("line of each PE", said("ready"));
+    until_lines(&mut job, "ready", 2);
     job.signal(Signal::INT);
-    job.until("answer of each PE", said("no"));
+    until_lines(&mut job, "no", 2);
     job.signal(Signal::INT);
     job.wait(HANG)
         .assert_code(130)
@@ -426,10 +416,7 @@ fn a_job_can_be_stopped_and_continued() {
         // A shell whose child stops before it runs its program would not be stopped itself, but wait in vfork.
         "echo this is pid $$; exec sleep 600",
     ));
-    let pids = job.until("line of each PE", |job| {
-        let pids = pids(&job.stdout());
-        (pids.len() == 2).then_some(pids)
-    });
+    let pids = until_pids(&mut job, 2);
     let states = |pids: &[u32]| -> String {
         let stat = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let state = |stat: String| {
@@ -454,16 +441,14 @@ fn a_job_can_be_stopped_and_continued() {
 
 #[test]
 fn sigusr1_prints_the_wait_board() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("go");
-    let (mut job, pids) = start_waiting(3, &[], &file.to_string_lossy());
+    let (mut job, pids, folder) = start_waiting(3, &[]);
     job.signal(Signal::USR1);
     job.until("board", |job| {
         let text = job.stderr();
         let all = pids.iter().all(|pid| text.contains(&format!("pid {pid}")));
         (all && lines_with(&text, "in signal_wait").len() == 2).then_some(())
     });
-    fs::write(&file, "").expect("a file in a temporary folder");
+    end_waits(&folder);
     job.wait(HANG)
         .assert_success()
         .assert_stderr("nvshmemrs-run: wait board");
@@ -485,37 +470,28 @@ fn sigusr1_without_a_job_says_so() {
 }
 
 #[test]
-fn a_stall_is_told_once() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("go");
-    let (mut job, pids) = start_waiting(2, &["--stall-after", "1"], &file.to_string_lossy());
+fn a_stall_is_reported_once() {
+    let (mut job, pids, folder) = start_waiting(2, &["--stall-after", "1"]);
     let heading = "nvshmemrs-run: nothing has moved for 1 s";
     job.until("report of a stall", |job| {
         job.stderr().contains(heading).then_some(())
     });
     // Long enough for a second report, if there were one.
     std::thread::sleep(std::time::Duration::from_millis(2500));
-    fs::write(&file, "").expect("a file in a temporary folder");
+    end_waits(&folder);
     let output = job.wait(HANG);
     output.assert_success();
-    assert_eq!(
-        lines_with(&output.stderr, heading).len(),
-        1,
-        "{}",
-        output.describe()
-    );
+    assert_lines(&output, &output.stderr, heading, 1);
     output
         .assert_stderr("in signal_wait")
         .assert_stderr(&format!("pid {}", pids[0]));
 }
 
 #[test]
-fn a_stall_is_not_told_when_turned_off() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("go");
-    let (job, _) = start_waiting(2, &["--stall-after", "0"], &file.to_string_lossy());
+fn no_stall_is_reported_when_turned_off() {
+    let (job, _, folder) = start_waiting(2, &["--stall-after", "0"]);
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    fs::write(&file, "").expect("a file in a temporary folder");
+    end_waits(&folder);
     let output = job.wait(HANG);
     output.assert_success();
     assert_eq!(output.stderr, "");
@@ -523,9 +499,7 @@ fn a_stall_is_not_told_when_turned_off() {
 
 #[test]
 fn info_shows_a_running_job() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("go");
-    let (job, mut pids) = start_waiting(3, &[], &file.to_string_lossy());
+    let (job, mut pids, folder) = start_waiting(3, &[]);
     pids.sort_unstable();
     for pid in [pids[0], job.pid()] {
         let output = info(&["--json", "--job", &pid.to_string()]);
@@ -551,7 +525,7 @@ fn info_shows_a_running_job() {
             assert_eq!(wait["actual"], "0");
         }
     }
-    fs::write(&file, "").expect("a file in a temporary folder");
+    end_waits(&folder);
     job.wait(HANG).assert_success();
 }
 
@@ -572,7 +546,7 @@ fn info_refuses_a_process_that_is_no_pe() {
 }
 
 #[test]
-fn info_tells_settings_and_their_source() {
+fn info_shows_settings_and_their_source() {
     let mut command = Command::new(bin("nvshmemrs-info"));
     command
         .arg("--json")

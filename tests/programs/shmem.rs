@@ -207,105 +207,38 @@ fn misuse(mistake: &str, n_pes: u32) -> Output {
 }
 
 /// Mistakes: the function that is named, and words of the reason.
+#[rustfmt::skip]
 const MISTAKES: &[(&str, &str, &str)] = &[
-    (
-        "before init",
-        "shmem_long_p",
-        "it was called before `shmem_init`",
-    ),
-    (
-        "my_pe before init",
-        "shmem_my_pe",
-        "it was called before `shmem_init`",
-    ),
-    (
-        "finalize before init",
-        "shmem_finalize",
-        "it was called before `shmem_init`",
-    ),
-    (
-        "after finalize",
-        "shmem_long_put",
-        "it was called after `shmem_finalize`",
-    ),
-    (
-        "lock after finalize",
-        "shmem_set_lock",
-        "it was called after `shmem_finalize`",
-    ),
+    ("before init", "shmem_long_p", "it was called before `shmem_init`"),
+    ("my_pe before init", "shmem_my_pe", "it was called before `shmem_init`"),
+    ("finalize before init", "shmem_finalize", "it was called before `shmem_init`"),
+    ("after finalize", "shmem_long_put", "it was called after `shmem_finalize`"),
+    ("lock after finalize", "shmem_set_lock", "it was called after `shmem_finalize`"),
     ("once more", "shmem_finalize", "once more than `shmem_init`"),
     ("pe", "shmem_long_put", "`pe` is PE 2"),
-    (
-        "thread-local",
-        "shmem_long_p",
-        "it is a thread-local variable",
-    ),
-    (
-        "library",
-        "shmem_int_p",
-        "it is a variable of the shared library",
-    ),
-    (
-        "stack collective",
-        "shmem_long_sum_reduce",
-        "outside the symmetric heap",
-    ),
+    ("thread-local", "shmem_long_p", "it is a thread-local variable"),
+    ("library", "shmem_int_p", "it is a variable of the shared library"),
+    ("stack collective", "shmem_long_sum_reduce", "outside the symmetric heap"),
     ("bounds", "shmem_long_put", "past the end of the allocation"),
     ("overflow", "shmem_long_put", "18446744073709551615 bytes"),
     ("null", "shmem_long_get", "`NULL`"),
     ("cmp", "shmem_long_wait_until", "`SHMEM_CMP_EQ`"),
-    (
-        "signal",
-        "shmem_long_put_signal",
-        "`sig_op` is 3; it must be `SHMEM_SIGNAL_SET`",
-    ),
+    ("signal", "shmem_long_put_signal", "`sig_op` is 3; it must be `SHMEM_SIGNAL_SET`"),
     ("alignment", "shmem_int_atomic_inc", "multiple of 4"),
     ("ctx", "shmem_ctx_long_p", "SHMEM_CTX_INVALID"),
-    (
-        "destroyed ctx",
-        "shmem_ctx_quiet",
-        "a context that was destroyed",
-    ),
-    (
-        "destroyed team",
-        "shmem_team_n_pes",
-        "this one was destroyed",
-    ),
-    (
-        "ctx of a destroyed team",
-        "shmem_ctx_long_p",
-        "with its team",
-    ),
-    (
-        "pe of a team",
-        "shmem_ctx_long_p",
-        "the team of the context has 2 PEs",
-    ),
+    ("destroyed ctx", "shmem_ctx_quiet", "a context that was destroyed"),
+    ("destroyed team", "shmem_team_n_pes", "it was destroyed"),
+    ("ctx of a destroyed team", "shmem_ctx_long_p", "with its team"),
+    ("pe of a team", "shmem_ctx_long_p", "the team of the context has 2 PEs"),
     ("predefined team", "shmem_team_destroy", "WORLD"),
     ("default ctx", "shmem_ctx_destroy", "SHMEM_CTX_DEFAULT"),
     ("set", "shmem_barrier", "name no active set"),
-    (
-        "set without me",
-        "shmem_barrier",
-        "an active set without this PE",
-    ),
+    ("set without me", "shmem_barrier", "an active set without this PE"),
     ("to_all", "shmem_long_sum_to_all", "`count`"),
     ("lock", "shmem_set_lock", "outside the symmetric heap"),
-    (
-        "lock twice",
-        "shmem_set_lock",
-        "this thread holds the lock already",
-    ),
-    (
-        "free lock",
-        "shmem_clear_lock",
-        "this PE does not hold the lock",
-    ),
-    (
-        "free",
-        "shmem_free",
-        "the start of a live symmetric allocation",
-    ),
+    ("lock twice", "shmem_set_lock", "this thread holds the lock already"),
+    ("free lock", "shmem_clear_lock", "this PE does not hold the lock"),
+    ("free", "shmem_free", "the start of a live symmetric allocation"),
 ];
 
 #[test]

@@ -1,5 +1,5 @@
 /* Every wait and test of the C ABI, for every type and comparison, against a plain loop; then series of calls that return any, and
- * what becomes of the arguments of queued calls. bad_input.c has the wrong arguments. Each PE prints "same" at the end. */
+ * the arguments of queued calls after the call. bad_input.c has the wrong arguments. Each PE prints "same" at the end. */
 
 #include "check.h"
 
@@ -42,7 +42,7 @@ static char status_room[COUNT * sizeof(int32_t) + 1], indices_room[COUNT * sizeo
 #define STATUS ((const int32_t *)(void *)(status_room + 1))
 #define INDICES ((size_t *)(void *)(indices_room + 1))
 
-/* Compares what the calls gave with the indices that hold. */
+/* Compares the results of the calls with the indices that hold. */
 static void compare(const char *what, const size_t *holding, size_t n, size_t waited_for, int32_t all, size_t any, size_t found)
 {
     if (all != (n == waited_for))
@@ -139,7 +139,7 @@ static void compare(const char *what, const size_t *holding, size_t n, size_t wa
         CHECK(nvshmemrs_free(rt, memory));                                                                       \
     } while (0)
 
-/* Two PEs hand a number back and forth; the last element of an array and a single element take turns. */
+/* Two PEs send a number back and forth; the last element of an array and a single element take turns. */
 static void back_and_forth(void)
 {
     enum { ROUNDS = 2000 };
@@ -178,7 +178,7 @@ static int32_t done(nvshmemrs_stream_t stream)
 }
 
 /* Queued waits have read their arguments when they return: a stream that stands still until these have been overwritten waits for
- * what they were. Each PE writes its own elements. */
+ * their earlier values. Each PE writes its own elements. */
 static void queued(void)
 {
     enum { VALUE, ALL, VECTOR, FORMS_QUEUED };
@@ -225,7 +225,7 @@ static void queued(void)
                 FAIL("test gave %d, wait_until_any_vector %zu", (int)holds, index);
         }
     }
-    /* What is wrong with these is said at once. */
+    /* The errors of these are returned at once. */
     int64_t one = 1;
     REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, ge, &one, 99));
     REFUSED(NVSHMEMRS_ERROR_INVALID_VALUE, nvshmemrs_wait_until(stream, ivars, 77, &one, type));

@@ -3,59 +3,32 @@
 use std::fs;
 use std::path::Path;
 
-/// What a report says where nothing is known of the order of a read and a write.
+/// The title of a report on a read and a write without a known order.
 const UNORDERED: &str = "one place is read and written";
 
-/// What each kind of finding is called in a program's first comment, and what its report says then: in its title, which is one of
-/// these, and in the reason if that matters.
+/// The kinds of findings as the first comments of programs name them, with the possible titles of their reports, and a part of the reason
+/// if that matters.
+#[rustfmt::skip]
 const KINDS: [(&str, &[&str], &str); 16] = [
-    (
-        "read early",
-        &["data is read that may not have arrived", UNORDERED],
-        "",
-    ),
-    (
-        "missing fence",
-        &["data is read that may not have arrived"],
-        "fence",
-    ),
-    (
-        "write early",
-        &["data is written that another PE may still read", UNORDERED],
-        "",
-    ),
+    ("read early", &["data is read that may not have arrived", UNORDERED], ""),
+    ("missing fence", &["data is read that may not have arrived"], "fence"),
+    ("write early", &["data is written that another PE may still read", UNORDERED], ""),
     ("two writers", &["two PEs write to one place"], ""),
     ("source reused", &["was changed before quiet"], ""),
     ("dest used", &["is used before quiet"], ""),
     ("missed", &["a wait can miss its value"], ""),
-    (
-        "freed early",
-        &["a block is freed, and nobody can have used what was put there"],
-        "",
-    ),
+    ("freed early", &["a block is freed, and nobody can have used the data put there"], ""),
     ("freed while pending", &["a block is freed before the"], ""),
-    (
-        "read back",
-        &["a PE reads what it has put before quiet"],
-        "",
-    ),
+    ("read back", &["a PE reads its own put before quiet"], ""),
     ("two puts", &["two puts to one place without a fence"], ""),
-    (
-        "mixed",
-        &["a word is used by an atomic and by a plain operation"],
-        "",
-    ),
-    (
-        "stream and caller",
-        &["a stream and its caller use one place"],
-        "",
-    ),
+    ("mixed", &["a word is used by an atomic and by a plain operation"], ""),
+    ("stream and caller", &["a stream and its caller use one place"], ""),
     ("two streams", &["two streams use one place"], ""),
     ("freed", &["memory is used after the"], ""),
     ("unmatched", &["do not call the same collective"], ""),
 ];
 
-/// How the line begins that tells of a problem which was reported before, between other places.
+/// The start of the line about a problem that was reported before, between other places.
 const AGAIN: &str = "the same problem once more: ";
 
 /// An operation at a line of a file.

@@ -160,7 +160,7 @@ impl Running {
     /// Sends it a signal: to the process itself, not to its group.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
-        kill_process(pid_of(self.pid()), signal).expect("cannot send a signal");
+        kill(self.pid(), signal);
     }
 
     /// What it has written to standard output until now.
@@ -249,6 +249,12 @@ pub fn alive(pid: u32) -> bool {
             .is_none_or(|rest| matches!(rest.trim().chars().next(), None | Some('Z' | 'X')))
     };
     test_kill_process(pid_of(pid)).is_ok() && !zombie()
+}
+
+/// Sends a signal to a process, which must exist.
+#[track_caller]
+pub fn kill(pid: u32, signal: Signal) {
+    kill_process(pid_of(pid), signal).expect("cannot send a signal");
 }
 
 #[track_caller]

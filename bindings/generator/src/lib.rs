@@ -40,61 +40,29 @@ pub fn families(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
 /// Every generated file of the repository at `root` that is committed: its path (below `root`) and its contents.
 pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
+    #[rustfmt::skip]
     let emitted: [(&str, anyhow::Result<String>); 21] = [
         ("include/nvshmemrs.h", emit::header::emit(&api, root)),
         ("capi/src/generated/mod.rs", emit::hash::emit(&api)),
         ("capi/src/generated/exports.rs", emit::exports::emit(root)),
-        (
-            "bindings/python/src/nvshmemrs/_ffi.py",
-            emit::python::emit(&api),
-        ),
-        (
-            "bindings/python/src/nvshmemrs/core/amo.py",
-            emit::python::atomics(),
-        ),
-        (
-            "bindings/python/extension/operations.h",
-            emit::python::extension(&api),
-        ),
-        (
-            "bindings/cpp/include/nvshmemrs/ffi.hpp",
-            emit::cpp::emit(&api),
-        ),
-        (
-            "bindings/cpp/include/nvshmemrs/typed.hpp",
-            emit::typed::emit(&api),
-        ),
+        ("bindings/python/src/nvshmemrs/_ffi.py", emit::python::emit(&api)),
+        ("bindings/python/src/nvshmemrs/core/amo.py", emit::python::atomics()),
+        ("bindings/python/extension/operations.h", emit::python::extension(&api)),
+        ("bindings/cpp/include/nvshmemrs/ffi.hpp", emit::cpp::emit(&api)),
+        ("bindings/cpp/include/nvshmemrs/typed.hpp", emit::typed::emit(&api)),
         ("bindings/julia/src/ffi.jl", emit::julia::emit(&api)),
-        (
-            "tests/programs/device/lists.hpp",
-            emit::device_lists::emit(),
-        ),
-        (
-            "include/nvshmemrs_device.cuh",
-            emit::device_names::emit(root),
-        ),
+        ("tests/programs/device/lists.hpp", emit::device_lists::emit()),
+        ("include/nvshmemrs_device.cuh", emit::device_names::emit(root)),
         ("include/shmem.h", emit::names::header()),
         ("include/pshmem.h", emit::names::profiling()),
         ("bindings/openshmem/src/names.c", emit::names::functions()),
         ("include/nvshmem.h", emit::names::nvshmem_header(false)),
         ("include/nvshmemx.h", emit::names::nvshmem_header(true)),
-        (
-            "bindings/nvshmem/src/names.c",
-            emit::names::nvshmem_functions(),
-        ),
-        (
-            "include/nvshmemrs_qp.cuh",
-            emit::device_names::emit_for_queue_pairs(root),
-        ),
-        (
-            "include/nvshmem_device.cuh",
-            emit::nvshmem_device::emit(root),
-        ),
+        ("bindings/nvshmem/src/names.c", emit::names::nvshmem_functions()),
+        ("include/nvshmemrs_qp.cuh", emit::device_names::emit_for_queue_pairs(root)),
+        ("include/nvshmem_device.cuh", emit::nvshmem_device::emit(root)),
         ("bindings/bitcode/device.cu", emit::bitcode::emit()),
-        (
-            "bindings/python/src/nvshmemrs/core/device/cute/_names.py",
-            emit::bitcode::python(),
-        ),
+        ("bindings/python/src/nvshmemrs/core/device/cute/_names.py", emit::bitcode::python()),
     ];
     let mut outputs = families(root)?;
     for (path, text) in emitted {

@@ -72,39 +72,30 @@ static bool is_idle(void) {
     return is;
 }
 
-static PyObject *put(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    View to, of;
-    int32_t pe, status;
-    if (!runtime || !takes_pe(&call, 2, &pe) || !views_of(args[0], args[1], &to, &of)) {
-        return PASS_ON();
+// A call without a result: where it takes the arguments, `expression` calls the library, else the Python function is called.
+#define CALL(name, variables, takes_arguments, expression) \
+    static PyObject *name(ARGUMENTS) {                     \
+        Call call = call_of(args, flags, names);           \
+        variables;                                         \
+        int32_t status;                                    \
+        if (!runtime || !(takes_arguments)) {              \
+            return PASS_ON();                              \
+        }                                                  \
+        WHILE_OTHERS_RUN(expression);                      \
+        return finished(status);                           \
     }
-    WHILE_OTHERS_RUN(c_put(own, to.address, of.address, of.bytes, pe));
-    return finished(status);
-}
 
-static PyObject *get(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    View to, of;
-    int32_t pe, status;
-    if (!runtime || !takes_pe(&call, 2, &pe) || !views_of(args[0], args[1], &to, &of) || !to.is_writeable) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_get(own, to.address, of.address, of.bytes, pe));
-    return finished(status);
-}
+CALL(put, View to; View of; int32_t pe,
+     takes_pe(&call, 2, &pe) && views_of(args[0], args[1], &to, &of),
+     c_put(own, to.address, of.address, of.bytes, pe))
 
-static PyObject *p(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    View to;
-    Element value;
-    int32_t pe, status;
-    if (!runtime || !takes_pe(&call, 2, &pe) || !view_of(args[0], &to) || !element_of(args[1], to.kind->code, &value)) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_put(own, to.address, &value, (size_t)to.kind->size, pe));
-    return finished(status);
-}
+CALL(get, View to; View of; int32_t pe,
+     takes_pe(&call, 2, &pe) && views_of(args[0], args[1], &to, &of) && to.is_writeable,
+     c_get(own, to.address, of.address, of.bytes, pe))
+
+CALL(p, View to; Element value; int32_t pe,
+     takes_pe(&call, 2, &pe) && view_of(args[0], &to) && element_of(args[1], to.kind->code, &value),
+     c_put(own, to.address, &value, (size_t)to.kind->size, pe))
 
 static PyObject *g(ARGUMENTS) {
     Call call = call_of(args, flags, names);
@@ -137,30 +128,26 @@ static bool signal_of(PyObject *value, uint64_t **signal) {
     return view.kind->code == NVSHMEMRS_DTYPE_UINT64 || view.kind->code == NVSHMEMRS_DTYPE_INT64;
 }
 
-static PyObject *put_signal(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    View to, of;
-    uint64_t *signal, value;
-    int32_t pe, how, status;
-    if (!runtime || !takes_pe(&call, 5, &pe) || !views_of(args[0], args[1], &to, &of) || !signal_of(args[2], &signal) ||
-        !uint64_of(args[3], &value) || !member_of(args[4], update_type, &how)) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_put_signal(own, to.address, of.address, of.bytes, signal, value, how, pe));
-    return finished(status);
-}
+CALL(put_signal, View to; View of; uint64_t *signal; uint64_t value; int32_t pe; int32_t how,
+     takes_pe(&call, 5, &pe) && views_of(args[0], args[1], &to, &of) && signal_of(args[2], &signal) &&
+         uint64_of(args[3], &value) && member_of(args[4], update_type, &how),
+     c_put_signal(own, to.address, of.address, of.bytes, signal, value, how, pe))
 
-static PyObject *signal_op(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    uint64_t *signal, value;
-    int32_t pe, how, status;
-    if (!runtime || !takes_pe(&call, 3, &pe) || !signal_of(args[0], &signal) || !uint64_of(args[1], &value) ||
-        !member_of(args[2], update_type, &how)) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_signal_op(own, signal, value, how, pe));
-    return finished(status);
-}
+CALL(signal_op, uint64_t *signal; uint64_t value; int32_t pe; int32_t how,
+     takes_pe(&call, 3, &pe) && signal_of(args[0], &signal) && uint64_of(args[1], &value) &&
+         member_of(args[2], update_type, &how),
+     c_signal_op(own, signal, value, how, pe))
+
+CALL(wait_until, View view; Element value; int32_t how,
+     takes(&call, 3) && view_of(args[0], &view) && member_of(args[1], cmp_type, &how) &&
+         element_of(args[2], view.kind->code, &value),
+     c_wait_until(own, view.address, how, &value, view.kind->code))
+
+CALL(quiet, , takes(&call, 0) && is_idle(), c_quiet(own))
+CALL(fence, , takes(&call, 0), c_fence(own))
+CALL(barrier, nvshmemrs_team_t team, takes(&call, 1) && team_of(args[0], &team) && is_idle(), c_barrier(own, team))
+CALL(barrier_all, , takes(&call, 0) && is_idle(), c_barrier(own, NVSHMEMRS_TEAM_WORLD))
+CALL(sync_all, , takes(&call, 0), c_sync(own, NVSHMEMRS_TEAM_WORLD))
 
 static PyObject *signal_wait(ARGUMENTS) {
     Call call = call_of(args, flags, names);
@@ -172,70 +159,6 @@ static PyObject *signal_wait(ARGUMENTS) {
     }
     WHILE_OTHERS_RUN(c_signal_wait(own, signal, how, value, &seen));
     return status ? failed(status) : PyLong_FromUnsignedLongLong(seen);
-}
-
-static PyObject *wait_until(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    View view;
-    Element value;
-    int32_t how, status;
-    if (!runtime || !takes(&call, 3) || !view_of(args[0], &view) || !member_of(args[1], cmp_type, &how) ||
-        !element_of(args[2], view.kind->code, &value)) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_wait_until(own, view.address, how, &value, view.kind->code));
-    return finished(status);
-}
-
-static PyObject *quiet(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    int32_t status;
-    if (!runtime || !takes(&call, 0) || !is_idle()) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_quiet(own));
-    return finished(status);
-}
-
-static PyObject *fence(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    int32_t status;
-    if (!runtime || !takes(&call, 0)) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_fence(own));
-    return finished(status);
-}
-
-static PyObject *barrier(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    nvshmemrs_team_t team;
-    int32_t status;
-    if (!runtime || !takes(&call, 1) || !team_of(args[0], &team) || !is_idle()) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_barrier(own, team));
-    return finished(status);
-}
-
-static PyObject *barrier_all(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    int32_t status;
-    if (!runtime || !takes(&call, 0) || !is_idle()) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_barrier(own, NVSHMEMRS_TEAM_WORLD));
-    return finished(status);
-}
-
-static PyObject *sync_all(ARGUMENTS) {
-    Call call = call_of(args, flags, names);
-    int32_t status;
-    if (!runtime || !takes(&call, 0)) {
-        return PASS_ON();
-    }
-    WHILE_OTHERS_RUN(c_sync(own, NVSHMEMRS_TEAM_WORLD));
-    return finished(status);
 }
 
 static PyObject *reduce(ARGUMENTS) {

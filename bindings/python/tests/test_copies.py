@@ -1,5 +1,5 @@
-"""Copies of what this package hands out: of handles the same object, of arrays private ones. What
-a copy does never ends the original.
+"""Copies of this package's objects: of handles the same object, of arrays private ones. No use of a
+copy ends the original.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     names = {".".join(part for part in parts if part != "__init__") for parts in files.values()}
     for path, parts in files.items():
         module = ".".join(part for part in parts if part != "__init__")
-        # A package imports its modules, and they what is in the package before.
+        # A package imports its modules, which may import names that the package has before.
         if parts[-1] != "__init__":
             graph[module] = set(imports(path, parts[:-1])) & names
     graph = {module: {other for other in found if other in graph} for module, found in graph.items()}

@@ -56,7 +56,7 @@ pub(crate) enum Object {
     Event(Event),
     /// The runtime as a context reaches it.
     Context(Runtime),
-    /// What was a stream, an event or a context of a runtime that has been finalized.
+    /// A stream, an event or a context of a runtime that has been finalized.
     Ended,
 }
 

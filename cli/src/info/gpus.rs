@@ -181,9 +181,9 @@ fn missing(survey: &Survey) -> Vec<Missing> {
         let mut back = back.filter(|back| back.from == link.to && back.to == link.from);
         let both = |has: fn(&gpus::Link) -> bool| has(link) && back.clone().all(has);
         let why = if !both(|link| link.access) {
-            "they cannot access each other's memory (`nvidia-smi topo -p2p r` says more)"
+            "they cannot access each other's memory (`nvidia-smi topo -p2p r` shows more)"
         } else if !both(|link| link.atomics) {
-            "between them there are no native atomic operations (`nvidia-smi topo -p2p a` says more)"
+            "between them there are no native atomic operations (`nvidia-smi topo -p2p a` shows more)"
         } else {
             continue;
         };

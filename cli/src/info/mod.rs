@@ -25,14 +25,14 @@ use settings::Settings;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How long PEs of a job may take to tell of themselves, in seconds.
+/// How long PEs of a job may take to answer, in seconds.
 const PATIENCE: f64 = 1.0;
 
-/// Tells what this machine offers to nvshmemrs, and which settings hold.
+/// Prints the hardware of this machine that nvshmemrs can use, and the settings in force.
 #[derive(Debug, Parser)]
 #[command(name = "nvshmemrs-info", version)]
 struct Args {
-    /// Print what the PEs of a running job wait for; PID is its launcher or any of its PEs, of the same user.
+    /// Print the waits of a running job's PEs; PID is its launcher or any of its PEs, of the same user.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     job: Option<u32>,
 
@@ -40,15 +40,15 @@ struct Args {
     #[arg(long, conflicts_with_all = ["job", "settings"])]
     jobs: bool,
 
-    /// Merge what the PEs of a job have left of the timeline FILE, where a PE was killed and no launcher of nvshmemrs has done so.
+    /// Merge the parts of the timeline FILE that the PEs of a job have written, after a PE was killed; nvshmemrs-run does so itself.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "jobs", "settings", "json"])]
     merge_trace: Option<PathBuf>,
 
-    /// Print only the settings, with all of NVSHMEM's and what each of those does here.
+    /// Print only the settings, with all of NVSHMEM's and the effect of each here.
     #[arg(long, conflicts_with = "job")]
     settings: bool,
 
-    /// Print JSON; of a job also what its PEs tell of themselves: settings, heap, teams, streams, findings, traffic.
+    /// Print JSON; of a job also its settings, heaps, teams, streams, findings and traffic.
     #[arg(long)]
     json: bool,
 }

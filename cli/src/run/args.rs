@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<Duration>,
 
-    /// What a PE is bound to: its own cores, as many for each PE, if there is one for each; or nothing.
+    /// Bind each PE to its own cores, the same number for each PE, if there is one for each; or bind none.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "cores")]
     pub bind_to: BindTo,
 
@@ -52,12 +52,12 @@ pub struct Args {
     #[arg(long)]
     pub report_bindings: bool,
 
-    /// Run the job under the synchronisation checker; sets NVSHMEMRS_CHECK=1. If it finds something, the last line says how much,
-    /// and the exit status is 1 where it would be 0.
+    /// Run the job under the synchronisation checker; sets NVSHMEMRS_CHECK=1. The last line counts the findings. If there are any,
+    /// the exit status is 1 where it would be 0.
     #[arg(long)]
     pub check: bool,
 
-    /// As --check, and write what it found to FILE: as JSON if the name ends in .json, as SARIF if it ends in .sarif.
+    /// As --check, and write the findings to FILE: as JSON if the name ends in .json, as SARIF if it ends in .sarif.
     #[arg(long, value_name = "FILE", value_parser = ReportFile::parse, value_hint = ValueHint::FilePath)]
     pub check_report: Option<ReportFile>,
 
@@ -71,7 +71,7 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// What a PE is bound to.
+/// The CPUs that a PE is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BindTo {
     /// Cores of its own

@@ -43,7 +43,7 @@ impl ExitNotifier {
     /// Goes on without the file.
     fn lose(&mut self, error: &nvshmemrs::Error) {
         console::error(format_args!(
-            "nvshmemrs-run: PEs in init cannot be told of others that end: {error}"
+            "nvshmemrs-run: PEs in init cannot learn that other PEs end: {error}"
         ));
         self.registry = None;
     }

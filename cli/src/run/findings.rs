@@ -189,7 +189,7 @@ impl Count {
             );
         }
         if self.joined == 0 {
-            return "the checker did not run, or could not say so: no PE has joined a job with it"
+            return "the checker did not run, or could not report it: no PE has joined a job with it"
                 .into();
         }
         let when = if failed { " before the job failed" } else { "" };
@@ -203,21 +203,21 @@ impl Count {
     pub fn not_watched(&self) -> Vec<&'static str> {
         let loads = match (self.accesses, self.python_arrays) {
             (true, _) => "loads and stores that the program does not show",
-            (false, true) => "what other libraries than NumPy do with arrays",
+            (false, true) => "accesses of other libraries than NumPy to arrays",
             (false, false) => "the program's own loads and stores",
         };
         let mut all = vec![loads];
         all.extend(
             self.handed_out
-                .then_some("memory that was handed out as a plain view, by address or by DLPack"),
+                .then_some("memory given away as a plain view, by address or by DLPack"),
         );
         all.extend(
             self.gpus
-                .then_some("what kernels do, and how streams of GPUs are ordered"),
+                .then_some("kernels, and the order of streams of GPUs"),
         );
         all.extend(
             self.streams
-                .then_some("a caller that tells other PEs of what its stream has not done yet"),
+                .then_some("a caller that announces unfinished work of its stream to other PEs"),
         );
         all
     }
@@ -348,7 +348,7 @@ mod tests {
         };
         assert_eq!(
             python.line(false),
-            "the checker found nothing (not watched: what other libraries than NumPy do with arrays)"
+            "the checker found nothing (not watched: accesses of other libraries than NumPy to arrays)"
         );
         let all = Count {
             accesses: true,
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(
             all.line(false),
             "the checker found nothing (not watched: loads and stores that the program does not show; \
-             memory that was handed out as a plain view, by address or by DLPack; a caller that tells other PEs of what its stream has not done yet)"
+             memory given away as a plain view, by address or by DLPack; a caller that announces unfinished work of its stream to other PEs)"
         );
     }
 }

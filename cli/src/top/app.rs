@@ -5,7 +5,7 @@ use nvshmemrs_inspect::list::{Listing, jobs};
 use nvshmemrs_inspect::{InspectError, Job, Snapshot, Stage};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// How long PEs may take to tell of themselves, in seconds.
+/// How long PEs may take to answer, in seconds.
 const PATIENCE: f64 = 0.2;
 /// How many allocations a key moves the list by.
 const PAGE: usize = 10;

@@ -19,20 +19,20 @@ pub(super) enum Found {
         pe: Pe,
         /// How many.
         n_pes: Pe,
-        /// Who said so.
+        /// The launcher that set these.
         launcher: &'static str,
         /// The places of a PE whose child, or child's child, this process may be.
         ancestors: Vec<Key>,
     },
     /// One of the PEs of a job that is on several hosts, or may be.
     Hosts {
-        /// What tells this job from others, alike on all hosts.
+        /// An identity of this job, equal on all hosts.
         identity: String,
         /// This PE.
         pe: Pe,
         /// How many.
         n_pes: Pe,
-        /// Who said so.
+        /// The launcher that set these.
         launcher: &'static str,
         /// Where they meet if all are on one host after all.
         key: Key,
@@ -52,7 +52,7 @@ pub struct Launcher {
     pub size: &'static str,
     /// Processes on this host.
     pub local_size: Option<&'static str>,
-    /// Variables that together tell this job from every other job of the user on a host.
+    /// Variables whose values together are unique to this job among the jobs of the user on a host.
     pub identity: &'static [&'static str],
     /// Those of them that are alike on all hosts; `None` for a launcher that starts no MPI.
     pub everywhere: Option<&'static [&'static str]>,
@@ -128,7 +128,7 @@ fn place(rank: &'static str, pe: Pe, size: &'static str, n_pes: Pe) -> Result<(P
     Ok((pe, n_pes))
 }
 
-/// What our own launcher is called in messages.
+/// The name of our own launcher in messages.
 pub(super) const OURS: &str = "nvshmemrs-run";
 
 /// How many ancestors of a process are looked at.

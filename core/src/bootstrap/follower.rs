@@ -51,7 +51,7 @@ impl Rendezvous<'_> {
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
                 Failure::HungUp(error)
             }
-            // This PE's own trouble says nothing of the leader.
+            // This PE's own error does not concern the leader.
             _ => Failure::Other(Error::system("hearing the first PE of the host", error)),
         }
     }
@@ -80,7 +80,7 @@ impl Rendezvous<'_> {
         self.page.set_step(Step::Mapped, "");
         let (gone, error) = match self.receive(&stream) {
             Ok(word) if word.kind == Kind::Go => return Ok((control, Links::Follower(stream))),
-            // Then nobody got the word to go, and who was gone first is what the leader says.
+            // Then no PE was released, and the leader names the PE that was gone first.
             Ok(word) => return Err(self.refused(&word)),
             Err(Failure::HungUp(why)) => {
                 let (pe, error) = self.ended(self.leader(), Some(why));
@@ -121,7 +121,7 @@ impl Rendezvous<'_> {
                     }
                     Err(Failure::Gone(_, error) | Failure::Other(error)) => return Err(error),
                 },
-                // Nobody listens any more: the leader did not turn this PE away, it is gone.
+                // The socket has no listener: the leader did not refuse this PE, it is gone.
                 (Err(attempts), Some(error)) if !attempts.open => {
                     return Err(self.ended(self.leader(), Some(error)).1);
                 }
@@ -149,7 +149,7 @@ impl Rendezvous<'_> {
             }
             if is_over {
                 return Err(bootstrap(format!(
-                    "after {:.1?} ({}) PE {leader} of {} was not there (told by {}); {attempts}{}",
+                    "after {:.1?} ({}) PE {leader} of {} was not there (set by {}); {attempts}{}",
                     self.deadline,
                     self.limit,
                     self.n_pes,
@@ -195,14 +195,14 @@ impl Rendezvous<'_> {
     fn explain(&self, why: ReceiveError, who: &str) -> Failure {
         match why {
             ReceiveError::Late => Failure::Other(bootstrap(format!(
-                "after {:.1?} ({}) PE {} had not said that all {} PEs are there{who}",
+                "after {:.1?} ({}) PE {} had not announced that all {} PEs are there{who}",
                 self.deadline,
                 self.limit,
                 self.leader(),
                 self.pes.len()
             ))),
             ReceiveError::Interrupted => Failure::Other(self.interrupted(format!(
-                "it waits for the word of PE {} that all {} PEs are there{who}",
+                "it waits until PE {} announces that all {} PEs are there{who}",
                 self.leader(),
                 self.pes.len()
             ))),

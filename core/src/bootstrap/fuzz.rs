@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// The host of all.
 const HOST: [u8; 16] = [7; 16];
 
-/// What a peer sends.
+/// A message of a peer.
 #[derive(Clone, Debug)]
 pub enum PeerMessage<'a> {
     /// Bytes as they are.
@@ -33,7 +33,7 @@ pub enum PeerMessage<'a> {
     Hello {
         /// Its number.
         pe: i32,
-        /// How many it says there are.
+        /// The number of PEs in its message.
         n_pes: i32,
         /// The heap it asks for.
         heap: u64,
@@ -48,21 +48,21 @@ pub enum PeerMessage<'a> {
         length: Option<u64>,
         /// Whether it knows the secret.
         knows: bool,
-        /// What it hands over.
+        /// The descriptor that it passes.
         memory: Option<Memory<'a>>,
     },
     /// The word to go.
     Go,
 }
 
-/// A file that is handed over as the job's memory.
+/// A file that is passed as the job's memory.
 #[derive(Clone, Debug)]
 pub struct Memory<'a> {
     /// Its length.
     pub length: u64,
     /// Which seals it has, as bits.
     pub seals: u8,
-    /// What it begins with.
+    /// Its first bytes.
     pub bytes: &'a [u8],
 }
 
@@ -94,7 +94,7 @@ fn make(memory: &Memory<'_>) -> Option<OwnedFd> {
     Some(file.into())
 }
 
-/// Sends one thing. Whoever has been turned away cannot send any more.
+/// Sends one message. A refused connection cannot send any more.
 fn say(mut stream: &UnixStream, what: &PeerMessage<'_>, key: &Key) {
     let until = far();
     let _ = match what {
@@ -171,7 +171,7 @@ fn rendezvous<'a>(key: &'a Key, pe: Pe, pes: &'a [Pe], page: &'a InitStatusFile)
     }
 }
 
-/// PE 0 of `n_pes` hears these connections, each saying one thing in its turn. Gives how many have become members.
+/// PE 0 of `n_pes` receives the messages of these connections in turn. Returns the number of members.
 ///
 /// # Panics
 /// If one becomes a member that did not prove the secret.
@@ -210,7 +210,7 @@ pub fn lead(n_pes: u8, heap: Option<u64>, connections: &[Vec<PeerMessage<'_>>]) 
     members
 }
 
-/// PE `pe` of `n_pes` hears what a PE 0 says. Tells whether it has joined.
+/// PE `pe` of `n_pes` receives the messages of a PE 0. Returns whether it has joined.
 ///
 /// # Panics
 /// If it joins a job whose PE 0 did not prove the secret.
@@ -236,7 +236,7 @@ pub fn follow(pe: u8, n_pes: u8, heap: Option<u64>, says: &[PeerMessage<'_>]) ->
     joined.is_ok()
 }
 
-/// Reads every setting, and what a launcher has said, out of the environment.
+/// Reads every setting, and the variables of launchers, out of the environment.
 pub fn environment() -> Result<()> {
     for setting in crate::config::SETTINGS {
         assert_eq!(

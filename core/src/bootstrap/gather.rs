@@ -117,7 +117,7 @@ impl<'a> Gathering<'a> {
 
     /// Sends the reason for the failure to connections that are not members.
     pub(super) fn dismiss(&mut self, listener: &UnixListener, why: &str) {
-        // From now on nobody can connect any more who would then not be told.
+        // From now on no PE can connect that would not get an answer.
         let _ = rustix::net::shutdown(listener, Shutdown::Both);
         let most = MAX_STRANGERS + self.members.len();
         let waiting = (0..most).map_while(|_| self.accept(listener).ok().flatten());
@@ -163,7 +163,7 @@ impl<'a> Gathering<'a> {
             Ok((stream, _)) => Ok(Some(stream)),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
-                // Strangers must not use up what the job's own PEs need.
+                // Strangers must not use up the connections of the job's own PEs.
                 Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
                     if !self.strangers.is_empty() =>
                 {
@@ -273,7 +273,7 @@ impl<'a> Gathering<'a> {
         let place = match self.place(&hello) {
             Ok(place) => place,
             Err(why) => {
-                // The others hear it from `lead`. Who is gone by now needs no answer.
+                // `lead` sends it to the others. A process that is gone needs no answer.
                 let _ = send(&stream, Kind::Refusal, why.as_bytes(), Instant::now());
                 return Err(bootstrap(why));
             }
@@ -287,7 +287,7 @@ impl<'a> Gathering<'a> {
     /// Keeps a refusal for the message, and logs it if enabled.
     fn refuse(&mut self, why: String) {
         self.count += 1;
-        // Somebody who tries again and again fills neither the memory nor the message.
+        // A process that tries again and again fills neither the memory nor the message.
         if self.refused.len() < MAX_REFUSED && !self.refused.contains(&why) {
             self.debug.write(Level::Warn, self.job.pe, || {
                 format!("refused a connection: {why}")
@@ -303,7 +303,7 @@ impl<'a> Gathering<'a> {
         let own = self.heap.unwrap_or(u64::MAX);
         if hello.n_pes != n_pes {
             return Err(format!(
-                "PE {pe} says n_pes is {}, PE {leader} says {n_pes}",
+                "PE {pe} has n_pes {}, PE {leader} has {n_pes}",
                 hello.n_pes
             ));
         }
@@ -313,12 +313,12 @@ impl<'a> Gathering<'a> {
         let Some(place) = self.job.others().position(|other| other == pe) else {
             let others: Vec<Pe> = self.job.others().collect();
             return Err(format!(
-                "a process says it is PE {pe}; only {} may join",
+                "a process joins as PE {pe}; only {} may join",
                 crate::words::pes(&others)
             ));
         };
         if self.members[place].is_some() {
-            return Err(format!("two processes say they are PE {pe}"));
+            return Err(format!("two processes join as PE {pe}"));
         }
         if hello.heap != own {
             let say = |heap| match heap {
@@ -352,10 +352,10 @@ impl<'a> Gathering<'a> {
         };
         let silent = match self.strangers.len() {
             0 => String::new(),
-            some => format!("; {some} connections had not said who they are"),
+            some => format!("; {some} connections had not sent their PE number"),
         };
         format!(
-            "after {:.1?} ({}) PE {} of {} had not joined at @{} on this host (told by {}){refused}{silent}",
+            "after {:.1?} ({}) PE {} of {} had not joined at @{} on this host (set by {}){refused}{silent}",
             self.job.deadline,
             self.job.limit,
             missing.join(", "),

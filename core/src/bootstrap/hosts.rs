@@ -43,11 +43,11 @@ const GRACE: Duration = missing::TIME.saturating_mul(2);
 pub(super) struct JobSource<'a> {
     /// The program's communicator; without it all processes of the launcher join.
     pub(super) communicator: Option<Communicator>,
-    /// This PE and how many there are, if a launcher has said it.
+    /// This PE and the number of PEs, if a launcher has set them.
     pub(super) told: Option<(Pe, Pe)>,
-    /// Who said so, for messages.
+    /// The source of these, for messages.
     pub(super) how: &'a str,
-    /// What tells the job from others, alike on all hosts.
+    /// An identity of the job, equal on all hosts.
     pub(super) identity: &'a str,
     /// Where the PEs meet if all are on one host; `None` to agree on a place.
     pub(super) key: Option<Key>,
@@ -56,7 +56,7 @@ pub(super) struct JobSource<'a> {
 /// How long init lasts at most for a PE whose own limit makes no sense.
 const USUAL: Duration = Duration::from_secs(60);
 
-/// Bytes of what a PE says of its place on its host.
+/// Bytes of a PE's status on its host.
 const STATUS_BYTES: usize = 512;
 
 /// The bytes of heap per PE that all PEs agree on; an error if they disagree.
@@ -148,7 +148,7 @@ impl Step<'_> {
     fn late(&self, what: &str) -> Error {
         let (deadline, limit) = self.limit;
         Error::Bootstrap(format!(
-            "after {deadline:.1?} ({}) this PE could not {what} (told by {})",
+            "after {deadline:.1?} ({}) this PE could not {what} (set by {})",
             limit.name(),
             self.how
         ))
@@ -171,7 +171,7 @@ impl Step<'_> {
         let (tell, told) = mpsc::channel();
         let builder = std::thread::Builder::new().name("nvshmemrs-hosts".into());
         let run = move || {
-            // Nobody may wait for it any more.
+            // The receiver may have stopped waiting.
             let _ = tell.send(work());
         };
         signals::spawn(builder, run).map_err(|error| Error::system("starting a thread", error))?;
@@ -236,7 +236,7 @@ fn close_with(wire: &mut Table, error: Error) -> Error {
 
 /// Joins a job whose PEs may be on several hosts.
 pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
-    // A PE that cannot go on comes all the same, because the others would wait for it, and says why.
+    // A PE that cannot go on comes all the same, because the others would wait for it, and sends the reason.
     let asked = attr.resolve();
     let limit = attr.init_limit().unwrap_or((USUAL, Limit::InitTimeout));
     let until = Instant::now() + limit.0;
@@ -333,7 +333,7 @@ pub(super) fn join(source: &JobSource<'_>, attr: &InitAttr) -> Result<Runtime> {
     if config::set("NVSHMEMRS_HOST_ID").is_some() {
         hosts = hosts.simulated();
     }
-    // Whoever meets here must have heard what all have said.
+    // A PE that meets here must have received the status of all.
     let meeting = |host: &Id| Key::new(&[&own.prove(&[b"host", &facts, host])[..]].concat());
     if hosts.count() == 1 {
         wire.close(until.saturating_duration_since(Instant::now()));
@@ -459,7 +459,7 @@ mod tests {
 
     type Change<'a> = &'a dyn Fn(&mut PeInfo);
 
-    /// Whatever PEs of two hosts disagree about is named, with both hosts.
+    /// A difference between PEs of two hosts is reported with both hosts.
     #[test]
     fn who_disagrees_is_named() {
         let agreed = |other: &dyn Fn(&mut PeInfo)| {

@@ -131,7 +131,7 @@ impl Rendezvous<'_> {
         }
     }
 
-    /// Takes what a member says; an error if it cannot go on.
+    /// Receives the message of a member; an error if the member cannot go on.
     fn take(&self, one: &mut PendingMember<'_>) -> Result<()> {
         if one.ready {
             return Err(self.ended(one.pe, None).1);

@@ -61,7 +61,7 @@ impl Job {
         Ok(Job { pretended, ..self })
     }
 
-    /// What the PEs share.
+    /// The state that the PEs share.
     #[cfg(fuzzing)]
     pub(crate) fn control(&self) -> &Control {
         &self.control
@@ -186,7 +186,7 @@ mod tests {
         let job = Job::new(2, &attr).unwrap();
         let (control, me) = (job.control.clone(), Membership::Thread);
         membership::take_place(&control, 0, me, None).unwrap();
-        // What came before has used up all but a moment of it.
+        // The earlier steps have used up nearly all of it.
         let until = Instant::now() + Duration::from_millis(20);
         let joined = job.provider.join(&control, 0, JobPeers::Threads, until);
         let joined = Route::joined(joined.unwrap(), &control).unwrap();

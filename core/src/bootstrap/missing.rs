@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 /// How long it takes. A PE that times out later than that after this PE counts as missing.
 pub(super) const TIME: Duration = Duration::from_secs(1);
-/// How often a PE tells some of the others.
+/// The interval of a PE's messages to some of the others.
 const EVERY: Duration = Duration::from_millis(50);
-/// After so many times it has told all of them, and begins again.
+/// After so many intervals it has sent to all of them, and begins again.
 const TIMES: usize = 8;
 /// How long it rests between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -47,7 +47,7 @@ pub(super) fn find(wire: &mut Table) -> Vec<Pe> {
     (0..n_pes).filter(|&pe| !there[pe as usize]).collect()
 }
 
-/// The PEs that a PE tells, after it has done so some times.
+/// The PEs to which a PE sends in the round `times`.
 fn told(me: Pe, n_pes: Pe, times: usize) -> impl Iterator<Item = Pe> {
     let first = 1 + times % TIMES;
     let steps = (first..n_pes as usize).step_by(TIMES);

@@ -155,7 +155,7 @@ fn join(
     }
     let peers = JobPeers::Processes((0..n_pes).collect(), links);
     let joined = provider.join(&control, pe, peers, until);
-    // From here on the board tells what this PE waits for.
+    // From here on the board shows the waits of this PE.
     drop(page);
     let membership = Membership::Process;
     let joined = Route::joined(joined?, &control)?;

@@ -1,4 +1,4 @@
-//! The facts that a PE tells the PEs of other hosts in init, as bytes.
+//! The facts that a PE sends to the PEs of other hosts in init, as bytes.
 
 use crate::job::topology::Id;
 
@@ -6,7 +6,7 @@ use crate::job::topology::Id;
 const MAGIC: [u8; 8] = *b"nvshmRSh";
 /// Bytes of facts, in every version.
 const INFO_BYTES: usize = 512;
-/// Bytes of those that say why a PE cannot go on.
+/// Bytes of the reason why a PE cannot go on.
 const TROUBLE_BYTES: usize = 320;
 
 /// The facts that a PE sends to all others.
@@ -53,7 +53,7 @@ impl PeInfo {
         bytes
     }
 
-    /// Reads what a PE says; `None` if it is something else.
+    /// Reads the bytes of a PE; `None` if they are something else.
     pub(super) fn read(bytes: &[u8]) -> Option<PeInfo> {
         fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
             bytes.get(at..at + N)?.try_into().ok()

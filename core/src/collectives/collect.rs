@@ -51,7 +51,7 @@ impl Runtime {
             Err(error) => return collective.refuse(self.submission, Operation::Collect, error),
         };
         let args = [to, room, 0, 0, 0];
-        // On a stream what all bring together is known when it runs.
+        // On a stream the sum of all contributions is known when it runs.
         let shape = || match dest {
             Symmetric::Address(0) => CollectiveShape::Collected {
                 room: 0,
@@ -93,7 +93,7 @@ impl Runtime {
                     collective.payload(member, epoch, &mut head);
                     (head[1], head[0])
                 })
-                // What comes from another process is looked at before it is used.
+                // Data from another process is checked before it is used.
                 .map(|(offset, bytes)| match offset.checked_add(bytes) {
                     Some(end) if end <= inner.layout.stride => Ok(SymRange::new(offset, bytes)),
                     _ => Err(Error::Internal(format!(
@@ -124,7 +124,7 @@ impl Runtime {
             if let Some(done) = collective.offload_data(epoch, operation, args, task) {
                 return done;
             }
-            // What came with the meeting is taken first: the next one may overwrite it.
+            // The payload of the meeting is taken first: the next one may overwrite it.
             let mut at = dest.offset();
             let mut parts = Vec::with_capacity(sources.len());
             for (member, source) in (0..).zip(&sources) {

@@ -106,7 +106,7 @@ complexes!(f32, f64);
 
 type Fold = fn(&mut [u64], &[u64], usize);
 
-/// What a reduction does with elements, as words. The accumulator holds elements of [`Kernel::acc_size`] bytes.
+/// The operation of a reduction on elements, as words. The accumulator holds elements of [`Kernel::acc_size`] bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel {
     /// The type of its elements.

@@ -22,7 +22,7 @@ impl CollectiveCall<'_> {
     pub(super) fn levels(&self) -> Option<Arc<Groups>> {
         match self.inner.control.remote() {
             None => None,
-            // Nobody is on another host.
+            // No member is on another host.
             Some(remote) if self.team.is_on_one_host(remote.hosts()) => None,
             Some(remote) => self.levels_over(remote.hosts()),
         }

@@ -246,7 +246,7 @@ impl<'a> CollectiveCall<'a> {
         let status = error.status() as u32;
         let epoch = self.arrive(operation, args, signature, status, &error_words(&error));
         match error {
-            // It has waited in this collective as long as it may, or was told not to.
+            // It has waited in this collective as long as it may, or must not wait.
             Error::Timeout { .. } | Error::Interrupted { .. } | Error::PeStopped { .. } => {
                 self.leave(&error);
             }
@@ -338,7 +338,7 @@ impl<'a> CollectiveCall<'a> {
     /// Meets once more, when the data of a large collective has been moved.
     pub(crate) fn meet_again(&self, operation: Operation) -> Result<()> {
         self.inner.transport.internal().quiet_before_release();
-        // Arguments that nobody enters a collective with.
+        // Arguments with which no PE enters a collective.
         self.join(operation, [u64::MAX; ARGS], &[]).map(|_| ())
     }
 

@@ -1,6 +1,6 @@
 //! The table of the collectives that move parts of one length, and their common code.
 //!
-//! A [`Move`] says which members use `dest` and `source`, and whether a buffer has a part for each member. It determines the checks of the
+//! A [`Move`] defines which members use `dest` and `source`, and whether a buffer has a part for each member. It determines the checks of the
 //! arguments, the arguments that the members compare, the checker's events, and the payload of small data.
 
 use super::{CollectiveCall, PAYLOAD_BYTES, Part, check_overlap, times, with_work};
@@ -186,7 +186,7 @@ impl Move {
 }
 
 impl CollectiveCall<'_> {
-    /// Tells the checker that this member is about to return: until then its `source` may be read. The part `kept` of `dest` does not
+    /// Reports to the checker that this member is about to return: until then its `source` may be read. The part `kept` of `dest` does not
     /// change.
     #[inline(always)]
     fn finish(&self, source: Option<SymRange>, dest: Option<(SymRange, SymRange)>) {

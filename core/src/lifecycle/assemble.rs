@@ -66,7 +66,7 @@ impl Owner for TransportOwner {
     }
 }
 
-/// Begins the trace of this PE. If it cannot be written, the job goes on, and PE 0 tells the user.
+/// Begins the trace of this PE. If it cannot be written, the job goes on, and PE 0 reports it.
 fn start_trace(
     path: &Path,
     control: &Control,

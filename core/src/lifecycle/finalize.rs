@@ -137,7 +137,7 @@ impl Inner {
             observer.stop();
         }
         if state == State::Left {
-            // Whoever sees a kernel of its own ended sees why.
+            // A PE that sees its own kernel ended sees the reason.
             liveness::mark_gone(&self.control, self.my_pe, state);
         }
         if let Some(warning) = self.transport.any().leave(state == State::Left) {

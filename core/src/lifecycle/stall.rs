@@ -1,5 +1,5 @@
-//! The report of a job in which nothing moves: `NVSHMEMRS_STALL_AFTER`. The watchdog of PE 0 writes it, so that programs which no launcher
-//! of ours has started (torchrun, mpirun, srun) say who waits for whom.
+//! The report of a job in which nothing moves: `NVSHMEMRS_STALL_AFTER`. The watchdog of PE 0 writes it, so that jobs of
+//! other launchers (torchrun, mpirun, srun) report their waits, too.
 
 use crate::board::{Board, Monitor, Position};
 use crate::runtime::Inner;

@@ -100,7 +100,7 @@ struct Traffic {
     signals: u64,
 }
 
-/// Places in the program, by what was made there.
+/// Places in the program, by the objects made there.
 type Made = BTreeMap<(Resource, u64), String>;
 
 impl Status {

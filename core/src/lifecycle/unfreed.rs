@@ -80,7 +80,8 @@ impl Runtime {
     fn ledger(&self) -> Result<&Ledger> {
         self.inner.ledger.as_ref().ok_or_else(|| {
             Error::NotSupported(
-                "there is no list of what is not freed: NVSHMEMRS_TRACK must be 1 at init".into(),
+                "there is no list of objects that are not freed: NVSHMEMRS_TRACK must be 1 at init"
+                    .into(),
             )
         })
     }

@@ -87,7 +87,7 @@ impl Inner {
             if request.bytes == 0 {
                 return Ok(None);
             }
-            // Every PE comes to the same answer, so nobody waits for a member that returns here.
+            // Every PE comes to the same result, so no PE waits for a member that returns here.
             if state.allocator.count() >= u64::from(MAX_ALLOCATIONS) {
                 return Err(Error::NotSupported(format!(
                     "a PE can have {MAX_ALLOCATIONS} live allocations, and they are all in use: free some"

@@ -22,7 +22,7 @@ impl Inner {
         call.args[0] = block.map_or(NONE, |block| block.offset);
         call.args[1] = bytes as u64;
         if let Some(block) = &block {
-            // What is kept is not freed.
+            // The kept part is not freed.
             let kept = block.bytes.min(bytes as u64);
             self.observe_freed(&collective, block.offset + kept, block.bytes - kept);
         }
@@ -71,7 +71,7 @@ impl Inner {
             self.transport
                 .internal()
                 .copy(me, new, me, old.offset, old.bytes);
-            // Nobody is to use the new block before every PE's contents are there.
+            // No PE may use the new block before every PE's contents are there.
             if let Err(error) = collective.meet_again(Operation::Realloc) {
                 self.drop_block(&mut self.heap.lock(), new, collective.site());
                 return Err(error);

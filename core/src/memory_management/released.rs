@@ -53,7 +53,7 @@ impl Pending {
     fn judge(&mut self, brought: &[Brought], from: u64) -> (Vec<u64>, Option<u64>) {
         self.any |= brought.iter().any(|one| !one.ids.is_empty());
         let told = brought.iter().filter(|one| one.more);
-        // Up to here every PE has told all.
+        // Up to here every PE has sent all ids.
         let bound = told.filter_map(|one| one.ids.last()).min().copied();
         let common = brought[0].ids.iter().copied().filter(|&id| {
             bound.is_none_or(|bound| id <= bound) && brought[1..].iter().all(|one| one.has(id))
@@ -68,7 +68,7 @@ impl Pending {
         });
         let next = next.filter(|next| {
             let left = |one: &Brought| one.more || one.ids.last() >= Some(next);
-            // Each meeting gets on, whatever a damaged slot says.
+            // Each meeting makes progress, also with a damaged slot.
             *next > from && brought.iter().all(left)
         });
         if brought[1..].iter().any(|one| *one != brought[0]) {
@@ -233,13 +233,13 @@ mod tests {
     #[test]
     fn pes_meet_again_while_each_of_them_may_have_more() {
         let judge = |all: &[Brought]| Pending::default().judge(all, 0);
-        // Both have more: what lies above the smaller bound is for the next meeting.
+        // Both have more: ids above the smaller bound are for the next meeting.
         let all = [brought(&[1, 2, 7], true), brought(&[2, 3, 9], true)];
         assert_eq!(judge(&all), (vec![2], Some(8)));
-        // What the second PE has released begins far above the bound.
+        // The ids of the second PE begin far above the bound.
         let all = [brought(&[1, 2], true), brought(&[700], false)];
         assert_eq!(judge(&all), (vec![], Some(700)));
-        // The second PE has told all: no id above its last one can be common.
+        // The second PE has sent all: no id above its last one can be common.
         let all = [brought(&[1, 2, 3], true), brought(&[2], false)];
         let mut pending = Pending::default();
         assert_eq!(pending.judge(&all, 0), (vec![2], None));

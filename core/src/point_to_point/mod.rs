@@ -92,7 +92,7 @@ impl Inner {
         self.transport.internal().failure().map(|()| value)
     }
 
-    /// Tells the trace and the checker of a wait for one word.
+    /// Reports a wait for one word to the trace and the checker.
     #[cold]
     #[inline(never)]
     #[track_caller]

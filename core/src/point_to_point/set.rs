@@ -216,7 +216,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         found
     }
 
-    /// Tells the checker which elements have matched, and that the call has read no others.
+    /// Reports to the checker the elements that have matched, and that the call has read no others.
     #[track_caller]
     fn acquire(&self) {
         let transport = &self.rt.inner.transport;
@@ -302,7 +302,7 @@ impl<'a, T: WaitElement> Set<'a, T> {
         result
     }
 
-    /// Tells the checker of a wait for each of the elements.
+    /// Reports a wait for each of the elements to the checker.
     #[track_caller]
     fn watch(&self) -> Vec<Watch> {
         let Some(observer) = self.rt.inner.transport.observer() else {

@@ -143,7 +143,7 @@ impl Inner {
         }
     }
 
-    /// Tells the launcher, once, which PE this PE has seen fail.
+    /// Reports to the launcher, once, the PE whose failure this PE has seen.
     fn blame(&self, pe: Pe) {
         if let Some(registry) = &self.registry
             && !self.blamed.swap(true, Relaxed)

@@ -8,7 +8,7 @@ impl Inner {
     /// An error if this PE's operations on streams may have ended early, or will never complete: operations that wait for others there
     /// end when a PE is gone, when an operation has failed, and when a member cannot take part in a collective.
     pub(crate) fn check_running(&self, operation: Operation) -> Result<()> {
-        // What they have found says more than that they have ended.
+        // Their error is more precise than their end.
         self.transport.internal().failure()?;
         self.check_job(operation)?;
         self.check_stream_teams(operation)

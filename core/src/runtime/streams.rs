@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 /// The queue of a stream of host memory.
 pub(crate) trait WorkQueue: Send + Sync {
-    /// Takes no more jobs; what is queued still runs.
+    /// Takes no more jobs; queued jobs still run.
     fn close(&self);
 
     /// Takes no more jobs, and drops those that have not begun.

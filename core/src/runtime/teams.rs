@@ -38,7 +38,7 @@ impl Inner {
         Err(team::broken(operation.name(), team.index, broken))
     }
 
-    /// Tells a member that its team is broken.
+    /// Notifies a member that its team is broken.
     pub(crate) fn mark_member_broken(&self, team: u32, pe: Pe, mark: u64) {
         let sent = |remote: &RemoteHosts| remote.send_broken(team, pe, mark);
         if !self.control.remote().is_some_and(sent) {
@@ -63,13 +63,11 @@ impl Inner {
 #[cold]
 fn no_team(team: Team) -> Error {
     let expected = match team {
-        Team::INVALID => {
-            "team of this PE: TEAM_INVALID is what a split gives to PEs that are no members"
-        }
+        Team::INVALID => "team of this PE: a split gives TEAM_INVALID to PEs that are no members",
         Team::GPU_LEADERS => {
             "team of this PE: only the first PE of each GPU is a member of GPU_LEADERS"
         }
-        _ => "team of this PE: this one was destroyed, or never made",
+        _ => "team of this PE: it was destroyed, or never made",
     };
     let found = match team {
         Team::INVALID => "TEAM_INVALID".to_string(),

@@ -65,7 +65,7 @@ impl NativeStream {
             .stream
             .check_capture("waiting for a stream")
             .and_then(|()| inner.wait_until_done(operation, &|| self.stream.is_idle()));
-        // What ran there has found says more than that it has ended.
+        // The error of the work there is more precise than its end.
         inner.check_running(operation)?;
         drained?;
         match self.kept().take() {

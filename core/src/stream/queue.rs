@@ -42,7 +42,7 @@ impl Queue {
         crate::lock::lock(&self.state)
     }
 
-    /// Takes no more jobs; what is queued still runs.
+    /// Takes no more jobs; queued jobs still run.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.work.notify_all();
@@ -95,7 +95,7 @@ impl Queue {
             self.completed.fetch_add(1, Release);
             doorbell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
         }
-        // Nobody shall wait for jobs that were forgotten.
+        // No thread shall wait for jobs that were forgotten.
         self.completed.store(self.lock().submitted, Release);
         doorbell::ring_pe(&runtime.inner.control, runtime.inner.my_pe);
     }
@@ -421,7 +421,7 @@ impl QueueMarks {
             let ticket = marks.recorded.fetch_add(1, AcqRel) + 1;
             Box::new(move |rt| {
                 marks.watched.reached(&rt.inner);
-                // A record that a later one has replaced says nothing any more.
+                // A record that a later one has replaced no longer counts.
                 let mut at = marks.at();
                 if marks.reached.fetch_max(ticket, AcqRel) < ticket {
                     *at = Some(Instant::now());

@@ -1,4 +1,4 @@
-//! What the checker is told of a stream of host memory, and of events: who has queued what, and who has waited for it.
+//! Reports to the checker on streams of host memory and on events: queued work, and waits for it.
 
 use super::queue::Job;
 use crate::runtime::Inner;
@@ -12,7 +12,7 @@ pub(super) struct Watched(Option<WatchedStream>);
 
 struct WatchedStream {
     runtime: Runtime,
-    /// Its number, if it is told apart from the caller.
+    /// Its number, if the checker distinguishes it from the caller.
     number: Option<u32>,
 }
 
@@ -70,7 +70,7 @@ impl Watched {
     }
 }
 
-/// An event, as the checker knows it: what the stream knew that has come to it.
+/// An event in the checker: the knowledge of the stream that has come to it.
 #[derive(Default)]
 pub(super) struct WatchedMark(Mutex<Vec<u64>>);
 

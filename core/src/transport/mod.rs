@@ -31,7 +31,7 @@ use crate::{MemoryKind, Pe, Result};
 use cuda::CudaProvider;
 use host::HostProvider;
 
-/// The origin of PE `pe`, a process. A PE without what it needs joins, and tells the others why it cannot go on.
+/// The origin of PE `pe`, a process. A PE without a requirement joins, and sends the others the reason why it cannot go on.
 pub(crate) fn of_process(
     memory: MemoryKind,
     device: Option<i32>,

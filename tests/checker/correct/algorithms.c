@@ -1,4 +1,4 @@
-/* Correct programs in the style of whole applications: nothing may be said of them. */
+/* Correct programs in the style of whole applications: the checker must report nothing. */
 
 #include "scenario.h"
 #include <math.h>
@@ -291,7 +291,7 @@ static void breadth_first(void)
     give_back(any);
 }
 
-/* The same frontier as lists: each PE tells how many by a signal that carries the count. */
+/* The same frontier as lists: each PE sends the count as the value of a signal. */
 static void frontier_by_signals(void)
 {
     uint64_t *lists = zeroed(2 * n * WORDS, sizeof *lists), *counts = zeroed(2 * n, sizeof *counts), out[WORDS];

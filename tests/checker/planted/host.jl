@@ -6,15 +6,9 @@
 # Expect: read early or write early: put at A, load at B
 # Expect: two puts: put at C, put at D
 # Expect: source reused: put_nbi at E, store at F
-pushfirst!(LOAD_PATH, joinpath(@__DIR__, "..", "..", "..", "bindings", "julia"))
-using NVSHMEMRS
-using NVSHMEMRS: @check
+include("job.jl")
 
-const MENDED = ARGS == ["mended"]
-expect(holds) = !MENDED || holds || error("PE $(my_pe()): wrong result")
-
-function main()
-    me, n = my_pe(), n_pes()
+function main(me, n)
     left, right = (me + n - 1) % n, (me + 1) % n
     row, inbox, status, kept = (NVSHMEMRS.zeros(Int64, 8) for _ in 1:4)
     done = fill(Int64(100), 8)
@@ -40,12 +34,4 @@ function main()
     foreach(free!, (kept, status, inbox, row))
 end
 
-NVSHMEMRS.init()
-me, n = my_pe(), n_pes()
-main()
-try
-    NVSHMEMRS.finalize()
-catch problem
-    problem isa NVSHMEMError && problem.status == NVSHMEMRS.Status.CHECK_FAILED || rethrow()
-end
-write(stdout, "done PE $me of $n\n")
+run_job(main)

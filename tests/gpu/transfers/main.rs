@@ -1,5 +1,5 @@
-//! Every kind of transfer between neighbours, checked to the byte, with the heap in whatever memory the environment says. What the suite
-//! does not do: sizes up to many MiB, memory of the heap on both sides, all memory given back and taken again.
+//! Every kind of transfer between neighbours, checked to the byte, with the heap in the memory that the environment selects. Beyond the
+//! suite: sizes up to many MiB, memory of the heap on both sides, all memory given back and taken again.
 //!
 //! `device` is one PE of a job of processes; `device threads N` is a job of N threads; `device full` asks for more than a GPU has, once; `device
 //! teams` says which PEs share a GPU. `DEVICE_MOST` is the largest size in bytes.
@@ -14,9 +14,9 @@ mod borrowed;
 mod streams;
 mod teams;
 
-/// Bytes on both sides of what is written, which must stay as they are.
+/// Bytes on both sides of a dest, which must stay as they are.
 const GUARD: usize = 64;
-/// What they hold.
+/// Their value.
 const UNTOUCHED: u8 = 0xee;
 
 fn main() -> ExitCode {
@@ -49,7 +49,7 @@ fn attr(factor: u64) -> InitAttr {
     }
 }
 
-/// Twice, with heaps of other sizes: what the first one had is given back.
+/// Twice, with heaps of other sizes: the memory of the first heap is released.
 fn processes() -> Result<()> {
     for factor in [2, 3] {
         let rt = Runtime::init_with(&attr(factor))?;
@@ -106,7 +106,7 @@ fn exercise(rt: &Runtime) -> Result<()> {
     long_signals(rt)?;
     streams::all(rt)?;
     if rt.team_n_pes(Team::NODE)? == rt.n_pes() {
-        // On several hosts a stream calls what is put on it later, so nothing can be lent for a call.
+        // On several hosts a stream runs its calls later, so no buffer can be borrowed for a call.
         borrowed::all(rt)?;
     }
     say(rt, "memory");
@@ -114,7 +114,7 @@ fn exercise(rt: &Runtime) -> Result<()> {
     grow(rt)
 }
 
-/// What comes now, for whoever watches: a job that hangs has said where.
+/// Prints the next step, so that the output of a job that hangs shows it.
 fn say(rt: &Runtime, what: &str) {
     if rt.my_pe() == 0 {
         println!("{what}");
@@ -134,7 +134,7 @@ fn sizes() -> Vec<usize> {
     sizes
 }
 
-/// What PE `pe` sends in a round: every byte differs from its neighbours and from the other PEs'.
+/// The data of PE `pe` in a round: every byte differs from its neighbours and from the other PEs'.
 fn pattern(pe: Pe, round: u8, bytes: usize) -> Vec<u8> {
     (0..bytes)
         .map(|index| (index as u8).wrapping_mul(31) ^ (index >> 8) as u8 ^ round ^ (pe as u8) << 4)
@@ -397,7 +397,7 @@ fn signals(rt: &Runtime) -> Result<()> {
     rt.free_array(sums)
 }
 
-/// Long messages with a signal, from the heap: by one block of a kernel, by several, and by the copy engine. Whoever sees the signal sees
+/// Long messages with a signal, from the heap: by one block of a kernel, by several, and by the copy engine. A PE that sees the signal sees
 /// all of the message.
 fn long_signals(rt: &Runtime) -> Result<()> {
     const MOST: usize = 1 << 20;
@@ -436,7 +436,7 @@ fn long_signals(rt: &Runtime) -> Result<()> {
     rt.free_array(source)
 }
 
-/// Allocations that take memory anew, in the middle of what is there; what they hold is zero, and nobody else's.
+/// Allocations that take memory anew, in the middle of others; their contents are zero, and they overlap no other allocation.
 /// Every alignment up to the heap's size: all copies are aligned, wherever this PE sees them.
 fn aligned(rt: &Runtime) -> Result<()> {
     let heap = rt.heap_stats().heap_bytes;

@@ -1,5 +1,5 @@
 // The functions of nvshmemrs_device.cuh on a GPU: the kernels that rma.cpp, waits.cpp and collectives.cpp run on the host, in every type and
-// scope. The heap is in the GPU's memory. What they write is compared byte by byte, with what lies around it.
+// scope. The heap is in the GPU's memory. Their dests are compared byte by byte, with the bytes around them.
 //
 // nvcc takes its time for so many functions, so a program has one part of them: RMA, LENT, TILES, AMO, WAITS, MOVES_OF_TEAMS, NUMBERS_OF_TEAMS,
 // BITS_OF_TEAMS, OTHER_TEAMS, GRAPHS, ORDER, CHECKED (wants NVSHMEMRS_DEVICE_CHECK=1) or KILLED (the last PE kills itself) is defined.
@@ -363,7 +363,7 @@ template <class T> struct Waits {
                 }
     }
 
-    // Two streams, so that the wait and what ends the neighbour's run at the same time.
+    // Two streams, so that the wait and the operation that ends the neighbour's wait run at the same time.
     void from_a_neighbour() {
         values.write(std::vector<T>(N, 5));
         // CUDA loads a kernel when it is first launched, and that may wait for kernels that run.
@@ -471,7 +471,7 @@ struct Collectives {
     if (blockIdx.x == 1 && threadIdx.x == 3) nvshmemrs_int_p(s, dest, 1, s.n_pes + 4);
 }
 
-// Waits for a signal that nobody sends.
+// Waits for a signal that no PE sends.
 [[maybe_unused]] __global__ static void wait_in_vain(State s, u64 *signal, int *aborted) {
     nvshmemrs_signal_wait_until(s, signal, NVSHMEMRS_CMP_EQ, 1);
     *aborted = nvshmemrs_aborted(s);

@@ -12,96 +12,47 @@ use std::path::Path;
 const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conformance"])];
 
 /// Programs in C, by what they are made from.
+#[rustfmt::skip]
 pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
     ("tests/landscape-c", &["examples/c/landscape.c"]),
     ("tests/device_errors-c", &["tests/programs/device_errors.c"]),
-    (
-        "tests/device_streams-c",
-        &["tests/programs/device_streams.c"],
-    ),
+    ("tests/device_streams-c", &["tests/programs/device_streams.c"]),
     ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
     ("tests/device_let_go-c", &["tests/programs/device_let_go.c"]),
     ("tests/device_held-c", &["tests/programs/device_held.c"]),
     ("tests/device_hosts-c", &["tests/programs/device_hosts.c"]),
-    (
-        "tests/device_register-c",
-        &["tests/programs/device_register.c"],
-    ),
-    (
-        "bin/gpu-bench",
-        &["perf/gpu/bench.c", "perf/gpu/ours.c", "perf/gpu/nvshmem.c"],
-    ),
+    ("tests/device_register-c", &["tests/programs/device_register.c"]),
+    ("bin/gpu-bench", &["perf/gpu/bench.c", "perf/gpu/ours.c", "perf/gpu/nvshmem.c"]),
     ("bin/gpu-tune", &["perf/gpu/tune.c"]),
 ];
 
 /// Files and folders that are taken as they are.
+#[rustfmt::skip]
 const TEXTS: [(&str, &str); 23] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
-    (
-        "tests/programs/nvshmem/units.cpp",
-        "tests/nvshmem/units.cpp",
-    ),
+    ("tests/programs/nvshmem/units.cpp", "tests/nvshmem/units.cpp"),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
-    (
-        "tests/gpu/gpu_checks",
-        "share/nvshmemrs/gpu-tests/gpu_checks",
-    ),
+    ("tests/gpu/gpu_checks", "share/nvshmemrs/gpu-tests/gpu_checks"),
     ("perf/gpu/run_gpu_bench.py", "run-gpu-bench"),
-    (
-        "perf/gpu/device_bench.py",
-        "share/nvshmemrs/bench/device_bench.py",
-    ),
-    (
-        "perf/gpu/device_bench.cu",
-        "share/nvshmemrs/bench/device_bench.cu",
-    ),
-    (
-        "perf/gpu/torch_peer.py",
-        "share/nvshmemrs/bench/torch_peer.py",
-    ),
-    (
-        "perf/gpu/nvshmem4py_job.py",
-        "share/nvshmemrs/bench/nvshmem4py_job.py",
-    ),
-    (
-        "perf/gpu/python_cost.py",
-        "share/nvshmemrs/bench/python_cost.py",
-    ),
-    (
-        "perf/gpu/triton_bench.py",
-        "share/nvshmemrs/bench/triton_bench.py",
-    ),
-    (
-        "perf/gpu/fused_bench.py",
-        "share/nvshmemrs/bench/fused_bench.py",
-    ),
-    (
-        "perf/gpu/torch_ops_bench.py",
-        "share/nvshmemrs/bench/torch_ops_bench.py",
-    ),
-    (
-        "perf/gpu/numba_kernels.py",
-        "share/nvshmemrs/bench/numba_kernels.py",
-    ),
-    (
-        "perf/gpu/python_kernels.py",
-        "share/nvshmemrs/bench/python_kernels.py",
-    ),
-    (
-        "perf/gpu/jax_bench.py",
-        "share/nvshmemrs/bench/jax_bench.py",
-    ),
+    ("perf/gpu/device_bench.py", "share/nvshmemrs/bench/device_bench.py"),
+    ("perf/gpu/device_bench.cu", "share/nvshmemrs/bench/device_bench.cu"),
+    ("perf/gpu/torch_peer.py", "share/nvshmemrs/bench/torch_peer.py"),
+    ("perf/gpu/nvshmem4py_job.py", "share/nvshmemrs/bench/nvshmem4py_job.py"),
+    ("perf/gpu/python_cost.py", "share/nvshmemrs/bench/python_cost.py"),
+    ("perf/gpu/triton_bench.py", "share/nvshmemrs/bench/triton_bench.py"),
+    ("perf/gpu/fused_bench.py", "share/nvshmemrs/bench/fused_bench.py"),
+    ("perf/gpu/torch_ops_bench.py", "share/nvshmemrs/bench/torch_ops_bench.py"),
+    ("perf/gpu/numba_kernels.py", "share/nvshmemrs/bench/numba_kernels.py"),
+    ("perf/gpu/python_kernels.py", "share/nvshmemrs/bench/python_kernels.py"),
+    ("perf/gpu/jax_bench.py", "share/nvshmemrs/bench/jax_bench.py"),
     ("perf/gpu/rows.py", "share/nvshmemrs/bench/rows.py"),
-    (
-        "perf/import_time.py",
-        "share/nvshmemrs/bench/import_time.py",
-    ),
+    ("perf/import_time.py", "share/nvshmemrs/bench/import_time.py"),
     ("bindings/python/tests", "share/nvshmemrs/python-tests"),
     ("LICENSE", "LICENSE"),
 ];

@@ -1,5 +1,5 @@
-//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes; `core/amo.py`, the atomic operations; `bindings/python/extension/operations.h`, what the
-//! C extension calls.
+//! `bindings/python/src/nvshmemrs/_ffi.py`: ctypes; `core/amo.py`, the atomic operations; `bindings/python/extension/operations.h`, the
+//! functions that the C extension calls.
 
 use super::hash::api_hash;
 use crate::model::{Api, Arg, Function, Scalar, Type, camel};

@@ -132,7 +132,7 @@ fn reserve(n_pes: u32) -> Result<()> {
     if limit.current.is_some_and(|current| current < needed) {
         if limit.maximum.is_some_and(|most| most < needed) {
             anyhow::bail!(
-                "-n {n_pes} needs {needed} open files for what the PEs print, but the hard limit is {}: \
+                "-n {n_pes} needs {needed} open files for the output of the PEs, but the hard limit is {}: \
                  raise it (ulimit -Hn)",
                 limit.maximum.unwrap_or_default()
             );

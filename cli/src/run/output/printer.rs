@@ -118,7 +118,7 @@ impl Printer {
             let tag = tag(self.tag, source.pe);
             if let Err(error) = relay::start(pipe, source.stream, &tag) {
                 console::error(format_args!(
-                    "nvshmemrs-run: what a process that PE {} has left behind prints is lost: {error:#}",
+                    "nvshmemrs-run: output of a process that PE {} has left behind is lost: {error:#}",
                     source.pe
                 ));
             }

@@ -1,12 +1,12 @@
-//! The actors of a PE: its caller, and each of its streams. Who of them has used which memory, and what orders that.
+//! The actors of a PE: its caller, and each of its streams; the memory that each has used, and the order of these accesses.
 //!
-//! Other PEs see one sequence of operations of this PE, so they cannot tell its actors apart. Here they are told apart: an actor knows of
+//! Other PEs see one sequence of operations of this PE, so they cannot distinguish its actors. Here they are distinguished: an actor knows of
 //! another one's operations up to some tag of the PE.
 //!
-//! * A job on a stream knows what its submitter knew, and what the stream did before.
-//! * Who has synchronised with a stream, or found it done, knows what it did; an event stands for what its stream knew when it came to it.
-//! * Who hears of an operation of this PE's by a word or by a meeting (an echo) knows what the actor knew that had published it.
-//! * A function of the program's that ran on a stream may have told anybody.
+//! * A job on a stream has the knowledge of its submitter, and knows the earlier work of the stream.
+//! * An actor that has synchronised with a stream, or found it done, knows its work; an event has the knowledge of its stream at the event.
+//! * An actor that learns of an operation of this PE by a word or by a meeting (an echo) has the knowledge of the actor that published it.
+//! * A function of the program's that ran on a stream may have informed every actor.
 //!
 //! Two accesses of two actors to the same bytes are a finding if one of them writes and the later one does not know of the earlier one.
 //! Memory that is not symmetric counts where an operation of the library uses it, so that what is freed and allocated again is no
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Streams that are told apart. Operations on later ones are not watched.
+/// Streams that are distinguished. Operations on later ones are not watched.
 const STREAMS: usize = 255;
 /// Accesses and publications that are remembered.
 const USES: usize = 4096;
@@ -44,7 +44,7 @@ pub(super) fn is_caller() -> bool {
     ACTOR.get() == CALLER
 }
 
-/// What an actor knows of each, by their numbers: tags. Those that it does not have are 0.
+/// The knowledge of an actor about each actor, by their numbers: tags. Those that it does not have are 0.
 pub(crate) type Known = Vec<u64>;
 
 fn of(known: &Known, actor: usize) -> u64 {
@@ -93,7 +93,7 @@ struct State {
     ended: Vec<u64>,
     uses: VecDeque<Use>,
     releases: VecDeque<Release>,
-    /// What publications say that are no longer remembered.
+    /// The knowledge in publications that are no longer remembered.
     forgotten: Known,
 }
 
@@ -154,7 +154,7 @@ impl Actors {
         Some(number as u32)
     }
 
-    /// What this thread's actor knows, `tag` being its last one.
+    /// The knowledge of this thread's actor, `tag` being its last tag.
     fn current(&self, tag: u64) -> Known {
         let actor = ACTOR.get();
         let mut state = self.lock();
@@ -200,7 +200,7 @@ impl Actors {
         state.releases.push_back(Release { actor, tag, known });
     }
 
-    /// This thread's actor has heard of what the PE did up to a tag.
+    /// This thread's actor has learned of the PE's operations up to a tag.
     pub(super) fn hears(&self, echo: u64) {
         let actor = ACTOR.get();
         if echo == 0 || !self.is_active() || actor == NOBODY {
@@ -256,7 +256,7 @@ impl Checker {
         self.actors.add()
     }
 
-    /// Work is being queued on a stream: what its submitter knows.
+    /// Work is being queued on a stream: returns the knowledge of its submitter.
     pub(super) fn stream_submits(&self, stream: u32) -> Known {
         let known = self.actors.current(self.tracker.turn());
         let mut state = self.actors.lock();
@@ -307,7 +307,7 @@ impl Checker {
         self.actors.learn(&known);
     }
 
-    /// A stream has come to an event: what it knows.
+    /// A stream has come to an event: returns its knowledge.
     pub(super) fn event_reached(&self) -> Known {
         self.actors.current(self.tracker.turn())
     }
@@ -336,7 +336,7 @@ impl Checker {
         }
     }
 
-    /// A block is freed: what was done with it means nothing for what comes there.
+    /// A block is freed: its accesses mean nothing for later blocks there.
     pub(super) fn forget_acts(&self, address: u64, bytes: u64) {
         let mut state = self.actors.lock();
         (state.uses).retain(|old| old.end <= address || address + bytes <= old.start);
@@ -353,7 +353,7 @@ impl Checker {
         site: u16,
     ) {
         let actor = ACTOR.get();
-        // What the program's own code does on a stream with memory of its own is not watched.
+        // Accesses of the program's own code on a stream to memory of its own are not watched.
         if actor == NOBODY || !symmetric && actor != CALLER && (plain || FUNCTION.get()) {
             return;
         }
@@ -508,7 +508,7 @@ mod tests {
         on(one, || access(&actors, 0, 5, true));
         on(two, || access(&actors, 64, 6, true));
         on(one, || actors.releases(7));
-        // Of what was published with tag 7 or before.
+        // Of publications with tag 7 or before.
         actors.hears(6);
         assert!(access(&actors, 0, 20, false));
         actors.hears(7);

@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 pub(crate) const MAX_PES: Pe = 256;
 
 const PAGE: u64 = 4096;
-/// Bytes of symmetric memory that one word of shadow stands for.
+/// Bytes of symmetric memory for each word of shadow.
 pub(super) const WORD: u64 = 8;
 /// Cells of a word.
 pub(super) const CELLS: usize = 4;
@@ -222,7 +222,7 @@ impl Area {
         }
     }
 
-    /// What a PE could publish at a tag.
+    /// The knowledge that a PE could publish at a tag.
     #[inline(always)]
     pub(super) fn moment(&self, pe: u64, tag: u64) -> &[AtomicU64] {
         let slot = tag % HISTORY * MOMENT * 8;
@@ -320,7 +320,7 @@ impl Area {
         self.words(offset, SYNC_HEAD + 3 * self.layout.n)
     }
 
-    /// What a PE published in a meeting: its tag, what it had completed, two clocks; and at which site it came.
+    /// The publication of a PE in a meeting: its tag, its completed operations, two clocks; and the site of its call.
     pub(super) fn meeting(&self, team: u32, pe: u64, epoch: u64) -> &[AtomicU64] {
         let row = (u64::from(team) % MAX_TEAMS as u64 * self.layout.n + pe) * 2 + (epoch & 1);
         let offset = self.layout.meetings + row * self.layout.meeting;
@@ -343,6 +343,11 @@ impl Area {
     pub(super) fn has(&self, offset: u64, bytes: u64) -> bool {
         let part = self.layout.shadow_part / CELLS as u64;
         offset.checked_add(bytes).is_some_and(|end| end <= part)
+    }
+
+    /// The same, of a word that an atomic operation can have.
+    pub(super) fn has_word(&self, offset: u64, bytes: u64) -> bool {
+        matches!(bytes, 1 | 2 | 4 | 8) && self.has(offset, bytes)
     }
 
     /// The cells of `count` words of a PE, from `word` on.
@@ -417,7 +422,7 @@ pub(super) fn prefetch(words: &[AtomicU64]) {
     #[cfg(target_arch = "x86_64")]
     for line in words.chunks(8).take(PREFETCHED) {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // SAFETY: a hint, which costs time at most, whatever the address.
+        // SAFETY: a hint, which costs time at most, at any address.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.as_ptr().cast()) };
     }
 }

@@ -1,12 +1,12 @@
-//! What a PE knows of the others' operations.
+//! The knowledge of a PE about the others' operations.
 //!
 //! Every PE numbers its operations with a *tag* that grows. For each PE q, PE p knows three clocks:
 //!
-//! * `seen`: q's operations up to this tag came before what p does now;
-//! * `done`: of those, what q has completed by quiet;
+//! * `seen`: q's operations up to this tag came before the current operation of p;
+//! * `done`: of those, the operations that q has completed by quiet;
 //! * `came`: q's puts to *p's memory* up to this tag have arrived, because p saw a flag there that q sent after a fence.
 //!
-//! An operation of q with tag t is ordered before what p does now
+//! An operation of q with tag t is ordered before the current operation of p
 //!
 //! * if it is over on return (load, get, fetching atomic operation): when `seen[q] >= t`;
 //! * if it is not (put, other atomic operation): when `done[q] >= t`, or when `seen[q] >= t` and the `came[q]` of the memory's owner, at the
@@ -45,7 +45,7 @@ mod head {
     /// The same, as it was when the PE came to its last two frees, by the parity of their number: who has left one may be in the
     /// next while others still judge the first.
     pub(super) const FREED: [usize; 2] = [9, 10];
-    /// What the PE is doing: see [`Standing`](super::Standing).
+    /// The state of the PE: see [`Standing`](super::Standing).
     pub(super) const STANDING: usize = 11;
     /// Whether it holds operations back.
     pub(super) const HOLDS: usize = 12;
@@ -58,14 +58,14 @@ mod moment {
     pub(super) const VERSION: usize = 2;
 }
 
-/// What a PE is doing, as far as the others' stalls ask.
+/// The state of a PE, as far as the others' stalls need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Runs = 0,
     Waits = 1,
     /// It stands still after a wait or a meeting.
     Stalls = 2,
-    /// It stands still with what it holds back.
+    /// It stands still with the operations that it holds back.
     Delays = 3,
 }
 
@@ -77,18 +77,18 @@ pub(super) enum Clock {
     Came = 2,
 }
 
-/// What a PE can publish with an operation: taken when it is issued, used when its effect can be seen.
+/// The knowledge that a PE can publish with an operation: taken when it is issued, used when its effect can be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReleaseStamp {
     /// The PE's tag.
     pub(super) tag: u64,
     /// Its puts to the target up to this tag come first.
     pub(super) fenced: u64,
-    /// The data that a signal tells of: where it is in the target's part, and how many bytes.
+    /// The data that a signal announces: its offset in the target's part, and its bytes.
     pub(super) data: (u64, u64),
 }
 
-/// What a PE could publish at a tag.
+/// The knowledge that a PE could publish at a tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Snapshot {
     pub(super) tag: u64,
@@ -100,7 +100,7 @@ pub(super) struct Snapshot {
     pub(super) version: u64,
 }
 
-/// Raises a clock; tells whether it was lower.
+/// Raises a clock; returns whether it was lower.
 #[inline(always)]
 pub(super) fn raise(clock: &AtomicU64, value: u64) -> bool {
     clock.load(Relaxed) < value && clock.fetch_max(value, Relaxed) < value
@@ -137,7 +137,7 @@ impl Clocks {
         self.area.head(pe)
     }
 
-    /// What this PE knows of another one, by one of its clocks.
+    /// The knowledge of this PE about another one, by one of its clocks.
     #[inline(always)]
     fn live(&self, clock: Clock, of: u64) -> &AtomicU64 {
         let n = self.area.n();
@@ -174,7 +174,7 @@ impl Clocks {
         ] {
             entry[word].store(own[of].load(Relaxed), Relaxed);
         }
-        // Whoever learns the tag finds the moment.
+        // A PE that learns the tag finds the moment.
         own[head::TAG].store(tag, Release);
         tag
     }
@@ -185,7 +185,7 @@ impl Clocks {
         self.next();
     }
 
-    /// What this PE has put up to `tag` is ordered before something that others can see.
+    /// The puts of this PE up to `tag` are ordered before an effect that others can see.
     #[inline(always)]
     pub(super) fn order(&self, tag: u64) {
         raise(&self.own[head::ORDERED], tag);
@@ -223,7 +223,7 @@ impl Clocks {
         self.next();
     }
 
-    /// What this PE can publish now.
+    /// The knowledge that this PE can publish now.
     #[inline(always)]
     pub(super) fn stamp(&self) -> ReleaseStamp {
         let own = &self.own;
@@ -234,7 +234,7 @@ impl Clocks {
         }
     }
 
-    /// What `pe` could publish now, at most.
+    /// The most that `pe` could publish now.
     pub(super) fn current(&self, pe: u64) -> Snapshot {
         let theirs = self.head(pe);
         let tag = theirs[head::TAG].load(Acquire);
@@ -246,7 +246,7 @@ impl Clocks {
         }
     }
 
-    /// What `pe` could publish at `tag`, or somewhat later.
+    /// The knowledge that `pe` could publish at `tag`, or somewhat later.
     pub(super) fn past(&self, pe: u64, tag: u64) -> Snapshot {
         // Who has seen a tag sees its moment.
         fence(Acquire);
@@ -268,7 +268,7 @@ impl Clocks {
         &self.area.version(pe, version)[clock as usize * n..][..n]
     }
 
-    /// What this PE knows of `pe`.
+    /// The knowledge of this PE about `pe`.
     #[inline(always)]
     pub(super) fn known(&self, clock: Clock, pe: u64) -> u64 {
         match clock {
@@ -278,7 +278,7 @@ impl Clocks {
         }
     }
 
-    /// Whether an operation of `pe` with this tag, over on return, came before what this PE does now.
+    /// Whether an operation of `pe` with this tag, over on return, came before the current operation of this PE.
     #[inline(always)]
     pub(super) fn saw(&self, pe: u64, tag: u64) -> bool {
         self.known(Clock::Seen, pe) >= tag
@@ -319,12 +319,12 @@ impl Clocks {
         self.echo.swap(0, Relaxed)
     }
 
-    /// Says what this PE is doing.
+    /// Sets the state of this PE.
     pub(super) fn stand(&self, standing: Standing) {
         self.own[head::STANDING].store(standing as u64, Relaxed);
     }
 
-    /// Says whether this PE holds operations back.
+    /// Sets whether this PE holds operations back.
     pub(super) fn hold(&self, holds: bool) {
         self.own[head::HOLDS].store(holds.into(), Relaxed);
     }
@@ -367,7 +367,7 @@ impl Clocks {
         self.stands(self.me, standing)
     }
 
-    /// Learns what `pe` could publish. Tells whether any of it is new.
+    /// Learns all that `pe` could publish. Returns whether any of it is new.
     pub(super) fn learn(&self, pe: u64, moment: Snapshot) -> bool {
         let mut new = false;
         if pe == self.me {
@@ -411,7 +411,7 @@ impl Clocks {
         }
     }
 
-    /// Tells everybody that puts of `pe` to the memory of `owner` up to `tag` have arrived.
+    /// Publishes to all PEs that puts of `pe` to the memory of `owner` up to `tag` have arrived.
     pub(super) fn notice_arrival(&self, owner: u64, pe: u64, tag: u64) {
         raise(self.area.arrival(owner, pe), tag);
     }
@@ -424,7 +424,7 @@ impl Clocks {
         })
     }
 
-    /// Learns all that anybody could publish now: for when nobody can tell what was seen.
+    /// Learns all that any PE could publish now: for the case that the seen value is unknown.
     pub(super) fn learn_everything(&self, owner: u64) -> bool {
         let all = 0..self.area.n() as u64;
         all.fold(false, |new, pe| self.learn_current(owner, pe) | new)
@@ -442,7 +442,7 @@ impl Clocks {
         self.next();
     }
 
-    /// Publishes what this PE knows for a meeting, and takes the next tag. One thread at a time.
+    /// Publishes the knowledge of this PE for a meeting, and takes the next tag. One thread at a time.
     pub(super) fn arrive(&self, team: u32, epoch: u64, site: u16) {
         let n = self.area.n();
         let own = &self.own;
@@ -465,7 +465,7 @@ impl Clocks {
         slot[2 + 2 * self.area.n()].load(Relaxed) as u16
     }
 
-    /// Learns what `pe` published for a meeting.
+    /// Learns the knowledge that `pe` published for a meeting.
     pub(super) fn meet(&self, team: u32, epoch: u64, pe: u64) -> bool {
         if pe == self.me {
             return false;
@@ -487,7 +487,7 @@ impl Clocks {
         }
     }
 
-    /// From now on this PE tells of all its loads and stores.
+    /// From now on this PE reports all its loads and stores.
     pub(super) fn show(&self) {
         self.own[head::SHOWS].store(1, Relaxed);
     }
@@ -526,7 +526,7 @@ impl Clocks {
             .fold(false, |new, pe| self.learn_current(self.me, pe) | new)
     }
 
-    /// Whether this PE may know of another one's operations in a way that nobody sees.
+    /// Whether this PE may know of another one's operations in a way that the checker does not see.
     pub(super) fn linked(&self, pe: u64) -> bool {
         let me = self.me;
         let pointers = self.own[head::POINTERS].load(Relaxed) != 0;

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// The most open operations that are remembered. Of those that are forgotten nothing is said.
+/// The most open operations that are remembered. Forgotten ones are never reported.
 const LIMIT: usize = 4096;
 
 /// A put, or a get that is not over on return, which its context has not ordered or completed yet.
@@ -25,7 +25,7 @@ struct OpenOperation {
     site: u16,
 }
 
-/// What a call orders.
+/// The operations that a call orders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Orders {
     /// All operations, by quiet.
@@ -54,7 +54,7 @@ pub(super) struct Contexts {
 }
 
 impl Checker {
-    /// An operation was issued and recorded. The signal of put_signal orders its data, so those are not told here.
+    /// An operation was issued and recorded. The signal of put_signal orders its data, so put_signal is not reported here.
     pub(super) fn issued(&self, call: Call, kind: Kind, (pe, offset): (Pe, u64), bytes: u64) {
         if call.context == 0 && !self.contexts.several.load(Acquire) {
             return;

@@ -1,4 +1,4 @@
-//! The checker as a transport around another one, and as what is told of the program.
+//! The checker as a transport around another one, and as an observer of the program.
 
 use super::hosts::Tracking;
 use super::{Checker, Watch};
@@ -189,7 +189,7 @@ impl Transport for Checked {
         self.0.below.progress();
     }
 
-    // Nobody would see the effects of these in a checked job: the library does without them.
+    // The effects of these would be unseen in a checked job: the library does without them.
 
     fn collectives(&self) -> Option<&dyn Collectives> {
         None

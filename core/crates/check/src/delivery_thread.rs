@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often it looks. What was there at the last look is delivered, so nothing is held back for much longer than twice that.
+/// The interval of its looks. Operations that were held at the last look are delivered, so none is held for much longer than twice that.
 const EVERY: Duration = Duration::from_millis(1);
-/// For how many looks a PE is patient, when it is: then what it holds back stays until no PE gets on, or so long.
+/// For how many looks a PE is patient, when it is: then its held operations stay until no PE gets on, or so long.
 const PATIENCE: [u32; 2] = [4, 12];
 /// How many looks a PE is patient in, in all.
 pub(super) const PATIENT_LOOKS: u32 = 500;
@@ -47,7 +47,7 @@ impl DeliveryThread {
 }
 
 impl State {
-    /// Draws how long to hold back what comes next: now and then for long.
+    /// Draws the time for which the next operations are held back: now and then a long one.
     fn draw_patience(&mut self) {
         let drawn = self.chances.next();
         self.patience = match drawn & 1 == 1 && self.patience_left > 0 {
@@ -93,7 +93,7 @@ impl Checker {
             } else {
                 state.patience_left = state.patience_left.saturating_sub(state.patience.min(1));
             }
-            // Under the lock: whoever holds something back from here on sees it.
+            // Under the lock: a thread that holds an operation back from here on sees it.
             state.delivery_sleeps = idle == IDLE_AFTER;
             drop(state);
             self.write_findings();

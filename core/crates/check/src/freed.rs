@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Mutex, MutexGuard};
 
-/// What a freed block holds.
+/// The contents of a freed block.
 const PATTERN: u64 = 0xfefe_fefe_fefe_fefe;
 
 /// A freed block.
@@ -84,7 +84,7 @@ impl Checker {
         self.below.local_ptr(self.me, offset).filter(|_| may_load)
     }
 
-    /// A block of this PE's, whose memory is committed and which nobody may use, is freed.
+    /// A block of this PE's, whose memory is committed and which must not be used, is freed.
     pub(super) fn quarantined(&self, range: SymRange) {
         let (offset, bytes) = (range.offset(), range.bytes());
         let address = self.own_memory(offset);
@@ -125,7 +125,7 @@ impl Checker {
         }
     }
 
-    /// Opens a block's pages, and looks whether somebody has written there.
+    /// Opens a block's pages, and checks whether they were written.
     fn open_and_look(&self, offset: u64, block: FreedBlock, site: u16) {
         let Some(address) = self.own_memory(offset) else {
             return;
@@ -139,8 +139,8 @@ impl Checker {
         {
             let (me, name) = (self.me, self.sites.name(block.site));
             super::write(&format!(
-                "nvshmemrs check: PE {me}: the pages of a freed block of {} bytes ({name}) cannot be opened again: {error}; whatever uses \
-                 them next ends with a segmentation fault\n",
+                "nvshmemrs check: PE {me}: the pages of a freed block of {} bytes ({name}) cannot be opened again: {error}; the next \
+                 access to them ends with a segmentation fault\n",
                 block.bytes
             ));
             return;
@@ -179,7 +179,7 @@ impl Checker {
         }
     }
 
-    /// The program uses memory of this process. Tells whether it was freed.
+    /// The program uses memory of this process. Returns whether it was freed.
     #[inline]
     pub(super) fn uses_freed(&self, address: u64, bytes: u64, write: bool, site: u16) -> bool {
         self.freed_blocks.any.load(Relaxed) && self.uses_freed_block(address, bytes, write, site)
@@ -211,7 +211,7 @@ fn words<'a>(address: u64, bytes: u64) -> impl Iterator<Item = &'a AtomicU64> {
     })
 }
 
-/// Changes what may be done with whole pages of a block of this PE's.
+/// Changes the protection of whole pages of a block of this PE's.
 fn protect(address: u64, bytes: u64, flags: MprotectFlags) -> rustix::io::Result<()> {
     // SAFETY: the pages lie within a block that is freed; `open_and_look` opens them before they are used (rule 1).
     unsafe { mprotect(address as *mut _, bytes as usize, flags) }

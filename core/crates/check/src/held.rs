@@ -1,4 +1,4 @@
-//! An operation that is held back, and what its delivery does.
+//! An operation that is held back, and its delivery.
 
 use super::delay::TargetRange;
 use super::memory::{self, Digest};
@@ -81,7 +81,7 @@ impl Bytes {
 /// Words from which on a buffer is worth keeping: those of the allocator cost more than their copy, which it gives back to the
 /// system and asks for again.
 const LARGE: usize = 128;
-/// How many buffers are kept, and how many of their words: beside what is held back, as much memory again.
+/// Most buffers that are kept, and most of their words: as much memory again as the held operations take.
 const POOLED_BUFFERS: usize = 64;
 const POOLED_WORDS: usize = HELD_BYTES / 8;
 
@@ -127,7 +127,7 @@ impl BufferPool {
     }
 }
 
-/// What an operation does when it is delivered.
+/// The effect of an operation at its delivery.
 pub(super) enum Effect {
     Put(Bytes),
     /// A put whose source is read only now; the number of its entry in the list of in-flight buffers.
@@ -187,7 +187,7 @@ impl HeldOperation {
 /// Bytes of an in-flight buffer that are copied at a time.
 const PART: usize = 1 << 20;
 
-/// What an atomic operation makes of a word.
+/// The result of an atomic operation on a word.
 pub(super) fn result(width: Width, operation: Atomic, old: u64) -> u64 {
     let new = match operation {
         Atomic::Fetch => old,
@@ -225,9 +225,9 @@ impl Checker {
         }
     }
 
-    /// Does what was held back. Under the lock of the queue, whose order it keeps.
+    /// Executes a held operation. Under the lock of the queue, whose order it keeps.
     pub(super) fn deliver(&self, held: &mut HeldOperation) {
-        // What was delivered before, by whatever thread, is seen before.
+        // Earlier deliveries, by any thread, are seen before.
         self.below().fence();
         let TargetRange { pe, offset, bytes } = held.target_range;
         match &mut held.effect {
@@ -255,7 +255,7 @@ impl Checker {
                 }
             }
             &mut Effect::Signal(value, op) => {
-                let asked = self.tracker.delivered(pe, offset, bytes, &held.stamp);
+                let asked = self.tracker.delivered(pe, offset, bytes, held.stamp);
                 let operation = match op {
                     SignalOp::Set => Atomic::Swap(value),
                     SignalOp::Add => Atomic::Add(value),
@@ -285,7 +285,7 @@ impl Checker {
     ) {
         self.below().fence();
         let TargetRange { pe, offset, bytes } = target_range;
-        let asked = self.tracker.delivered(pe, offset, bytes, stamp);
+        let asked = self.tracker.delivered(pe, offset, bytes, *stamp);
         let word = matches!(bytes, 1 | 2 | 4 | 8) && offset.is_multiple_of(bytes);
         if !(asked && word) {
             return self.below().put(pe, offset, source);
@@ -307,7 +307,7 @@ impl Checker {
         word[0]
     }
 
-    /// Tells the tracker what was done to a word. Its words about that are kept until the queue's lock is given up.
+    /// Reports a change of a word to the tracker. The tracker's messages are kept until the queue's lock is released.
     pub(super) fn updated(
         &self,
         target_range: TargetRange,
@@ -319,7 +319,7 @@ impl Checker {
         let TargetRange { pe, offset, bytes } = target_range;
         let update = || {
             self.tracker
-                .update(pe, offset, bytes, old, new, stamp, site);
+                .update(pe, offset, bytes, old, new, *stamp, site);
         };
         let said = inside::keep(update);
         if !said.is_empty() {
@@ -328,7 +328,7 @@ impl Checker {
         }
     }
 
-    /// Puts what an in-flight source holds now.
+    /// Puts the current contents of an in-flight source.
     fn put_from(&self, held: &HeldOperation, source: u64, in_flight: u64, digest: Digest) {
         let TargetRange { pe, offset, bytes } = held.target_range;
         let bytes = bytes as usize;
@@ -345,8 +345,7 @@ impl Checker {
             }
             return;
         }
-        self.tracker
-            .delivered(pe, offset, bytes as u64, &held.stamp);
+        self.tracker.delivered(pe, offset, bytes as u64, held.stamp);
         let mut found = Some(Digest::new());
         memory::in_parts(bytes, PART, |at, part| {
             let readable = memory::read(source + at as u64, part);

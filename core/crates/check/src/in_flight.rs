@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 /// The most buffers in the list.
 const LIMIT: usize = 1024;
 
-/// Pages that can be told apart.
+/// Pages that can be distinguished.
 const PAGES: usize = 4096;
 
 /// The local buffer of an operation in flight.
@@ -121,7 +121,7 @@ impl InFlightBuffers {
         Some(number)
     }
 
-    /// The delivery has found that a buffer is not what it was, or gone.
+    /// The delivery has found that a buffer has changed, or is gone.
     pub(super) fn changed(&self, number: u64) {
         let mut buffers = self.lock();
         let buffer = buffers
@@ -210,7 +210,7 @@ impl Checker {
         }
     }
 
-    /// The program reads or writes memory of this process at a site. Tells whether it lies in the dest of a get.
+    /// The program reads or writes memory of this process at a site. Returns whether it lies in the dest of a get.
     pub(super) fn touch(&self, address: u64, bytes: u64, write: bool, site: u16) -> bool {
         bytes > 0
             && self.in_flight.concerns(address, bytes)
@@ -243,7 +243,7 @@ impl Checker {
         Returned(self.in_flight.take(of))
     }
 
-    /// Looks whether the buffers are what they should be, when the program calls quiet at a site.
+    /// Checks the contents of the buffers, when the program calls quiet at a site.
     pub(super) fn look_at(&self, returned: Returned, site: u16) -> Vec<Finding> {
         let open = returned.0.iter().filter(|buffer| !buffer.reported);
         open.filter_map(|buffer| {
@@ -270,7 +270,7 @@ impl Checker {
     pub(super) fn freed_while_in_flight(&self, offset: u64, bytes: u64, site: u16) {
         let address = self.layout.address(self.me, offset);
         let lost = |buffer: &Buffer| buffer.digest.is_none() && buffer.overlaps(address, bytes);
-        let why = "free completes it, but nobody can use what it fetches any more";
+        let why = "free completes it, but nobody can use the data that it fetches";
         for buffer in self.in_flight.take_unreported(lost) {
             let now = self.party("frees", bytes, site);
             self.tracker

@@ -1,10 +1,10 @@
 //! The synchronisation checker (`NVSHMEMRS_CHECK`): it holds operations back and delivers them late and out of order as far as the
-//! standard allows, and tracks what orders them.
+//! standard allows, and tracks their order.
 //!
 //! [`delay`] decides when an operation is delivered, [`held`] delivers it, [`delivery_thread`] does so when the program
 //! makes no calls, [`in_flight`] knows the local buffers of non-blocking operations, [`tracker`] the order of accesses.
 //!
-//! One lock guards what a PE holds back. It is held while operations are delivered, never while anything is waited for, and
+//! One lock guards the held operations of a PE. It is held while operations are delivered, never during a wait, and
 //! findings are made outside of it.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -65,10 +65,10 @@ use tracker::{Kind, Standing, Tracker};
 /// Bytes that a PE holds back at most.
 const HELD_BYTES: usize = 8 << 20;
 
-/// What the lock guards.
+/// The state that the lock guards.
 struct State {
     queue: Queue<HeldOperation>,
-    /// For what must not disturb the draws of the queue: when to deliver something early.
+    /// For draws that must not disturb those of the queue: when to deliver an operation early.
     chances: Random,
     /// Whether the delivery thread has to be woken.
     delivery_sleeps: bool,
@@ -105,7 +105,7 @@ pub struct Checker {
     freed_blocks: FreedBlocks,
     in_flight: InFlightBuffers,
     contexts: Contexts,
-    /// Buffers for what is held back.
+    /// Buffers for held operations.
     pool: BufferPool,
     any_adopted: AtomicBool,
     adopted: RwLock<Vec<Adopted>>,
@@ -190,7 +190,7 @@ impl Checker {
         }
     }
 
-    /// Ends what the checker does on its own. What is held back, if anything, is forgotten.
+    /// Ends the checker's own work. Operations that are still held back are dropped.
     pub(crate) fn stop(&self) {
         self.state().queue.forget();
         let delivery_thread = self.delivery_thread().take();
@@ -219,7 +219,7 @@ impl Checker {
         crate::lock::lock(&self.unwritten)
     }
 
-    /// Writes what was found while the lock was held. Without the lock.
+    /// Writes the findings made while the lock was held. Without the lock.
     #[inline]
     fn write_findings(&self) {
         if self.has_unwritten.load(Relaxed) {
@@ -241,12 +241,12 @@ impl Checker {
         device.is_of_gpu(address).unwrap_or(false).then_some(device)
     }
 
-    /// Whether an address lies in memory of a GPU, which is copied at once: nobody sees what kernels do to it meanwhile.
+    /// Whether an address lies in memory of a GPU, which is copied at once: accesses of kernels to it meanwhile are not seen.
     fn is_on_gpu(&self, address: u64) -> bool {
         self.gpu_with(address).is_some()
     }
 
-    /// What operations are delivered to.
+    /// The transport to which operations are delivered.
     fn below(&self) -> Below<'_> {
         Below(&*self.below)
     }
@@ -339,7 +339,7 @@ impl Checker {
                     .access(Kind::AtomicFetch, pe, offset, bytes, site);
                 let stamp = self.tracker.release(pe, offset, false);
                 self.actors.releases(stamp.tag);
-                self.tracker.delivered(pe, offset, bytes, &stamp);
+                self.tracker.delivered(pe, offset, bytes, stamp);
             }
             Access::Unseen => {}
         }

@@ -149,7 +149,7 @@ impl Checker {
         old
     }
 
-    /// Atomic operations are done at once, after what must come before them. Gives the old value if the caller `fetches` it.
+    /// Atomic operations are executed at once, after the operations that must precede them. Gives the old value if the caller `fetches` it.
     fn atomically(
         &self,
         pe: Pe,
@@ -190,7 +190,7 @@ impl Checker {
         old
     }
 
-    /// Publishes what this PE can, then updates a word.
+    /// Publishes the knowledge of this PE, then updates a word.
     fn update_now(
         &self,
         target_range: TargetRange,
@@ -203,9 +203,9 @@ impl Checker {
         let stamp = self.tracker.release(pe, offset, true);
         self.ordered(call.context, Orders::PutsTo(pe));
         self.actors.releases(stamp.tag);
-        let asked = self.tracker.delivered(pe, offset, bytes, &stamp) && !fetches;
+        let asked = self.tracker.delivered(pe, offset, bytes, stamp) && !fetches;
         let operation = match operation {
-            // A set does not tell the old value.
+            // A set does not return the old value.
             Atomic::Set(value) if asked => Atomic::Swap(value),
             other => other,
         };
@@ -321,7 +321,7 @@ impl Checker {
         true
     }
 
-    /// Holds back what writes to the lent buffer at `address`, or does it. `target_range` is where it comes from.
+    /// Holds back the operation that writes to the lent buffer at `address`, or executes it. `target_range` is its source.
     fn issue_fetch(&self, address: u64, target_range: TargetRange, effect: Effect, site: u16) {
         if let Some((pe, offset)) = self.locate(address) {
             self.tracker
@@ -366,7 +366,7 @@ impl Checker {
         !self.state().queue.is_empty()
     }
 
-    /// Tells the other PEs whether anything is held back.
+    /// Publishes to the other PEs whether any operation is held back.
     #[inline]
     pub(super) fn say_held(&self, state: &mut State) {
         let holds = !state.queue.is_empty();
@@ -376,7 +376,7 @@ impl Checker {
         }
     }
 
-    /// Whether what is held back should go on now: at random, and if this PE is patient only when no other one gets on.
+    /// Whether held operations should be delivered now: at random, and if this PE is patient only when no other one gets on.
     fn may_deliver(&self, state: &mut State) -> bool {
         match state.patience {
             0 => state.chances.next() & 1 == 0,
@@ -391,7 +391,7 @@ impl Checker {
         }
     }
 
-    /// Unlocks, and does what has to wait for that.
+    /// Unlocks, and then executes the actions that must be without the lock.
     #[inline]
     fn end(&self, mut state: MutexGuard<'_, State>, finding: Option<Box<Finding>>) {
         let call = state.delivery_sleeps && !state.queue.is_empty();
@@ -407,7 +407,7 @@ impl Checker {
         }
     }
 
-    /// Tells the tracker of a put's far side. Gives what this PE itself has put there without a fence since.
+    /// Reports the remote side of a put to the tracker. Returns the own puts to the same bytes without a fence since.
     fn track_put(
         &self,
         kind: Kind,
@@ -490,7 +490,7 @@ impl Checker {
         in_flight.unwrap_or(From::Now)
     }
 
-    /// Holds a put back, or does it. Gives the tick in which it is due, and what is wrong with it.
+    /// Holds a put back, or executes it. Returns the tick in which it is due, and its finding.
     fn issue_put(
         &self,
         state: &mut State,

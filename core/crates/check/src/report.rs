@@ -18,12 +18,12 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::{Mutex, MutexGuard};
 
-/// What is wrong.
+/// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Problem {
-    /// A read of what another PE writes, unordered; or of what was put and may not have arrived.
+    /// A read of data that another PE writes, unordered; or of data that was put and may not have arrived.
     ReadEarly,
-    /// A write of what another PE reads, unordered.
+    /// A write of data that another PE reads, unordered.
     WriteEarly,
     /// Two writes of two PEs, unordered.
     WriteWrite,
@@ -35,7 +35,7 @@ pub(crate) enum Problem {
     Missed,
     /// A put to a block that is freed, which its PE has ordered before nothing.
     FreeEarly,
-    /// What a get_nbi fetches was not there when its block was freed.
+    /// The data of a get_nbi was not there when its block was freed.
     FreePending,
     /// A put of the PE's own, read back before quiet.
     ReadBack,
@@ -43,9 +43,9 @@ pub(crate) enum Problem {
     TwoPuts,
     /// Atomic and plain access to a word, unordered.
     Mixed,
-    /// What a stream and its caller do to one place, unordered.
+    /// Accesses of a stream and its caller to one place, unordered.
     StreamCaller,
-    /// What two streams of a PE do to one place, unordered.
+    /// Accesses of two streams of a PE to one place, unordered.
     TwoStreams,
     /// Memory that is used after its block was freed.
     Freed,
@@ -59,7 +59,7 @@ pub(crate) struct AccessInfo {
     pub(crate) pe: Pe,
     /// "reads", "writes", "waits for", ...
     pub(crate) does: &'static str,
-    /// How many; 0 if that says nothing.
+    /// Its bytes; 0 if they do not matter.
     pub(crate) bytes: u64,
     /// A site of `pe`'s.
     pub(crate) site: u16,
@@ -81,19 +81,19 @@ pub(crate) enum FindingPlace {
 pub(crate) struct Finding {
     pub(crate) problem: Problem,
     pub(crate) place: FindingPlace,
-    /// What this PE does now.
+    /// The current operation of this PE.
     pub(crate) now: AccessInfo,
-    /// What was done before, or is done at the same time.
+    /// The earlier or simultaneous operation.
     pub(crate) other: AccessInfo,
-    /// What is known of the order of the two.
+    /// The known order of the two.
     pub(crate) why: String,
-    /// What helps; empty for the usual.
+    /// The remedy; empty for the usual one.
     pub(crate) remedy: String,
     /// Whether nothing at all is known of the order of the two: then which came second is luck.
     pub(crate) unordered: bool,
 }
 
-/// What tells findings of one cause: two that have one of these numbers in common, except 0, are taken for one problem.
+/// The numbers by which findings of one cause are recognised: two with a number in common, except 0, count as one problem.
 ///
 /// Which PE makes a finding, and which of the two operations comes first, is luck. So findings are of one problem if they are between the
 /// same two sites; and if they are of one kind, in one block, and have a site in common. A missing order, such as that of a lock that
@@ -106,7 +106,7 @@ fn key(of: impl Hash) -> u64 {
     hasher.finish() | 1
 }
 
-/// The function in a site's name, if that tells one: of "put at heat.c:71 (send_halo)", or "put at send_halo+0x1c in ./heat".
+/// The function in a site's name, if the name has one: of "put at heat.c:71 (send_halo)", or "put at send_halo+0x1c in ./heat".
 fn function(name: &str) -> Option<&str> {
     let (_, place) = name.split_once(" at ")?;
     match place.strip_suffix(')') {
@@ -120,7 +120,7 @@ fn function(name: &str) -> Option<&str> {
 
 /// Whether a problem was reported before, on any PE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Reported {
     /// It is new.
     No,
     /// It was, between other places.
@@ -129,10 +129,10 @@ pub(super) enum Told {
     Here,
 }
 
-/// What a report calls things.
+/// Names for the reports.
 pub(super) trait Names {
     /// Whether a problem with these keys was reported before, and whether one with the key `exact`. From now on it was.
-    fn told(&self, keys: Keys, exact: u64) -> Told;
+    fn told(&self, keys: Keys, exact: u64) -> Reported;
     /// The block that an offset lies in: where it begins, and the name of the site that allocated it.
     fn block(&self, offset: u64) -> Option<(u64, String)>;
     /// "put at heat.c:71 (send_halo)".
@@ -147,7 +147,7 @@ pub(super) fn operation(name: &str) -> &str {
 }
 
 impl Problem {
-    /// What is wrong, where `now` and `other` are names of operations, and `order` says that nothing orders them.
+    /// The title of a report, where `now` and `other` are names of operations, and `order` says that nothing orders them.
     fn title(self, now: &str, other: &str, order: &str) -> String {
         match self {
             Problem::ReadEarly => format!("data is read that may not have arrived: {order}"),
@@ -162,16 +162,17 @@ impl Problem {
                 format!("the dest of the {other} is used before quiet, by {now}")
             }
             Problem::Missed => {
-                "a wait can miss its value: another one can take its place before it is seen".into()
+                "a wait can miss its value: another value can replace it before the wait sees it"
+                    .into()
             }
             Problem::FreeEarly => {
-                "a block is freed, and nobody can have used what was put there".into()
+                "a block is freed, and nobody can have used the data put there".into()
             }
             Problem::FreePending => {
                 format!("a block is freed before the {other} that uses it is complete")
             }
             Problem::ReadBack => {
-                format!("a PE reads what it has put before quiet: the {now} may give the old data")
+                format!("a PE reads its own put before quiet: the {now} may return the old data")
             }
             Problem::TwoPuts => {
                 format!(
@@ -179,7 +180,9 @@ impl Problem {
                 )
             }
             Problem::Mixed => {
-                format!("a word is used by an atomic and by a plain operation at a time: {order}")
+                format!(
+                    "a word is used by an atomic and by a plain operation at the same time: {order}"
+                )
             }
             Problem::StreamCaller => format!(
                 "a stream and its caller use one place, and nothing orders the {now} and the {other}"
@@ -197,7 +200,7 @@ impl Problem {
         let what = match self {
             Problem::ReadEarly | Problem::WriteEarly => "one place is read and written",
             Problem::WriteWrite => "two PEs write to one place",
-            _ => "a word is used by an atomic and by a plain operation at a time",
+            _ => "a word is used by an atomic and by a plain operation at the same time",
         };
         format!("{what}: nothing orders the {one} and the {other}")
     }
@@ -237,22 +240,22 @@ impl Problem {
         }
     }
 
-    /// What helps, as a rule.
+    /// The usual remedy.
     fn remedy(self) -> &'static str {
         match self {
             Problem::ReadEarly => {
                 "put_signal and signal_wait, or a fence and a flag that is waited for, or a barrier between them"
             }
             Problem::WriteEarly => {
-                "let the reader tell the writer that it has read (signal_op and signal_wait), or a barrier between them"
+                "a signal from the reader to the writer after the read (signal_op and signal_wait), or a barrier between them"
             }
             Problem::WriteWrite => {
-                "quiet, then a signal that the other one waits for, between them; or a barrier; or atomic operations"
+                "quiet, then a signal that the other PE waits for, between them; or a barrier; or atomic operations"
             }
             Problem::SourceReused => "quiet before the source is changed, or put",
-            Problem::DestUsed => "quiet before the dest is used, or the operation that blocks",
+            Problem::DestUsed => "quiet before the dest is used, or the blocking operation",
             Problem::Missed => {
-                "a comparison that later values satisfy, too (>=), or an answer that the writer waits for before it writes again"
+                "a comparison that later values satisfy, too (>=), or a signal from the waiting PE, for which the writer waits before it writes again"
             }
             Problem::FreeEarly => "a barrier, or a signal that is waited for, before the free",
             Problem::FreePending => "quiet before the free",
@@ -267,7 +270,7 @@ impl Problem {
             Problem::TwoStreams => {
                 "an event that is recorded after the first on its stream, and that the other stream waits for"
             }
-            Problem::Freed => "free it when nobody uses it any more",
+            Problem::Freed => "free it after its last use",
             Problem::Unmatched => {
                 "all members of a team call the same collectives in the same order, with the same arguments"
             }
@@ -276,12 +279,12 @@ impl Problem {
 }
 
 impl Problem {
-    /// What helps where nothing orders the two.
+    /// The usual remedy where nothing orders the two.
     fn remedy_unordered(self) -> &'static str {
         match self {
             Problem::ReadEarly | Problem::WriteEarly => {
-                "a barrier between the two; or, if the read is to see what is written, put_signal and signal_wait; \
-                 if it is to see what was there before, an answer of the reader's (signal_op) that the writer waits for"
+                "a barrier between the two; or, if the read needs the new data, put_signal and signal_wait; \
+                 if it needs the old data, a signal from the reader (signal_op) that the writer waits for"
             }
             other => other.remedy(),
         }
@@ -289,7 +292,7 @@ impl Problem {
 }
 
 impl Finding {
-    /// What tells findings of the same cause.
+    /// The keys by which findings of the same cause are recognised.
     fn keys(&self, names: &dyn Names) -> Keys {
         let kind = self.problem.kind();
         let mut sites = [self.now, self.other].map(|party| names.site(party.pe, party.site));
@@ -313,7 +316,7 @@ impl Finding {
         [pair, site(one), site(other), functions]
     }
 
-    /// What tells findings that say the same.
+    /// The key of findings with the same text.
     fn exact_key(&self, names: &dyn Names) -> u64 {
         let problem = match self.problem {
             Problem::WriteEarly if self.unordered => Problem::ReadEarly,
@@ -324,7 +327,7 @@ impl Finding {
         key(("exact", problem, sites))
     }
 
-    /// What is wrong, in one line.
+    /// The problem in one line.
     pub(super) fn title(&self, names: &dyn Names) -> String {
         let now = names.site(self.now.pe, self.now.site);
         let other = names.site(self.other.pe, self.other.site);
@@ -488,14 +491,14 @@ impl Reports {
         let _ = writeln!(text, "  (finding {number} of PE {me}; seed {seed})");
         let told = names.told(keys, exact);
         match told {
-            Told::No => {
+            Reported::No => {
                 state.printed.insert(index);
                 self.print(&text);
             }
-            Told::Elsewhere => self.print(&line),
-            Told::Here => {}
+            Reported::Elsewhere => self.print(&line),
+            Reported::Here => {}
         }
-        if told != Told::Here {
+        if told != Reported::Here {
             counted(keys, json);
         }
         if state.texts.len() == KEPT {
@@ -517,12 +520,12 @@ impl Reports {
         self.lock().texts.iter().cloned().collect()
     }
 
-    /// How many different findings this PE has made, those that another PE has told of with them.
+    /// The number of different findings of this PE, including those that another PE has reported.
     pub(super) fn count(&self) -> u64 {
         self.lock().counts.len() as u64
     }
 
-    /// What was found between which sites, and the index of the finding.
+    /// The problems by their sites, and the indices of the findings.
     #[cfg(test)]
     pub(super) fn pairs(&self) -> Vec<(usize, (Problem, u16, Pe, u16))> {
         let state = self.lock();
@@ -532,7 +535,7 @@ impl Reports {
         all
     }
 
-    /// What to say of findings that were made more than once.
+    /// The text about findings that were made more than once.
     pub(super) fn summary(&self) -> Option<String> {
         let state = self.lock();
         let often: Vec<String> = state

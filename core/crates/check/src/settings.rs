@@ -1,10 +1,10 @@
-//! Whether a job is checked, and what the checker's choices follow from: PE 0 decides, and nobody may want something else.
+//! Whether a job is checked, and the seed of the checker's choices: PE 0 decides, and the settings of all PEs must agree.
 
 use super::area::{self, MAX_PES};
 use crate::job::block::{Checked, Control};
 use crate::{Error, Pe, Result, config};
 
-/// What a PE asks for.
+/// The settings of a PE.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     on: bool,
@@ -12,7 +12,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What init was told, else what the environment says.
+    /// The settings of init, else of the environment.
     pub fn of(on: Option<bool>, seed: Option<u64>) -> Result<Settings> {
         let on = match on {
             Some(on) => on,
@@ -30,7 +30,7 @@ impl Settings {
         self.on
     }
 
-    /// The seed that somebody has said.
+    /// The seed that is set.
     pub fn said_seed(self) -> Option<u64> {
         self.seed
     }
@@ -43,7 +43,7 @@ impl Settings {
         }
     }
 
-    /// The seed that somebody has said, else one that is drawn.
+    /// The seed that is set, else a drawn one.
     pub fn seed(self) -> Result<u64> {
         match self.seed {
             Some(seed) => Ok(seed),
@@ -54,7 +54,7 @@ impl Settings {
         }
     }
 
-    /// PE 0, or whoever makes the job: what a job that is checked has, with a seed that is drawn if nobody has said one.
+    /// On PE 0, or the process that creates the job: the settings of a checked job, with a drawn seed if none is set.
     pub fn checked(self, n_pes: Pe, heap_bytes: u64) -> Result<Option<Checked>> {
         if !self.on {
             return Ok(None);

@@ -57,14 +57,14 @@ impl Tally {
             return Err(Error::invalid(
                 SETTING,
                 format!("\"{text}\""),
-                "what nvshmemrs-run --check sets: a descriptor, a device and an inode, as in 7:1:4711",
+                "the value that nvshmemrs-run --check sets: a descriptor, a device and an inode, as in 7:1:4711",
             ));
         };
         let tally = Tally::to(open(number, file));
         match tally.file {
             Some(_) => tally.note(JOINED, [0; 4]),
             None => write(&format!(
-                "nvshmemrs check: PE {me}: nvshmemrs-run will not count what this PE finds: whoever started the program has closed descriptor {number}\n"
+                "nvshmemrs check: PE {me}: nvshmemrs-run will not count the findings of this PE: the process that started the program has closed descriptor {number}\n"
             )),
         }
         Ok(tally)

@@ -464,7 +464,7 @@ impl Device {
             }
             if !can_access(self.device, peer)? {
                 return Ok(Some(format!(
-                    "GPU {} cannot access the memory of GPU {ordinal} (cuDeviceCanAccessPeer; `nvidia-smi topo -p2p r` says more)",
+                    "GPU {} cannot access the memory of GPU {ordinal} (cuDeviceCanAccessPeer; `nvidia-smi topo -p2p r` shows more)",
                     self.ordinal
                 )));
             }
@@ -472,7 +472,7 @@ impl Device {
             return Ok((!has_native_atomics(self.device, peer)?).then(|| {
                 format!(
                     "GPU {} has no native atomic operations in the memory of GPU {ordinal} \
-                     (CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED; `nvidia-smi topo -p2p a` says more), as over PCIe; GPUs that NVLink \
+                     (CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED; `nvidia-smi topo -p2p a` shows more), as over PCIe; GPUs that NVLink \
                      connects have",
                     self.ordinal
                 )

@@ -49,7 +49,7 @@ pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
         | CUresult::CUDA_ERROR_LAUNCH_FAILED
         | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
         | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR => {
-            ": a kernel of this process went wrong, of whatever library; the GPU's context cannot go on. compute-sanitizer finds it"
+            ": a kernel of this process failed, of this or another library; the GPU's context cannot go on. compute-sanitizer finds it"
         }
         CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED

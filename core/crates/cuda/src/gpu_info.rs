@@ -63,7 +63,9 @@ impl GpuInfo {
                 name: String::from_utf8_lossy(name).into_owned(),
             })
         };
-        parts().ok_or_else(|| Error::Bootstrap(format!("PE {pe} did not say what GPU it uses")))
+        parts().ok_or_else(|| {
+            Error::Bootstrap(format!("PE {pe} did not publish the number of its GPU"))
+        })
     }
 
     /// How the GPUs of PEs are linked.

@@ -51,7 +51,9 @@ impl CudaProvider {
     pub fn of_threads(asked: Option<i32>, n_pes: Pe) -> Result<CudaProvider> {
         let count = device::count()?;
         let why = match asked {
-            Some(asked) if n_pes > 1 => Some(format!("all of them were told to use GPU {asked}")),
+            Some(asked) if n_pes > 1 => {
+                Some(format!("all of them have GPU {asked} as `device` of init"))
+            }
             None if n_pes > count => Some(format!("this process sees {count}")),
             _ => None,
         };

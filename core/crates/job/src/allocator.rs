@@ -29,11 +29,11 @@ pub struct Allocator {
     free_ids: BTreeSet<u32>,
     next_id: u32,
     used: u64,
-    /// What was freed last, and is not to be used again soon: offsets and lengths.
+    /// The blocks that were freed last, which are not reused soon: offsets and lengths.
     quarantine: VecDeque<(u64, u64)>,
     quarantined: u64,
     quarantine_limit: u64,
-    /// What has left the quarantine since somebody asked.
+    /// The blocks that have left the quarantine since the last query.
     left: Vec<(u64, u64)>,
 }
 
@@ -202,7 +202,7 @@ impl Allocator {
         self.used
     }
 
-    /// The largest free block; what is in quarantine counts as free.
+    /// The largest free block; blocks in quarantine count as free.
     pub fn largest(&self) -> u64 {
         if self.quarantine.is_empty() {
             return self.free_by_size.last().map_or(0, |&(len, _)| len);

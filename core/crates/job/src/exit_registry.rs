@@ -228,7 +228,7 @@ impl RegistryReader {
             return Err(Error::invalid(
                 SETTING,
                 format!("\"{text}\""),
-                "what nvshmemrs-run sets: a process, a descriptor, a device and an inode, as in 12:7:1:4711",
+                "the value that nvshmemrs-run sets: a process, a descriptor, a device and an inode, as in 12:7:1:4711",
             ));
         };
         let word = RegistryReader {

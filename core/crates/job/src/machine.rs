@@ -16,7 +16,7 @@ pub(crate) fn process_token() -> u64 {
     token.wrapping_add(u64::from(std::process::id()))
 }
 
-/// The pid namespace of this process; 0 if the kernel does not say.
+/// The pid namespace of this process; 0 if the kernel does not show it.
 pub(crate) fn pid_namespace() -> u64 {
     static NAMESPACE: OnceLock<u64> = OnceLock::new();
     *NAMESPACE.get_or_init(|| fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino()))
@@ -82,7 +82,7 @@ pub fn here() -> HostInfo {
     }
 }
 
-/// Bytes of memory that new symmetric memory may use now, and what sets that limit.
+/// Bytes of memory that new symmetric memory may use now, and the source of that limit.
 pub fn available() -> (u64, String) {
     let free = meminfo("MemAvailable").unwrap_or(u64::MAX);
     match cgroup() {

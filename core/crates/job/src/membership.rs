@@ -9,7 +9,7 @@ use crate::{Pe, Result};
 /// The form of a PE's membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// A process of its own: liveness locks and a watchdog tell when another one dies.
+    /// A process of its own: liveness locks and a watchdog notice the death of another one.
     Process,
     /// A thread of the one process of the job.
     Thread,

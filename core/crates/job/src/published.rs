@@ -33,7 +33,7 @@ pub enum Target {
     Device,
     /// A PE's part in an exchange of GPU memory, in a collective over all PEs that all have begun.
     Share { pe: Pe },
-    /// The completion of requests by a remote PE, whose library performs them whatever its program does.
+    /// The completion of requests by a remote PE, whose library performs them also while its program computes.
     Remote { pe: Pe },
     /// Init or finalize of every PE.
     Job,
@@ -223,7 +223,7 @@ impl<'a> Published<'a> {
 }
 
 impl Published<'_> {
-    /// Tells where in the program the wait is, and in which allocation it waits for an element; empty texts are not known.
+    /// Publishes the place of the wait in the program, and the allocation with the element that it waits for; empty texts are unknown.
     pub fn describe(&self, line: &str, allocation: &str) {
         if let Some(slot) = self.slot {
             let id = slot.id.load(Relaxed);

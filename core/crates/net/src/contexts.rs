@@ -24,8 +24,8 @@ impl ContextRecords {
     }
 
     /// A record of `context` to `pe` was queued, the `sent`-th to that PE at the latest. At the first context that is not the default one,
-    /// `before` tells the records of each PE so far, which are the default context's. A thread whose record
-    /// `before` does not tell must see [`are_several`](ContextRecords::are_several) after it has queued the record.
+    /// `before` returns the number of records of each PE so far, which are the default context's. A thread whose record
+    /// `before` does not count must see [`are_several`](ContextRecords::are_several) after it has queued the record.
     pub(super) fn note(
         &self,
         context: Context,
@@ -38,7 +38,7 @@ impl ContextRecords {
         }
         let mut last = lock(&self.last);
         if !self.are_several() {
-            // First, so that no record is neither noted nor told. Whoever sees it waits for the lock.
+            // First, so that each record is either noted or counted by `before`. A thread that sees it waits for the lock.
             self.several.store(true, Release);
             before(&mut |pe, sent| {
                 last.insert((0, pe), sent);

@@ -299,7 +299,7 @@ impl RemoteAccess {
         if self.is_idle() || !self.contexts.are_several() {
             return self.complete(call.called);
         }
-        // First, so that what is waited for has been flushed.
+        // First, so that the awaited requests have been flushed.
         let records = self.contexts.records(call.context);
         self.endpoint.flush_incomplete();
         let result = records.iter().try_for_each(|&(pe, goal)| {

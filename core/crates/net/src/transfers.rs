@@ -202,7 +202,7 @@ impl RemoteAccess {
                 })?;
             }
             gets.push(self.request(*pe, source + start as u64, &part, nbi));
-            // What is large begins at once, small records travel together.
+            // Large transfers begin at once, small records travel together.
             if part.bytes() > self.endpoint.eager {
                 self.endpoint.kick();
             }

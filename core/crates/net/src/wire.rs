@@ -124,7 +124,7 @@ impl Table {
             )),
             _ => Error::system(
                 what,
-                format!("the wire to other hosts says: {why} (status {status})"),
+                format!("the wire to other hosts reports: {why} (status {status})"),
             ),
         }
     }
@@ -155,7 +155,7 @@ impl Table {
         if status == status::TIMEOUT {
             return Ok(None);
         }
-        self.check("exchanging what the hosts must know of each other", status)?;
+        self.check("exchanging the descriptions of the hosts", status)?;
         Ok(Some(all))
     }
 }
@@ -203,7 +203,7 @@ impl Wire for Table {
 
     fn cancel(&mut self, token: u64) {
         let table = self.table();
-        // What cannot be ended comes to its end; the token tells.
+        // A transfer that cannot be cancelled completes; its token is reported.
         // SAFETY: rule 1.
         let _ = unsafe { (table.cancel)(table.ctx, token) };
     }

@@ -44,7 +44,7 @@ pub trait Meeting {
     /// Meets the members. Returns the epoch once all have arrived with equal calls.
     fn join(&self, operation: Operation, args: [u64; ARGS]) -> Result<u64>;
 
-    /// This member's wait ended early, so the others can never complete this team's collectives: tells those that do not know.
+    /// This member's wait ended early, so the others can never complete this team's collectives: notifies the members that do not know.
     fn leave(&self, error: &Error);
 
     /// Marks the team as broken.
@@ -102,7 +102,7 @@ pub trait Collectives {
     /// Runs a blocking collective whose members have met in `epoch`.
     fn move_data(&self, call: &Collective, epoch: u64, meeting: &dyn Meeting) -> Result<()>;
 
-    /// This member cannot take part in the collective that it has submitted, and tells the others. False: they learn of it in a meeting.
+    /// This member cannot take part in the collective that it has submitted, and notifies the others. False: they learn of it in a meeting.
     fn refuse(&self, submission: Submission, operation: Operation, meeting: &dyn Meeting) -> bool;
 
     /// Clears the state of an earlier team with a number.

@@ -61,28 +61,10 @@ impl Streams for HostDriven {
 }
 
 impl Transport for HostDriven {
-    fn inner(&self) -> Option<&dyn Transport> {
-        Some(&*self.device)
-    }
-
-    fn properties(&self) -> Properties {
-        self.device.properties()
-    }
-
-    fn memory(&self) -> &dyn Memory {
-        self.device.memory()
-    }
-
-    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        self.device.local_ptr(pe, offset)
-    }
+    forwards_to!(device);
 
     fn execute(&self, request: Request<'_>) -> Result<Reply> {
         self.device.execute(request)
-    }
-
-    fn keep(&self, error: Error) {
-        self.device.keep(error);
     }
 
     fn collectives(&self) -> Option<&dyn Collectives> {

@@ -28,6 +28,31 @@ use nvshmemrs_vocabulary::{
     words,
 };
 
+/// The methods of a wrapper that forward to the transport in its field.
+macro_rules! forwards_to {
+    ($field:ident) => {
+        fn inner(&self) -> Option<&dyn Transport> {
+            Some(&*self.$field)
+        }
+
+        fn properties(&self) -> Properties {
+            self.$field.properties()
+        }
+
+        fn memory(&self) -> &dyn Memory {
+            self.$field.memory()
+        }
+
+        fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
+            self.$field.local_ptr(pe, offset)
+        }
+
+        fn keep(&self, error: Error) {
+            self.$field.keep(error);
+        }
+    };
+}
+
 pub mod copy;
 mod device_memory;
 pub mod device_state;

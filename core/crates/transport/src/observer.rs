@@ -19,7 +19,7 @@ pub struct Watch {
     pub site: u16,
 }
 
-/// Observes what the program does. A site is the number of an operation at one place in the program.
+/// Observes the program. A site is the number of an operation at one place in the program.
 pub trait Observer: Send + Sync {
     /// The site of an operation that is called at `at`.
     fn site(&self, called: Operation, at: &'static Location<'static>) -> u16;
@@ -78,13 +78,13 @@ pub trait Observer: Send + Sync {
     /// The program has read the value of a word of this PE that it waits for, tests or fetches.
     fn acquired(&self, element: SymRange, value: u64, site: u16);
 
-    /// The program has created a stream; its number, if it is to be told apart.
+    /// The program has created a stream; its number, if the observer distinguishes it.
     fn stream_made(&self) -> Option<u32>;
 
-    /// Work is being queued on a stream, by this thread: what this thread knows, for the work.
+    /// Work is being queued on a stream, by this thread: returns the knowledge of this thread, for the work.
     fn stream_submits(&self, stream: u32) -> Vec<u64>;
 
-    /// This thread begins with work of a stream, which was queued by who knew `known`. `function`: it is a function of the program's.
+    /// This thread begins with work of a stream, which was queued with the knowledge `known`. `function`: it is a function of the program's.
     fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool);
 
     /// The work has ended.
@@ -96,7 +96,7 @@ pub trait Observer: Send + Sync {
     /// This thread has found that all work of a stream has ended.
     fn stream_done(&self, stream: u32);
 
-    /// This thread, which runs a stream, has come to an event: what it knows.
+    /// This thread, which runs a stream, has come to an event: returns its knowledge.
     fn event_reached(&self) -> Vec<u64>;
 
     /// This thread has found that an event was reached.

@@ -119,33 +119,15 @@ impl Counted {
 }
 
 impl Transport for Counted {
-    fn inner(&self) -> Option<&dyn Transport> {
-        Some(&*self.below)
-    }
+    forwards_to!(below);
 
     fn unwatched(&self) -> Option<&dyn Transport> {
         Some(self.below.unwatched().unwrap_or(&*self.below))
     }
 
-    fn properties(&self) -> Properties {
-        self.below.properties()
-    }
-
-    fn memory(&self) -> &dyn Memory {
-        self.below.memory()
-    }
-
-    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        self.below.local_ptr(pe, offset)
-    }
-
     fn execute(&self, request: Request<'_>) -> Result<Reply> {
         self.count(&request.body);
         self.below.execute(request)
-    }
-
-    fn keep(&self, error: Error) {
-        self.below.keep(error);
     }
 }
 
@@ -154,17 +136,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pes_with_traffic_are_told() {
+    fn only_pes_with_traffic_are_listed() {
         let traffic = Traffic::new(3);
         assert_eq!(traffic.read(), []);
         traffic.with(2).puts.add(100);
         traffic.with(2).puts.add(28);
         traffic.with(0).signals.fetch_add(1, Relaxed);
-        let told = traffic.read();
-        assert_eq!(told.len(), 2);
-        assert_eq!((told[0].pe, told[0].signals), (0, 1));
+        let moved = traffic.read();
+        assert_eq!(moved.len(), 2);
+        assert_eq!((moved[0].pe, moved[0].signals), (0, 1));
         assert_eq!(
-            (told[1].pe, told[1].puts, told[1].gets),
+            (moved[1].pe, moved[1].puts, moved[1].gets),
             (2, (2, 128), (0, 0))
         );
     }

@@ -1,7 +1,7 @@
-//! The one error type: what, which PE, which argument, what it is and what it must be.
+//! The error type: the failure, its PE and argument, the value of the argument and the accepted ones.
 //!
-//! Every text is a whole sentence, without a capital and a full stop, so that a caller can put words before and after it. What is
-//! wrong comes first; then what must be, or what to do. The names of arguments, operations, types and functions stand in backticks,
+//! Every text is a whole sentence, without a capital and a full stop, so that a caller can put words before and after it. The
+//! failure comes first; then the accepted values, or the remedy. The names of arguments, operations, types and functions stand in backticks,
 //! functions to call as `name()`: the C ABI replaces them by those of the language that asks (`capi/src/words.rs`).
 
 use crate::Pe;
@@ -22,7 +22,7 @@ pub enum Error {
         argument: &'static str,
         /// What was passed.
         value: String,
-        /// What is accepted.
+        /// The accepted values.
         expected: String,
     },
     /// A PE number outside the team or the job.
@@ -90,7 +90,7 @@ pub enum Error {
         /// Allocations that some PEs have released and others not yet, as text after "; "; empty if there are none.
         pending: String,
     },
-    /// The machine has not enough memory for what the heap would need.
+    /// The machine has not enough memory for the heap.
     #[error(
         "the machine cannot back {requested} bytes of symmetric memory ({n_pes} PEs): {available} bytes are available \
          ({limit})"
@@ -102,7 +102,7 @@ pub enum Error {
         n_pes: Pe,
         /// Bytes available.
         available: u64,
-        /// What sets the limit.
+        /// The source of the limit.
         limit: String,
     },
     /// The GPU has not enough memory.
@@ -133,9 +133,9 @@ pub enum Error {
     BadHandle {
         /// The argument's name in the C ABI.
         argument: &'static str,
-        /// What was passed, in words.
+        /// The passed value, in words.
         found: String,
-        /// Of what kind it must be, and what may have become of it.
+        /// The kind that it must have, and the possible fate of the object.
         expected: &'static str,
     },
     /// Members of a collective gave different arguments.
@@ -147,11 +147,11 @@ pub enum Error {
         operation: &'static str,
         /// The member that differs from the first one.
         pe: Pe,
-        /// What it passed.
+        /// Its arguments.
         theirs: String,
         /// The member compared with.
         other: Pe,
-        /// What that one passed.
+        /// The arguments of `other`.
         ours: String,
     },
     /// Another member of a collective has an invalid argument.
@@ -248,7 +248,7 @@ pub enum Error {
         call: &'static str,
         /// Its number for the error (`CUresult`).
         code: i32,
-        /// Its name, and what to do about it.
+        /// Its name, and the remedy.
         message: String,
     },
     /// The caller is a forked child.
@@ -288,7 +288,7 @@ pub enum Error {
     /// Finalize or leave was called from an interrupt hook, that is, inside a wait.
     #[error("{0} was called from the interrupt hook, inside a wait; the wait must end first")]
     InHook(&'static str),
-    /// Work that a stream runs called what only other threads may.
+    /// Work that a stream runs called a function that only other threads may call.
     #[error("{0} was called by work that the stream itself runs; another thread must call it")]
     OnStream(&'static str),
     /// The team is broken: a member left a collective early.

@@ -96,7 +96,7 @@ impl Argument {
     }
 }
 
-/// Whom an operation reaches, as the C header says it.
+/// The PEs that an operation involves, by the terms of the C header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Every PE of the job, or every member of the team, must call it.
@@ -162,7 +162,7 @@ macro_rules! operations {
                 }
             }
 
-            /// What it completes.
+            /// The operations that it completes.
             #[inline]
             pub fn completes(self) -> Completes {
                 match self {
@@ -320,7 +320,7 @@ mod tests {
         declared: &'a str,
     }
 
-    /// What the header declares.
+    /// The declarations of the header.
     fn functions(header: &str) -> Vec<Function<'_>> {
         let parts = header.split("\n\n").filter_map(|part| {
             let at = part

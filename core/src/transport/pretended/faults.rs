@@ -274,9 +274,9 @@ impl ControlChannel for Nobody {
     fn progress(&self) {}
 }
 
-/// Whatever a control message says, it changes nothing that PEs of this host have told.
+/// No control message changes the state that PEs of this host have published.
 #[test]
-fn letters_change_only_what_mirrors_their_sender() {
+fn control_messages_change_only_the_state_of_their_sender() {
     let ids = [1, 2, 1].map(|id| [id; 16]);
     let control = Control::create_on([1; 16], 3, 2 << 20, MemoryKind::Host, None).unwrap();
     let remote = RemoteHosts::new(Hosts::new(&ids, 0), Arc::new(Nobody));
@@ -287,7 +287,7 @@ fn letters_change_only_what_mirrors_their_sender() {
         draws ^= draws << 17;
         (draws >> 20) % below
     };
-    let told = |pe: Pe| {
+    let published = |pe: Pe| {
         let block = control.pe(pe);
         let words = [
             &block.process,
@@ -341,9 +341,9 @@ fn letters_change_only_what_mirrors_their_sender() {
     assert!(opened > 100, "{opened} of the control messages made sense");
     for pe in [0, 2] {
         assert!(
-            told(pe).iter().all(|word| *word == 0),
+            published(pe).iter().all(|word| *word == 0),
             "PE {pe}: {:?}",
-            told(pe)
+            published(pe)
         );
     }
 }

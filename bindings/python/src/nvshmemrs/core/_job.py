@@ -90,7 +90,7 @@ class Job:
     `runtime` as `bare` functions take it. `direct` is what an operation without a stream is called
     with, None where `streams.handle_of` has to be asked. `in_flight` is what non-blocking operations
     use until ``quiet``, by id. `again` says how often ``init`` was called again, and ``finalize``
-    was not; `origin` what the first ``init`` was told of the job, and `identity` the unique id, PE
+    was not; `origin` what the first ``init`` got as the job, and `identity` the unique id, PE
     and number of PEs by which it joined, if it did so.
     """
 
@@ -260,7 +260,7 @@ released: Set[Tuple[int, int]] = set()
 dropped: Dict[int, Deque[int]] = {}
 
 
-# Takes note, under the checker, of memory that is handed out unwatched; `_watch` sets it.
+# Notes, under the checker, memory that other libraries get unwatched; `_watch` sets it.
 hand_out: Optional[Callable[[int, int], None]] = None
 
 # Which of the allocations that were dropped no stream of CUDA uses any more; streams sets it.
@@ -291,7 +291,7 @@ def drop(runtime: int, address: int, device: int) -> None:
     known = buffers.get((runtime, address))
     if known is not None and known() is None:
         buffers.pop((runtime, address), None)
-    lib.nvshmemrs_release(runtime, address)  # nobody is there to be told of an error
+    lib.nvshmemrs_release(runtime, address)  # there is no caller for an error
 
 
 def release_dropped() -> None:

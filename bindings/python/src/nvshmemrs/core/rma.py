@@ -176,13 +176,10 @@ def _move(
         planned = _strided.plan(target, source, count, number == job.my_pe)
         status = _strided.copy(calls, handle_of(stream), planned, number)
         hold(stream, (dst, src, target, source))
-    elif stream is None:
-        runtime = job.direct or handle_of(None)
-        status = calls.plain(runtime, target.place, source.place, target.extent, number)
     else:
-        runtime = handle_of(stream)
+        runtime = (stream is None and job.direct) or handle_of(stream)
         status = calls.plain(runtime, target.place, source.place, target.extent, number)
-        if not status:
+        if stream is not None and not status:
             hold(stream, (dst, src, target, source))
     if status:
         raise_status(status)
@@ -213,7 +210,7 @@ def _move_nbi(
 
 
 def _is_plain(target: Operand, source: Operand, count: Optional[int]) -> bool:
-    """Whether both are all there is to move, as one block."""
+    """Whether both sides move as a whole, as one block."""
     return (
         count is None
         and target.layout is source.layout
@@ -410,10 +407,8 @@ def _every(array: Any, stride: int, block: int, count: int, dtype: Any, name: st
     """`count` blocks of an array that start every `stride` elements."""
     whole = typed(array, dtype, name)
     contiguous(whole, name)
-    step, length, number = (
-        integer(value, what)
-        for value, what in ((stride, f"{name}_stride"), (block, "block_size"), (count, "count"))
-    )
+    step = integer(stride, f"{name}_stride")
+    length, number = integer(block, "block_size"), integer(count, "count")
     if length < 1 or step < length or number < 0:
         raise NvshmemInvalid(
             f"{name}_stride={stride}, blocks of {block}, count={count}: a block has at least 1 "
@@ -478,7 +473,7 @@ def put_signal_nbi(
 
 
 def _move_signal(
-    functions: Tuple[Callable[..., int], Callable[..., int]],
+    call: Tuple[Callable[..., int], Callable[..., int]],
     dst: Any,
     src: Any,
     update: Tuple[Any, int, SignalOp],
@@ -490,15 +485,13 @@ def _move_signal(
     target, source = operand(dst, "dst"), operand(src, "src")
     signal = signal_place(update[0])
     value, how = signal_value(update[1]), update[2]
-    plain, function = functions
     if _is_plain(target, source, count):
-        to, of, nbytes = target.place, source.place, target.extent
-        status = plain(runtime, to, of, nbytes, signal, value, how, pe)
+        status = call[0](runtime, target.place, source.place, target.extent, signal, value, how, pe)
     else:
         planned = _strided.plan(target, source, count, pe == job.my_pe)
         if len(planned) == 1 and not planned[0].axes:
             to, of, nbytes = planned[0][:3]
-            status = function(runtime, to, of, nbytes, signal, value, how, pe)
+            status = call[1](runtime, to, of, nbytes, signal, value, how, pe)
         else:
             status = (
                 _strided.copy(_put, runtime, planned, pe)
@@ -575,9 +568,7 @@ def signal_fetch(signal_var: Any, stream: Optional[Stream] = None) -> int:
     """
     value = ctypes.c_uint64()
     place = signal_place(signal_var)
-    status = lib.nvshmemrs_signal_fetch(handle_of(stream), place, ctypes.byref(value))
-    if status:
-        raise_status(status)
+    check(lib.nvshmemrs_signal_fetch(handle_of(stream), place, ctypes.byref(value)))
     return value.value
 
 

@@ -48,19 +48,19 @@ pub(super) struct TargetRange {
 }
 
 impl TargetRange {
-    /// Start and end as numbers that also tell the PEs' parts apart.
+    /// Start and end as numbers that are unique over the PEs' parts.
     fn ends(self) -> (u64, u64) {
         let start = (self.pe as u64) << 48 | self.offset;
         (start, start + self.bytes)
     }
 }
 
-/// What comes before an operation, besides what came before a fence.
+/// The operations before an operation, besides those before a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// Nothing.
     Fences,
-    /// What is due in this tick or earlier: a signal's own data.
+    /// The operations due in this tick or earlier: a signal's own data.
     Tick(u64),
     /// All earlier puts to the same PE.
     Puts,
@@ -86,7 +86,7 @@ struct OccupiedWords {
 }
 
 impl OccupiedWords {
-    /// The words of what lies from `start` to `end`; `None` if there are many.
+    /// The words of the range from `start` to `end`; `None` if there are many.
     #[inline(always)]
     fn of(start: u64, end: u64) -> Option<Range<u64>> {
         let (first, last) = (start >> 3, end.saturating_sub(1) >> 3);
@@ -144,7 +144,7 @@ pub(super) struct Queue<T> {
     targets: Vec<Target>,
     /// By the tick of issue.
     slots: [Slot; SLOTS as usize],
-    /// What to deliver; `None` once it is.
+    /// The operation to deliver; `None` once it is delivered.
     items: Vec<Option<T>>,
     occupied: OccupiedWords,
     /// Which slots are known, are held, are of words: bits.
@@ -194,7 +194,7 @@ impl<T> Queue<T> {
         self.held == 0
     }
 
-    /// Fence: what is issued from here on comes after what was issued before, for each PE.
+    /// Fence: operations issued from here on come after those issued before, for each PE.
     pub(super) fn fence(&mut self) {
         self.fence = self.fence.wrapping_add(1);
     }
@@ -219,7 +219,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Goes to the next tick, and delivers what is due in it.
+    /// Goes to the next tick, and delivers the operations due in it.
     #[inline]
     pub(super) fn tick(&mut self, deliver: impl FnMut(&mut T)) {
         self.now += 1;
@@ -293,7 +293,7 @@ impl<T> Queue<T> {
         target
     }
 
-    /// Delivers early, and forgets, the known operations `bits` and what is due before them.
+    /// Delivers early, and forgets, the known operations `bits` and those due before them.
     pub(super) fn settle(&mut self, bits: u64, deliver: impl FnMut(&mut T)) {
         self.deliver_until(self.last_due(bits), deliver);
         self.drop(bits);
@@ -339,7 +339,7 @@ impl<T> Queue<T> {
         self.bytes + bytes <= self.limit
     }
 
-    /// Holds an operation of this tick back until tick `due`, which is later. `target_range`: what later operations must not overtake.
+    /// Holds an operation of this tick back until tick `due`, which is later. `target_range`: the range in which later operations must not overtake it.
     #[inline(always)]
     pub(super) fn hold(
         &mut self,
@@ -383,7 +383,7 @@ impl<T> Queue<T> {
         })
     }
 
-    /// Delivers early what is due in tick `due` or before.
+    /// Delivers early the operations due in tick `due` or before.
     pub(super) fn deliver_until(&mut self, due: u64, mut deliver: impl FnMut(&mut T)) {
         for tick in self.ticks() {
             if tick > due || self.held == 0 {
@@ -418,7 +418,7 @@ impl<T> Queue<T> {
         self.now += SLOTS;
     }
 
-    /// Delivers early what is due next, if anything is held back.
+    /// Delivers early the next due operations, if any are held back.
     pub(super) fn deliver_next(&mut self, deliver: impl FnMut(&mut T)) {
         let held = |tick: u64| self.due[(tick % SLOTS) as usize] & self.held;
         let next = self.ticks().find(|&tick| held(tick) != 0);
@@ -427,7 +427,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Delivers what was issued in tick `issued` or before; what has to come before it was issued before it.
+    /// Delivers the operations issued in tick `issued` or before; operations that must precede them were issued before them.
     pub(super) fn deliver_issued_until(&mut self, issued: u64, mut deliver: impl FnMut(&mut T)) {
         for tick in self.ticks() {
             let mut bits = self.due[(tick % SLOTS) as usize] & self.held;

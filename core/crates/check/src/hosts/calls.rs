@@ -1,51 +1,42 @@
-//! The calls of a tracker's service, as words: the call's number, its arguments, then its texts.
+//! The calls of a tracker's service, as words: the number of the method, then its arguments.
 
+use super::Method;
 use crate::Pe;
 use crate::area::{MAX_PES, SITES};
+use crate::buffer::SymRange;
+use crate::dtype::Dtype;
+use crate::op::Cmp;
 use crate::report::{AccessInfo, Finding, FindingPlace, Problem};
-use crate::shadow::{Cell, Conflict};
-use crate::tracker::ReleaseStamp;
+use crate::shadow::{Cell, Conflict, Rewrites};
+use crate::tracker::{Kind, ReleaseStamp};
 use std::borrow::Cow;
 
+/// Conflicts of a put that are sent at most: for two puts without a fence, of which each is as good.
+const CONFLICTS: usize = 64;
 /// Bytes of a text at most.
 const TEXT: usize = 1500;
 /// The end of a text that was cut off.
 const CUT: &str = "…";
 
-macro_rules! numbered {
-    ($($name:ident,)*) => {
-        /// What a PE of another host asks its tracker, by the names of the tracker's methods.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u64)]
-        pub(super) enum Ask { $($name),* }
+/// A call, to be sent.
+pub(super) struct Call(pub(super) Vec<u64>);
 
-        impl Ask {
-            const ALL: &[Ask] = &[$(Ask::$name),*];
+impl Call {
+    pub(super) fn new(method: Method) -> Call {
+        let mut words = Vec::with_capacity(16);
+        words.push(method as u64);
+        Call(words)
+    }
 
-            /// The call with this number.
-            pub(super) fn from_number(number: u64) -> Option<Ask> {
-                Ask::ALL.get(usize::try_from(number).ok()?).copied()
-            }
-        }
-    };
-}
-
-numbered! {
-    Access, Put, Reissue, Fence, Quiet, Release, Delivered, Update, Acquire, WaitBegins, WaitEnds, Arrive, ArrivedAt, Met, Tag, Turn,
-    MayKnowUnseen, PointerGiven, ShowsAccesses, Commit, Decommit, Allocated, Maker, Freed, NotFreed, AllFreed, Found, Findings, JobFindings,
-    Report, Summary, SiteName, SetSite, Sync,
-}
-
-/// A call, to be written.
-pub(super) fn call(ask: Ask, words: &[u64]) -> Vec<u64> {
-    let mut call = Vec::with_capacity(1 + words.len());
-    call.push(ask as u64);
-    call.extend(words);
-    call
+    /// Adds an argument.
+    pub(super) fn with(mut self, argument: &impl Wire) -> Call {
+        argument.write(&mut self.0);
+        self
+    }
 }
 
 /// Adds a text, of which the end is cut off if it is long.
-pub(super) fn add_text(words: &mut Vec<u64>, text: &str) {
+fn add_text(words: &mut Vec<u64>, text: &str) {
     let text: Cow<'_, str> = if text.len() > TEXT {
         let end = (0..=TEXT - CUT.len()).rfind(|&end| text.is_char_boundary(end));
         Cow::from(text[..end.unwrap_or(0)].to_string() + CUT)
@@ -59,50 +50,151 @@ pub(super) fn add_text(words: &mut Vec<u64>, text: &str) {
     bytemuck::cast_slice_mut(&mut words[start..])[..text.len()].copy_from_slice(text);
 }
 
-/// Reads words that another PE has written.
-pub(super) struct Reader<'a>(pub(super) &'a [u64]);
+/// Reads words that another PE of a job of `n_pes` has written.
+pub(super) struct Reader<'a> {
+    pub(super) words: &'a [u64],
+    pub(super) n_pes: Pe,
+}
 
 impl Reader<'_> {
-    pub(super) fn words<const N: usize>(&mut self) -> Option<[u64; N]> {
-        let (words, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
+    fn words<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let (words, rest) = self.words.split_first_chunk()?;
+        self.words = rest;
         Some(*words)
     }
 
-    pub(super) fn word(&mut self) -> Option<u64> {
-        self.words().map(|[word]| word)
+    /// Whether all words have been read.
+    pub(super) fn end(&self) -> Option<()> {
+        self.words.is_empty().then_some(())
+    }
+}
+
+/// An argument or a result.
+pub(super) trait Wire {
+    fn write(&self, words: &mut Vec<u64>);
+
+    /// `None`: the words make no sense.
+    fn read(words: &mut Reader<'_>) -> Option<Self>
+    where
+        Self: Sized;
+}
+
+/// Values of one word.
+macro_rules! words {
+    ($($type:ty: |$value:ident| $to:expr, |$word:ident, $n_pes:ident| $from:expr;)*) => { $(
+        impl Wire for $type {
+            fn write(&self, words: &mut Vec<u64>) {
+                let $value = *self;
+                words.push($to);
+            }
+
+            fn read(words: &mut Reader<'_>) -> Option<$type> {
+                let ([$word], $n_pes) = (words.words()?, words.n_pes);
+                $from
+            }
+        }
+    )* };
+}
+
+words! {
+    u64: |value| value, |word, _n| Some(word);
+    bool: |value| value.into(), |word, _n| Some(word != 0);
+    // The number of a site.
+    u16: |site| site.into(), |word, _n| u16::try_from(word).ok().filter(|site| u64::from(*site) < SITES);
+    // The number of a team.
+    u32: |team| team.into(), |word, _n| u32::try_from(word).ok();
+    Pe: |pe| pe as u64, |word, n_pes| Pe::try_from(word).ok().filter(|pe| *pe < n_pes.min(MAX_PES));
+    Kind: |kind| kind as u64, |word, _n| Kind::from_number(word);
+    Dtype: |dtype| dtype as u64, |word, _n| Dtype::from_number(i32::try_from(word).ok()?).ok();
+    Cmp: |cmp| cmp as u64, |word, _n| Cmp::from_number(i32::try_from(word).ok()?).ok();
+}
+
+impl Wire for () {
+    fn write(&self, _: &mut Vec<u64>) {}
+
+    fn read(_: &mut Reader<'_>) -> Option<()> {
+        Some(())
+    }
+}
+
+impl<A: Wire, B: Wire> Wire for (A, B) {
+    fn write(&self, words: &mut Vec<u64>) {
+        self.0.write(words);
+        self.1.write(words);
     }
 
-    pub(super) fn text(&mut self) -> Option<String> {
-        let len = usize::try_from(self.word()?).ok()?;
-        let (words, rest) = self.0.split_at_checked(len.div_ceil(8))?;
-        self.0 = rest;
-        let bytes: &[u8] = &bytemuck::cast_slice(words)[..len];
+    fn read(words: &mut Reader<'_>) -> Option<(A, B)> {
+        Some((A::read(words)?, B::read(words)?))
+    }
+}
+
+impl Wire for SymRange {
+    fn write(&self, words: &mut Vec<u64>) {
+        words.extend([self.offset(), self.bytes()]);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<SymRange> {
+        let [offset, bytes] = words.words()?;
+        Some(SymRange::new(offset, bytes))
+    }
+}
+
+impl Wire for ReleaseStamp {
+    fn write(&self, words: &mut Vec<u64>) {
+        words.extend([self.tag, self.fenced, self.data.0, self.data.1]);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<ReleaseStamp> {
+        let [tag, fenced, offset, bytes] = words.words()?;
+        let data = (offset, bytes);
+        Some(ReleaseStamp { tag, fenced, data })
+    }
+}
+
+impl Wire for Rewrites {
+    fn write(&self, words: &mut Vec<u64>) {
+        let some = self.iter().take(CONFLICTS);
+        words
+            .extend(some.flat_map(|conflict| [conflict.cell.bits(), conflict.start, conflict.end]));
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Rewrites> {
+        let (conflicts, _) = std::mem::take(&mut words.words).as_chunks();
+        let read = |&[bits, start, end]: &[u64; 3]| {
+            let cell = Cell::of(bits).filter(|_| start < end)?;
+            Some(Conflict { cell, start, end })
+        };
+        Some(conflicts.iter().filter_map(read).collect())
+    }
+}
+
+impl Wire for String {
+    fn write(&self, words: &mut Vec<u64>) {
+        add_text(words, self);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<String> {
+        let [len] = words.words()?;
+        let len = usize::try_from(len).ok()?;
+        let (text, rest) = words.words.split_at_checked(len.div_ceil(8))?;
+        words.words = rest;
+        let bytes: &[u8] = &bytemuck::cast_slice(text)[..len];
         // It goes to the terminal.
         Some(String::from_utf8_lossy(bytes).replace(|c: char| c.is_control() && c != '\n', "?"))
     }
 }
 
-pub(super) fn of_stamp(stamp: &ReleaseStamp) -> [u64; 4] {
-    let (data, bytes) = stamp.data;
-    [stamp.tag, stamp.fenced, data, bytes]
-}
-
-pub(super) fn to_stamp([tag, fenced, data, bytes]: [u64; 4]) -> ReleaseStamp {
-    ReleaseStamp {
-        tag,
-        fenced,
-        data: (data, bytes),
+/// No words at the end of a reply, or a text.
+impl Wire for Option<String> {
+    fn write(&self, words: &mut Vec<u64>) {
+        if let Some(text) = self {
+            text.write(words);
+        }
     }
-}
 
-pub(super) fn of_conflict(conflict: &Conflict) -> [u64; 3] {
-    [conflict.cell.bits(), conflict.start, conflict.end]
-}
-
-pub(super) fn to_conflict([bits, start, end]: [u64; 3]) -> Option<Conflict> {
-    let cell = Cell::of(bits).filter(|_| start < end)?;
-    Some(Conflict { cell, start, end })
+    fn read(words: &mut Reader<'_>) -> Option<Option<String>> {
+        Some(String::read(words))
+    }
 }
 
 /// The problems that a PE finds without its tracker.
@@ -117,7 +209,7 @@ const PROBLEMS: [Problem; 8] = [
     Problem::Unmatched,
 ];
 
-/// What operations do in these.
+/// The verbs of the operations in these findings.
 const DOES: [&str; 9] = [
     "reads",
     "writes",
@@ -130,7 +222,7 @@ const DOES: [&str; 9] = [
     "reads, on a stream,",
 ];
 
-/// The number of something that a PE finds without its tracker. A test compares the lists with the sources.
+/// The number of an item in one of these lists, which a test compares with the sources.
 fn number<T: PartialEq>(all: &[T], one: &T) -> u64 {
     let found = all.iter().position(|known| known == one);
     found.unwrap_or(all.len()) as u64
@@ -140,74 +232,53 @@ fn at<T: Copy>(all: &[T], number: u64) -> Option<T> {
     all.get(usize::try_from(number).ok()?).copied()
 }
 
-/// A finding of a PE's own.
-pub(super) fn of_finding(finding: &Finding) -> Vec<u64> {
-    let (kind, pe, offset) = match finding.place {
-        FindingPlace::Symmetric { pe, offset } => (0, pe as u64, offset),
-        FindingPlace::Private { address } => (1, 0, address),
-        FindingPlace::Team { number } => (2, 0, number.into()),
-    };
-    let mut words = vec![
-        number(&PROBLEMS, &finding.problem),
-        finding.unordered.into(),
-        kind,
-        pe,
-        offset,
-    ];
-    for party in [&finding.now, &finding.other] {
-        let does = number(&DOES, &party.does);
-        words.extend([party.pe as u64, party.bytes, party.site.into(), does]);
+impl Wire for Finding {
+    fn write(&self, words: &mut Vec<u64>) {
+        let (kind, pe, offset) = match self.place {
+            FindingPlace::Symmetric { pe, offset } => (0, pe as u64, offset),
+            FindingPlace::Private { address } => (1, 0, address),
+            FindingPlace::Team { number } => (2, 0, number.into()),
+        };
+        let problem = number(&PROBLEMS, &self.problem);
+        words.extend([problem, self.unordered.into(), kind, pe, offset]);
+        for party in [&self.now, &self.other] {
+            let does = number(&DOES, &party.does);
+            words.extend([party.pe as u64, party.bytes, party.site.into(), does]);
+        }
+        self.why.write(words);
+        self.remedy.write(words);
     }
-    add_text(&mut words, &finding.why);
-    add_text(&mut words, &finding.remedy);
-    words
-}
 
-/// Reads a PE of a job of `n_pes`.
-pub(super) fn to_pe(word: u64, n_pes: Pe) -> Option<Pe> {
-    let pe = Pe::try_from(word).ok()?;
-    (pe < n_pes.min(MAX_PES)).then_some(pe)
-}
-
-/// Reads the number of a site.
-pub(super) fn to_site(word: u64) -> Option<u16> {
-    let site = u16::try_from(word).ok()?;
-    (u64::from(site) < SITES).then_some(site)
-}
-
-/// Reads a finding in a job of `n_pes`.
-pub(super) fn to_finding(words: &mut Reader<'_>, n_pes: Pe) -> Option<Finding> {
-    let [problem, unordered, kind, pe, offset] = words.words()?;
-    let place = match kind {
-        0 => FindingPlace::Symmetric {
-            pe: to_pe(pe, n_pes)?,
-            offset,
-        },
-        1 => FindingPlace::Private { address: offset },
-        2 => FindingPlace::Team {
-            number: u32::try_from(offset).ok()?,
-        },
-        _ => return None,
-    };
-    let mut party = || {
-        let [pe, bytes, site, does] = words.words()?;
-        Some(AccessInfo {
-            pe: to_pe(pe, n_pes)?,
-            does: at(&DOES, does)?,
-            bytes,
-            site: to_site(site)?,
+    fn read(words: &mut Reader<'_>) -> Option<Finding> {
+        let [problem, unordered, kind] = words.words()?;
+        let (pe, offset) = Wire::read(words)?;
+        let place = match kind {
+            0 => FindingPlace::Symmetric { pe, offset },
+            1 => FindingPlace::Private { address: offset },
+            2 => FindingPlace::Team {
+                number: u32::try_from(offset).ok()?,
+            },
+            _ => return None,
+        };
+        let mut party = || {
+            Some(AccessInfo {
+                pe: Wire::read(words)?,
+                bytes: Wire::read(words)?,
+                site: Wire::read(words)?,
+                does: at(&DOES, Wire::read(words)?)?,
+            })
+        };
+        let (now, other) = (party()?, party()?);
+        Some(Finding {
+            problem: at(&PROBLEMS, problem)?,
+            place,
+            now,
+            other,
+            why: Wire::read(words)?,
+            remedy: Wire::read(words)?,
+            unordered: unordered != 0,
         })
-    };
-    let (now, other) = (party()?, party()?);
-    Some(Finding {
-        problem: at(&PROBLEMS, problem)?,
-        place,
-        now,
-        other,
-        why: words.text()?,
-        remedy: words.text()?,
-        unordered: unordered != 0,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -239,22 +310,24 @@ mod tests {
                 remedy: String::new(),
                 unordered: true,
             };
-            let words = of_finding(&finding);
-            let read = to_finding(&mut Reader(&words), 2).expect("a finding");
+            let mut words = Vec::new();
+            finding.write(&mut words);
+            let read = |words, n_pes| Finding::read(&mut Reader { words, n_pes });
+            let found = read(&words, 2).expect("a finding");
             let cut = Finding {
                 why: "é".repeat((TEXT - CUT.len()) / 2) + CUT,
                 ..finding
             };
-            assert_eq!(format!("{read:?}"), format!("{cut:?}"));
-            assert!(to_finding(&mut Reader(&words), 1).is_none(), "PE 1 of 1");
+            assert_eq!(format!("{found:?}"), format!("{cut:?}"));
+            assert!(read(&words, 1).is_none(), "PE 1 of 1");
             for len in 0..words.len() {
-                assert!(to_finding(&mut Reader(&words[..len]), 2).is_none(), "{len}");
+                assert!(read(&words[..len], 2).is_none(), "{len}");
             }
         }
     }
 
     #[test]
-    fn whatever_a_pe_finds_without_its_tracker_has_a_number() {
+    fn findings_without_a_tracker_have_numbers() {
         let sources = [
             include_str!("../actors.rs"),
             include_str!("../freed.rs"),
@@ -262,7 +335,7 @@ mod tests {
             include_str!("../lib.rs"),
             include_str!("../two_puts.rs"),
         ];
-        // What stands before the word that says what an operation does.
+        // The text before the verb of an operation.
         let marks = [
             "does: \"",
             "party(\"",
@@ -291,18 +364,23 @@ mod tests {
 
     #[test]
     fn sites_have_a_limit() {
-        assert_eq!(to_site(SITES - 1).map(u64::from), Some(SITES - 1));
-        assert!(
-            [SITES, u64::MAX]
-                .into_iter()
-                .all(|site| to_site(site).is_none())
-        );
+        let site = |word| {
+            let words = &[word];
+            u16::read(&mut Reader { words, n_pes: 1 }).map(u64::from)
+        };
+        let sites = [SITES - 1, SITES, u64::MAX].map(site);
+        assert_eq!(sites, [Some(SITES - 1), None, None]);
     }
 
     #[test]
     fn texts_are_harmless_to_a_terminal() {
         let mut words = Vec::new();
         add_text(&mut words, "a\u{1b}[31m\nb");
-        assert_eq!(Reader(&words).text().as_deref(), Some("a?[31m\nb"));
+        let mut reader = Reader {
+            words: &words,
+            n_pes: 1,
+        };
+        let text = String::read(&mut reader);
+        assert_eq!(text.as_deref(), Some("a?[31m\nb"));
     }
 }

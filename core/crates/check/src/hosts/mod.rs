@@ -1,11 +1,11 @@
 //! The tracker in a job on several hosts. Trackers share tables, so all of them are on one host, that of PE 0. A PE there has its own
 //! ([`Tracking::Here`]). A PE of another host calls the [service](service) of a PE of that host, which runs the caller's tracker.
 //!
-//! The calls of a PE are performed in order. A call whose effect others may see next, or whose result is used, waits for the reply: above
-//! all what is published is in the tables before the operation that publishes it is delivered. All other calls only travel.
+//! The calls of a PE are performed in order. A call with a result waits for the reply, and so does a call whose effect others may see
+//! next: an operation is delivered only after its knowledge is in the tables. All other calls are posted without a reply.
 //!
-//! What PEs tell each other for [stalls](super::stalls) stays on each host: there the PEs of other hosts count as running, and a stall
-//! lasts as long as its limit allows.
+//! The state of PEs for [stalls](super::stalls) stays on each host: there the PEs of other hosts count as running, and a stall lasts as
+//! long as its limit allows.
 
 mod calls;
 mod remote;
@@ -21,6 +21,7 @@ use crate::report::Finding;
 use crate::shadow::Rewrites;
 use crate::tracker::{Kind, ReleaseStamp, Standing, Tracker};
 use crate::{Pe, Result};
+use calls::{Call, Reader, Wire};
 
 /// One PE's tracker, wherever it is.
 pub(crate) enum Tracking {
@@ -45,28 +46,117 @@ macro_rules! forwarded {
     };
 }
 
+/// The calls of the service. A row of `made` makes the method of [`RemoteTracker`], the arm of [`TrackerService`] and the method of
+/// [`Tracking`]: `call` waits for the reply, `post` does not, and the service checks the conditions, which are methods of the area. A row
+/// of `served` makes the arm only.
+macro_rules! service_calls {
+    (
+        made { $($(#[$attribute:meta])* $send:ident $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?
+            $(where $($check:ident($($value:expr),*))and+)?;)* }
+        served { $($other:ident: |$tracker:ident, $area:ident, $words:ident| $answer:expr;)* }
+    ) => {
+        /// The calls, by the names of the tracker's methods.
+        #[expect(non_camel_case_types, reason = "they are names of methods")]
+        #[derive(Clone, Copy, Debug)]
+        #[repr(u64)]
+        enum Method { $($name,)* $($other),* }
+
+        impl Method {
+            const ALL: &[Method] = &[$(Method::$name,)* $(Method::$other),*];
+        }
+
+        impl RemoteTracker { $(
+            $(#[$attribute])*
+            fn $name(&self $(, $arg: $type)*) $(-> $result)? {
+                self.$send(Call::new(Method::$name)$(.with(&$arg))*)
+            }
+        )* }
+
+        impl TrackerService {
+            /// Performs a call, and writes its reply.
+            fn perform(&self, tracker: &Tracker, method: Method, words: &mut Reader<'_>, reply: &mut Vec<u64>) -> Option<()> {
+                match method {
+                    $(Method::$name => {
+                        $(let $arg = <$type>::read(words)?;)*
+                        words.end()?;
+                        $($(self.area.$check($($value),*).then_some(())?;)+)?
+                        tracker.$name($($arg),*).write(reply);
+                    })*
+                    $(Method::$other => {
+                        let ($tracker, $area, $words) = (tracker, &self.area, &mut *words);
+                        $answer.write(reply);
+                        words.end()?;
+                    })*
+                }
+                Some(())
+            }
+        }
+
+        forwarded! { $($(#[$attribute])* fn $name(&self $(, $arg: $type)*) $(-> $result)?;)* }
+    };
+}
+
+service_calls! {
+    made {
+        post access(kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) where has(offset, bytes);
+        call put(kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Rewrites where has(offset, bytes);
+        post reissue(kind: Kind, place: (Pe, u64), bytes: u64, site: u16) where has(place.1, bytes);
+        post fence();
+        post quiet();
+        #[must_use]
+        call release(pe: Pe, offset: u64, fenced: bool) -> ReleaseStamp where has(offset, 0);
+        call delivered(pe: Pe, offset: u64, bytes: u64, stamp: ReleaseStamp) -> bool
+            where has(offset, bytes) and has(stamp.data.0, stamp.data.1);
+        #[expect(clippy::too_many_arguments, reason = "they are what happened")]
+        post update(pe: Pe, offset: u64, bytes: u64, old: u64, new: u64, stamp: ReleaseStamp, site: u16) where has_word(offset, bytes);
+        call acquire(pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) -> u64 where has_word(offset, bytes);
+        post wait_begins(offset: u64, dtype: Dtype, cmp: Cmp, expected: u64, site: u16) where has(offset, dtype.size() as u64);
+        post wait_ends(offset: u64, held: bool) where has(offset, 1);
+        call arrive(team: u32, epoch: u64, completing: bool, site: u16);
+        call arrived_at(team: u32, pe: Pe, epoch: u64) -> u16;
+        call tag() -> u64;
+        call turn() -> u64;
+        call pointer_given(pe: Pe);
+        call decommit(range: SymRange) where has(range.offset(), range.bytes());
+        post allocated(range: SymRange, site: u16) where has(range.offset(), range.bytes());
+        call maker(offset: u64) -> Option<String>;
+        post freed(range: SymRange, site: u16) where has(range.offset(), range.bytes());
+        post not_freed();
+        post all_freed();
+        call found(finding: Finding) -> bool;
+        call findings() -> u64;
+        call job_findings() -> u64;
+    }
+    served {
+        met: |tracker, _area, words| {
+            let (team, (epoch, site)) = Wire::read(words)?;
+            let members: Option<Vec<Pe>> = std::iter::from_fn(|| (!words.words.is_empty()).then(|| Pe::read(words))).collect();
+            tracker.met(team, &mut members?.into_iter(), epoch, site)
+        };
+        may_know_unseen: |tracker, _area, _words| tracker.may_know_unseen();
+        shows_accesses: |tracker, _area, _words| tracker.shows_accesses();
+        commit: |tracker, area, words| {
+            let range = SymRange::read(words)?;
+            area.has(range.offset(), range.bytes()).then_some(())?;
+            tracker.commit(range).err().map(|error| error.to_string())
+        };
+        report: |tracker, _area, words| {
+            let index = usize::try_from(u64::read(words)?).ok()?;
+            tracker.reports().get(index).cloned()
+        };
+        summary: |tracker, _area, _words| tracker.summary();
+        site_name: |tracker, _area, words| tracker.site_name(Wire::read(words)?, Wire::read(words)?);
+        set_site: |tracker, _area, words| tracker.set_site(Wire::read(words)?, &String::read(words)?);
+        // Waits for the calls before it.
+        sync: |_tracker, _area, _words| ();
+    }
+}
+
 forwarded! {
-    fn access(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16);
-    fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Rewrites;
-    fn reissue(&self, kind: Kind, place: (Pe, u64), bytes: u64, site: u16);
     fn prefetch(&self, pe: Pe, offset: u64);
-    fn fence(&self);
-    fn quiet(&self);
-    #[must_use]
-    fn release(&self, pe: Pe, offset: u64, fenced: bool) -> ReleaseStamp;
     #[must_use]
     fn release_signal(&self, pe: Pe, offset: u64, data: u64, bytes: u64) -> ReleaseStamp;
-    fn delivered(&self, pe: Pe, offset: u64, bytes: u64, stamp: &ReleaseStamp) -> bool;
-    #[expect(clippy::too_many_arguments, reason = "they are what happened")]
-    fn update(&self, pe: Pe, offset: u64, bytes: u64, old: u64, new: u64, stamp: &ReleaseStamp, site: u16);
-    fn acquire(&self, pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) -> u64;
-    fn wait_begins(&self, offset: u64, dtype: Dtype, cmp: Cmp, expected: u64, site: u16);
-    fn wait_ends(&self, offset: u64, held: bool);
-    fn arrive(&self, team: u32, epoch: u64, completing: bool, site: u16);
-    fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16;
     fn met(&self, team: u32, members: &mut dyn Iterator<Item = Pe>, epoch: u64, site: u16) -> u64;
-    fn tag(&self) -> u64;
-    fn turn(&self) -> u64;
     fn may_know_unseen(&self) -> bool;
     fn stand(&self, standing: Standing);
     fn wake(&self, pe: Pe);
@@ -74,21 +164,11 @@ forwarded! {
     fn others_stand(&self) -> bool;
     fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool;
     fn is_standing(&self, standing: Standing) -> bool;
-    fn pointer_given(&self, pe: Pe);
     fn shows_accesses(&self);
     fn hands_out(&self);
     fn has_streams(&self);
     fn uses_gpus(&self);
     fn commit(&self, range: SymRange) -> Result<()>;
-    fn decommit(&self, range: SymRange);
-    fn allocated(&self, range: SymRange, site: u16);
-    fn maker(&self, offset: u64) -> Option<String>;
-    fn freed(&self, range: SymRange, site: u16);
-    fn not_freed(&self);
-    fn all_freed(&self);
-    fn found(&self, finding: Finding) -> bool;
-    fn findings(&self) -> u64;
-    fn job_findings(&self) -> u64;
     fn reports(&self) -> Vec<String>;
     fn summary(&self) -> Option<String>;
     fn site_name(&self, pe: Pe, site: u16) -> String;

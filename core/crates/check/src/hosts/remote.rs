@@ -1,24 +1,22 @@
 //! The tracker of a PE that is not on the host of PE 0, as the PE sees it.
 
-use super::calls::{self, Ask, Reader, add_text, call, of_stamp, to_conflict, to_stamp};
-use crate::area::Area;
+use super::Method;
+use super::calls::{Call, Reader, Wire};
+use crate::area::{Area, MAX_PES};
 use crate::buffer::SymRange;
 use crate::clocks::Clocks;
-use crate::dtype::Dtype;
 use crate::job::block::Control;
 use crate::lock::lock;
-use crate::op::Cmp;
-use crate::report::{self, Finding};
-use crate::shadow::Rewrites;
+use crate::report;
 use crate::sites::Sites;
 use crate::tally::{Seen, Tally};
-use crate::tracker::{Kind, ReleaseStamp, Standing};
+use crate::tracker::{ReleaseStamp, Standing};
 use crate::transport::PeerCalls;
 use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex};
 
-/// How many calls may travel before one waits for its reply.
+/// How many calls may be without a reply before one waits for it.
 const UNANSWERED: u64 = 128;
 
 /// See the [module](super).
@@ -29,7 +27,7 @@ pub(crate) struct RemoteTracker {
     calls: Arc<dyn PeerCalls>,
     sites: Arc<Sites>,
     tally: Tally,
-    /// What the PEs of this host do, for stalls.
+    /// The state of this host's PEs, for stalls.
     standings: Clocks,
     /// Calls without a reply.
     posts: AtomicU64,
@@ -60,9 +58,8 @@ impl RemoteTracker {
             if over.load(Relaxed) {
                 return;
             }
-            let mut set = call(Ask::SetSite, &[site.into()]);
-            add_text(&mut set, name);
-            peer.post(server, &set);
+            let set = Call::new(Method::set_site).with(&site);
+            peer.post(server, &set.with(&name.to_string()).0);
         });
         Ok(RemoteTracker {
             me,
@@ -77,41 +74,36 @@ impl RemoteTracker {
         })
     }
 
-    /// Makes a call, and gives its reply; nothing once a call has failed.
-    fn ask(&self, call: &[u64]) -> Option<Vec<u64>> {
+    /// Makes a call, and waits for its result; the default once a call has failed.
+    pub(super) fn call<T: Wire + Default>(&self, call: Call) -> T {
         if self.ended.load(Relaxed) {
-            return None;
+            return T::default();
         }
-        match self.calls.call(self.server, call) {
-            Ok(reply) => Some(reply),
+        match self.calls.call(self.server, &call.0) {
+            Ok(words) => {
+                let words = &words;
+                T::read(&mut Reader {
+                    words,
+                    n_pes: MAX_PES,
+                })
+                .unwrap_or_default()
+            }
             Err(error) => {
                 lock(&self.error).get_or_insert(error);
                 self.ended.store(true, Relaxed);
-                None
+                T::default()
             }
         }
     }
 
-    fn asked(&self, ask: Ask, words: &[u64]) -> Option<Vec<u64>> {
-        self.ask(&call(ask, words))
-    }
-
-    /// Makes a call whose reply is a word; 0 once a call has failed.
-    fn word(&self, ask: Ask, words: &[u64]) -> u64 {
-        let reply = self.asked(ask, words);
-        reply
-            .and_then(|reply| Reader(&reply).word())
-            .unwrap_or_default()
-    }
-
     /// Makes a call without a reply.
-    fn tell(&self, ask: Ask, words: &[u64]) {
+    pub(super) fn post(&self, call: Call) {
         if self.ended.load(Relaxed) {
             return;
         }
-        self.calls.post(self.server, &call(ask, words));
+        self.calls.post(self.server, &call.0);
         if self.posts.fetch_add(1, Relaxed) % UNANSWERED == UNANSWERED - 1 {
-            self.asked(Ask::Sync, &[]);
+            self.call(Call::new(Method::sync))
         }
     }
 
@@ -121,42 +113,8 @@ impl RemoteTracker {
         self.calls.leave(self.server);
     }
 
-    pub(super) fn access(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) {
-        let words = [kind as u64, pe as u64, offset, bytes, site.into()];
-        self.tell(Ask::Access, &words);
-    }
-
-    pub(super) fn put(&self, kind: Kind, pe: Pe, offset: u64, bytes: u64, site: u16) -> Rewrites {
-        let words = [kind as u64, pe as u64, offset, bytes, site.into()];
-        let reply = self.asked(Ask::Put, &words).unwrap_or_default();
-        let (conflicts, _) = reply.as_chunks();
-        conflicts
-            .iter()
-            .filter_map(|words| to_conflict(*words))
-            .collect()
-    }
-
-    pub(super) fn reissue(&self, kind: Kind, (pe, offset): (Pe, u64), bytes: u64, site: u16) {
-        let words = [kind as u64, pe as u64, offset, bytes, site.into()];
-        self.tell(Ask::Reissue, &words);
-    }
-
     /// The tables are on another host.
     pub(super) fn prefetch(&self, _: Pe, _: u64) {}
-
-    pub(super) fn fence(&self) {
-        self.tell(Ask::Fence, &[]);
-    }
-
-    pub(super) fn quiet(&self) {
-        self.tell(Ask::Quiet, &[]);
-    }
-
-    pub(super) fn release(&self, pe: Pe, offset: u64, fenced: bool) -> ReleaseStamp {
-        let reply = self.asked(Ask::Release, &[pe as u64, offset, fenced.into()]);
-        let words = reply.and_then(|reply| Reader(&reply).words());
-        words.map_or_else(ReleaseStamp::default, to_stamp)
-    }
 
     pub(super) fn release_signal(
         &self,
@@ -171,60 +129,6 @@ impl RemoteTracker {
         }
     }
 
-    pub(super) fn delivered(&self, pe: Pe, offset: u64, bytes: u64, stamp: &ReleaseStamp) -> bool {
-        let [tag, fenced, data, data_bytes] = of_stamp(stamp);
-        let words = [pe as u64, offset, bytes, tag, fenced, data, data_bytes];
-        self.word(Ask::Delivered, &words) != 0
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "they are what happened")]
-    pub(super) fn update(
-        &self,
-        pe: Pe,
-        offset: u64,
-        bytes: u64,
-        old: u64,
-        new: u64,
-        stamp: &ReleaseStamp,
-        site: u16,
-    ) {
-        let [tag, fenced, data, data_bytes] = of_stamp(stamp);
-        let (pe, site) = (pe as u64, u64::from(site));
-        let stamp = [tag, fenced, data, data_bytes];
-        let words = [&[pe, offset, bytes, old, new, site][..], &stamp].concat();
-        self.tell(Ask::Update, &words);
-    }
-
-    pub(super) fn acquire(&self, pe: Pe, offset: u64, bytes: u64, value: u64, site: u16) -> u64 {
-        let words = [pe as u64, offset, bytes, value, site.into()];
-        self.word(Ask::Acquire, &words)
-    }
-
-    pub(super) fn wait_begins(
-        &self,
-        offset: u64,
-        dtype: Dtype,
-        cmp: Cmp,
-        expected: u64,
-        site: u16,
-    ) {
-        let words = [offset, dtype as u64, cmp as u64, expected, u64::from(site)];
-        self.tell(Ask::WaitBegins, &words);
-    }
-
-    pub(super) fn wait_ends(&self, offset: u64, held: bool) {
-        self.tell(Ask::WaitEnds, &[offset, held.into()]);
-    }
-
-    pub(super) fn arrive(&self, team: u32, epoch: u64, completing: bool, site: u16) {
-        let words = [team.into(), epoch, completing.into(), site.into()];
-        self.asked(Ask::Arrive, &words);
-    }
-
-    pub(super) fn arrived_at(&self, team: u32, pe: Pe, epoch: u64) -> u16 {
-        self.word(Ask::ArrivedAt, &[team.into(), pe as u64, epoch]) as u16
-    }
-
     pub(super) fn met(
         &self,
         team: u32,
@@ -232,21 +136,12 @@ impl RemoteTracker {
         epoch: u64,
         site: u16,
     ) -> u64 {
-        let mut words = vec![team.into(), epoch, site.into()];
-        words.extend(members.map(|pe| pe as u64));
-        self.word(Ask::Met, &words)
-    }
-
-    pub(super) fn tag(&self) -> u64 {
-        self.word(Ask::Tag, &[])
-    }
-
-    pub(super) fn turn(&self) -> u64 {
-        self.word(Ask::Turn, &[])
+        let call = Call::new(Method::met).with(&(team, (epoch, site)));
+        self.call(members.fold(call, |call, pe| call.with(&pe)))
     }
 
     pub(super) fn may_know_unseen(&self) -> bool {
-        self.ended.load(Relaxed) || self.word(Ask::MayKnowUnseen, &[]) != 0
+        self.ended.load(Relaxed) || self.call(Call::new(Method::may_know_unseen))
     }
 
     pub(super) fn stand(&self, standing: Standing) {
@@ -273,12 +168,8 @@ impl RemoteTracker {
         self.standings.own_standing(standing)
     }
 
-    pub(super) fn pointer_given(&self, pe: Pe) {
-        self.asked(Ask::PointerGiven, &[pe as u64]);
-    }
-
     pub(super) fn shows_accesses(&self) {
-        self.tell(Ask::ShowsAccesses, &[]);
+        self.post(Call::new(Method::shows_accesses));
         self.tally.note_once(Seen::Accesses);
     }
 
@@ -295,9 +186,7 @@ impl RemoteTracker {
     }
 
     pub(super) fn commit(&self, range: SymRange) -> Result<()> {
-        let words = [range.offset(), range.bytes()];
-        let reply = self.asked(Ask::Commit, &words).unwrap_or_default();
-        match Reader(&reply).text() {
+        match self.call::<Option<String>>(Call::new(Method::commit).with(&range)) {
             None => Ok(()),
             Some(why) => Err(Error::system(
                 "committing the checker's memory on the host of PE 0",
@@ -306,52 +195,14 @@ impl RemoteTracker {
         }
     }
 
-    pub(super) fn decommit(&self, range: SymRange) {
-        self.asked(Ask::Decommit, &[range.offset(), range.bytes()]);
-    }
-
-    pub(super) fn allocated(&self, range: SymRange, site: u16) {
-        let words = [range.offset(), range.bytes(), site.into()];
-        self.tell(Ask::Allocated, &words);
-    }
-
-    pub(super) fn maker(&self, offset: u64) -> Option<String> {
-        Reader(&self.asked(Ask::Maker, &[offset])?).text()
-    }
-
-    pub(super) fn freed(&self, range: SymRange, site: u16) {
-        let words = [range.offset(), range.bytes(), site.into()];
-        self.tell(Ask::Freed, &words);
-    }
-
-    pub(super) fn not_freed(&self) {
-        self.tell(Ask::NotFreed, &[]);
-    }
-
-    pub(super) fn all_freed(&self) {
-        self.tell(Ask::AllFreed, &[]);
-    }
-
-    pub(super) fn found(&self, finding: Finding) -> bool {
-        self.word(Ask::Found, &calls::of_finding(&finding)) != 0
-    }
-
-    pub(super) fn findings(&self) -> u64 {
-        self.word(Ask::Findings, &[])
-    }
-
-    pub(super) fn job_findings(&self) -> u64 {
-        self.word(Ask::JobFindings, &[])
-    }
-
     pub(super) fn reports(&self) -> Vec<String> {
-        let report = |index: u64| Reader(&self.asked(Ask::Report, &[index])?).text();
+        let report =
+            |index: u64| self.call::<Option<String>>(Call::new(Method::report).with(&index));
         (0..).map_while(report).collect()
     }
 
     pub(super) fn summary(&self) -> Option<String> {
-        let reply = self.asked(Ask::Summary, &[]).unwrap_or_default();
-        let summary = Reader(&reply).text();
+        let summary: Option<String> = self.call(Call::new(Method::summary));
         let error = lock(&self.error).take();
         let over = error.map(|error| {
             format!(
@@ -369,9 +220,9 @@ impl RemoteTracker {
         if pe == self.me {
             return self.sites.name(site);
         }
-        let reply = self.asked(Ask::SiteName, &[pe as u64, site.into()]);
-        let name = reply.and_then(|reply| Reader(&reply).text());
-        name.unwrap_or_else(|| self.sites.name(0))
+        let call = Call::new(Method::site_name).with(&(pe, site));
+        self.call::<Option<String>>(call)
+            .unwrap_or_else(|| self.sites.name(0))
     }
 
     pub(super) fn operation_of(&self, site: u16) -> String {

@@ -1,4 +1,4 @@
-//! What a word's cell says.
+//! The cell of a word.
 
 use crate::clocks::Clocks;
 use crate::tracker::Kind;
@@ -22,7 +22,7 @@ impl Cell {
         )
     }
 
-    /// What a word's cell holds, if anything.
+    /// The contents of a word's cell, if it has any.
     #[inline(always)]
     pub(crate) fn of(bits: u64) -> Option<Cell> {
         (bits != 0).then_some(Cell(bits))
@@ -68,7 +68,7 @@ impl Cell {
         Cell(self.0 & !(7 << 12) | (kind as u64) << 12)
     }
 
-    /// Whether it came before what this PE does now, to the memory of `owner`.
+    /// Whether it came before the current operation of this PE, to the memory of `owner`.
     #[inline(always)]
     pub(crate) fn ordered(self, clocks: &Clocks, owner: u64) -> bool {
         let (pe, tag) = (self.pe(), self.tag());

@@ -1,4 +1,4 @@
-//! The shadow: who has used each word, and whether that conflicts with what is done now.
+//! The shadow: the last accesses to each word, and their conflicts with a new access.
 //!
 //! A word of 8 bytes has four cells, each of which stands for one access:
 //!
@@ -22,7 +22,7 @@ use run::Run;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering::*, fence};
 
-/// What is done to a range of a PE's memory.
+/// An access to a range of a PE's memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) kind: Kind,
@@ -31,7 +31,7 @@ pub(super) struct Access {
     pub(super) bytes: u64,
     /// The cell of its words, but for the mask.
     pub(super) cell: Cell,
-    /// Whether it is a free: then only puts and stores of others matter, and only to words nobody synchronises by.
+    /// Whether it is a free: then only puts and stores of others matter, and only to words by which no PEs synchronise.
     pub(super) frees: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Conflict {
     pub(super) end: u64,
 }
 
-/// What an access does to a word's cells. Bits stand for cells.
+/// The effect of an access on a word's cells. Bits stand for cells.
 #[derive(Clone, Copy)]
 struct Verdict {
     conflicts: u8,
@@ -205,7 +205,7 @@ impl Shadow {
         let mut last: Option<Run> = None;
         let mut index = 0;
         while index < words.len() {
-            // What is freed is looked at word by word.
+            // A freed range is checked word by word.
             let goes_on = |run: &&Run| !access.frees && run.is_silent();
             if let Some(run) = last.as_ref().filter(goes_on) {
                 let begin = first + index as u64;
@@ -268,7 +268,7 @@ impl Shadow {
                 };
                 if let Some(old) = Cell::of(bits).filter(same) {
                     let now = access.cell.with_mask(old.mask());
-                    // Another access may have come, which says more.
+                    // Another access may have come, which orders more.
                     let _ = cell.compare_exchange(bits, now.0, SeqCst, Relaxed);
                 }
             }

@@ -3,12 +3,12 @@
 use super::{CELLS, Cell, Verdict, load};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words one after the other that look alike, and what an access to them does.
+/// Adjacent words with equal cells, and the effect of an access on them.
 pub(super) struct Run {
     pub(super) before: [u64; CELLS],
     after: [u64; CELLS],
     pub(super) verdict: Verdict,
-    /// Whether what they pass on has been said.
+    /// Whether their knowledge has been published.
     pub(super) told: bool,
 }
 
@@ -45,7 +45,7 @@ impl Run {
         }
     }
 
-    /// Changes the cells of words as long as they look alike, and says how many did.
+    /// Changes the cells of words as long as they look alike, and returns the number of these words.
     pub(super) fn go_on(&self, words: &[[AtomicU64; CELLS]]) -> usize {
         let differs = |place: &usize| self.before[*place] != self.after[*place];
         let mut changed = (0..CELLS).filter(differs);
@@ -59,7 +59,7 @@ impl Run {
         }
     }
 
-    /// Calls `change` with the cells of words as long as they look alike, and says how many did.
+    /// Calls `change` with the cells of words as long as they look alike, and returns the number of these words.
     #[inline(always)]
     fn each(&self, words: &[[AtomicU64; CELLS]], change: impl Fn(&[AtomicU64; CELLS])) -> usize {
         let before = self.before;

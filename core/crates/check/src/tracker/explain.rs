@@ -2,7 +2,7 @@
 
 use super::{Learned, LearnedBy, Tracker};
 use crate::Pe;
-use crate::report::{AccessInfo, Finding, FindingPlace, Keys, Names, Problem, Told, operation};
+use crate::report::{AccessInfo, Finding, FindingPlace, Keys, Names, Problem, Reported, operation};
 use crate::shadow::{Access, Cell, Conflict};
 use crate::tracker::Kind;
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -200,7 +200,7 @@ impl Tracker {
                     return (why, remedy);
                 }
                 let why = format!(
-                    "{seen}; that flag is on PE {owner} and the data on PE {}: a fence orders what goes to one PE only, and there is no quiet between the {before} and the {flag_op}",
+                    "{seen}; that flag is on PE {owner} and the data on PE {}: a fence orders operations to one PE only, and there is no quiet between the {before} and the {flag_op}",
                     access.owner
                 );
                 (why, format!("quiet between the {before} and the {flag_op}"))
@@ -229,7 +229,7 @@ impl Tracker {
             }
             None => {
                 let why = format!(
-                    "PE {me} has heard of PE {pe} through another PE, but PE {pe} has called no quiet between the {before} and what it passed on"
+                    "PE {me} knows of PE {pe} through another PE, but PE {pe} has called no quiet between the {before} and its signal"
                 );
                 let remedy = format!(
                     "quiet on PE {pe} after the {before}, before PE {me} comes to its {now}"
@@ -241,9 +241,9 @@ impl Tracker {
 }
 
 impl Names for Tracker {
-    fn told(&self, keys: Keys, exact: u64) -> Told {
+    fn told(&self, keys: Keys, exact: u64) -> Reported {
         let [lock, table @ ..] = self.area.reported() else {
-            return Told::No;
+            return Reported::No;
         };
         // Two PEs that find one problem at the same time must not leave it to each other. Who has died with the lock holds nobody up.
         let tries = 0..1000;
@@ -259,9 +259,9 @@ impl Names for Tracker {
         let known = keys.map(|key| key != 0 && !enter(table, key));
         lock.store(0, Release);
         match known.contains(&true) {
-            _ if here => Told::Here,
-            true => Told::Elsewhere,
-            false => Told::No,
+            _ if here => Reported::Here,
+            true => Reported::Elsewhere,
+            false => Reported::No,
         }
     }
 

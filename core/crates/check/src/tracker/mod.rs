@@ -1,4 +1,4 @@
-//! The tracker: what each PE has done to symmetric memory, and whether something orders that before what others do.
+//! The tracker: the accesses of each PE to symmetric memory, and their order with the accesses of others.
 //!
 //! # The rules
 //!
@@ -60,7 +60,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What an access does to memory.
+/// The effect of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -480,23 +480,23 @@ impl Tracker {
         tag
     }
 
-    /// Whether this PE may know of its own operations in a way that nobody sees.
+    /// Whether this PE may know of its own operations in an unseen way.
     pub(crate) fn may_know_unseen(&self) -> bool {
         (0..self.area.n() as u64).any(|pe| pe != self.me && self.clocks.linked(pe))
     }
 
-    /// Says what this PE is doing.
+    /// Sets the state of this PE.
     pub(crate) fn stand(&self, standing: Standing) {
         self.clocks.stand(standing);
     }
 
-    /// Something was delivered to `pe`.
+    /// An operation was delivered to `pe`.
     #[inline]
     pub(crate) fn wake(&self, pe: Pe) {
         self.clocks.wake(pe as u64);
     }
 
-    /// Says whether this PE holds operations back.
+    /// Sets whether this PE holds operations back.
     pub(crate) fn hold(&self, holds: bool) {
         self.clocks.hold(holds);
     }
@@ -523,13 +523,13 @@ impl Tracker {
         }
     }
 
-    /// The program tells of its own loads and stores, so none is unseen.
+    /// The program reports its own loads and stores, so none is unseen.
     pub(crate) fn shows_accesses(&self) {
         self.clocks.show();
         self.tally.note_once(Seen::Accesses);
     }
 
-    /// The program hands symmetric memory to something that tells of nothing.
+    /// The program passes symmetric memory to code whose accesses are not reported.
     pub(crate) fn hands_out(&self) {
         self.tally.note_once(Seen::HandedOut);
     }
@@ -544,7 +544,7 @@ impl Tracker {
         self.tally.note_once(Seen::Streams);
     }
 
-    /// Learns what this PE may know by ways that nobody sees. Tells whether there are any.
+    /// Learns the knowledge that this PE may have by unseen ways. Returns whether there are any.
     #[cold]
     fn learn_unseen(&self) -> bool {
         let _state = self.lock();
@@ -556,7 +556,7 @@ impl Tracker {
         new
     }
 
-    /// A finding of somebody else's; says whether it is new, not a repeated one.
+    /// A finding of another part of the checker; returns whether it is new, not a repeated one.
     pub(crate) fn found(&self, finding: Finding) -> bool {
         let count = |keys, json: String| {
             self.clocks.count_finding();
@@ -565,12 +565,12 @@ impl Tracker {
         self.reports.found(&finding, self, count)
     }
 
-    /// How many different findings this PE has made.
+    /// The number of different findings of this PE.
     pub(crate) fn findings(&self) -> u64 {
         self.reports.count()
     }
 
-    /// How many all PEs have made.
+    /// The number of findings of all PEs.
     pub(crate) fn job_findings(&self) -> u64 {
         (0..self.area.n() as u64)
             .map(|pe| self.clocks.findings(pe))
@@ -582,7 +582,7 @@ impl Tracker {
         self.reports.texts()
     }
 
-    /// What is said at finalize: of findings that were made more than once, and if the clocks ran out; `None` if there is nothing.
+    /// The message of finalize about findings that were made more than once, and exhausted clocks; `None` if there is none.
     pub(crate) fn summary(&self) -> Option<String> {
         let often = self.reports.summary();
         if !self.clocks.is_off() {

@@ -15,7 +15,7 @@ impl Tracker {
     /// The operation of a stamp of `release` is about to be performed: right before, by any thread. Tells whether `update` wants to hear what
     /// it did, if it is a put of one aligned word or an operation that does not fetch.
     #[inline]
-    pub(crate) fn delivered(&self, pe: Pe, offset: u64, bytes: u64, stamp: &ReleaseStamp) -> bool {
+    pub(crate) fn delivered(&self, pe: Pe, offset: u64, bytes: u64, stamp: ReleaseStamp) -> bool {
         if bytes == 0 || self.clocks.is_off() {
             return false;
         }
@@ -26,15 +26,15 @@ impl Tracker {
         let mut marked = false;
         self.syncs.each_marked(owner, first, count, |word| {
             if let Some(sync) = self.syncs.find(owner, word) {
-                self.publish(&sync, stamp);
+                self.publish(&sync, &stamp);
                 marked = true;
             }
         });
-        if !marked && count == 1 && self.is_atomic(owner, first, stamp) {
+        if !marked && count == 1 && self.is_atomic(owner, first, &stamp) {
             // An atomic write to a word that has no sync object: it gets one.
             match self.sync(owner, first, false) {
                 Some(sync) => {
-                    self.publish(&sync, stamp);
+                    self.publish(&sync, &stamp);
                     marked = true;
                 }
                 // No room to tell anybody: then it counts as told.
@@ -126,7 +126,7 @@ impl Tracker {
         bytes: u64,
         old: u64,
         new: u64,
-        stamp: &ReleaseStamp,
+        stamp: ReleaseStamp,
         site: u16,
     ) {
         let owner = pe as u64;

@@ -89,7 +89,7 @@ fn reported(record: &ErrorRecord, me: Pe, pid: u32) -> Error {
             "dest",
             format!("{} bytes long", record.mine.load(Relaxed)),
             format!(
-                "as long as what all members of team {team} bring to `{operation}`, which is {} bytes",
+                "as long as the contributions of all members of team {team} to `{operation}`, which is {} bytes",
                 record.theirs.load(Relaxed)
             ),
         ),

@@ -76,7 +76,7 @@ impl CudaTransport {
         });
         known.err().unwrap_or_else(|| {
             Error::Internal(format!(
-                "the kernel of {} was ended, and nobody says why",
+                "the kernel of {} was ended for an unknown reason",
                 operation.name()
             ))
         })

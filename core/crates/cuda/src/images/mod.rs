@@ -355,7 +355,7 @@ fn check_frames(target: Target, cubin: &[u8]) -> Result<()> {
             .map(|(name, bytes)| format!("{name} has a stack frame of {bytes} bytes"))
             .collect::<Vec<_>>()
             .join(", "),
-        _ => "it does not say which stack frames its functions have".into(),
+        _ => "it does not have the stack frames of its functions".into(),
     };
     Err(Error::Internal(format!(
         "the kernels' code for {target} cannot be used: {why}"

@@ -207,7 +207,7 @@ impl Nvrtc {
             )?;
             let log = String::from_utf8_lossy(&log);
             return Err(Error::Internal(format!(
-                "{why} for {target}, and NVRTC says:\n{}",
+                "{why} for {target}, and NVRTC reports:\n{}",
                 log.trim_end_matches(['\0', '\n'])
             )));
         }

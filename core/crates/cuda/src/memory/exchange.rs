@@ -166,7 +166,7 @@ impl Exchange {
         for (stream, pe) in followers() {
             let (from, share) = take(stream, pe, policy)?;
             if from != pe {
-                return Err(lost(format!("PE {pe} says it is PE {from}")));
+                return Err(lost(format!("PE {pe} calls itself PE {from}")));
             }
             shares.push(share);
         }

@@ -365,61 +365,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_have_their_line() {
         let good = r#""blocks": 64, "threads": 256"#;
         let first = |text: &str| of_rows(&[text, LAST]);
         let of = |rest: &str| first(&row("reduce", 512, "flags", rest));
         let (blocks, threads) = (r#""blocks": 64"#, r#""threads": 256"#);
-        for (text, words) in [
-            (
-                first(&row("reduse", 512, "flags", good)),
-                "line 5: `collective` is \"reduse\", not one of broadcast, ",
-            ),
-            (
-                first(&row("barrier", 512, "flags", good)),
-                "line 5: `collective` is \"barrier\"",
-            ),
-            (
-                first(&row("reduce", 512, "ring", good)),
-                "line 5: unknown variant `ring`",
-            ),
-            (
-                first(&row("alltoalls", 512, "flags", good)),
-                "line 5: alltoalls has no algorithm",
-            ),
-            (
-                of(&format!("{threads}, \"blocks\": 0")),
-                "line 5: `blocks` is 0",
-            ),
-            (
-                of(&format!("{threads}, \"blocks\": 129")),
-                "line 5: `blocks` is 129",
-            ),
-            (
-                of(&format!("{threads}, \"blocks\": -1")),
-                "line 5: invalid value",
-            ),
-            (
-                of(&format!("{threads}, \"blocks\": 1e3")),
-                "line 5: invalid type",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            (first(&row("reduse", 512, "flags", good)), "line 5: `collective` is \"reduse\", not one of broadcast, "),
+            (first(&row("barrier", 512, "flags", good)), "line 5: `collective` is \"barrier\""),
+            (first(&row("reduce", 512, "ring", good)), "line 5: unknown variant `ring`"),
+            (first(&row("alltoalls", 512, "flags", good)), "line 5: alltoalls has no algorithm"),
+            (of(&format!("{threads}, \"blocks\": 0")), "line 5: `blocks` is 0"),
+            (of(&format!("{threads}, \"blocks\": 129")), "line 5: `blocks` is 129"),
+            (of(&format!("{threads}, \"blocks\": -1")), "line 5: invalid value"),
+            (of(&format!("{threads}, \"blocks\": 1e3")), "line 5: invalid type"),
             (of(threads), "line 5: missing field `blocks`"),
-            (
-                of(&format!("{blocks}, \"threads\": 33")),
-                "line 5: `threads` is 33, not a multiple of 32",
-            ),
-            (
-                of(&format!("{blocks}, \"threads\": 1024")),
-                "line 5: `threads` is 1024",
-            ),
-            (
-                of(&format!("{good}, \"chunk\": 2048")),
-                "line 5: `chunk` is 2048, but only",
-            ),
-            (
-                of(&format!("{good}, \"chunks\": 2048")),
-                "line 5: unknown field `chunks`",
-            ),
+            (of(&format!("{blocks}, \"threads\": 33")), "line 5: `threads` is 33, not a multiple of 32"),
+            (of(&format!("{blocks}, \"threads\": 1024")), "line 5: `threads` is 1024"),
+            (of(&format!("{good}, \"chunk\": 2048")), "line 5: `chunk` is 2048, but only"),
+            (of(&format!("{good}, \"chunks\": 2048")), "line 5: unknown field `chunks`"),
             (
                 first(&row(
                     "reduce",
@@ -439,44 +404,18 @@ mod tests {
                 "line 5: `chunk` is 1024, but only",
             ),
             (first(LAST), "line 6: a row of reduce follows"),
-            (
-                of_rows(&[
-                    &row("reduce", 8, "flags", good),
-                    &row("reduce", 8, "flags", good),
-                    LAST,
-                ]),
-                "line 6: `up_to` is 8, not more than 8",
-            ),
-            (
-                of_rows(&[&row("reduce", 8, "direct", good)]),
-                "line 6: the last row of reduce",
-            ),
-            (
-                of_rows(&[LAST])
-                    .replace("direct", "flags")
-                    .replace(", \"chunk\": 32768", ""),
-                "line 6: the last row of reduce",
-            ),
-            (
-                of_rows(&[LAST]).replace("\"n_pes\": 2", "\"n_pes\": 1"),
-                "line 4: `n_pes` is 1",
-            ),
-            (
-                of_rows(&[LAST]).replace("nvlink", "wire"),
-                "line 4: unknown variant `wire`",
-            ),
-            (
-                of_rows(&[LAST]).replace("\"version\": 1", "\"version\": 3"),
-                "line 2: its format has version 3",
-            ),
-            (
-                of_rows(&[LAST]).replace("\"version\": 1,", ""),
-                "line 7: missing field `version`",
-            ),
+            (of_rows(&[&row("reduce", 8, "flags", good), &row("reduce", 8, "flags", good), LAST]), "line 6: `up_to` is 8, not more than 8"),
+            (of_rows(&[&row("reduce", 8, "direct", good)]), "line 6: the last row of reduce"),
+            (of_rows(&[LAST]).replace("direct", "flags").replace(", \"chunk\": 32768", ""), "line 6: the last row of reduce"),
+            (of_rows(&[LAST]).replace("\"n_pes\": 2", "\"n_pes\": 1"), "line 4: `n_pes` is 1"),
+            (of_rows(&[LAST]).replace("nvlink", "wire"), "line 4: unknown variant `wire`"),
+            (of_rows(&[LAST]).replace("\"version\": 1", "\"version\": 3"), "line 2: its format has version 3"),
+            (of_rows(&[LAST]).replace("\"version\": 1,", ""), "line 7: missing field `version`"),
             ("[]".into(), "line 1: "),
             (String::new(), "line 1: EOF"),
             (of_rows(&[LAST]).replacen("]}", "", 2), "line 8: EOF"),
-        ] {
+        ];
+        for (text, words) in cases {
             let why = TuningFile::parse(&text).unwrap_err();
             assert!(why.starts_with(words), "{why}, not {words}: {text}");
         }

@@ -408,36 +408,14 @@ mod tests {
             assert_eq!(Choice::of_word(choice.word()), choice);
             assert_eq!(choice.out_of_range(), None);
         }
-        for (name, wrong) in [
-            (
-                "blocks",
-                Choice {
-                    blocks: 0,
-                    ..choice
-                },
-            ),
-            (
-                "blocks",
-                Choice {
-                    blocks: u32::MAX,
-                    ..choice
-                },
-            ),
-            (
-                "threads",
-                Choice {
-                    threads: 33,
-                    ..choice
-                },
-            ),
-            (
-                "chunk",
-                Choice {
-                    chunk: 100,
-                    ..choice
-                },
-            ),
-        ] {
+        #[rustfmt::skip]
+        let cases = [
+            ("blocks", Choice { blocks: 0, ..choice }),
+            ("blocks", Choice { blocks: u32::MAX, ..choice }),
+            ("threads", Choice { threads: 33, ..choice }),
+            ("chunk", Choice { chunk: 100, ..choice }),
+        ];
+        for (name, wrong) in cases {
             let why = force(Some(wrong)).unwrap_err().to_string();
             assert!(why.contains(name), "{why}");
         }

@@ -71,7 +71,7 @@ impl Graph<'_> {
         let mut tied = self.tied();
         let mut circles = Vec::new();
         while let Some(circle) = self.circle_among(&tied) {
-            // Who needs one of these is told with them. Of the rest, each still needs one of the rest.
+            // PEs that need one of these are reported with them. Of the rest, each still needs one of the rest.
             let goals = circle.iter().copied().collect();
             for pe in self.lists.upstream(&goals) {
                 tied.remove(&pe);
@@ -113,7 +113,7 @@ impl Graph<'_> {
             place(first.1),
             first.2
         );
-        // Of a large circle the first ones are told, and the last one, by which it closes.
+        // Of a large circle the first PEs are reported, and the last one, by which it closes.
         let (told, last) = match rest {
             [told @ .., last] if told.len() > MOST => (&told[..MOST], Some(last)),
             all => (all, None),

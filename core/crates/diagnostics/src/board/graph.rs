@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Most sentences of one kind about a job, and most PEs that one of them follows.
 pub(super) const MOST: usize = 8;
-/// Most circles that are told.
+/// Most circles in a report.
 pub(super) const MOST_CIRCLES: usize = 4;
 
 /// One PE and its state.
@@ -331,7 +331,7 @@ impl Graph<'_> {
             return None;
         }
         let text = format!(
-            "{} {} for {} to write, and who that is to be is not known",
+            "{} {} for {} to write, and their writer is not known",
             pes(&waiters),
             verb("wait", waiters.len()),
             match waiters.len() {

@@ -85,7 +85,7 @@ impl InitStatus {
         }
     }
 
-    /// What it waits for: "PEs 1 and 2 to join".
+    /// The text of its wait: "PEs 1 and 2 to join".
     pub fn target(&self) -> String {
         let leader = match self.leader() {
             Some(pid) => format!("PE 0 ({})", numbered(pid)),

@@ -48,7 +48,7 @@ pub struct PeStatus {
     pub pe: Pe,
     /// Its process, as it is numbered here; 0 if it has no number here.
     pub pid: u32,
-    /// What it is doing.
+    /// Its activity.
     pub state: State,
     /// Grows whenever one of its published waits ends.
     pub progress: u64,
@@ -69,7 +69,7 @@ pub struct Wait {
     pub team: Option<String>,
     /// In which collective call on that team, counted from 1; 0 otherwise.
     pub epoch: u64,
-    /// What it waits for.
+    /// The target of the wait.
     pub target: String,
     /// The value it needs.
     pub expected: String,

@@ -160,7 +160,8 @@ impl Board {
                 (target, ("there".into(), "not there".into()))
             }
             Target::Remote { pe } => {
-                let target = format!("PE {pe}, on another host, to do what it was sent");
+                let target =
+                    format!("PE {pe}, on another host, to execute the requests sent to it");
                 (target, ("done".into(), "not done".into()))
             }
             Target::Job => {

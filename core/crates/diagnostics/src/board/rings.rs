@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(*last, Needs::Unknown);
         let text = board.awaited(entries.last().unwrap(), last);
         assert!(text.contains("not listed"), "{text}");
-        // Of whom it is not known whom they wait for is not said to hold the others up.
+        // A PE whose target is unknown is not blamed for holding the others up.
         let summary = Graph::of(&board).summary();
         let blames = |line: &String| line.contains("instead");
         assert!(!summary.iter().any(blames), "{summary:?}");
@@ -227,7 +227,7 @@ mod tests {
         );
     }
 
-    /// On two hosts: PEs 0 and 1 are here, and PEs 2 and 3 elsewhere tell of their arrivals together. PE 2 is late.
+    /// On two hosts: PEs 0 and 1 are here, and PEs 2 and 3 elsewhere announce their arrivals together. PE 2 is late.
     #[test]
     fn a_pe_that_waits_has_arrived_also_where_its_arrival_is_not_known() {
         let control = Control::create(4, 2 << 20, Default::default(), None).unwrap();

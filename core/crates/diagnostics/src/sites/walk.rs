@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// More frames than any call has inside the library.
 const FRAMES: usize = 64;
 
-/// What is needed of a frame to find its caller's.
+/// The data of a frame by which its caller's frame is found.
 #[derive(Clone, Copy)]
 struct Registers {
     pc: u64,
@@ -222,7 +222,7 @@ unsafe fn word(cfa: u64, distance: i16) -> u64 {
 
 /// A module of this process: the program or a shared library.
 pub(super) struct Module {
-    /// What is added to the addresses in its file.
+    /// The offset of its load address to the addresses in its file.
     pub(super) bias: u64,
     /// Its file.
     pub(super) file: PathBuf,

@@ -33,7 +33,7 @@ pub enum Resource {
 /// An object that was created and is not freed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfreed {
-    /// What it is.
+    /// Its kind.
     pub resource: Resource,
     /// The offset of symmetric memory in a PE's part of the heap; a team's handle; else an arbitrary number.
     pub number: u64,
@@ -96,7 +96,7 @@ impl Ledger {
         self.add((resource, number), entry);
     }
 
-    /// As [`note`](Ledger::note), for what is there as long as `object` is.
+    /// As [`note`](Ledger::note), for a resource that lives as long as `object`.
     #[track_caller]
     pub fn note_while<T: Any + Send + Sync>(
         &self,
@@ -138,7 +138,7 @@ impl Ledger {
         found.next().map(|entry| self.sites.name(entry.site))
     }
 
-    /// What is there, by resource and number; `released` are the offsets of allocations that this PE has released.
+    /// The live resources, by kind and number; `released` are the offsets of allocations that this PE has released.
     pub fn unfreed(&self, released: &HashSet<u64>) -> Vec<Unfreed> {
         let entries = self.entries();
         let there = entries.there.iter().filter(|(_, entry)| entry.is_there());

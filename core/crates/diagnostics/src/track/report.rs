@@ -1,4 +1,4 @@
-//! The list in words: what finalize writes to standard error.
+//! The list of unfreed objects as text, which finalize writes to standard error.
 
 use super::{Resource, Unfreed};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ impl Resource {
         format!("{count} {name}{}", if count == 1 { "" } else { "s" })
     }
 
-    /// "64 bytes", of what has a size.
+    /// "64 bytes", of an object with a size.
     fn bytes(self, bytes: u64) -> String {
         match self {
             Resource::Allocation | Resource::Buffer => format!("{bytes} bytes"),
@@ -43,7 +43,7 @@ pub fn digest(text: &str) -> u64 {
     hash.max(1)
 }
 
-/// A list of what is not freed, in words.
+/// The text of a list of unfreed objects.
 pub struct Report {
     title: String,
     pub lines: Vec<String>,
@@ -65,11 +65,11 @@ impl Sum {
     }
 }
 
-/// Numbers that are shown of what was made at one place.
+/// Most numbers that are shown of the objects made at one place.
 const SHOWN: usize = 3;
 
 impl Report {
-    /// The largest first, what was made at one place in one line.
+    /// The largest first, with one line for all objects made at one place.
     pub fn new(unfreed: &[Unfreed]) -> Report {
         let mut sums = BTreeMap::<(Resource, &str), Sum>::new();
         let mut kinds = BTreeMap::<Resource, usize>::new();

@@ -219,7 +219,7 @@ impl RemoteHosts {
     }
 }
 
-/// What a PE is doing.
+/// The activity of a PE.
 #[inline]
 pub fn state(block: &PeBlock) -> State {
     State::from_number(block.state.load(Acquire))

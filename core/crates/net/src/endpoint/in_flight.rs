@@ -32,7 +32,7 @@ pub(crate) enum LargeTransfer {
 // SAFETY: addresses in the heap, or in the buffer that goes with them.
 unsafe impl Send for LargeTransfer {}
 
-/// What follows the completion of a transfer.
+/// The action after the completion of a transfer.
 pub(crate) enum Completion {
     Ignored,
     /// The source, which lies in the heap, has been sent and may be reused.
@@ -171,7 +171,7 @@ impl Endpoint {
         while !numbers.is_empty() {
             let mut left = None;
             if let Some(mut engine) = self.try_engine() {
-                // What has not begun must not begin later.
+                // A transfer that has not begun must not begin later.
                 self.flush(&mut engine);
                 left = Some(cancel_in_flight(&mut engine, &numbers));
             }
@@ -183,7 +183,7 @@ impl Endpoint {
             let alive: Vec<Pe> = (left.into_iter().flatten())
                 .filter(|pe| !self.is_gone(*pe))
                 .collect();
-            // Of a PE that is gone nothing more arrives than what is in flight.
+            // Of a PE that is gone only messages in flight still arrive.
             polls_left -= i32::from(alive.is_empty());
             if polls_left < 0 {
                 break;

@@ -354,7 +354,7 @@ impl DeviceTarget {
                     continue;
                 }
                 if let Err(error) = self.put(&request) {
-                    // What is done with it ends as if it were done; the program learns of the error.
+                    // Its operations end as if they were complete; the program learns of the error.
                     endpoint.keep(error);
                 }
                 queue.on_stream += 1;
@@ -373,7 +373,7 @@ impl DeviceTarget {
             match self.target_stream.mark() {
                 Ok(mark) => work.batches.push_back((mark, batch)),
                 Err(error) => {
-                    // Nobody will know when it is done, so no answer is sent, and its buffers stay.
+                    // Its completion cannot be observed, so no reply is sent, and its buffers stay.
                     endpoint.keep(error);
                     std::mem::forget(batch);
                 }

@@ -111,7 +111,7 @@ impl<T> Deref for CachePadded<T> {
 pub(super) struct Endpoint {
     pub(super) me: Pe,
     pub(super) local_heap: LocalHeap,
-    /// Without the other hosts: what this endpoint writes there is not forwarded.
+    /// Without the other hosts: writes of this endpoint there are not forwarded.
     control: Control,
     remote_hosts: Arc<RemoteHosts>,
     hosts: Hosts,

@@ -99,7 +99,7 @@ impl Endpoint {
             let state = remote::state(self.control.pe(*pe));
             !matches!(state, State::Active | State::Finalizing)
         };
-        // If not all have met in finalize, it was ended early, and nobody is waited for long.
+        // If not all have met in finalize, it was ended early, and the wait for others is short.
         let met = self.remote_hosts.has_met();
         let limit = if met { 2 * CLOSE } else { LEAVE };
         let since = now_ns();
@@ -118,7 +118,7 @@ impl Endpoint {
             let _ = thread.join();
         }
         if !finalized {
-            // Who leaves early waits for nobody, but says so.
+            // A PE that leaves early waits for no other PE, but announces it.
             self.flush_out();
         }
         let mut engine = lock(&self.engine);

@@ -46,7 +46,7 @@ pub(super) struct PeerState {
 
 impl PeerState {
     fn behind(&self) -> u64 {
-        // In this order: what is done was sent.
+        // In this order: a completed message was sent.
         let done = self.done.load(Acquire);
         self.sent.load(Relaxed) - done
     }
@@ -147,7 +147,7 @@ impl Endpoint {
     ) {
         let (to, answers) = &mut state.answers;
         let fits = answers.len() + message::room(data.bytes()) <= self.most();
-        // It follows what is to be sent to the PE already. What another thread adds at the same time has no order with it.
+        // It follows the queued messages to the PE. Messages that another thread adds at the same time have no order with it.
         let follows = self.peers[pe as usize].queued.load(Relaxed);
         if follows || !(answers.is_empty() || *to == pe && fits) {
             self.post(pe, kind, words, data);
@@ -308,7 +308,7 @@ impl Endpoint {
         self.unfinished.each(|pe| {
             let peer = &self.peers[pe as usize];
             if peer.behind() == 0 {
-                // Under the lock, so that what is sent meanwhile is seen here, or adds it again.
+                // Under the lock, so that a message sent meanwhile is seen here, or adds it again.
                 let mut queue = lock(&peer.queue);
                 if peer.behind() == 0 {
                     queue.unfinished = false;

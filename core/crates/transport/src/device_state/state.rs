@@ -1,5 +1,5 @@
-//! What every kernel gets of the job. It is declared here once: `kernels/state.cuh` is what [`State::HEADER`] says, which a test
-//! compares, and both compilers check where each field is.
+//! The job as every kernel sees it. It is declared here once: a test compares `kernels/state.cuh` with [`State::HEADER`], and both
+//! compilers check where each field is.
 
 use crate::Pe;
 use crate::job::layout::Layout;
@@ -81,7 +81,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"nvsh");
 /// in all versions.
 const VERSION: u32 = 4;
 
-/// What a [`State`] refers to.
+/// The struct to which a [`State`] refers.
 #[derive(Clone, Copy, Debug)]
 pub struct StateAddresses {
     /// The kernels' address of a `u32`.

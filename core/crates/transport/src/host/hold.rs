@@ -44,7 +44,7 @@ impl ThreadHold {
             Ok(fault) => Ok(ThreadHold { fault: Some(fault) }),
             Err(_) if soon_alone()? => Ok(ThreadHold { fault: None }),
             Err(error) => Err(Error::NotSupported(format!(
-                "this process has several threads, and what they write to a buffer while it is registered or unregistered could be \
+                "this process has several threads, and their writes to a buffer while it is registered or unregistered could be \
                  lost: the kernel gives no userfaultfd for shared memory ({error}). It takes Linux 5.14, and a container whose \
                  rules allow the call; or register buffers while the process has one thread"
             ))),

@@ -285,24 +285,10 @@ fn described(body: &Body<'_>) -> Option<Record> {
 }
 
 impl Transport for Traced {
-    fn inner(&self) -> Option<&dyn Transport> {
-        Some(&*self.below)
-    }
+    forwards_to!(below);
 
     fn unwatched(&self) -> Option<&dyn Transport> {
         Some(self.below.unwatched().unwrap_or(&*self.below))
-    }
-
-    fn properties(&self) -> Properties {
-        self.below.properties()
-    }
-
-    fn memory(&self) -> &dyn Memory {
-        self.below.memory()
-    }
-
-    fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        self.below.local_ptr(pe, offset)
     }
 
     fn execute(&self, request: Request<'_>) -> Result<Reply> {
@@ -337,9 +323,5 @@ impl Transport for Traced {
             ..begun
         });
         result
-    }
-
-    fn keep(&self, error: Error) {
-        self.below.keep(error);
     }
 }

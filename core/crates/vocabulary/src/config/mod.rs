@@ -15,7 +15,7 @@ pub struct Setting {
     pub name: &'static str,
     /// The default, as text.
     pub default: &'static str,
-    /// What it does.
+    /// Its effect.
     pub help: &'static str,
 }
 
@@ -56,7 +56,7 @@ pub struct Value {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_SYMMETRIC_SIZE",
-        default: "usable memory / PEs on the host; device memory: 80 % of what the GPU has free / PEs that share it",
+        default: "usable memory / PEs on the host; device memory: 80 % of the GPU's free memory / PEs that share it",
         help: "bytes of symmetric heap per PE; suffixes k, m, g, t (powers of 1024), with letters after them as in `64MiB`, fractions allowed; rounded up to 2 MiB; the same on all PEs",
     },
     Setting {
@@ -90,7 +90,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEMRS_DEVICE_CHECK",
         default: "0",
-        help: "1: functions of nvshmemrs_device.cuh check PE, address, alignment and team in kernels; the check of the runtime and finalize return what they find first; 0: they check nothing",
+        help: "1: functions of nvshmemrs_device.cuh check PE, address, alignment and team in kernels; the check of the runtime and finalize return the first error; 0: they check nothing",
     },
     Setting {
         name: "NVSHMEMRS_TIMEOUT",
@@ -137,17 +137,17 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEM_DEBUG",
         default: "",
-        help: "WARN, INFO or TRACE: what the library writes to standard error; other words count as INFO; empty: nothing",
+        help: "WARN, INFO or TRACE: the level of messages on standard error; other words count as INFO; empty: nothing",
     },
     Setting {
         name: "NVSHMEMRS_TRACK",
         default: "0",
-        help: "1: finalize writes to standard error what was not freed (memory, teams, streams, events) and where it was made; 0: nothing",
+        help: "1: finalize lists on standard error all memory, teams, streams and events that were not freed, and where each was made; 0: nothing",
     },
     Setting {
         name: "NVSHMEMRS_TRAFFIC",
         default: "0",
-        help: "1: each PE counts its puts, gets, atomic operations and signals, by target PE, for whoever looks into the job; 0: \
+        help: "1: each PE counts its puts, gets, atomic operations and signals, by target PE, for tools that inspect the job; 0: \
                nothing is counted",
     },
     Setting {
@@ -170,12 +170,12 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "NVSHMEMRS_CHECK_FD",
         default: "",
-        help: "the descriptor, device and inode of the file in which the checker counts what it finds; set by nvshmemrs-run --check",
+        help: "the descriptor, device and inode of the file in which the checker counts its findings; set by nvshmemrs-run --check",
     },
     Setting {
         name: "NVSHMEMRS_LAUNCHER",
         default: "",
-        help: "the process, descriptor, device and inode of the file in which the launcher says which PEs have ended; set by nvshmemrs-run",
+        help: "the process, descriptor, device and inode of the file in which the launcher records the PEs that have ended; set by nvshmemrs-run",
     },
     Setting {
         name: "NVSHMEMRS_PE",
@@ -356,7 +356,7 @@ pub fn traffic() -> Result<bool> {
     flag("NVSHMEMRS_TRAFFIC")
 }
 
-/// The file of the timeline, if somebody has named one; absolute, because the program may go to another folder.
+/// The file of the timeline, if it is set; absolute, because the program may go to another folder.
 #[doc(hidden)]
 pub fn trace() -> Option<std::path::PathBuf> {
     let path = set("NVSHMEMRS_TRACE")?;
@@ -407,7 +407,7 @@ pub fn collectives_at_once() -> Result<i32> {
     }
 }
 
-/// The most multiprocessors that one collective takes, if somebody has said so.
+/// The most multiprocessors that one collective takes, if it is set.
 #[doc(hidden)]
 pub fn collective_sms() -> Result<Option<i32>> {
     let name = "NVSHMEMRS_COLLECTIVE_SMS";
@@ -418,7 +418,7 @@ pub fn collective_sms() -> Result<Option<i32>> {
     set(name).map(number).transpose()
 }
 
-/// The tuning file, if somebody has named one.
+/// The tuning file, if it is set.
 #[doc(hidden)]
 pub fn tuning_file() -> Option<String> {
     set("NVSHMEMRS_TUNING_FILE")

@@ -45,15 +45,15 @@ const fn row(
 }
 
 const ONE_HOST: &str = "PEs of several hosts use MPI, whose own settings hold";
-const RESERVED: &str =
-    "the heap has its whole size from init on, which NVSHMEM_SYMMETRIC_SIZE says";
-const OWN_MEETING: &str = "PEs find each other over a unix socket; NVSHMEMRS_BOOTSTRAP chooses whose variables say who they are";
+const RESERVED: &str = "the heap has its whole size from init on, set by NVSHMEM_SYMMETRIC_SIZE";
+const OWN_MEETING: &str = "PEs find each other over a unix socket; NVSHMEMRS_BOOTSTRAP chooses the launcher whose variables number them";
 const OWN_COLLECTIVES: &str =
     "the collectives are nvshmemrs' own and choose their algorithm by size and number of PEs";
 const NO_MULTICAST: &str = "NVLink SHARP is not used";
 const NO_PROXY: &str = "no thread passes operations on: GPUs load and store the peers' memory";
 
 /// All of them, up to NVSHMEM 3.8.
+#[rustfmt::skip]
 pub const NVSHMEM: &[Documented] = &[
     row(
         &["SYMMETRIC_SIZE"],
@@ -73,120 +73,40 @@ pub const NVSHMEM: &[Documented] = &[
         Nothing,
         "NVSHMEM_DEBUG writes everything to standard error",
     ),
-    row(
-        &["DEBUG_ATTACH_DELAY"],
-        "seconds that init sleeps",
-        Nothing,
-        "`nvshmemrs-info --job PID` shows a job that hangs",
-    ),
-    row(
-        &["VERSION", "INFO", "INFO_HIDDEN"],
-        "prints the version or the settings at init",
-        Nothing,
-        "nvshmemrs-info prints both",
-    ),
-    row(
-        &["CONF_FILE"],
-        "a file of settings",
-        Nothing,
-        "only the environment is read, not this file, ~/.nvshmem.conf or /etc/nvshmem.conf",
-    ),
-    row(
-        &["HEAP_KIND"],
-        "whether the heap is memory of the GPU or of the host",
-        Nothing,
-        "NVSHMEMRS_MEMORY says it: host or device",
-    ),
-    row(
-        &["MAX_MEMORY_PER_GPU", "CUMEM_GRANULARITY"],
-        "address space and steps of a heap that grows",
-        Nothing,
-        RESERVED,
-    ),
-    row(
-        &["CUMEM_HANDLE_TYPE"],
-        "how GPU memory is handed to other processes",
-        Nothing,
-        "on one host a file descriptor is always enough",
-    ),
-    row(
-        &["DISABLE_CUDA_VMM"],
-        "takes the heap from cudaMalloc",
-        Nothing,
-        "device memory needs CUDA's virtual memory management",
-    ),
+    row(&["DEBUG_ATTACH_DELAY"], "seconds that init sleeps", Nothing, "`nvshmemrs-info --job PID` shows a job that hangs"),
+    row(&["VERSION", "INFO", "INFO_HIDDEN"], "prints the version or the settings at init", Nothing, "nvshmemrs-info prints both"),
+    row(&["CONF_FILE"], "a file of settings", Nothing, "only the environment is read, not this file, ~/.nvshmem.conf or /etc/nvshmem.conf"),
+    row(&["HEAP_KIND"], "whether the heap is memory of the GPU or of the host", Nothing, "NVSHMEMRS_MEMORY selects it: host or device"),
+    row(&["MAX_MEMORY_PER_GPU", "CUMEM_GRANULARITY"], "address space and steps of a heap that grows", Nothing, RESERVED),
+    row(&["CUMEM_HANDLE_TYPE"], "how GPU memory is shared with other processes", Nothing, "on one host a file descriptor is always enough"),
+    row(&["DISABLE_CUDA_VMM"], "takes the heap from cudaMalloc", Nothing, "device memory needs CUDA's virtual memory management"),
     row(
         &["DISABLE_P2P", "LIMIT_PTR_P2P_ACCESS"],
         "gives up loads and stores between GPUs",
         Nothing,
         "a job in device memory needs them; NVSHMEMRS_MEMORY=host does without",
     ),
-    row(
-        &["DISABLE_MNNVL", "MNNVL_OVERRIDE_MC_CLIQUE_ID"],
-        "NVLink between hosts",
-        Nothing,
-        ONE_HOST,
-    ),
-    row(
-        &["DISABLE_NVLS", "DISABLE_NVLS_SHARING"],
-        "switches NVLink SHARP off",
-        Nothing,
-        NO_MULTICAST,
-    ),
+    row(&["DISABLE_MNNVL", "MNNVL_OVERRIDE_MC_CLIQUE_ID"], "NVLink between hosts", Nothing, ONE_HOST),
+    row(&["DISABLE_NVLS", "DISABLE_NVLS_SHARING"], "switches NVLink SHARP off", Nothing, NO_MULTICAST),
     row(
         &["BYPASS_ACCESSIBILITY_CHECK", "ENABLE_ERROR_CHECKS"],
         "fewer or more checks",
         Nothing,
         "arguments are always checked, and init fails where GPUs cannot reach each other",
     ),
-    row(
-        &["ENABLE_ALIGNED_MALLOC"],
-        "alignment of small allocations",
-        Nothing,
-        "nvshmemrs_align allocates with any alignment",
-    ),
-    row(
-        &["ASSERT_ATOMICS_SYNC", "BYPASS_FLUSH"],
-        "how writes of a network become visible",
-        Nothing,
-        ONE_HOST,
-    ),
-    row(
-        &["ENABLE_LOGICAL_ENDPOINT", "ENABLE_RAIL_OPT"],
-        "how a network is used",
-        Nothing,
-        ONE_HOST,
-    ),
+    row(&["ENABLE_ALIGNED_MALLOC"], "alignment of small allocations", Nothing, "nvshmemrs_align allocates with any alignment"),
+    row(&["ASSERT_ATOMICS_SYNC", "BYPASS_FLUSH"], "how writes of a network become visible", Nothing, ONE_HOST),
+    row(&["ENABLE_LOGICAL_ENDPOINT", "ENABLE_RAIL_OPT"], "how a network is used", Nothing, ONE_HOST),
     row(
         &["CPU_AFFINITY"],
         "pins PEs to the cores near their GPU",
         Nothing,
         "PEs run where the system or the launcher lets them, for example `taskset`",
     ),
-    row(
-        &["MAX_TEAMS"],
-        "how many teams there may be at a time",
-        Nothing,
-        "there may be 320, with the predefined ones",
-    ),
-    row(
-        &["MAX_PEER_STREAMS"],
-        "streams for copies to peers",
-        Nothing,
-        "copies run on the caller's stream",
-    ),
-    row(
-        &["CUDA_PATH"],
-        "where libcuda is",
-        Nothing,
-        "the dynamic linker looks for it, also in LD_LIBRARY_PATH",
-    ),
-    row(
-        &["BOOTSTRAP", "BOOTSTRAP_PMI"],
-        "how PEs find each other",
-        Nothing,
-        OWN_MEETING,
-    ),
+    row(&["MAX_TEAMS"], "how many teams there may be at a time", Nothing, "there may be 320, with the predefined ones"),
+    row(&["MAX_PEER_STREAMS"], "streams for copies to peers", Nothing, "copies run on the caller's stream"),
+    row(&["CUDA_PATH"], "where libcuda is", Nothing, "the dynamic linker looks for it, also in LD_LIBRARY_PATH"),
+    row(&["BOOTSTRAP", "BOOTSTRAP_PMI"], "how PEs find each other", Nothing, OWN_MEETING),
     row(
         &[
             "BOOTSTRAP_PLUGIN",
@@ -213,12 +133,7 @@ pub const NVSHMEM: &[Documented] = &[
         Nothing,
         "a unique id leads to a unix socket of this host",
     ),
-    row(
-        &["REMOTE_TRANSPORT"],
-        "which network library is used",
-        Nothing,
-        ONE_HOST,
-    ),
+    row(&["REMOTE_TRANSPORT"], "which network library is used", Nothing, ONE_HOST),
     row(
         &[
             "IB_ENABLE_IBGDA",
@@ -270,12 +185,7 @@ pub const NVSHMEM: &[Documented] = &[
         Nothing,
         ONE_HOST,
     ),
-    row(
-        &["PROXY_REQUEST_BATCH_MAX", "TRANSPORT_BATCH_MAX_OPS"],
-        "how many operations the proxy thread takes at a time",
-        Nothing,
-        NO_PROXY,
-    ),
+    row(&["PROXY_REQUEST_BATCH_MAX", "TRANSPORT_BATCH_MAX_OPS"], "how many operations the proxy thread takes at a time", Nothing, NO_PROXY),
     row(
         &["REGION_MAX_SLOTS", "TMA_POLICY", "TMA_MAX_BLOCKS"],
         "regions and bulk copies in kernels of the program",
@@ -288,18 +198,8 @@ pub const NVSHMEM: &[Documented] = &[
         Nothing,
         "g in a kernel is a load and needs no buffer",
     ),
-    row(
-        &["DISABLE_NCCL"],
-        "does without NCCL in collectives",
-        Nothing,
-        "NCCL is never used",
-    ),
-    row(
-        &["DISABLE_CE_COLLECTIVES"],
-        "does without copy engines in collectives",
-        Nothing,
-        OWN_COLLECTIVES,
-    ),
+    row(&["DISABLE_NCCL"], "does without NCCL in collectives", Nothing, "NCCL is never used"),
+    row(&["DISABLE_CE_COLLECTIVES"], "does without copy engines in collectives", Nothing, OWN_COLLECTIVES),
     row(
         &[
             "BARRIER_DISSEM_KVAL",
@@ -328,12 +228,7 @@ pub const NVSHMEM: &[Documented] = &[
         Nothing,
         NO_MULTICAST,
     ),
-    row(
-        &["REDUCE_SCRATCH_SIZE"],
-        "scratch memory of a team for reductions",
-        Nothing,
-        "reductions need none in the heap",
-    ),
+    row(&["REDUCE_SCRATCH_SIZE"], "scratch memory of a team for reductions", Nothing, "reductions need none in the heap"),
     row(
         &[
             "FCOLLECT_NTHREADS",
@@ -347,18 +242,8 @@ pub const NVSHMEM: &[Documented] = &[
         Nothing,
         "NVSHMEMRS_COLLECTIVE_SMS limits the blocks of a collective, and NVSHMEMRS_TUNING_FILE names a file of such choices",
     ),
-    row(
-        &["NVTX"],
-        "ranges for NVIDIA's profilers",
-        Nothing,
-        "NVSHMEMRS_TRACE makes ranges, too",
-    ),
-    row(
-        &["IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"],
-        "how PEs share a GPU under MPS",
-        Nothing,
-        "PEs may share a GPU in any case",
-    ),
+    row(&["NVTX"], "ranges for NVIDIA's profilers", Nothing, "NVSHMEMRS_TRACE makes ranges, too"),
+    row(&["IGNORE_CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "how PEs share a GPU under MPS", Nothing, "PEs may share a GPU in any case"),
 ];
 
 /// The row of a name, if NVSHMEM documents it.

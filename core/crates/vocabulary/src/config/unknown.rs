@@ -9,60 +9,25 @@ use std::fmt;
 const PREFIXES: [&str; 2] = ["NVSHMEMRS_", PREFIX];
 
 /// Names that tools and tests read, not the library.
+#[rustfmt::skip]
 pub const ELSEWHERE: &[(&str, &str)] = &[
-    (
-        "NVSHMEMRS_ON_ERROR",
-        "what functions of OpenSHMEM and of `nvshmem.h` do on an error: return, or else end the job",
-    ),
-    (
-        "NVSHMEMRS_LIBRARY",
-        "the library that Python and Julia load",
-    ),
-    (
-        "NVSHMEMRS_BUILD_LIBRARY",
-        "the library that a Python wheel is built with",
-    ),
-    (
-        "NVSHMEMRS_PYTHON_EXTENSION",
-        "Python's C extension: 0 leaves it out, 1 makes it an error that it is missing",
-    ),
+    ("NVSHMEMRS_ON_ERROR", "functions of OpenSHMEM and of `nvshmem.h` after an error: return, or else they end the job"),
+    ("NVSHMEMRS_LIBRARY", "the library that Python and Julia load"),
+    ("NVSHMEMRS_BUILD_LIBRARY", "the library that a Python wheel is built with"),
+    ("NVSHMEMRS_PYTHON_EXTENSION", "Python's C extension: 0 leaves it out, 1 makes it an error that it is missing"),
     ("NVSHMEMRS_PREFIX", "the installation that the tests use"),
     ("NVSHMEMRS_WHEEL", "the Python wheel that the tests install"),
     ("NVSHMEMRS_PYTHON", "the Python that the tests use"),
     ("NVSHMEMRS_JULIA", "the Julia that the tests use"),
-    (
-        "NVSHMEMRS_TORCH",
-        "the Python with torch that the tests use",
-    ),
-    (
-        "NVSHMEMRS_BIN_DIR",
-        "the folder of the programs that the tests start",
-    ),
-    (
-        "NVSHMEMRS_TEST_CFLAGS",
-        "further options for the C programs of the tests",
-    ),
+    ("NVSHMEMRS_TORCH", "the Python with torch that the tests use"),
+    ("NVSHMEMRS_BIN_DIR", "the folder of the programs that the tests start"),
+    ("NVSHMEMRS_TEST_CFLAGS", "further options for the C programs of the tests"),
     ("NVSHMEMRS_CASES", "how many cases the tests of models draw"),
-    (
-        "NVSHMEMRS_ROUNDS",
-        "whether a test of leaks runs all its rounds",
-    ),
-    (
-        "NVSHMEMRS_HOSTILE_SEED",
-        "the seed of the test of hostile calls",
-    ),
-    (
-        "NVSHMEMRS_HOSTILE_CALLS",
-        "the length of the test of hostile calls",
-    ),
-    (
-        "NVSHMEMRS_HOSTILE_TRACE",
-        "whether the test of hostile calls prints each call",
-    ),
-    (
-        "NVSHMEM_HOST_LIBRARY",
-        "NVSHMEM's library, beside which GPUs are measured",
-    ),
+    ("NVSHMEMRS_ROUNDS", "whether a test of leaks runs all its rounds"),
+    ("NVSHMEMRS_HOSTILE_SEED", "the seed of the test of hostile calls"),
+    ("NVSHMEMRS_HOSTILE_CALLS", "the length of the test of hostile calls"),
+    ("NVSHMEMRS_HOSTILE_TRACE", "whether the test of hostile calls prints each call"),
+    ("NVSHMEM_HOST_LIBRARY", "NVSHMEM's library, beside which GPUs are measured"),
 ];
 
 /// An unknown name in the environment.
@@ -121,7 +86,7 @@ pub fn is_known(name: &str) -> bool {
         || documented(name).is_some()
 }
 
-/// What comes after the prefix.
+/// The name after the prefix.
 fn stem(name: &str) -> &str {
     let prefix = PREFIXES.iter().find(|prefix| name.starts_with(**prefix));
     &name[prefix.map_or(0, |prefix| prefix.len())..]
@@ -139,7 +104,7 @@ fn nearest(name: &str) -> Option<String> {
     let known = own.chain(theirs).chain(elsewhere);
     let distances = known.map(|known| (strsim::damerau_levenshtein(name, stem(&known)), known));
     let (distance, known) = distances.min_by_key(|(distance, _)| *distance)?;
-    // What differs in more than a third of its letters is another word.
+    // A name that differs in more than a third of its letters is another word.
     (distance * 3 <= name.chars().count()).then_some(known)
 }
 

@@ -9,10 +9,11 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from .. import _foreign
-from .._arguments import check_shape, shown, switch
+from .._arguments import check_shape, integer, shown, switch
+from .._dtypes import numpy_dtype
 from .._job import check, job, lib
 from .._operand import operand
-from ..memory import Buffer, end, fail_free, owner_of
+from ..memory import Buffer, end, fail_allocation, fail_free, owner_of
 from ..nvshmem_types import BufferTypes, NvshmemInvalid
 
 
@@ -34,6 +35,17 @@ def checked(shape: Any, kind: Any, itemsize: int, morder: str) -> Tuple[int, ...
         )
     check_order(morder)
     return dims
+
+
+def byte_count(shape: Any, dtype: Any, device_id: Any) -> int:
+    """The bytes of an array, for `bytearray`."""
+    try:
+        nbytes = math.prod(check_shape(shape)) * numpy_dtype(dtype).itemsize
+        if device_id is not None:
+            integer(device_id, "device_id")
+    except NvshmemInvalid as error:
+        fail_allocation(error)
+    return nbytes
 
 
 def check_order(morder: Any) -> None:

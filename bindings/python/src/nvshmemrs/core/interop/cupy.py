@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Tuple, Union
 
-from .._arguments import check_shape, integer
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from ..memory import (
@@ -79,12 +78,7 @@ def bytearray(
     chooses the GPU.
     """
     _on_gpu("bytearray")
-    try:
-        nbytes = math.prod(check_shape(shape)) * numpy_dtype(dtype).itemsize
-        if device_id is not None:
-            integer(device_id, "device_id")
-    except NvshmemInvalid as error:
-        fail_allocation(error)
+    nbytes = _common.byte_count(shape, dtype, device_id)
     return array(nbytes, "uint8", release, morder, except_on_del)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, Tuple, Type, TypeVar, 
 
 import numpy as np
 
-from .._arguments import check_shape, integer, is_masked
+from .._arguments import check_shape, is_masked
 from .._dtypes import numpy_dtype
 from .._job import job, lib, unsupported
 from .._operand import address_of
@@ -179,12 +179,7 @@ def bytearray(
     Collective over all PEs, as ``array``. `device_id` is accepted and has no effect: the heap is
     host memory.
     """
-    try:
-        nbytes = math.prod(check_shape(shape)) * numpy_dtype(dtype).itemsize
-        if device_id is not None:
-            integer(device_id, "device_id")
-    except NvshmemInvalid as error:
-        fail_allocation(error)
+    nbytes = _common.byte_count(shape, dtype, device_id)
     return array(nbytes, np.uint8, release, morder, except_on_del)
 
 

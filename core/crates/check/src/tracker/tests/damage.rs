@@ -98,7 +98,7 @@ fn a_signal_that_tells_of_data_outside_the_heap_is_not_believed() {
         a.put(1, DATA, 64);
         let stamp = a.tracker().release_signal(1, FLAG, data.0, data.1);
         a.tracker().access(Kind::Atomic, 1, FLAG, 8, 1);
-        a.tracker().delivered(1, FLAG, 8, &stamp);
+        a.tracker().delivered(1, FLAG, 8, stamp);
         b.wait(FLAG, Cmp::Eq, 0);
         b.load(DATA, 64);
         job.one(1, Problem::ReadEarly);

@@ -129,7 +129,7 @@ impl Job {
 
     fn effect(&self, pe: Pe, held: &Held) {
         let tracker = &self.trackers[pe as usize];
-        let asked = tracker.delivered(held.to, held.offset, held.bytes, &held.stamp);
+        let asked = tracker.delivered(held.to, held.offset, held.bytes, held.stamp);
         let Some(effect) = held.effect else {
             return;
         };
@@ -151,7 +151,7 @@ impl Job {
                 site,
                 ..
             } = *held;
-            tracker.update(to, offset, bytes, old, new, &stamp, site);
+            tracker.update(to, offset, bytes, old, new, stamp, site);
         }
     }
 
@@ -369,7 +369,7 @@ impl<'a> At<'a> {
         let tracker = self.tracker();
         tracker.access(Kind::AtomicFetch, to, offset, 8, site);
         let stamp = tracker.release(to, offset, true);
-        tracker.delivered(to, offset, 8, &stamp);
+        tracker.delivered(to, offset, 8, stamp);
         let old = self.job.word(to, offset);
         self.job
             .words

@@ -133,7 +133,7 @@ impl Run {
     fn deliver(&mut self, me: Pe, index: usize) {
         let one = self.under[me as usize].remove(index);
         let tracker = &self.job.trackers[me as usize];
-        tracker.delivered(one.to, one.start, one.bytes, &one.stamp);
+        tracker.delivered(one.to, one.start, one.bytes, one.stamp);
         for (model, published) in [&mut self.exact, &mut self.loose]
             .into_iter()
             .zip(&one.published)

@@ -47,14 +47,14 @@ fn costs() {
         let offset = i % 4096 * 8;
         tracker.access(Kind::Put, 1, offset, 8, 2);
         let stamp = tracker.release(1, offset, false);
-        black_box(tracker.delivered(1, offset, 8, &stamp));
+        black_box(tracker.delivered(1, offset, 8, stamp));
     });
     time("the same, from symmetric memory", n, |i| {
         let offset = i % 4096 * 8;
         tracker.access(Kind::Load, 0, offset, 8, 2);
         tracker.access(Kind::Put, 1, offset, 8, 2);
         let stamp = tracker.release(1, offset, false);
-        black_box(tracker.delivered(1, offset, 8, &stamp));
+        black_box(tracker.delivered(1, offset, 8, stamp));
     });
     time("fence", n, |_| tracker.fence());
     time("quiet", n, |_| tracker.quiet());
@@ -80,7 +80,7 @@ fn costs() {
         let checked = time(&format!("2 MiB: {what}"), 5, |_| {
             tracker.access(kind, 1, 0, bytes as u64, 3);
             let stamp = tracker.release(1, 0, false);
-            tracker.delivered(1, 0, bytes as u64, &stamp);
+            tracker.delivered(1, 0, bytes as u64, stamp);
             tracker.quiet();
         });
         println!("{:>57.1} copies", checked / copy);

@@ -83,12 +83,12 @@ fn a_missed_value_reads_well() {
     assert_eq!(
         lines(&text, first),
         "\
-nvshmemrs check: PE 0: a wait can miss its value: another one can take its place before it is seen
+nvshmemrs check: PE 0: a wait can miss its value: another value can replace it before the wait sees it
   PE 0 replaces 8 bytes: signal_op at heat.c:3
   PE 1 waits for 8 bytes: wait_until at heat.c:1
   where: on PE 1, from byte 0x2000 of the symmetric heap on
   why: PE 1 waits until it is == 1; 1 is, but PE 0 makes it 2, and nothing orders that after the wait
-  remedy: a comparison that later values satisfy, too (>=), or an answer that the writer waits for before it writes again
+  remedy: a comparison that later values satisfy, too (>=), or a signal from the waiting PE, for which the writer waits before it writes again
   (finding 1 of PE 0; seed 1234)
 "
     );

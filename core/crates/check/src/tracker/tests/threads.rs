@@ -29,17 +29,17 @@ impl Real<'_> {
         let tracker = self.tracker();
         tracker.access(Kind::Put, to, offset, BLOCK, site);
         let stamp = tracker.release(to, offset, false);
-        tracker.delivered(to, offset, BLOCK, &stamp);
+        tracker.delivered(to, offset, BLOCK, stamp);
     }
 
     fn p(&self, to: Pe, index: usize, value: u64, site: u16) {
         let (tracker, offset) = (self.tracker(), WORD + 8 * index as u64);
         tracker.access(Kind::Put, to, offset, 8, site);
         let stamp = tracker.release(to, offset, false);
-        let asked = tracker.delivered(to, offset, 8, &stamp);
+        let asked = tracker.delivered(to, offset, 8, stamp);
         let old = self.word(to, index).swap(value, AcqRel);
         if asked {
-            tracker.update(to, offset, 8, old, value, &stamp, site);
+            tracker.update(to, offset, 8, old, value, stamp, site);
         }
     }
 
@@ -47,10 +47,10 @@ impl Real<'_> {
         let (tracker, offset) = (self.tracker(), WORD + 8 * index as u64);
         tracker.access(Kind::Atomic, to, offset, 8, site);
         let stamp = tracker.release(to, offset, true);
-        let asked = tracker.delivered(to, offset, 8, &stamp);
+        let asked = tracker.delivered(to, offset, 8, stamp);
         let old = self.word(to, index).fetch_add(value, AcqRel);
         if asked {
-            tracker.update(to, offset, 8, old, old + value, &stamp, site);
+            tracker.update(to, offset, 8, old, old + value, stamp, site);
         }
     }
 
@@ -58,7 +58,7 @@ impl Real<'_> {
         let (tracker, offset) = (self.tracker(), WORD + 8 * index as u64);
         tracker.access(Kind::AtomicFetch, to, offset, 8, site);
         let stamp = tracker.release(to, offset, true);
-        tracker.delivered(to, offset, 8, &stamp);
+        tracker.delivered(to, offset, 8, stamp);
         let old = change(self.word(to, index));
         tracker.acquire(to, offset, 8, old, site);
         old
