@@ -1,12 +1,15 @@
-"""Measures the examples in two languages on 1, 2 and 4 PEs, and prints a table.
+"""Measures the examples in two languages on 1, 2, 4 and so on PEs, and prints a table.
 
-    python examples/measure.py [--runs N] [--programs DIR]
+    python examples/measure.py [--runs N] [--pes N ...] [--programs DIR]
 
 It needs the compiled programs, `nvshmemrs-run` and `julia` in PATH. `--programs` is a folder that
 has all compiled programs. A time is the shortest of N runs, in which each program takes its turn.
 """
 
+from __future__ import annotations
+
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -14,18 +17,17 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PES = 1, 2, 4
 FOLDERS = "examples/c", "examples/cpp", "examples/fortran", "target/release/examples"
 
 
-def programs(folders, graph):
+def programs(folders: list[Path], graph: str) -> list[tuple[str, str, list[str]]]:
     """Title, language and command of each program."""
 
-    def compiled(name):
+    def compiled(name: str) -> str:
         found = [folder / name for folder in folders if (folder / name).exists()]
-        return found[0] if found else sys.exit(f"measure: {name} is not built in any of {folders}")
+        return str(found[0]) if found else sys.exit(f"measure: {name} is not built in any of {folders}")
 
-    def python(name, *arguments):
+    def python(name: str, *arguments: str) -> list[str]:
         return [sys.executable, f"examples/python/{name}.py", *arguments]
 
     julia = ["julia", "--startup-file=no", "--project=bindings/julia"]
@@ -45,9 +47,10 @@ def programs(folders, graph):
     ]
 
 
-def seconds(command, pes):
+def seconds(command: list[str], pes: int) -> float:
+    """The time that the program prints."""
     run = subprocess.run(
-        ["nvshmemrs-run", "-n", str(pes), "--", *map(str, command)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        ["nvshmemrs-run", "-n", str(pes), "--", *command], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     found = re.search(r"^time: (\S+) s$", run.stdout, re.MULTILINE)
     if run.returncode or not found:
@@ -55,9 +58,12 @@ def seconds(command, pes):
     return float(found[1])
 
 
-def main():
+def main() -> None:
+    cores = len(os.sched_getaffinity(0))
+    powers = [2**i for i in range(cores.bit_length())]
     parser = argparse.ArgumentParser(description="Measures the examples in two languages.")
     parser.add_argument("--runs", type=int, default=5, help="runs of each program (5)")
+    parser.add_argument("--pes", type=int, nargs="+", default=powers, help="numbers of PEs (up to one for each core)")
     parser.add_argument("--programs", type=Path, help="folder of the compiled programs")
     options = parser.parse_args()
     folders = [options.programs] if options.programs else [ROOT / folder for folder in FOLDERS]
@@ -66,15 +72,18 @@ def main():
         export = [sys.executable, "examples/python/pagerank.py", "--export", graph]
         subprocess.run(export, cwd=ROOT, check=True)
         chosen = programs(folders, graph)
-        best = {}
+        best: dict[tuple[int, int], float] = {}
         for _ in range(options.runs):
             for at, (_, _, command) in enumerate(chosen):
-                for pes in PES:
+                for pes in options.pes:
                     best[at, pes] = min(seconds(command, pes), best.get((at, pes), float("inf")))
-    print("| example | language |" + "".join(f" {pes} PE{'s'[: pes > 1]} |" for pes in PES))
-    print("|---|---|" + "---:|" * len(PES))
+    print("| example | language |" + "".join(f" {pes} PE{'s'[: pes > 1]} |" for pes in options.pes))
+    print("|---|---|" + "---:|" * len(options.pes))
     for at, (title, language, _) in enumerate(chosen):
-        print(f"| {title} | {language} |" + "".join(f" {1000 * best[at, pes]:.0f} ms |" for pes in PES))
+        times = [best[at, pes] for pes in options.pes]
+        cells = [f" {1000 * times[0]:.0f} ms |"]
+        cells += [f" {1000 * time:.0f} ms ({times[0] / time:.2f}x) |" for time in times[1:]]
+        print(f"| {title} | {language} |" + "".join(cells))
 
 
 if __name__ == "__main__":

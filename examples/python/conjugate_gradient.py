@@ -1,4 +1,3 @@
-# type: ignore
 """Conjugate gradient: the temperature of a plate with a ring that conducts badly.
 
     nvshmemrs-run -n 4 -- python examples/python/conjugate_gradient.py [--size N] [--plot FILE]
@@ -9,26 +8,31 @@ one row of each neighbour, which arrives with a signal; the two scalar products 
 examples/julia/conjugate_gradient.jl is the same program in Julia.
 """
 
-import argparse
+from __future__ import annotations
+
 import sys
 import time
+from typing import Callable
 
 import numpy as np
 import nvshmemrs.core as nvshmem
+import report
+from numpy.typing import NDArray
 
+Points = NDArray[np.float64]
 TOLERANCE = 1e-9  # of the residual's norm, relative to that of the heat
 LIMIT = 1e-8  # largest difference from the result of one process
 SET, AT_LEAST = nvshmem.SignalOp.SIGNAL_SET, nvshmem.ComparisonType.CMP_GE
 
 
-def conductivity(size, first, end):
+def conductivity(size: int, first: int, end: int) -> Points:
     """k at the points of the rows before `end`, from `first`; both may be outside, by one row."""
     y, x = np.mgrid[first:end, -1 : size + 1] / (size - 1) - 0.5
     radius = np.sqrt(x * x + y * y)
     return np.where((radius > 0.25) & (radius < 0.3), 0.05, 1.0)
 
 
-def coefficients(size, first, end):
+def coefficients(size: int, first: int, end: int) -> list[Points]:
     """What the row of the matrix has for the neighbours in the south, north, west and east: the
     harmonic mean of the two conductivities."""
     k = conductivity(size, first - 1, end + 1)
@@ -37,25 +41,28 @@ def coefficients(size, first, end):
     return [2 * center * other / (center + other) for other in around]
 
 
-def heat(size):
+def heat(size: int) -> Points:
     source = np.zeros((size, size))
     source[size // 2, size // 2] = 1.0
     source[size // 8, size // 4] = 0.5
     return source
 
 
-def multiply(south, north, west, east, u):
-    """The matrix times `u`, which has a border of one point."""
+def multiply(matrix: list[Points], u: Points) -> Points:
+    """The matrix of these coefficients times `u`, which has a border of one point."""
+    south, north, west, east = matrix
     inner = u[1:-1, 1:-1]
     flow = south * (inner - u[:-2, 1:-1]) + north * (inner - u[2:, 1:-1])
     return flow + west * (inner - u[1:-1, :-2]) + east * (inner - u[1:-1, 2:])
 
 
-def dot(a, b):
-    return np.sum(a * b)  # np.vdot starts threads of its own, which compete with other PEs
+def dot(a: Points, b: Points) -> float:
+    return float(np.sum(a * b))  # np.vdot starts threads of its own, which compete with other PEs
 
 
-def conjugate_gradient(source, product, dot):
+def conjugate_gradient(
+    source: Points, product: Callable[[Points], Points], dot: Callable[[Points, Points], float]
+) -> tuple[Points, int]:
     """Solves `product(u) = source`. Returns u and the number of steps."""
     u, r, p, steps = np.zeros_like(source), source.copy(), source.copy(), 0
     old = first = dot(r, r)
@@ -73,7 +80,7 @@ def conjugate_gradient(source, product, dot):
 class Plate:
     """This PE's rows of the plate, and the halo on both sides. Collective."""
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.me, self.n = nvshmem.my_pe(), nvshmem.n_pes()
         self.first, self.end = (size * (self.me + i) // self.n for i in (0, 1))
         self.coefficients = coefficients(size, self.first, self.end)
@@ -85,7 +92,7 @@ class Plate:
         self.step = 0
         nvshmem.barrier_all()  # all signals are 0
 
-    def product(self, p):
+    def product(self, p: Points) -> Points:
         self.step += 1
         for side, pe in self.neighbours:  # my row at this side is at the other side of that PE
             other = 1 - side
@@ -95,9 +102,9 @@ class Plate:
         for side, _ in self.neighbours:
             nvshmem.signal_wait(self.arrived[side : side + 1], self.step, AT_LEAST)
             self.padded[-side, 1:-1] = self.halo[side]
-        return multiply(*self.coefficients, self.padded)
+        return multiply(self.coefficients, self.padded)
 
-    def dot(self, a, b):
+    def dot(self, a: Points, b: Points) -> float:
         """The scalar product over all PEs. It also separates the steps: when it returns, all PEs
         have read their halo rows, and neighbours may write them again."""
         self.sum[0] = dot(a, b)
@@ -105,23 +112,18 @@ class Plate:
         return float(self.sum[0])
 
 
-def plot(file, u):
-    import matplotlib
-
-    matplotlib.use("svg" if file.endswith("svg") else "agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(4, 3.4), layout="constrained")
+def plot(file: str, u: Points) -> None:
+    figure = report.figure(4, 3.4)
+    axes = figure.subplots()
     image = axes.imshow(u, origin="lower", cmap="inferno", extent=(0, 1, 0, 1))
     axes.contour(u, levels=12, colors="white", linewidths=0.4, extent=(0, 1, 0, 1))
     figure.colorbar(image, label="temperature")
     figure.savefig(file, dpi=90)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="The temperature of a plate, by conjugate gradient.")
+def main() -> int:
+    parser = report.options("The temperature of a plate, by conjugate gradient.")
     parser.add_argument("--size", type=int, default=256, help="rows and columns (256)")
-    parser.add_argument("--plot", metavar="FILE", help="picture to write")
     options = parser.parse_args()
 
     nvshmem.init()
@@ -132,25 +134,20 @@ def main():
     u, steps = conjugate_gradient(heat(size)[plate.first : plate.end], plate.product, plate.dot)
     seconds = time.perf_counter() - begin
 
-    whole = nvshmem.array((size, size), dtype="float64")
-    nvshmem.put(whole[plate.first : plate.end], u, 0)
-    nvshmem.barrier_all()
+    whole = report.whole_on_pe_0(u, plate.first, size, size)
     ok = True
     if plate.me == 0:
         matrix = coefficients(size, 0, size)
-        alone, _ = conjugate_gradient(heat(size), lambda p: multiply(*matrix, np.pad(p, 1)), dot)
+        alone, _ = conjugate_gradient(heat(size), lambda p: multiply(matrix, np.pad(p, 1)), dot)
         worst = np.abs(whole - alone).max()
-        residual = np.linalg.norm(heat(size) - multiply(*matrix, np.pad(whole, 1)))
-        ok = max(worst, residual) <= LIMIT
-        print(f"{size} x {size} points on {plate.n} PEs, {steps} steps")
-        print(f"time: {seconds:.4f} s")
-        print(f"result: warmest {whole.max():.7f}, mean {whole.mean():.7f}")
-        print(
-            f"check: largest difference {worst:.1e}, residual {residual:.1e} (limit {LIMIT})"
-            f"{'' if ok else ': FAILED'}"
-        )
+        residual = np.linalg.norm(heat(size) - multiply(matrix, np.pad(whole, 1)))
+        ok = bool(worst <= LIMIT and residual <= LIMIT)  # false for a NaN
+        problem = f"{size} x {size} points on {plate.n} PEs, {steps} steps"
+        found = f"warmest {whole.max():.7f}, mean {whole.mean():.7f}"
+        check = f"largest difference {worst:.1e}, residual {residual:.1e} (limit {LIMIT})"
+        report.show(problem, seconds, found, check, ok)
         if options.plot:
-            plot(options.plot, np.array(whole))
+            plot(options.plot, whole)
     nvshmem.finalize()
     return 0 if ok else 1
 

@@ -1,4 +1,3 @@
-# type: ignore
 """Work stealing: rows of the Mandelbrot set, which take very different times.
 
     nvshmemrs-run -n 4 -- python examples/python/mandelbrot.py [--no-steal] [--plot FILE]
@@ -9,18 +8,22 @@ next PE by the same operation there, and so on. So no row is taken twice, and no
 that is done is put into the image on PE 0. examples/cpp/mandelbrot.cpp is the same program in C++.
 """
 
-import argparse
+from __future__ import annotations
+
 import sys
 import time
 
 import numpy as np
 import nvshmemrs.core as nvshmem
+import report
+from numpy.typing import NDArray
 
+Counts = NDArray[np.int32]
 X, Y = (-2.0, 0.6), (-0.2, 1.5)  # the last rows are outside the set, and quick
 LIMIT = 500  # iterations
 
 
-def row_of_set(i, height, width):
+def row_of_set(i: int, height: int, width: int) -> Counts:
     """Iterations of each point of row `i` until it leaves the disc of radius 2, at most LIMIT."""
     cx = X[0] + (X[1] - X[0]) * np.arange(width) / width
     cy = Y[0] + (Y[1] - Y[0]) * i / height
@@ -34,19 +37,20 @@ def row_of_set(i, height, width):
         if leaves.any():
             counts[inside[leaves]] = step
             stays = ~leaves
-            inside, cx, x, y, x2, y2 = (a[stays] for a in (inside, cx, x, y, x2, y2))
+            inside = inside[stays]
+            cx, x, y, x2, y2 = (a[stays] for a in (cx, x, y, x2, y2))
         y = 2 * x * y + cy
         x = x2 - y2 + cx
     return counts
 
 
-def take(counter, pe, end):
+def take(counter: NDArray[np.int64], pe: int, end: int) -> int | None:
     """The next row of PE `pe`, or None if all its rows are taken."""
     row = int(nvshmem.atomic_fetch_add(counter, 1, pe))
     return row if row < end else None
 
 
-def compute(image, owner, steal):
+def compute(image: Counts, owner: Counts, steal: bool) -> tuple[int, int]:
     """Computes all rows of the image on PE 0. Collective. Returns rows done and rows stolen."""
     me, n, height = nvshmem.my_pe(), nvshmem.n_pes(), len(image)
     counter = nvshmem.array(1, dtype="int64")
@@ -63,15 +67,9 @@ def compute(image, owner, steal):
     return done, stolen
 
 
-def plot(file, image, owner):
-    import matplotlib
-
-    matplotlib.use("svg" if file.endswith("svg") else "agg")
-    from matplotlib import pyplot
-
-    figure, (left, right) = pyplot.subplots(
-        1, 2, figsize=(7, 3), layout="constrained", width_ratios=(5, 1), sharey=True
-    )
+def plot(file: str, image: Counts, owner: Counts) -> None:
+    figure = report.figure(7, 3)
+    left, right = figure.subplots(1, 2, width_ratios=(5, 1), sharey=True)
     extent = (*X, *Y)
     left.imshow(np.log(image + 1.0), origin="lower", extent=extent, cmap="magma", aspect="auto")
     right.imshow(owner[:, None], origin="lower", extent=(0, 1, *Y), cmap="tab10", aspect="auto", vmin=0, vmax=9)
@@ -80,11 +78,10 @@ def plot(file, image, owner):
     figure.savefig(file, dpi=90)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="The Mandelbrot set, by work stealing.")
+def main() -> int:
+    parser = report.options("The Mandelbrot set, by work stealing.")
     parser.add_argument("--height", type=int, default=300, help="rows; 3/2 as many columns (300)")
     parser.add_argument("--no-steal", action="store_true", help="a PE computes its own rows only")
-    parser.add_argument("--plot", metavar="FILE", help="picture to write")
     options = parser.parse_args()
     if options.height < 1:
         sys.exit(f"mandelbrot: --height {options.height} is less than 1")
@@ -105,12 +102,11 @@ def main():
     if me == 0:
         alone = np.array([row_of_set(i, *image.shape) for i in range(height)])
         ok = np.array_equal(image, alone) and table[:, 0].sum() == height
-        print(f"{image.shape[0]} x {image.shape[1]} points on {n} PEs")
+        problem = f"{image.shape[0]} x {image.shape[1]} points on {n} PEs"
         for pe, (rows, stolen) in enumerate(table):
-            print(f"PE {pe}: {rows} rows, {stolen} of them of other PEs")
-        print(f"time: {seconds:.4f} s")
-        print(f"result: {image.sum(dtype=np.int64)} iterations")
-        print(f"check: equal to the image of one process: {'yes' if ok else 'FAILED'}")
+            problem += f"\nPE {pe}: {rows} rows, {stolen} of them of other PEs"
+        check = "equal to the image of one process"
+        report.show(problem, seconds, f"{image.sum(dtype=np.int64)} iterations", check, ok)
         if options.plot:
             plot(options.plot, image, owner)
     nvshmem.finalize()

@@ -1,4 +1,3 @@
-# type: ignore
 """PageRank of Debian's packages: which packages do all others depend on?
 
     nvshmemrs-run -n 4 -- python examples/python/pagerank.py [--graph GRAPH] [--plot FILE]
@@ -11,14 +10,19 @@ the nodes at the beginning of these edges. So each PE puts the weights that PE q
 others, into q's inbox, with a signal. core/examples/pagerank.rs is the same program in Rust.
 """
 
-import argparse
+from __future__ import annotations
+
 import subprocess
 import sys
 import time
 
 import numpy as np
 import nvshmemrs.core as nvshmem
+import report
+from numpy.typing import NDArray
 
+Edges = NDArray[np.int32]  # of two columns: from node, to node
+Ranks = NDArray[np.float64]
 DAMPING = 0.85
 TOLERANCE = 1e-10  # of the sum of all changes in a step
 LIMIT = 1e-12  # largest difference from the result of one process
@@ -26,13 +30,15 @@ SET, AT_LEAST = nvshmem.SignalOp.SIGNAL_SET, nvshmem.ComparisonType.CMP_GE
 WORLD = nvshmem.Teams.TEAM_WORLD
 
 
-def debian():
+def debian() -> tuple[list[str], Edges]:
     """Names, and edges from a package to each package that it depends on."""
     try:
         text = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise SystemExit(f"pagerank: {error}: choose --graph generated") from error
-    number, edges = {}, set()
+    number: dict[str, int] = {}
+    edges: set[tuple[int, int]] = set()
+    package = 0
     for line in text.decode("utf-8", "replace").splitlines():
         field, _, value = line.partition(": ")
         if field == "Package":
@@ -46,7 +52,7 @@ def debian():
     return list(number), np.array(sorted(edges), dtype=np.int32)
 
 
-def generated(nodes=20_000, degree=6):
+def generated(nodes: int = 20_000, degree: int = 6) -> tuple[list[str], Edges]:
     """A graph in which node i has `degree` edges to earlier nodes, most of them to the first nodes."""
     random = np.random.default_rng(1)
     source = np.repeat(np.arange(1, nodes, dtype=np.int32), degree)
@@ -55,7 +61,7 @@ def generated(nodes=20_000, degree=6):
     return [f"node{i}" for i in range(nodes)], edges
 
 
-def load(graph):
+def load(graph: str) -> tuple[list[str], Edges]:
     if graph in ("debian", "generated"):
         return debian() if graph == "debian" else generated()
     with open(graph, "rb") as file:
@@ -64,7 +70,7 @@ def load(graph):
         return file.read().decode().split("\n")[:nodes], pairs
 
 
-def one_process(nodes, edges):
+def one_process(nodes: int, edges: Edges) -> Ranks:
     """The same iteration, written without blocks."""
     source, target = edges.T
     degree = np.bincount(source, minlength=nodes)
@@ -80,7 +86,7 @@ def one_process(nodes, edges):
 class Block:
     """The nodes and edges of this PE, and where its weights go. Collective."""
 
-    def __init__(self, nodes, edges):
+    def __init__(self, nodes: int, edges: Edges) -> None:
         self.me, self.n, self.nodes = nvshmem.my_pe(), nvshmem.n_pes(), nodes
         self.size = -(-nodes // self.n)
         self.first, self.end = (min((self.me + i) * self.size, nodes) for i in (0, 1))
@@ -103,7 +109,7 @@ class Block:
         self.sums = nvshmem.array(2, dtype="float64")
         nvshmem.barrier_all()  # all signals are 0
 
-    def pagerank(self):
+    def pagerank(self) -> tuple[Ranks, int]:
         """Ranks of this PE's nodes, and the number of steps. Collective."""
         rank, change, step = np.full(self.end - self.first, 1 / self.nodes), 1.0, 0
         self.sums[1] = (self.degree == 0).sum() / self.nodes  # rank of nodes without an edge
@@ -126,13 +132,9 @@ class Block:
         return rank, step
 
 
-def plot(file, names, rank):
-    import matplotlib
-
-    matplotlib.use("svg" if file.endswith("svg") else "agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6, 3), layout="constrained")
+def plot(file: str, names: list[str], rank: Ranks) -> None:
+    figure = report.figure(6, 3)
+    axes = figure.subplots()
     best = np.argsort(-rank)[:15][::-1]
     axes.barh([names[i] for i in best], 100 * rank[best], color="#4477aa")
     axes.set(xlabel="PageRank in %")
@@ -140,11 +142,10 @@ def plot(file, names, rank):
     figure.savefig(file, dpi=100)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="PageRank of a graph, by default Debian's packages.")
+def main() -> int:
+    parser = report.options("PageRank of a graph, by default Debian's packages.")
     parser.add_argument("--graph", default="debian", help="debian, generated or a file (debian)")
     parser.add_argument("--export", metavar="FILE", help="write the graph and end")
-    parser.add_argument("--plot", metavar="FILE", help="picture to write")
     options = parser.parse_args()
     names, edges = load(options.graph)
     if options.export:
@@ -158,21 +159,17 @@ def main():
     begin = time.perf_counter()
     rank, steps = block.pagerank()
     seconds = time.perf_counter() - begin
-    whole = nvshmem.array(block.n * block.size, dtype="float64")
-    nvshmem.put(whole[block.first : block.end], rank, 0)
-    nvshmem.barrier_all()
+    whole = report.whole_on_pe_0(rank, block.first, len(names))
     ok = True
     if block.me == 0:
-        rank = whole[: len(names)]
-        worst = np.abs(rank - one_process(len(names), edges)).max()
-        ok = worst <= LIMIT  # false for a NaN
-        top = ", ".join(names[i] for i in np.argsort(-rank)[:5])
-        print(f"{len(names)} nodes and {len(edges)} edges on {block.n} PEs")
-        print(f"time: {seconds:.4f} s")
-        print(f"result: {steps} steps, first {top}")
-        print(f"check: max |difference| = {worst:.1e} (limit {LIMIT}){'' if ok else ': FAILED'}")
+        worst = np.abs(whole - one_process(len(names), edges)).max()
+        ok = bool(worst <= LIMIT)  # false for a NaN
+        problem = f"{len(names)} nodes and {len(edges)} edges on {block.n} PEs"
+        top = ", ".join(names[i] for i in np.argsort(-whole)[:5])
+        check = f"max |difference| = {worst:.1e} (limit {LIMIT})"
+        report.show(problem, seconds, f"{steps} steps, first {top}", check, ok)
         if options.plot:
-            plot(options.plot, names, rank)
+            plot(options.plot, names, whole)
     nvshmem.finalize()
     return 0 if ok else 1
 

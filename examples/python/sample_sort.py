@@ -1,4 +1,3 @@
-# type: ignore
 """Sample sort: sorts keys that are spread over PEs, with one exchange of data.
 
     nvshmemrs-run -n 4 -- python examples/python/sample_sort.py [--keys N] [--plot FILE]
@@ -9,17 +8,21 @@ The table of all piece lengths, which every PE has, tells each PE its place in e
 examples/c/sample_sort.c is the same program in C.
 """
 
-import argparse
+from __future__ import annotations
+
 import sys
 import time
 
 import numpy as np
 import nvshmemrs.core as nvshmem
+import report
+from numpy.typing import NDArray
 
+Keys = NDArray[np.uint64]
 SAMPLES = 64  # of each PE; more samples make the final blocks more equal
 
 
-def random_bits(i):
+def random_bits(i: Keys) -> Keys:
     """Element i of the sequence of splitmix64, a generator without a state."""
     z = (i + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -27,18 +30,18 @@ def random_bits(i):
     return z ^ (z >> np.uint64(31))
 
 
-def keys(first, end):
+def keys(first: int, end: int) -> Keys:
     """Keys number `first` to `end`: products of two 32-bit numbers, so that small keys are frequent."""
     bits = random_bits(np.arange(first, end, dtype=np.uint64))
     return (bits >> np.uint64(32)) * (bits & np.uint64(0xFFFFFFFF))
 
 
-def fingerprint(sorted_keys):
+def fingerprint(sorted_keys: Keys) -> int:
     """The sum of key times position modulo 2^64, which depends on the order."""
     return int(np.dot(sorted_keys, np.arange(1, len(sorted_keys) + 1, dtype=np.uint64)))
 
 
-def sample_sort(block):
+def sample_sort(block: Keys) -> tuple[Keys, Keys, NDArray[np.int64]]:
     """Sorts the keys of all PEs. Collective. Returns this PE's part, the splitters and the lengths
     of all pieces, `[from, to]`."""
     me, n = nvshmem.my_pe(), nvshmem.n_pes()
@@ -65,22 +68,9 @@ def sample_sort(block):
     return part, splitters, lengths.copy()
 
 
-def gathered(part, counts):
-    """All parts on PE 0, in order. Collective."""
-    me, starts = nvshmem.my_pe(), np.concatenate(([0], np.cumsum(counts)))
-    whole = nvshmem.array(int(starts[-1]), dtype="uint64")
-    nvshmem.put(whole[starts[me] : starts[me + 1]], part, 0)
-    nvshmem.barrier_all()
-    return whole
-
-
-def plot(file, whole, splitters, counts):
-    import matplotlib
-
-    matplotlib.use("svg" if file.endswith("svg") else "agg")
-    from matplotlib import pyplot
-
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(7, 2.6), layout="constrained")
+def plot(file: str, whole: Keys, splitters: Keys, counts: NDArray[np.int64]) -> None:
+    figure = report.figure(7, 2.6)
+    left, right = figure.subplots(1, 2)
     left.hist(whole.astype(float) / 2.0**64, bins=60, color="#4477aa")
     for splitter in splitters:
         left.axvline(float(splitter) / 2.0**64, color="#cc3311")
@@ -91,10 +81,9 @@ def plot(file, whole, splitters, counts):
     figure.savefig(file, dpi=100)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Sorts keys that are spread over PEs.")
+def main() -> int:
+    parser = report.options("Sorts keys that are spread over PEs.")
     parser.add_argument("--keys", type=int, default=2_000_000, help="keys of all PEs (2000000)")
-    parser.add_argument("--plot", metavar="FILE", help="picture to write")
     options = parser.parse_args()
 
     nvshmem.init()
@@ -111,14 +100,13 @@ def main():
     seconds = time.perf_counter() - begin
 
     counts = lengths.sum(axis=0)
-    whole = gathered(part, counts)
+    whole = report.whole_on_pe_0(part, int(counts[:me].sum()), total)
     ok = True
     if me == 0:
         ok = np.array_equal(whole, np.sort(keys(0, total)))
-        print(f"{total} keys on {n} PEs, {counts.min()} to {counts.max()} keys on a PE")
-        print(f"time: {seconds:.4f} s")
-        print(f"result: {fingerprint(whole):016x}")
-        print(f"check: equal to the sort of one process: {'yes' if ok else 'FAILED'}")
+        problem = f"{total} keys on {n} PEs, {counts.min()} to {counts.max()} keys on a PE"
+        check = "equal to the sort of one process"
+        report.show(problem, seconds, f"{fingerprint(whole):016x}", check, ok)
         if options.plot:
             plot(options.plot, whole, splitters, counts)
     nvshmem.finalize()

@@ -31,6 +31,7 @@ FILES = [
     *sorted(
         path for path in EXAMPLES.glob("*.py") if not path.name.startswith(("jax_", "torch_", "triton_"))
     ),
+    EXAMPLES.parent / "measure.py",
 ]
 KERNELS = [
     str(path)
