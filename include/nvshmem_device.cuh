@@ -187,7 +187,7 @@ template <int = 0> NVSHMEMRS_I_CALLED void lend_nothing(void *, unsigned long) {
                         (nvshmemx_vendor_get_version_info)(major, minor, patch))
 #endif
 
-// Tiles. Every algorithm of a put or a get stores or loads directly. So do collectives of tiles, whose algorithms only say who does: with
+// Tiles. Every algorithm of a put or a get stores or loads directly. So do collectives of tiles; the algorithm selects the PE that does: with
 // PULL each member loads from all; with ONE_SHOT_PUSH the caller stores to all; with TWO_SHOT_PUSH `root` loads from all and stores to all.
 namespace nvshmemx {
 using nvshmemrs::ConstInt;
@@ -243,7 +243,7 @@ NVSHMEMRS_I_TILE(tile_get_block)
         static_assert(ALGO == NVLS_ONE_SHOT_PUSH_NBI, "the algorithm of tile_" #NAME);                                                      \
         return nvshmemrs::device::FUNCTION<nvshmemrs::device::GROUP>(NVSHMEMRS_I_TILE_GIVEN, flag, 0);                                      \
     }
-// What was pushed has come when all members have called; what was pulled is written when the group has.
+// Pushed data has arrived when all members have called; pulled data is written when the group has called.
 #define NVSHMEMRS_I_TILE_COLLECTIVES(SUFFIX, GROUP)                                                                                         \
     NVSHMEMRS_I_TILE_REDUCE(sum, SUM, SUFFIX, GROUP)                                                                                        \
     NVSHMEMRS_I_TILE_REDUCE(max, MAX, SUFFIX, GROUP)                                                                                        \

@@ -9,7 +9,7 @@
 // them, and the group's threads meet before the call, not after it.
 //
 // `start` and `boundary` leave out what is not below `boundary`, if the tile's first element has the coordinates `start`; `{}` for both: all
-// is moved. Tensors have the same shape. Returns 0, or -1 if `flag` is not 0, which means nothing yet.
+// is moved. Tensors have the same shape. Returns 0, or -1 if `flag` is not 0: other values are reserved.
 //
 // Collectives of tiles, in the same scopes; all are nbi, and `slot` is that of other collectives in kernels:
 //
@@ -18,11 +18,11 @@
 //     tile_allgather(state, team, source, dest, start, boundary, flag, slot = 0): the tile goes to this member's place in `dest` of all members.
 //     tile_broadcast(state, team, source, dest, start, boundary, flag, slot = 0): the caller's tile goes to `dest` of all members.
 //
-// A group of each member calls a reduction, and meets its like before it. `source` is symmetric, does not overlap `dest`, and may be written
-// again after the team's next barrier; the fold is that of other reductions. A group of one member calls tile_broadcast, of each member
-// tile_allgather, with a symmetric `dest`: nobody meets, and a barrier of the team completes both. In tile_allgather tensors have one or two
-// dimensions, and `dest` as many elements as all tiles together. The members' places follow each other along the dimension in which elements
-// are neighbours, then along the other one. Returns 0, or -1: flag is not 0, no such team or slot, the shapes do not fit, the job is broken.
+// A group of each member calls a reduction, and waits for the groups of the other members before it. `source` is symmetric, does not overlap
+// `dest`, and may be written again after the team's next barrier; the fold is that of other reductions. A group of one member calls
+// tile_broadcast, of each member tile_allgather, with a symmetric `dest`: members do not wait for each other, and a barrier of the team
+// completes both. In tile_allgather tensors have one or two dimensions, and `dest` as many elements as all tiles together. The members'
+// places follow each other along the dimension in which elements are neighbours, then along the other dimension. Returns 0, or -1: flag is not 0, no such team or slot, the shapes do not fit, the job is broken.
 #ifndef NVSHMEMRS_TILE_CUH
 #define NVSHMEMRS_TILE_CUH
 
@@ -173,7 +173,9 @@ template <class G, class S, class D, class C> NVSHMEMRS_I_DEVICE int put_tile(Gi
     typedef typename D::value_type T;
     static_assert(sizeof(T) == sizeof(typename S::value_type), "tensors of the same type");
     if (flag) return -1;
-    u64 to = tile_on(s, PUT_NBI, pe, dest.data(), dest.layout(), start, boundary);
+    // As many elements are written as the source has.
+    const Layout<D::layout_type::rank> written{source.layout().shape, dest.layout().stride};
+    u64 to = tile_on(s, PUT_NBI, pe, dest.data(), written, start, boundary);
     move_tile<G, T>(to, (u64)source.data(), dest.layout(), source.layout(), start, boundary);
     return 0;
 }
@@ -229,7 +231,9 @@ NVSHMEMRS_I_LOOP int reduce_tile(Given s, u64 team, S source, D dest, C start, C
     Call<G> call(s, REDUCE, team, slot);
     if (!call.good()) return -1;
     s.check_argument(how == EACH || (root >= 0 && root < call.n), REDUCE, root);
-    Extent reads = extent(source.layout(), start, boundary, sizeof(T)), writes = extent(dest.layout(), start, boundary, sizeof(T));
+    // As many elements are written as the source has.
+    const Layout<D::layout_type::rank> written{source.layout().shape, dest.layout().stride};
+    Extent reads = extent(source.layout(), start, boundary, sizeof(T)), writes = extent(written, start, boundary, sizeof(T));
     call.check(REDUCE, (const char *)source.data() + reads.low, reads.bytes, sizeof(T));
     if (how == FROM_ROOT) call.check(REDUCE, (const char *)dest.data() + writes.low, writes.bytes, sizeof(T));
     if (!call.meet()) return -1;
@@ -246,7 +250,7 @@ template <class G, class S, class T, int RANK, class C>
 NVSHMEMRS_I_DEVICE void push_tile(const Call<G> &call, u32 operation, S source, T *dest, const Layout<RANK> &to, C start, C boundary) {
     Extent writes = extent(Layout<RANK>{source.layout().shape, to.stride}, start, boundary, sizeof(T));
     call.check(operation, (const char *)dest + writes.low, writes.bytes, sizeof(T));
-    // Each member begins with another one.
+    // Each member begins with itself, so that members write to different PEs at a time.
     for (i32 k = 0; k < call.n; k++) {
         i32 m = call.me + k < call.n ? call.me + k : call.me + k - call.n;
         move_tile<G, T>(call.on(m, dest), (u64)source.data(), to, source.layout(), start, boundary);

@@ -1,4 +1,4 @@
-"""What the five programs of docs/examples.md share: the whole result on PE 0, its lines and picture."""
+"""Shared by the five programs of docs/examples.md: the whole result on PE 0, its lines and picture."""
 
 from __future__ import annotations
 

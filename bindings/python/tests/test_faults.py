@@ -17,6 +17,7 @@ from conftest import program, ready, run, waits_in
 
 import nvshmemrs.core as nvshmem
 from nvshmemrs.core import ComparisonType as Cmp
+from nvshmemrs.core import _last_errors
 
 Jobs = Callable[..., List["subprocess.Popen[str]"]]
 
@@ -209,6 +210,26 @@ def test_tracebacks_have_the_frames_of_the_program(debug: str) -> None:
     assert bool(inside) == bool(debug), out
     # The exception that was handled then is still there.
     assert "KeyError: 'key'" in out and "argument `remote_pe` is PE 77" in out, out
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this Python has no memfd_create")
+def test_records_go_into_no_file_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A PE may close a file that it was seen to have, and open another one by the same number."""
+    source = tmp_path / "program.py"
+    source.write_text("print(1)\n")
+    own, closed = (os.memfd_create(name) for name in (_last_errors._NAME, "of-the-program"))
+    with source.open("r+b") as reused:
+        files = [own, own, closed, reused.fileno()]
+        paths = [f"/proc/self/fd/{file}" for file in files]
+        monkeypatch.setattr(_last_errors, "_others", lambda: iter(paths))
+        _last_errors._tell(2, "digest", "ValueError: of all", "")
+    assert source.read_text() == "print(1)\n" and os.pread(closed, 9, 0) == b""
+    lines = os.pread(own, 1000, 0).decode().splitlines()
+    assert len(lines) == 1 and '"ValueError: of all"' in lines[0], lines
+    os.close(own)
+    os.close(closed)
 
 
 def test_a_traceback_may_be_as_deep_as_the_stack() -> None:

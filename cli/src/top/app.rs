@@ -146,7 +146,8 @@ impl App {
                 let pe = self.seen.as_ref().and_then(|seen| seen.pes.get(self.pe));
                 let details = pe.and_then(|pe| pe.details.as_ref());
                 let allocations = details.map_or(0, |details| details.allocations.len());
-                self.first_allocation = (self.first_allocation + PAGE).min(allocations);
+                let last = allocations.saturating_sub(1);
+                self.first_allocation = (self.first_allocation + PAGE).min(last);
             }
             KeyCode::Tab => {
                 let place = View::ALL.iter().position(|view| *view == self.view);

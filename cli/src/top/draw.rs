@@ -119,6 +119,11 @@ fn rows_left_out(chosen: usize, height: u16) -> usize {
     (chosen + 2).saturating_sub(height.into())
 }
 
+/// Marks the row of the chosen PE.
+fn mark(row: Row<'_>, chosen: bool) -> Row<'_> {
+    if chosen { row.reversed() } else { row }
+}
+
 fn draw_board(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect) {
     let height = seen.summary.len().min(4) as u16;
     let [summary, table] =
@@ -134,7 +139,7 @@ fn draw_board(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect)
             .wrap(Wrap { trim: true }),
         summary,
     );
-    let rows = seen.pes.iter().map(|pe| {
+    let rows = seen.pes.iter().enumerate().map(|(place, pe)| {
         let waits_for: Vec<String> = pe.waits_for.iter().map(i32::to_string).collect();
         let row = Row::new([
             pe.pe.to_string(),
@@ -143,10 +148,11 @@ fn draw_board(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rect)
             waits_for.join(","),
             pe.doing.clone(),
         ]);
-        match seen.culprits.contains(&pe.pe) {
+        let row = match seen.culprits.contains(&pe.pe) {
             true => row.style(Style::new().bold().yellow()),
             false => row,
-        }
+        };
+        mark(row, place == chosen)
     });
     let widths = [
         Constraint::Length(4),
@@ -201,9 +207,10 @@ fn draw_traffic(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rec
     let numbers = || seen.pes.iter().map(|pe| pe.pe).skip(left_out);
     let head =
         std::iter::once("from \\ to".to_string()).chain(numbers().map(|pe| format!("PE {pe}")));
-    let rows = seen.pes.iter().map(|from| {
+    let rows = seen.pes.iter().enumerate().map(|(place, from)| {
         let cells = numbers().map(|to| cell(from, to).unwrap_or_else(|| "-".into()));
-        Row::new(std::iter::once(format!("PE {}", from.pe)).chain(cells))
+        let row = Row::new(std::iter::once(format!("PE {}", from.pe)).chain(cells));
+        mark(row, place == chosen)
     });
     let widths = std::iter::once(Constraint::Length(HEAD_COLUMN))
         .chain(numbers().map(|_| Constraint::Length(COLUMN)));
@@ -234,7 +241,7 @@ fn draw_heap(seen: &Snapshot, app: &App, frame: &mut Frame<'_>, area: Rect) {
             ]),
             None => Row::new([pe.pe.to_string(), pe.silence.clone()]),
         };
-        if place == chosen { row.reversed() } else { row }
+        mark(row, place == chosen)
     });
     let widths = [4, 22, 9, 9, 13, 11]
         .map(Constraint::Length)
@@ -260,7 +267,10 @@ fn draw_heap(seen: &Snapshot, app: &App, frame: &mut Frame<'_>, area: Rect) {
     else {
         return;
     };
-    let rows = allocations.iter().skip(app.first_allocation).map(|one| {
+    let first = app
+        .first_allocation
+        .min(allocations.len().saturating_sub(1));
+    let rows = allocations.iter().skip(first).map(|one| {
         Row::new([
             one.offset.to_string(),
             size(one.bytes),
@@ -459,8 +469,16 @@ mod tests {
             assert!(screen(&app).contains("39"), "{view:?}");
         }
         app.view = View::Heap;
-        assert_shows(&app, &["heat.c:31"]);
+        let seen = app.seen.as_mut().expect("a job");
+        let allocations = &mut seen.pes[39].details.as_mut().expect("details").allocations;
+        let second = Allocation {
+            place: Some("malloc at heat.c:77 (main)".into()),
+            ..allocations[0].clone()
+        };
+        allocations.push(second);
+        assert_shows(&app, &["heat.c:31", "heat.c:77"]);
         app.press(KeyCode::PageDown);
+        assert_shows(&app, &["heat.c:77"]);
         assert!(!screen(&app).contains("heat.c:31"));
         for _ in 0..2 {
             app.press(KeyCode::PageUp);

@@ -53,7 +53,7 @@ const CASES: &str = "2000";
 /// Tests that make the difference: data, ordering, waiting.
 const QUICK: [&str; 3] = ["--lib", "--test=rma", "--test=litmus"];
 /// What threads do under the standard library's locks and channels, which the quick form does not see; the full form runs these tests.
-const LOCKED: [&str; 9] = [
+const LOCKED: [&str; 10] = [
     "sites::",
     "delay::",
     "held::",
@@ -62,6 +62,7 @@ const LOCKED: [&str; 9] = [
     "transport::pretended::",
     "pending::",
     "send_queue::",
+    "trace::part::",
     "a_state_that_differs_does_not_compile",
 ];
 /// What the full form leaves out: a program that is racy on purpose.

@@ -69,7 +69,7 @@ pub fn emit() -> Result<String> {
     )
 }
 
-/// The letters by which CuTe's names write the type of a parameter or a result; `bindings.py` beside them says what they mean.
+/// The letters by which CuTe's names write the type of a parameter or a result; `bindings.py` beside them describes them.
 const LETTERS: [(&str, &str); 20] = [
     ("void", ""),
     ("T", "t"),

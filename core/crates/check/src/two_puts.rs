@@ -62,13 +62,17 @@ impl Checker {
         let differs = |rewrite: &&Conflict| {
             let start = rewrite.start.max(target_range.offset);
             let end = rewrite.end.min(target_range.offset + target_range.bytes);
+            // The tracker may be on another host.
+            if start >= end {
+                return false;
+            }
             let part = &new[(start - target_range.offset) as usize..][..(end - start) as usize];
             // Most puts without a fence are of one word.
             if let Ok(part) = <[u8; 8]>::try_from(part) {
-                let mut old = [0; 8];
-                let dest = LocalDest::from(&mut old[..]);
+                let mut old = 0_u64;
+                let dest = LocalDest::from(bytemuck::bytes_of_mut(&mut old));
                 self.below().get(target_range.pe, start, dest);
-                return u64::from_ne_bytes(old) != u64::from_ne_bytes(part);
+                return old != u64::from_ne_bytes(part);
             }
             let mut old = vec![0; part.len()];
             let dest = LocalDest::from(&mut old[..]);

@@ -84,7 +84,7 @@ pub trait Observer: Send + Sync {
     /// Work is being queued on a stream, by this thread: returns the knowledge of this thread, for the work.
     fn stream_submits(&self, stream: u32) -> Vec<u64>;
 
-    /// This thread begins with work of a stream, which was queued with the knowledge `known`. `function`: it is a function of the program's.
+    /// This thread begins with work of a stream, which was queued with the knowledge `known`. `function`: the work is a function of the program.
     fn stream_begins(&self, stream: Option<u32>, known: &[u64], function: bool);
 
     /// The work has ended.

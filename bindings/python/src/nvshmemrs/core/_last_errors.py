@@ -15,7 +15,7 @@ import stat
 import sys
 import time
 from types import TracebackType
-from typing import Any, Iterator, List, NamedTuple, Optional, Set, Tuple, Type
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, Type
 
 _NAME = "nvshmemrs-errors"
 # The core's name for the memory that the PEs of a host share.
@@ -23,6 +23,8 @@ _JOB = "nvshmemrs-job"
 # The most characters of a summary.
 _MOST = 500
 _NOWHERE = "none"
+# Nothing that a terminal or a pipe would notice.
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Record(NamedTuple):
@@ -107,6 +109,13 @@ def _output() -> str:
     return f"{found.st_dev}:{found.st_ino}" if stat.S_ISREG(found.st_mode) else ""
 
 
+def _is_named(file: int, name: str) -> bool:
+    """Whether an open file is a file in memory of that name. A PE may have closed a file that it was
+    seen to have, and have opened another one by the same number before it was opened here.
+    """
+    return os.readlink(f"/proc/self/fd/{file}") == f"/memfd:{name} (deleted)"
+
+
 def _files(pid: str, name: str) -> List[str]:
     """The files in memory of that name that a process has open."""
     folder = f"/proc/{pid}/fd"
@@ -144,16 +153,20 @@ def _tell(pe: int, *more: str) -> Record:
     """Writes a record of this PE to the files of the others, and returns it."""
     import json
 
-    opened: List[int] = []
+    # A PE that tells of an error itself has the files of the others open for a moment.
+    opened: Dict[Tuple[int, int], int] = {}
     with contextlib.ExitStack() as stack:
         for path in _others():
             with contextlib.suppress(OSError):
-                opened.append(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
-                stack.callback(os.close, opened[-1])
+                file = os.open(path, _APPEND)
+                stack.callback(os.close, file)
+                if _is_named(file, _NAME):
+                    found = os.fstat(file)
+                    opened[found.st_dev, found.st_ino] = file
         # As late as can be: the earlier of two PEs should be known to the other one.
         record = Record(time.monotonic_ns(), pe, *more)
         line = json.dumps(record).encode() + b"\n"
-        for file in opened:
+        for file in opened.values():
             os.write(file, line)
     return record
 

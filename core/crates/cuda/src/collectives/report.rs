@@ -28,7 +28,8 @@ impl CudaTransport {
     /// The error of a broken team, where a kernel has seen a member in finalize: the member has finalized because the team was broken.
     fn left_before_finalize(&self, record: &ErrorRecord) -> Option<Error> {
         let team = record.team.load(Relaxed);
-        let finalizes = record.their_operation.load(Relaxed) == Operation::Finalize as u32;
+        let finalizes = record.code.load(Relaxed) == MISMATCH
+            && record.their_operation.load(Relaxed) == Operation::Finalize as u32;
         if !finalizes || team as usize >= MAX_TEAMS {
             return None;
         }

@@ -96,11 +96,13 @@ pub(super) const MACHINE: Machine = Machine {
 #[inline(never)]
 pub(super) fn caller() -> u64 {
     let here = registers();
-    PATHS.with(|paths| {
+    let known = PATHS.try_with(|paths| {
         // Calls of a loop have the same stack pointer, and calls of different functions mostly have different ones.
         let path = &paths[(here.sp >> 4) as usize % KNOWN_PATHS];
         path.follow(here.sp).unwrap_or_else(|| path.find(here))
-    })
+    });
+    // The destructors of an ending thread have no `PATHS` any more.
+    known.unwrap_or_else(|_| walk(here, |_, _| ()).0)
 }
 
 /// As [`caller`], and the last address before it: in the function of a layer above the library that the program has called; 0 if it
@@ -153,7 +155,8 @@ const KNOWN_PATHS: usize = 8;
 const PATH_FRAMES: usize = 14;
 
 thread_local! {
-    static PATHS: [Path; KNOWN_PATHS] = const { [const { Path::new() }; KNOWN_PATHS] };
+    // In the heap: thread-local storage is taken from the stack of every thread of the program.
+    static PATHS: Box<[Path; KNOWN_PATHS]> = Box::new([const { Path::new() }; KNOWN_PATHS]);
 }
 
 /// A way out of the library: the return addresses on it, and their distances from the stack pointer of [`caller`]. To compare them takes

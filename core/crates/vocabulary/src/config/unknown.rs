@@ -17,6 +17,8 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("NVSHMEMRS_PYTHON_EXTENSION", "Python's C extension: 0 leaves it out, 1 makes it an error that it is missing"),
     ("NVSHMEMRS_PREFIX", "the installation that the tests use"),
     ("NVSHMEMRS_WHEEL", "the Python wheel that the tests install"),
+    ("NVSHMEMRS_PLUGIN_WHEEL", "the wheel of an MPI plugin that the tests install"),
+    ("NVSHMEMRS_MPI_WHEEL", "the wheel of an MPI that the tests install"),
     ("NVSHMEMRS_PYTHON", "the Python that the tests use"),
     ("NVSHMEMRS_JULIA", "the Julia that the tests use"),
     ("NVSHMEMRS_TORCH", "the Python with torch that the tests use"),
