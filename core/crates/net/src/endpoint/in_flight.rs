@@ -111,7 +111,7 @@ impl Endpoint {
             }
             whole = came == bytes;
             if !whole && !self.is_gone(pe) && !state.lost.contains(&pe) {
-                self.refuse(pe);
+                self.refuse(pe, &[]);
             }
         }
         match completion {

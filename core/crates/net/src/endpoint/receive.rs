@@ -8,6 +8,9 @@ use crate::transport::Transport;
 use crate::{Error, Pe};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+/// Words of a malformed message in its error.
+const SHOWN: usize = 6;
+
 impl Endpoint {
     pub(super) fn message(&self, state: &mut ReceiveState, from: Pe, bytes: &[u8]) {
         let known = (0..self.hosts.n_pes()).contains(&from) && from != self.me;
@@ -16,7 +19,7 @@ impl Endpoint {
             // This PE was late, and has come so far all the same.
             _ if known && bytes.starts_with(&message::GAVE_UP) => state.lost.push(from),
             Ok(words) if known => self.receive(state, from, words),
-            _ if known => self.refuse(from),
+            _ if known => self.refuse(from, &[]),
             _ => self.keep(Error::Internal(format!(
                 "a message has come from rank {from}, which is no PE of another host"
             ))),
@@ -63,17 +66,19 @@ impl Endpoint {
                 .and_then(|record| self.record(state, from, &record))
                 .is_none()
             {
-                self.refuse(from);
+                self.refuse(from, start);
                 return &[];
             }
         }
         words
     }
 
-    /// Reports a malformed message to its sender, and to the program of this PE.
-    pub(super) fn refuse(&self, from: Pe) {
+    /// Reports a malformed message to its sender, and to the program of this PE, which gets the first words for a report to us.
+    pub(super) fn refuse(&self, from: Pe, words: &[u64]) {
+        let first = &words[..words.len().min(SHOWN)];
         self.keep(Error::Internal(format!(
-            "PE {from}, on another host, has sent a message that makes no sense"
+            "PE {from}, on another host, has sent a message that makes no sense: {first:x?}, of {} words",
+            words.len()
         )));
         let why = format!("PE {} cannot make sense of a message of this PE", self.me);
         self.post(from, Kind::Refused, &[], LocalSource::from(why.as_bytes()));
