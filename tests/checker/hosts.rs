@@ -15,7 +15,7 @@ fn on_two_hosts(n_pes: u32, seed: &str, words: &[OsString]) -> Command {
     command
 }
 
-/// The lines of the checker itself, without the one that announces it.
+/// The lines of the checker itself, without the line that announces it.
 fn said(output: &Output) -> Vec<&str> {
     let lines = output.stderr.lines();
     lines

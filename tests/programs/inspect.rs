@@ -1,4 +1,4 @@
-//! Snapshots of a running job from Rust, Python, C++ and Ruby, of a job that goes on and of one that hangs; and processes that cannot
+//! Snapshots of a running job from Rust, Python, C++ and Ruby, of a job that makes progress and of a job that hangs; and processes that cannot
 //! be attached to. `inspect/generator/tests/drift.rs` compares the committed bindings.
 
 use nvshmemrs_inspect::{InspectError, Snapshot, Stage, State, attach};

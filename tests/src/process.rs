@@ -258,18 +258,6 @@ pub fn kill(pid: u32, signal: Signal) {
 }
 
 #[track_caller]
-/// Sends a signal to a process, which must exist.
-#[track_caller]
-pub fn kill(pid: u32, signal: Signal) {
-    kill_process(pid_of(pid), signal).expect("cannot send a signal");
-}
-
-/// Sends a signal to a process, which must exist.
-#[track_caller]
-pub fn kill(pid: u32, signal: Signal) {
-    kill_process(pid_of(pid), signal).expect("cannot send a signal");
-}
-
 fn pid_of(pid: u32) -> Pid {
     i32::try_from(pid)
         .ok()

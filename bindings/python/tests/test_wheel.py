@@ -153,7 +153,7 @@ OPEN_MPI = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
-# What a PE sees that mpirun has started on one of two hosts.
+# The environment of a PE that mpirun has started on one of two hosts.
 ONE_OF_TWO = {
     "OMPI_COMM_WORLD_RANK": "0",
     "OMPI_COMM_WORLD_SIZE": "2",

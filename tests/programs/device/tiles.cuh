@@ -220,7 +220,7 @@ template <class T, class Env> void tiles_together_all(Env &env, const char *name
     auto two = [](long a, long b) { return make_shape(a, b); };
     auto far = two(1000, 1000);
     long n = env.n;
-    // Sixteen bytes at once; what is left out, and not aligned; transposed.
+    // Sixteen bytes at once; with a boundary, and not aligned; transposed.
     tiles_together_case<T, 2>(env, name, {make_layout(two(32, 9), two(1, 48)), make_layout(two(32, 9), two(1, 64)), two(0, 0), far, true, 16, 32}, false);
     tiles_together_case<T, 2>(env, name, {make_layout(two(32, 9), two(1, 48)), make_layout(two(32, 9), two(1, 64)), two(3, 2), two(20, 8), true, 17, 32}, false);
     tiles_together_case<T, 2>(env, name, {make_layout(two(9, 8), two(1, 10)), make_layout(two(9, 8), two(12, 1)), two(0, 0), far, true, 2, 7}, false);

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// More failures than this are not by chance: then no test gets a second try.
 const MOST: usize = 4;
 /// How long all tests of a kind may take, on a slow machine.
-pub(super) const LIMIT: Duration = Duration::from_secs(3000);
+pub(super) const LIMIT: Duration = Duration::from_secs(1800);
 
 /// Steps that may have others beside them hold it together; a second try holds it alone.
 static TURN: RwLock<()> = RwLock::new(());

@@ -69,8 +69,8 @@ pub fn emit() -> Result<String> {
     )
 }
 
-/// The letters by which CuTe's names write the type of a parameter or a result; `bindings.py` beside them describes them.
-const LETTERS: [(&str, &str); 20] = [
+/// The type codes of parameters and results in the table for CuTe; `bindings.py` has the type of each code.
+const TYPE_CODES: [(&str, &str); 20] = [
     ("void", ""),
     ("T", "t"),
     ("T *", "T"),
@@ -93,27 +93,27 @@ const LETTERS: [(&str, &str); 20] = [
     ("nvshmemx_region_handle_t *", "U"),
 ];
 
-fn letter(ty: &str) -> Result<&'static str> {
+fn type_code(ty: &str) -> Result<&'static str> {
     let plain = ty.trim().trim_start_matches("const ");
-    let found = LETTERS.iter().find(|(c, _)| *c == plain);
+    let found = TYPE_CODES.iter().find(|(c, _)| *c == plain);
     found
-        .map(|(_, letter)| *letter)
-        .with_context(|| format!("CuTe's names have no letter for {ty}"))
+        .map(|(_, code)| *code)
+        .with_context(|| format!("CuTe's names have no type code for {ty}"))
 }
 
-/// A family for CuTe: the prefix, the name, its list of types, its endings, the letters of its parameters and of its result.
+/// A family for CuTe: the prefix, the name, its list of types, its endings, the type codes of its parameters and of its result.
 fn row(family: &Name) -> Result<String> {
     let args = family.args.split(',').filter(|arg| *arg != "void");
     let takes = args.map(|arg| {
         let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        letter(arg.trim_end_matches(name).trim_end())
+        type_code(arg.trim_end_matches(name).trim_end())
     });
     let takes: String = takes.collect::<Result<_>>()?;
     let list = match family.over {
         Over::Once => "ONCE",
         _ => list(family),
     };
-    let (prefix, name, gives) = (family.prefix, &family.name, letter(family.result)?);
+    let (prefix, name, gives) = (family.prefix, &family.name, type_code(family.result)?);
     let endings = scopes(family).join("|");
     Ok(format!("{prefix};{name};{list};{endings};{takes};{gives}"))
 }

@@ -520,7 +520,7 @@ impl Reports {
         self.lock().texts.iter().cloned().collect()
     }
 
-    /// The number of different findings of this PE, including those that another PE has reported.
+    /// The number of different findings of this PE, including findings that another PE has reported.
     pub(super) fn count(&self) -> u64 {
         self.lock().counts.len() as u64
     }

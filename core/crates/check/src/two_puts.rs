@@ -7,6 +7,7 @@ use super::report::{AccessInfo, Finding, FindingPlace, Problem};
 use super::shadow::Conflict;
 use super::{Checker, State};
 use crate::buffer::{LocalDest, LocalSource};
+use smallvec::{SmallVec, smallvec};
 
 impl Checker {
     /// Whether a put writes other bytes to what another put, which is held back, writes without a fence in between.
@@ -67,17 +68,12 @@ impl Checker {
                 return false;
             }
             let part = &new[(start - target_range.offset) as usize..][..(end - start) as usize];
-            // Most puts without a fence are of one word.
-            if let Ok(part) = <[u8; 8]>::try_from(part) {
-                let mut old = 0_u64;
-                let dest = LocalDest::from(bytemuck::bytes_of_mut(&mut old));
-                self.below().get(target_range.pe, start, dest);
-                return old != u64::from_ne_bytes(part);
-            }
-            let mut old = vec![0; part.len()];
-            let dest = LocalDest::from(&mut old[..]);
-            self.below().get(target_range.pe, start, dest);
-            old != part
+            // Aligned, so that words are read at once; most puts without a fence are of a word or two.
+            let mut old: SmallVec<[u64; 8]> = smallvec![0; part.len().div_ceil(8)];
+            let old: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut old)[..part.len()];
+            self.below()
+                .get(target_range.pe, start, LocalDest::from(&mut *old));
+            *old != *part
         };
         let other = rewrites.iter().find(differs);
         self.pool.keep(&mut copied);

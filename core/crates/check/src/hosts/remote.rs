@@ -16,7 +16,7 @@ use crate::{Error, Pe, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex};
 
-/// How many calls may be without a reply before one waits for it.
+/// How many calls may be without a reply before a call waits for its reply.
 const UNANSWERED: u64 = 128;
 
 /// See the [module](super).

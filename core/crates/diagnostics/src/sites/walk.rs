@@ -149,9 +149,9 @@ fn walk(mut frame: Registers, mut returns: impl FnMut(Option<u64>, u64)) -> (u64
     (0, 0)
 }
 
-/// How many ways out of the library each thread remembers.
+/// How many call paths each thread remembers.
 const KNOWN_PATHS: usize = 8;
-/// More frames than most calls have inside the library; longer ways are not remembered.
+/// More frames than most calls have inside the library; longer call paths are not remembered.
 const PATH_FRAMES: usize = 14;
 
 thread_local! {
@@ -159,7 +159,7 @@ thread_local! {
     static PATHS: Box<[Path; KNOWN_PATHS]> = Box::new([const { Path::new() }; KNOWN_PATHS]);
 }
 
-/// A way out of the library: the return addresses on it, and their distances from the stack pointer of [`caller`]. To compare them takes
+/// A call path from the program into the library: its return addresses, and their distances from the stack pointer of [`caller`]. To compare them takes
 /// a third of the time of a walk.
 struct Path {
     returns: [Cell<(u64, u64)>; PATH_FRAMES],
@@ -175,11 +175,11 @@ impl Path {
         }
     }
 
-    /// The address in the program, if the frames are those of this way.
+    /// The address in the program, if the frames are those of this call path.
     #[inline(always)]
     fn follow(&self, sp: u64) -> Option<u64> {
         // SAFETY: rule 2: the distance of a return address follows from the address before it, which is the same as on the walk that found
-        // this way; the distance of the first is that of `caller` itself.
+        // this call path; the distance of the first is that of `caller` itself.
         let at = |distance: u64| unsafe { word(sp.wrapping_add(distance), 0) };
         let (last, inside) = self.returns.get(..self.len.get())?.split_last()?;
         if inside
@@ -193,7 +193,7 @@ impl Path {
         matches!(rules::rule(place | OUTSIDE), Rule::Place).then_some(place)
     }
 
-    /// Walks, and remembers the way.
+    /// Walks, and remembers the call path.
     #[inline(always)]
     fn find(&self, here: Registers) -> u64 {
         self.len.set(0);

@@ -27,16 +27,15 @@ impl Served {
 }
 
 impl Endpoint {
-    /// Whether this PE's service is not offered yet: PEs that have joined the job sooner may call it already. Only PEs of a checked job
-    /// that are on the host of PE 0 have a service.
+    /// Whether a service may still be offered, which happens before the transport has an owner. PEs that have joined the job sooner may
+    /// call it already.
     pub(super) fn awaits_service(&self) -> bool {
-        let offers = self.hosts.mine() == 0 && self.control.check_seed().is_some();
-        offers && self.served.service.get().is_none()
+        self.served.service.get().is_none() && self.owner.get().is_none()
     }
 
     /// Once the service is offered, performs the calls that came before.
     pub(super) fn resume_early_callers(&self, state: &mut ReceiveState) {
-        if !state.early_callers.is_empty() && self.served.service.get().is_some() {
+        if !state.early_callers.is_empty() && !self.awaits_service() {
             for pe in std::mem::take(&mut state.early_callers) {
                 self.resume(state, pe);
             }

@@ -106,7 +106,7 @@ fn nearest(name: &str) -> Option<String> {
     let known = own.chain(theirs).chain(elsewhere);
     let distances = known.map(|known| (strsim::damerau_levenshtein(name, stem(&known)), known));
     let (distance, known) = distances.min_by_key(|(distance, _)| *distance)?;
-    // A name that differs in more than a third of its letters is another word.
+    // A name that differs in more than a third of its characters is another word.
     (distance * 3 <= name.chars().count()).then_some(known)
 }
 
