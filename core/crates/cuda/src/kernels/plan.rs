@@ -193,7 +193,8 @@ impl Reduction {
 /// How members meet and do nothing else.
 pub(crate) fn barrier_plan(team: &TeamArgs) -> Plan {
     let n = team.n as u64;
-    geometry(Kernel::Barrier, n, 1, n.min(MOST_THREADS), 0)
+    // A warp beside those that announce the call reads the team's state (`entered_published` in team.cuh).
+    geometry(Kernel::Barrier, n, 1, n.min(MOST_THREADS), FLAG_THREADS)
 }
 
 /// How `operation` is done for `bytes` bytes (of the message, or of a part where there is one per member; 0 is a meeting only).

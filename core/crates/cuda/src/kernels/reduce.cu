@@ -289,7 +289,7 @@ DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Uni
 
 template <class T>
 DEVICE void reduce_direct(const Collective &c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         bool scatter = c.operation == REDUCESCATTER;
