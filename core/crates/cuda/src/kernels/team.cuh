@@ -79,7 +79,7 @@ struct Collective {
     // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
     u64 finished;
     u64 ticket;
-    // reduce of two members: bytes of the chunks in which they send each other their sources; 0: they read them. broadcast: bytes of the pieces
+    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. broadcast: bytes of the pieces
     // in which other members hand the message on; 0: the root sends to all.
     u64 chunk;
 };

@@ -257,6 +257,10 @@ fn built_in() -> Vec<Class> {
                 chunk((32 << 20) - 1, 32 << 10),
                 chunk(u64::MAX, 64 << 10),
             ]),
+            (Operation::Reduce, _) => rows.extend([
+                chunk((16 << 20) - 1, 0),
+                chunk(u64::MAX, 64 << 10),
+            ]),
             // To one member the root sends. Otherwise the message leaves it once.
             (Operation::Broadcast, 1..) => rows.push(chunk(u64::MAX, 32 << 10)),
             _ => rows.push(DIRECT),
