@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._backend import (
     apart,
+    fence_acq_rel,
     idle,
     jitable,
     ld_acquire_u64,
@@ -17,7 +18,6 @@ from ._backend import (
     ld_weak_u32,
     ld_weak_u64,
     st_relaxed_u64,
-    st_release_u64,
     state,
 )
 from ._state import (
@@ -43,8 +43,8 @@ from ._state import (
 @jitable
 def begin(operation, team, slot):
     """The row of a team that this PE is a member of, and whose slot there is; else 0."""
-    row = find_team(team)
     slots = ld_weak_u32(state(6) + 32)
+    row = find_team(team)
     if row == 0:
         if checked():
             refuse(WRONG_TEAM, operation, this_pe(), team, 0)
@@ -71,17 +71,32 @@ def meet(row, slot, epoch, scope):
     before can be seen. False: the job is broken.
     """
     apart()
-    n, me = team_size(row), team_me(row)
-    flags = ld_weak_u64(row + 24) + (slot * 2 + (epoch & 1)) * n * 8
-    # What the group's threads did comes before what one of them announces.
+    return meet_here(row, slot, epoch, scope)
+
+
+@jitable
+def meet_here(row, slot, epoch, scope):
+    """``meet``, as a part of the calling function."""
+    # A fence drops what the first level of the cache has, so the row is read before it.
+    n, me, m = team_size(row), team_me(row), rank(scope)
+    sync, counter = ld_weak_u64(row + 24), ld_weak_u64(row + 32) + slot * 8
+    place = state(2) + pe_of(row, m) * state(3) if m < n else 0
+    # What the group's threads did comes before what some of them announce. By PTX's memory model a
+    # fence and the relaxed stores after it are release patterns, one for each store. They cover the
+    # other threads' accesses, because these have met. So each thread has one fence, however many
+    # members it tells. An epoch that is still on its way is used only behind the fence.
     meet_group(scope)
-    m = rank(scope)
+    if m < n:
+        fence_acq_rel()
+    flags = sync + (slot * 2 + (epoch & 1)) * n * 8
     while m < n:
         if m != me:
-            st_release_u64(state(2) + pe_of(row, m) * state(3) + flags + me * 8, epoch)
+            st_relaxed_u64(place + flags + me * 8, epoch)
         m += size(scope)
+        if m < n:
+            place = state(2) + pe_of(row, m) * state(3)
     if rank(scope) == 0:
-        st_relaxed_u64(ld_weak_u64(row + 32) + slot * 8, epoch)
+        st_relaxed_u64(counter, epoch)
     came, own = True, heap() + flags
     m = rank(scope)
     while m < n and came:
