@@ -27,12 +27,13 @@ from ._state import (
     any_of,
     broken,
     checked,
-    find_team,
     heap,
+    is_member,
     meet_group,
     pe_of,
     rank,
     refuse,
+    row_of,
     size,
     team_me,
     team_size,
@@ -43,17 +44,18 @@ from ._state import (
 @jitable
 def begin(operation, team, slot):
     """The row of a team that this PE is a member of, and whose slot there is; else 0."""
-    slots = ld_weak_u32(state(6) + 32)
-    row = find_team(team)
-    if row == 0:
-        if checked():
-            refuse(WRONG_TEAM, operation, this_pe(), team, 0)
-        return 0
-    if slot < 0 or slot >= slots:
-        if checked():
+    row = row_of(team)
+    # Compilers put loads off until they are needed. So one condition asks for all, the address of the
+    # epochs, too, and all are under way at once. That address is never 0.
+    slots, epochs = ld_weak_u32(state(6) + 32), ld_weak_u64(row + 32)
+    if is_member(team, row) and slot >= 0 and slot < slots and epochs != 0:
+        return row
+    if checked():
+        if is_member(team, row):
             refuse(WRONG_SLOT, operation, this_pe(), slot, 0)
-        return 0
-    return row
+        else:
+            refuse(WRONG_TEAM, operation, this_pe(), team, 0)
+    return 0
 
 
 @jitable
@@ -78,8 +80,8 @@ def meet(row, slot, epoch, scope):
 def meet_here(row, slot, epoch, scope):
     """``meet``, as a part of the calling function."""
     # A fence drops what the first level of the cache has, so the row is read before it.
-    n, me, m = team_size(row), team_me(row), rank(scope)
-    sync, counter = ld_weak_u64(row + 24), ld_weak_u64(row + 32) + slot * 8
+    n, me, m, step = team_size(row), team_me(row), rank(scope), size(scope)
+    sync, counter, own = ld_weak_u64(row + 24), ld_weak_u64(row + 32) + slot * 8, heap()
     place = state(2) + pe_of(row, m) * state(3) if m < n else 0
     # What the group's threads did comes before what some of them announce. By PTX's memory model a
     # fence and the relaxed stores after it are release patterns, one for each store. They cover the
@@ -92,12 +94,12 @@ def meet_here(row, slot, epoch, scope):
     while m < n:
         if m != me:
             st_relaxed_u64(place + flags + me * 8, epoch)
-        m += size(scope)
+        m += step
         if m < n:
             place = state(2) + pe_of(row, m) * state(3)
     if rank(scope) == 0:
         st_relaxed_u64(counter, epoch)
-    came, own = True, heap() + flags
+    came, own = True, own + flags
     m = rank(scope)
     while m < n and came:
         if m != me:
@@ -107,5 +109,5 @@ def meet_here(row, slot, epoch, scope):
                     came = False
                 polls += 1
                 idle()
-        m += size(scope)
+        m += step
     return not any_of(scope, not came)

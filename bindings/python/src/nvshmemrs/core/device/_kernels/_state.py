@@ -209,19 +209,26 @@ def check_argument(good, operation, value):
 
 
 @jitable
+def row_of(handle):
+    """The row of a team, or any row."""
+    return state(6) + 64 + smallest(handle & 0xFFFFFFFF, _TEAMS - 1) * 64
+
+
+@jitable
+def is_member(handle, row):
+    """Whether it is the team's row, and this PE is a member."""
+    # All loads are under way before the first is looked at.
+    teams, members = ld_weak_u32(state(6) + 8), ld_weak_u32(row)
+    generation = ld_weak_u32(row + 40)
+    known = handle & 0xFFFFFFFF < teams and generation == (handle >> 32) & 0xFFFFFFFF
+    return known and members != 0 and members < 0x80000000
+
+
+@jitable
 def find_team(handle):
     """The row of a team; 0 if this PE is no member."""
-    job = state(6)
-    index = handle & 0xFFFFFFFF
-    # Every job has that many rows.
-    row = job + 64 + smallest(index, _TEAMS - 1) * 64
-    # All loads are under way before the first is looked at.
-    teams, members, generation = ld_weak_u32(job + 8), ld_weak_u32(row), ld_weak_u32(row + 40)
-    if index >= teams or members == 0 or members >= 0x80000000:
-        return 0
-    if generation != (handle >> 32) & 0xFFFFFFFF:
-        return 0
-    return row
+    row = row_of(handle)
+    return row if is_member(handle, row) else 0
 
 
 @jitable
