@@ -274,8 +274,8 @@ enum : u32 { POLLS = 1024, MAIL_POLLS = 16 };
 enum : u32 { TEAMS = 320 };
 // Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
 enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
-// Words of mail that a thread sends or takes at once; the largest element has as many.
-enum : u32 { MAIL_BATCH = 4 };
+// Words of mail that a thread sends or takes at once; of larger elements one. More would take more than 64 registers.
+enum : u32 { MAIL_BATCH = 2 };
 
 // Sixteen bytes, moved at once where their address allows.
 struct alignas(16) Bytes16 {
@@ -1000,6 +1000,9 @@ template <class G> class Call {
 #endif
     }
 
+    // Words that a thread takes at once, of elements of EACH words.
+    static constexpr NVSHMEMRS_I_DEVICE u32 batch(u32 each) { return each > MAIL_BATCH ? each : MAIL_BATCH; }
+
     // Sends all members, this one too, what is in `source`.
     NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
         epoch_++;
@@ -1026,24 +1029,25 @@ template <class G> class Call {
         G::sync();
     }
 
-    // Words that a member has sent: MAIL_BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. Or why they are
+    // Words that a member has sent: BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. Or why they are
     // not all there.
     //
     // A member that has met the others in this epoch has no mail for it, or misses somebody's. So nobody gets all mail then, and all meet: no
     // member has left this epoch before.
     template <u32 EACH> NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 first, u32 words, u32 *values) const {
+        constexpr u32 BATCH = batch(EACH);
         u64 own = s.base + (u64)s.my_pe * s.stride;
         const u64 *at = (const u64 *)(own + mail(m));
         for (u32 polls = 1;; polls++) {
             bool missing = false;
-            u64 seen[MAIL_BATCH];
+            u64 seen[BATCH];
             NVSHMEMRS_I_UNROLL
-            for (u32 k = 0; k < MAIL_BATCH; k++) {
+            for (u32 k = 0; k < BATCH; k++) {
                 u32 word = first + k / EACH * EACH * G::size() + k % EACH;
                 seen[k] = word < words ? load_relaxed(at + word) : epoch_ << 32;
             }
             NVSHMEMRS_I_UNROLL
-            for (u32 k = 0; k < MAIL_BATCH; k++) {
+            for (u32 k = 0; k < BATCH; k++) {
                 values[k] = (u32)seen[k];
                 if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = true;
             }
@@ -1315,7 +1319,7 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
 // all members send mail, nothing is written.
 template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
     // A thread folds the elements of RUNS runs of EACH words at once.
-    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E), RUNS = MAIL_BATCH / EACH;
+    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E), BATCH = Call<G>::batch(EACH), RUNS = BATCH / EACH;
     struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
         u32 words[EACH];
     };
@@ -1325,10 +1329,10 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call
     call.post(source, bytes);
     Taken came = TAKEN;
     u32 all = (bytes + 3) / 4;
-    for (u32 first = G::rank() * EACH; first < all && came == TAKEN; first += G::size() * MAIL_BATCH) {
+    for (u32 first = G::rank() * EACH; first < all && came == TAKEN; first += G::size() * BATCH) {
         typename Wide<E>::type values[RUNS * COUNT];
         for (i32 m = 0; m < call.n; m++) {
-            u32 taken[MAIL_BATCH];
+            u32 taken[BATCH];
             came = call.template take<EACH>(m, first, all, taken);
             if (came != TAKEN) break;
             NVSHMEMRS_I_UNROLL

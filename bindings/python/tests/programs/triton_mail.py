@@ -3,6 +3,7 @@ Prints a line for each case: how often the members have met, or sent mail.
 """
 
 import ctypes
+from typing import Any
 
 import numpy as np
 import triton
@@ -23,7 +24,7 @@ def reduce_kernel(state, dest, source, status, n, slot, k, BLOCK: tl.constexpr):
     tl.store(status, nvt.reduce(ctx, 0, dest, source, n, nvt.SUM, slot=slot, BLOCK=BLOCK))
 
 
-def arg(array: np.ndarray) -> nvt.Pointer:
+def arg(array: Any) -> nvt.Pointer:
     return nvt.Pointer(array.ctypes.data, array.dtype.name, array.shape, array)
 
 
