@@ -17,11 +17,12 @@
 //   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. The others are both.
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
 //   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
-//     order what they read and write; a reduction of up to 32 bytes in a slot below 8 orders nothing else.
+//     order what they read and write; a reduction of small arrays in a slot below 8 orders nothing else. They have at most 32 bytes, and in
+//     the first 8 teams of a job of up to 16 PEs at most 8 KiB and at most 16 KiB / n_pes.
 //
-// Such a small reduction sends each word with its flag, by mail. Kernels of Numba, Triton and CuTe do not know that. Where one of these takes
-// part, the others see after some microseconds that it has met them instead, and do so, too. Kernels that are compiled with
-// NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
+// Such a small reduction sends each word with its flag, by mail. Triton's reduce does so, too, if one program makes the call. Kernels of Numba
+// and CuTe do not know mail. Where one of these takes part, the others see after some microseconds that it has met them instead, and do so,
+// too. Kernels that are compiled with NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
 //
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
@@ -197,7 +198,8 @@ struct Team {
     u64 mail;
     // 1 + the first member that kernels do not reach; 0: they reach all.
     i32 far;
-    u32 reserved;
+    // The words that one member sends another as long mail, which lies behind the mail, laid out alike. 0: there is none.
+    u32 long_words;
 };
 
 // What was wrong with a call's arguments.
@@ -241,6 +243,7 @@ NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
 NVSHMEMRS_I_AT(Team, mail, 48);
 NVSHMEMRS_I_AT(Team, far, 56);
+NVSHMEMRS_I_AT(Team, long_words, 60);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
 NVSHMEMRS_I_AT(Report, caller, 40);
@@ -266,11 +269,13 @@ enum : u32 {
     ATOMIC_FETCH_XOR = 83, TEST = 92, TEST_ALL = 93, TEST_ANY = 94, TEST_SOME = 95,
 };
 // Polls between two looks at the abort word, which lies behind PCIe, and between two looks for a member that sends no mail.
-enum : u32 { POLLS = 1024, MAIL_POLLS = 64 };
+enum : u32 { POLLS = 1024, MAIL_POLLS = 16 };
 // Rows of teams that every job has.
 enum : u32 { TEAMS = 320 };
 // Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
 enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
+// Words of mail that a thread sends or takes at once; of larger elements one. More would take more than 64 registers.
+enum : u32 { MAIL_BATCH = 2 };
 
 // Sixteen bytes, moved at once where their address allows.
 struct alignas(16) Bytes16 {
@@ -661,9 +666,13 @@ template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u
 
 // Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them. `lent`: see State.
 template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
-    if (ALIGN <= 8 && bytes <= ALIGN) {
-        if (G::rank() == 0) copy_edge(dest, source, bytes);
-        return;
+    if constexpr (ALIGN <= 8) {
+        // One element needs no loop.
+        typedef typename WordOf<ALIGN>::type W;
+        if (bytes <= ALIGN) {
+            if (bytes == ALIGN && G::rank() == 0) write<W>(dest, read<W>(source));
+            return;
+        }
     }
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
@@ -977,40 +986,72 @@ template <class G> class Call {
     // The end of a call: nobody reads this PE's source any more.
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
-    // Whether members send each other this much by mail.
-    NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) const {
+    // Whether members send each other this much by mail, and where it lies then.
+    NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) {
 #ifdef NVSHMEMRS_DEVICE_NO_MAIL
         return false;
 #else
-        return row_->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0;
+        bool longer = bytes > MAIL_WORDS * 4;
+        mail_words_ = longer ? row_->long_words : MAIL_WORDS;
+        mail_ = row_->mail;
+        if (mail_ == 0 || slot_ >= MAIL_SLOTS || bytes == 0 || bytes > mail_words_ * 4) return false;
+        if (longer) mail_ += (u64)MAIL_SLOTS * 2 * s.n_pes * MAIL_WORDS * 8;
+        return true;
 #endif
     }
+
+    // Words that a thread takes at once, of elements of EACH words.
+    static constexpr NVSHMEMRS_I_DEVICE u32 batch(u32 each) { return each > MAIL_BATCH ? each : MAIL_BATCH; }
 
     // Sends all members, this one too, what is in `source`.
     NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
         epoch_++;
         G::sync();
-        u32 words = (bytes + 3) / 4, all = n * words;
-        for (u32 i = G::rank(); i < all; i += G::size()) {
-            u64 place = s.base + (u64)pe(i / words) * s.stride + mail(me);
-            store_relaxed((u64 *)place + i % words, epoch_ << 32 | word_of((u64)source, bytes, i % words));
+        u32 words = (bytes + 3) / 4;
+        u64 place = s.base + mail(me), flag = epoch_ << 32;
+        for (u32 first = G::rank(); first < words; first += G::size() * MAIL_BATCH) {
+            // The loads of a batch are under way at once.
+            u32 values[MAIL_BATCH];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < MAIL_BATCH; k++) {
+                u32 word = first + k * G::size();
+                values[k] = word < words ? word_of((u64)source, bytes, word) : 0;
+            }
+            for (i32 m = 0; m < n; m++) {
+                u64 *to = (u64 *)(place + (u64)pe(m) * s.stride);
+                NVSHMEMRS_I_UNROLL
+                for (u32 k = 0; k < MAIL_BATCH; k++)
+                    if (first + k * G::size() < words) store_relaxed(to + first + k * G::size(), flag | values[k]);
+            }
         }
         keep_epoch(counter());
         // Nobody reads the source after this.
         G::sync();
     }
 
-    // A word that a member has sent; or why there is none.
+    // Words that a member has sent: BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. Or why they are
+    // not all there.
     //
     // A member that has met the others in this epoch has no mail for it, or misses somebody's. So nobody gets all mail then, and all meet: no
     // member has left this epoch before.
-    NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 word, u32 &value) const {
+    template <u32 EACH> NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 first, u32 words, u32 *values) const {
+        constexpr u32 BATCH = batch(EACH);
         u64 own = s.base + (u64)s.my_pe * s.stride;
-        const u64 *at = (const u64 *)(own + mail(m)) + word;
+        const u64 *at = (const u64 *)(own + mail(m));
         for (u32 polls = 1;; polls++) {
-            u64 seen = load_relaxed(at);
-            value = (u32)seen;
-            if ((u32)(seen >> 32) == (u32)epoch_) return TAKEN;
+            bool missing = false;
+            u64 seen[BATCH];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 word = first + k / EACH * EACH * G::size() + k % EACH;
+                seen[k] = word < words ? load_relaxed(at + word) : epoch_ << 32;
+            }
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < BATCH; k++) {
+                values[k] = (u32)seen[k];
+                if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = true;
+            }
+            if (!missing) return TAKEN;
             if (polls % MAIL_POLLS == 0) {
                 u64 row = row_->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8;
                 if (load_relaxed((const u64 *)(own + row) + m) >= epoch_) return NOT_SENT;
@@ -1027,7 +1068,7 @@ template <class G> class Call {
 
   private:
     // Where member m's mail lies on a member.
-    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return row_->mail + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * MAIL_WORDS * 8; }
+    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return mail_ + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * mail_words_ * 8; }
     static NVSHMEMRS_I_DEVICE u32 word_of(u64 source, u32 bytes, u32 word) {
         u64 at = source + word * 4;
         if (at % 4 == 0 && bytes >= word * 4 + 4) return read<u32>(at);
@@ -1047,6 +1088,9 @@ template <class G> class Call {
     u32 slot_;
     bool good_;
     u64 epoch_;
+    // Where the mail that is used begins, and the words that a member sends another.
+    u64 mail_;
+    u32 mail_words_;
 };
 
 template <class G> NVSHMEMRS_I_LOOP int barrier(Given s, u32 operation, u64 team, u32 slot) {
@@ -1274,8 +1318,8 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
 // Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all. If not
 // all members send mail, nothing is written.
 template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
-    // A thread folds the elements of EACH words.
-    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E);
+    // A thread folds the elements of RUNS runs of EACH words at once.
+    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E), BATCH = Call<G>::batch(EACH), RUNS = BATCH / EACH;
     struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
         u32 words[EACH];
     };
@@ -1284,27 +1328,35 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call
     };
     call.post(source, bytes);
     Taken came = TAKEN;
-    for (u32 first = G::rank() * EACH; first * 4 < bytes && came == TAKEN; first += G::size() * EACH) {
-        typename Wide<E>::type values[COUNT];
-        for (i32 m = 0; m < call.n && came == TAKEN; m++) {
-            Words taken;
-            NVSHMEMRS_I_UNROLL
-            for (u32 w = 0; w < EACH; w++)
-                if (came == TAKEN) came = call.take(m, first + w, taken.words[w]);
+    u32 all = (bytes + 3) / 4;
+    for (u32 first = G::rank() * EACH; first < all && came == TAKEN; first += G::size() * BATCH) {
+        typename Wide<E>::type values[RUNS * COUNT];
+        for (i32 m = 0; m < call.n; m++) {
+            u32 taken[BATCH];
+            came = call.template take<EACH>(m, first, all, taken);
             if (came != TAKEN) break;
-            Elements of = device::bits<Elements>(taken);
             NVSHMEMRS_I_UNROLL
-            for (u32 e = 0; e < COUNT; e++) {
-                typename Wide<E>::type value = Wide<E>::widen(of.elements[e]);
-                values[e] = m == 0 ? value : Fold<OP>::fold(values[e], value);
+            for (u32 r = 0; r < RUNS; r++) {
+                Words words;
+                NVSHMEMRS_I_UNROLL
+                for (u32 w = 0; w < EACH; w++) words.words[w] = taken[r * EACH + w];
+                Elements of = device::bits<Elements>(words);
+                NVSHMEMRS_I_UNROLL
+                for (u32 e = 0; e < COUNT; e++) {
+                    typename Wide<E>::type value = Wide<E>::widen(of.elements[e]);
+                    values[r * COUNT + e] = m == 0 ? value : Fold<OP>::fold(values[r * COUNT + e], value);
+                }
             }
         }
+        if (came != TAKEN) break;
         NVSHMEMRS_I_UNROLL
-        for (u32 e = 0; e < COUNT; e++)
-            if (came == TAKEN && first * 4 + e * sizeof(E) < bytes) {
-                E element = Wide<E>::narrow(values[e]);
-                write<Word<E>>((u64)dest + first * 4 + e * sizeof(E), device::bits<Word<E>>(element));
+        for (u32 k = 0; k < RUNS * COUNT; k++) {
+            u64 at = (u64)(first + k / COUNT * EACH * G::size()) * 4 + k % COUNT * sizeof(E);
+            if (at < bytes) {
+                E element = Wide<E>::narrow(values[k]);
+                write<Word<E>>((u64)dest + at, device::bits<Word<E>>(element));
             }
+        }
     }
     return call.all_taken(came);
 }

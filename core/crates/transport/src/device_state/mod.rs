@@ -75,7 +75,8 @@ pub struct DeviceTeam {
     mail: u64,
     /// 1 + the first member that kernels do not reach; 0: they reach all.
     far: i32,
-    reserved1: u32,
+    /// The words of the team's long mail that a member sends another; it follows the mail. 0: there is none. Older libraries leave it 0.
+    long_words: u32,
 }
 
 const _: () = {
@@ -91,6 +92,7 @@ const _: () = {
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
     assert!(offset_of!(DeviceTeam, mail) == 48 && offset_of!(DeviceTeam, far) == 56);
+    assert!(offset_of!(DeviceTeam, long_words) == 60);
     // `TEAMS` of the header: it looks at so many rows in every job.
     assert!(MAX_TEAMS >= 320);
 };
@@ -141,6 +143,7 @@ impl DeviceTeam {
             generation,
             mail: area.mail(team),
             far: reached.first_far(members).map_or(0, |pe| pe + 1),
+            long_words: area.long_words(team),
             ..DeviceTeam::default()
         }
     }
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(even.members, (1 << 40) + area.members(7));
         assert_eq!(even.words()[0], 1 << 32 | 2);
         assert_eq!(even.words()[5], 5);
-        assert_eq!(even.words()[7], 0);
+        assert_eq!(even.words()[7], u64::from(area.long_words(7)) << 32);
         reached.set(&Hosts::new(&[0, 1, 0, 1].map(|id| [id; 16]), 2));
         assert_eq!(row(&[0, 2]).far, 0);
         assert_eq!(row(&[2, 3, 1]).far, 4);
