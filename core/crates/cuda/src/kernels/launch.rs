@@ -1,7 +1,7 @@
 //! The kernels of a GPU, loaded, and their launches.
 
 use super::graphs::{Graphs, Launch};
-use super::plan::{Kernel, Plan};
+use super::plan::{Kernel, Plan, Role};
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::driver::{self, too_late};
 use crate::op::SignalOp;
@@ -160,7 +160,7 @@ impl Kernels {
         {
             return Ok(());
         }
-        if captured && self.early && plan.kernel.waits_for_previous() {
+        if captured && self.early && plan.may_begin_early() {
             return launch_early(function, stream, plan, args);
         }
         let mut addresses = args.map(address);
@@ -417,6 +417,7 @@ fn single(kernel: Kernel, threads: u64) -> Plan {
     };
     Plan {
         kernel,
+        role: Role::Whole,
         grid: 1,
         block: block as u32,
         shared: 0,
@@ -431,6 +432,7 @@ fn spread(kernel: Kernel, pieces: u64) -> Plan {
     }
     Plan {
         kernel,
+        role: Role::Whole,
         grid: pieces.div_ceil(THREADS.into()).min(COPY_BLOCKS) as u32,
         block: THREADS,
         shared: 0,
