@@ -12,7 +12,7 @@
 
 use crate::kernels::{CollectiveArgs, Plan, Role};
 use crate::operation::Operation;
-use crate::transport::Submission;
+use crate::transport::{Submission, Task};
 use crate::{CudaTransport, Error, Pe, Result};
 
 /// A part that a member copies.
@@ -26,9 +26,9 @@ struct PartCopy {
 
 /// The parts that member `me` copies: its own first, if that does not lie there, then those to the members on its right, so that not all
 /// members write to the same one at the same time.
-fn parts(operation: Operation, args: &CollectiveArgs, members: &[Pe], me: usize) -> Vec<PartCopy> {
-    let bytes = args.bytes;
-    if operation == Operation::Broadcast && me as i32 != args.root {
+fn parts(operation: Operation, task: &Task, members: &[Pe], me: usize) -> Vec<PartCopy> {
+    let bytes = task.bytes;
+    if operation == Operation::Broadcast && me as i32 != task.root {
         return Vec::new();
     }
     let of = |step: usize| {
@@ -41,8 +41,8 @@ fn parts(operation: Operation, args: &CollectiveArgs, members: &[Pe], me: usize)
         };
         PartCopy {
             to: members[member],
-            dest: args.dest + at as u64 * bytes,
-            source: args.source + from as u64 * bytes,
+            dest: task.dest + at as u64 * bytes,
+            source: task.source + from as u64 * bytes,
         }
     };
     let lies_there = |step: usize, part: &PartCopy| step == 0 && part.dest == part.source;
@@ -63,7 +63,14 @@ impl CudaTransport {
         let members = self.teams.members(args.team_index())?;
         let me = members.iter().position(|pe| *pe == self.me);
         let me = me.ok_or_else(|| Error::Internal("a PE is no member of its team".into()))?;
-        let parts = parts(operation, args, &members, me);
+        let task = Task {
+            dest: args.dest,
+            source: args.source,
+            bytes: args.bytes,
+            root: args.root,
+            ..Task::default()
+        };
+        let parts = parts(operation, &task, &members, me);
         // The end of the last kernel is that of the collective.
         let (mut first, mut last) = (*args, *args);
         first.says_when(0, 0);
@@ -99,5 +106,41 @@ impl CudaTransport {
         let dest = self.layout.address(part.to, part.dest);
         let source = self.layout.address(self.me, part.source);
         self.begin_copy(submission, dest, source, bytes as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_copies_its_own_part_and_then_those_to_its_right() {
+        let members = [4, 6, 8];
+        let mut task = Task {
+            dest: 1000,
+            source: 5000,
+            bytes: 100,
+            root: 1,
+            ..Task::default()
+        };
+        let of = |operation, task: &Task, me| {
+            let parts = parts(operation, task, &members, me).into_iter();
+            parts
+                .map(|part| (part.to, part.dest, part.source))
+                .collect::<Vec<_>>()
+        };
+        use Operation::{Alltoall, Broadcast, Fcollect};
+        let one_source = [(6, 1100, 5000), (8, 1100, 5000), (4, 1100, 5000)];
+        assert_eq!(of(Fcollect, &task, 1), one_source);
+        let its_own = [(8, 1200, 5200), (4, 1200, 5000), (6, 1200, 5100)];
+        assert_eq!(of(Alltoall, &task, 2), its_own);
+        let same_place = [(6, 1000, 5000), (8, 1000, 5000), (4, 1000, 5000)];
+        assert_eq!(of(Broadcast, &task, 1), same_place);
+        assert_eq!(of(Broadcast, &task, 0), []);
+        // In place, a member's own part lies there.
+        task.source = 1100;
+        assert_eq!(of(Fcollect, &task, 1), [(8, 1100, 1100), (4, 1100, 1100)]);
+        task.source = task.dest;
+        assert_eq!(of(Broadcast, &task, 1), [(8, 1000, 1000), (4, 1000, 1000)]);
     }
 }

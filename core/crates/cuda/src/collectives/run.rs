@@ -179,7 +179,10 @@ impl CudaTransport {
             return Ok(false);
         }
         match plan.role {
-            Role::Opening => self.put_by_engines(submission, (operation, plan), args)?,
+            Role::Opening => self
+                .put_by_engines(submission, (operation, plan), args)
+                // The first kernel may be on the stream, and wait for members that will not come.
+                .inspect_err(|_| self.completion.end_kernels(team))?,
             _ => self.kernels.collective(stream, plan, args)?,
         }
         if !captured {

@@ -480,14 +480,14 @@ mod tests {
             chunk: 0,
         };
         let rows = COLLECTIVES.map(|collective| tuning::file::Row { collective, choice });
-        let table = tuning::Table {
+        let tables = [2, 4].map(|n_pes| tuning::Table {
             gpu: "a GPU".into(),
             link: tuning::Link::Nvlink,
-            n_pes: 4096,
+            n_pes,
             written: None,
             rows: rows.into(),
-        };
-        let tuning = Tuning::new([&table]);
+        });
+        let tuning = Tuning::new(&tables);
         for operation in COLLECTIVES {
             let reduces = matches!(operation, Reduce | Reducescatter | Inscan | Exscan);
             let reduction = reduces.then_some(FLOAT_SUM);
