@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x83a52a7846d063b7)
+#define NVSHMEMRS_API_HASH UINT64_C(0xf6448eebfcd6ca09)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -124,6 +124,9 @@ enum nvshmemrs_algorithm
     NVSHMEMRS_ALGORITHM_FLAGS = 1,
     /// The members meet, load from and store to each other's memory, and meet again.
     NVSHMEMRS_ALGORITHM_DIRECT = 2,
+    /// The members meet, their copy engines write to each other's memory, and the members meet again.
+    /// Broadcast, fcollect and alltoall only.
+    NVSHMEMRS_ALGORITHM_ENGINES = 3,
 };
 
 #ifndef NVSHMEMRS_DEVICE_CUH
@@ -1596,7 +1599,7 @@ int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **point
 /// are 0, and collectives are tuned again. Results have the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
-/// otherwise. What does not fit in a team's staging memory is done directly.
+/// otherwise. What does not fit in a team's staging memory, and what engines do not do, is done directly.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

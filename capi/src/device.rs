@@ -55,7 +55,8 @@ pub extern "C" fn nvshmemrs_device_state_pointer(
 /// sizes are 0, and collectives are tuned again. Results have the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
-/// otherwise. What does not fit in a team's staging memory is done directly. OpenSHMEM does not have it.
+/// otherwise. What does not fit in a team's staging memory, and what engines do not do, is done directly.
+/// OpenSHMEM does not have it.
 /// Errors: INVALID_VALUE, NOT_SUPPORTED on host memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_device_algorithm(
@@ -85,12 +86,13 @@ pub extern "C" fn nvshmemrs_device_algorithm(
                 return Err(Error::invalid(
                     "algorithm",
                     algorithm,
-                    "1 or 2 if sizes are given, which are 0 otherwise",
+                    "1, 2 or 3 if sizes are given, which are 0 otherwise",
                 ));
             }
             1 => Some(of(Algorithm::Flags)),
             2 => Some(of(Algorithm::Direct)),
-            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1 or 2")),
+            3 => Some(of(Algorithm::Engines)),
+            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1, 2 or 3")),
         };
         tuning::force(choice)
     })

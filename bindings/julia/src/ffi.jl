@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x83a52a7846d063b7
+const API_HASH = 0xf6448eebfcd6ca09
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -125,6 +125,9 @@ const TUNED = Int32(0)
 const FLAGS = Int32(1)
 "The members meet, load from and store to each other's memory, and meet again."
 const DIRECT = Int32(2)
+"The members meet, their copy engines write to each other's memory, and the members
+meet again. Broadcast, fcollect and alltoall only."
+const ENGINES = Int32(3)
 end
 
 "Predefined teams."
@@ -2515,7 +2518,8 @@ to 4194304, in which `reduce` of two members and `broadcast` send, if they do so
 again. Results have the same bits in any case.
 
 Local. All PEs must have made the same call before they begin a collective: it would wait
-for ever otherwise. What does not fit in a team's staging memory is done directly.
+for ever otherwise. What does not fit in a team's staging memory, and what engines do not
+do, is done directly.
 
 # Returns
 

@@ -13,13 +13,14 @@ const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conforma
 
 /// Programs in C, by what they are made from.
 #[rustfmt::skip]
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
     ("tests/landscape-c", &["examples/c/landscape.c"]),
     ("tests/device_errors-c", &["tests/programs/device_errors.c"]),
     ("tests/device_streams-c", &["tests/programs/device_streams.c"]),
+    ("tests/device_engines-c", &["tests/programs/device_engines.c"]),
     ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
     ("tests/device_let_go-c", &["tests/programs/device_let_go.c"]),
     ("tests/device_held-c", &["tests/programs/device_held.c"]),

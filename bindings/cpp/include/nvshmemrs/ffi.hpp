@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x83a52a7846d063b7;
+inline constexpr std::uint64_t expected_api_hash = 0xf6448eebfcd6ca09;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -160,6 +160,9 @@ enum class Algorithm : int32_t {
     Flags = NVSHMEMRS_ALGORITHM_FLAGS,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct = NVSHMEMRS_ALGORITHM_DIRECT,
+    /// The members meet, their copy engines write to each other's memory, and the members meet again.
+    /// Broadcast, fcollect and alltoall only.
+    Engines = NVSHMEMRS_ALGORITHM_ENGINES,
 };
 
 /// Predefined teams.
@@ -1406,7 +1409,7 @@ enum class Access : int32_t {
 /// are 0, and collectives are tuned again. Results have the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
-/// otherwise. What does not fit in a team's staging memory is done directly.
+/// otherwise. What does not fit in a team's staging memory, and what engines do not do, is done directly.
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

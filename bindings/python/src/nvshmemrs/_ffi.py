@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x83a52a7846d063b7
+API_HASH = 0xf6448eebfcd6ca09
 """The API hash that this file was generated with."""
 
 
@@ -134,6 +134,9 @@ class Algorithm(enum.IntEnum):
     """Every eight bytes travel with a flag, through staging memory of the members."""
     DIRECT = 2
     """The members meet, load from and store to each other's memory, and meet again."""
+    ENGINES = 3
+    """The members meet, their copy engines write to each other's memory, and the members meet again.
+    Broadcast, fcollect and alltoall only."""
 
 
 class Team(enum.IntEnum):
@@ -2017,7 +2020,8 @@ _FUNCTIONS = (
     the same bits in any case.
 
     Local. All PEs must have made the same call before they begin a collective: it would wait for
-    ever otherwise. What does not fit in a team's staging memory is done directly.
+    ever otherwise. What does not fit in a team's staging memory, and what engines do not do, is
+    done directly.
 
     Returns:
         SUCCESS, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.

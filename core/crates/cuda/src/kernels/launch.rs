@@ -1,7 +1,7 @@
 //! The kernels of a GPU, loaded, and their launches.
 
 use super::graphs::{Graphs, Launch};
-use super::plan::{Kernel, Plan};
+use super::plan::{Kernel, Plan, Role};
 use super::{AtomicArgs, CollectiveArgs, StridedArgs, WaitArgs, WaitMode};
 use crate::driver::{self, too_late};
 use crate::op::SignalOp;
@@ -147,7 +147,7 @@ impl Kernels {
         let _current = self.device.enter()?;
         let function = self.functions[plan.kernel.index()];
         let captured = self.device.is_captured(stream)?;
-        let early = self.early && plan.kernel.waits_for_previous();
+        let early = self.early && plan.may_begin_early();
         // A barrier outside of graphs takes less time as a kernel that starts early than as a graph of one kernel (on an H200, 3.5 us and
         // 4.5 us), though its launch costs the CPU more. Other kernels are limited by the CPU then.
         if early && (captured || plan.kernel == Kernel::Barrier) {
@@ -420,6 +420,7 @@ fn single(kernel: Kernel, threads: u64) -> Plan {
     };
     Plan {
         kernel,
+        role: Role::Whole,
         grid: 1,
         block: block as u32,
         shared: 0,
@@ -434,6 +435,7 @@ fn spread(kernel: Kernel, pieces: u64) -> Plan {
     }
     Plan {
         kernel,
+        role: Role::Whole,
         grid: pieces.div_ceil(THREADS.into()).min(COPY_BLOCKS) as u32,
         block: THREADS,
         shared: 0,

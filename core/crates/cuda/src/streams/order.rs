@@ -1,5 +1,5 @@
-//! Which streams have work of this PE: those that blocking collectives borrow, the one that had a team's latest collective, and those
-//! that the program has taken back while something of ours may still be on them.
+//! Which streams have work of this PE: those that blocking collectives borrow, those for copies beside a collective, the one that had a
+//! team's latest collective, and those that the program has taken back while something of ours may still be on them.
 //!
 //! Nothing here waits but by events, because what else is on a stream of the program's may take as long as it likes; only a stream that
 //! is full makes the driver wait when an event is recorded in it. A stream that is captured into a graph may have work from before, whose
@@ -23,12 +23,16 @@ pub(crate) const PER_THREAD: u64 = 2;
 const NO_STREAM: u64 = u64::MAX;
 /// Streams for blocking collectives that are there from the beginning: so many threads can be in one at a time.
 const STREAMS: usize = 4;
+/// Streams for copies beside collectives: as many as there are large collectives at a time, unless a setting says otherwise.
+const BESIDE: usize = 2;
 /// Between two looks at what is left behind, or is to leave.
 pub(crate) const LOOK: Duration = Duration::from_micros(100);
 
 pub(crate) struct StreamOrder {
     /// Streams for blocking collectives, idle ones.
     streams: Mutex<Vec<CudaStream>>,
+    /// Streams for copies beside a collective, each with the stream that it was used for last.
+    beside: Mutex<Vec<(u64, CudaStream)>>,
     /// Events that nobody uses.
     marks: Mutex<Vec<CudaEvent>>,
     /// By team number.
@@ -61,8 +65,10 @@ impl StreamOrder {
     /// With some streams for collectives: now and then the driver makes one only when no kernel runs.
     pub(crate) fn new(device: &Arc<Device>) -> Result<StreamOrder> {
         let streams = (0..STREAMS).map(|_| CudaStream::new(device));
+        let beside = (0..BESIDE).map(|_| Ok((NO_STREAM, CudaStream::new(device)?)));
         Ok(StreamOrder {
             streams: Mutex::new(streams.collect::<Result<_>>()?),
+            beside: Mutex::new(beside.collect::<Result<_>>()?),
             marks: Mutex::default(),
             teams: (0..MAX_TEAMS).map(|_| TeamOrder::new()).collect(),
             left: Mutex::default(),
@@ -145,6 +151,47 @@ impl CudaTransport {
             team,
             stream: Some(stream),
         })
+    }
+
+    /// Has a stream of the library's make something at the same time as what comes next on `stream`: `put` puts it there. The event is
+    /// the end of it, for which `stream` must wait. `None`: no such stream is free, and nothing was put anywhere.
+    ///
+    /// A stream of the library's serves one of the program's as long as something is on it: one that two of them use would order them, and
+    /// the collectives on them may come in another order on other members. That holds for graphs, too, so one that is captured stays with
+    /// its capture.
+    pub(crate) fn put_beside(
+        &self,
+        stream: CUstream,
+        put: impl FnOnce(Submission) -> Result<()>,
+    ) -> Result<Option<CudaEvent>> {
+        let raw = stream as u64;
+        if raw == PER_THREAD {
+            return Ok(None);
+        }
+        // It waits if the stream is full, and the others need the lock.
+        let mark = self.take_mark()?;
+        mark.record_on(stream)?;
+        let mut all = lock(&self.stream_order.beside);
+        let is_own = |(user, one): &(u64, CudaStream)| {
+            let captured = || self.capture_of(one.raw());
+            *user == raw && captured().is_none_or(|one| Some(one) == self.capture_of(raw))
+        };
+        let is_free = |(_, one): &(u64, CudaStream)| {
+            let idle = || Ok(!self.device.is_captured(one.raw() as CUstream)? && one.query()?);
+            idle().unwrap_or_else(|_: Error| false)
+        };
+        let own = all.iter().position(is_own);
+        let Some(place) = own.or_else(|| all.iter().position(is_free)) else {
+            self.give_mark_back(mark);
+            return Ok(None);
+        };
+        let (user, one) = &mut all[place];
+        *user = raw;
+        let beside = one.raw() as CUstream;
+        mark.hold_stream(beside)?;
+        put(Submission::Stream(one.raw()))?;
+        mark.record_on(beside)?;
+        Ok(Some(mark))
     }
 
     /// Before a collective of a team is put on a stream that is not captured: it begins when the team's latest one, if that is on another
