@@ -1533,8 +1533,10 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
     if (!fold_packs<G, E, OP, COUNT, K>(call, dest, from, packs, in_place)) return -1;
     if (!fold_packs<G, E, OP, 1, 1>(call, (char *)dest + done * sizeof(E), from + done * sizeof(E), count - done, in_place)) return -1;
-    // In place the last round's meeting came after the last read.
-    return in_place ? 0 : call.leave();
+    if (!in_place) return call.leave();
+    // In place the last round's meeting with the members came after the last read. The threads meet once more: each may read what others wrote.
+    G::sync();
+    return 0;
 }
 
 // ---- Functions of a type. ----
