@@ -167,7 +167,8 @@ fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
 fn kernels_of_a_checked_job_show_their_operations() {
     let stopped = |file: &PathBuf, case: &str| {
         let mut command = launcher(1, &["--check"]);
-        run(command.arg(file).arg(case), HANG)
+        let checked = command.env("NVSHMEMRS_DEVICE_CHECK", "1");
+        run(checked.arg(file).arg(case), HANG)
     };
     let unseen = stopped(&on_the_host("checks"), "none");
     unseen.assert_stdout("a kernel was called with a state of a checked job");

@@ -18,8 +18,7 @@ impl CudaTransport {
     pub(super) fn put_device_job(&self) -> Result<()> {
         let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
         let report = self.mailbox.device_report_address();
-        let watched = self.device_watched.load(Relaxed);
-        let checks = (self.device_check || watched, &self.reached);
+        let checks = (self.device_check, &self.reached);
         let job = DeviceJob::new(&self.layout, &area, own, report, checks);
         self.put_own(area.job(), bytemuck::bytes_of(&job))?;
         self.put_own(area.state(), bytemuck::bytes_of(&self.program_state()))

@@ -5,7 +5,7 @@ use crate::job::hosts::Hosts;
 use std::sync::OnceLock;
 
 /// Bits of [`State::check`](super::State::check): arguments are checked; some PEs are on other hosts.
-pub(super) const ARGUMENTS: u32 = 1;
+const ARGUMENTS: u32 = 1;
 const HOSTS: u32 = 2;
 
 /// A bit per PE, in words of 32, in a job on several hosts; unset: kernels reach all.

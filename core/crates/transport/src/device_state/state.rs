@@ -1,7 +1,6 @@
 //! The job as every kernel sees it. It is declared here once: a test compares `kernels/state.cuh` with [`State::HEADER`], and both
 //! compilers check where each field is.
 
-use super::reachable_pes::ARGUMENTS;
 use crate::Pe;
 use crate::job::layout::Layout;
 use std::mem::offset_of;
@@ -113,12 +112,11 @@ impl State {
         }
     }
 
-    /// The same, of a checked job. Kernels check their arguments there: the checker relies on these.
+    /// The same, of a checked job.
     #[doc(hidden)]
     pub fn watched(self) -> State {
         State {
             version: VERSION | WATCHED,
-            check: self.check | ARGUMENTS,
             ..self
         }
     }

@@ -120,8 +120,7 @@ impl HostTransport {
         if let Some(near) = reached.words() {
             self.fill(area.near(), bytemuck::cast_slice(near));
         }
-        let watched = self.tables.watched.load(Relaxed);
-        let checks = (self.tables.check || watched, reached);
+        let checks = (self.tables.check, reached);
         let job = DeviceJob::new(&self.layout, area, own, own + area.report(), checks);
         self.fill(area.job(), bytemuck::bytes_of(&job));
         self.fill(area.state(), bytemuck::bytes_of(&self.device_state()));
