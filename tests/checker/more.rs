@@ -157,7 +157,7 @@ fn nothing_is_said_of_correct_programs() {
 #[test]
 fn nothing_is_said_of_correct_kernels() {
     let source = workspace().join("tests/checker/correct/kernels.cpp");
-    let program = compile_as(&source, "check-correct-kernels", &["-O1"]);
+    let program = compile_as(&source, "check-correct-kernels", &["-O0"]);
     for (n_pes, seed) in [(2, "11"), (3, "12"), (4, "13")] {
         let output = run(&mut under_check(n_pes, seed, &[&program]), HANG);
         assert_silent(&output, n_pes, seed);

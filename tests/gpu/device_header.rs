@@ -184,7 +184,11 @@ fn kernels_of_a_checked_job_show_their_operations() {
     }
     let definition = ["-DNVSHMEMRS_DEVICE_CHECK"];
     let file = kernels::on_the_host("checks", "device-checks-shown", &definition);
-    stopped(&file, "none").assert_stdout("check: 0 \nfinalize: 0 \n");
+    for case in ["none", "records"] {
+        let output = stopped(&file, case);
+        output.assert_stdout("check: 0 \n");
+        assert!(!output.stderr.contains("panicked"), "{}", output.describe());
+    }
     stopped(&file, "tile")
         .assert_stdout("the checker cannot see the operation: thread 2 of block 1");
     stopped(&file, "pe").assert_stdout("called `put` for PE 1");
