@@ -1573,10 +1573,12 @@ int32_t nvshmemrs_deadline_end(uint64_t previous);
 /// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
+/// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined; another one
+/// ends at its first call, and `nvshmemrs_runtime_check` says why.
+///
 /// Local.
 ///
-/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
-/// checked.
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap.
 /// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_state_t *state);

@@ -15,8 +15,11 @@ use std::ffi::c_void;
 /// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
+/// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined; another one
+/// ends at its first call, and `nvshmemrs_runtime_check` says why.
+///
 /// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-/// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+/// Errors: NOT_SUPPORTED if kernels cannot use the heap.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_device_state(
     runtime: nvshmemrs_runtime_t,

@@ -32,11 +32,15 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
 
 /// Files and folders that are taken as they are.
 #[rustfmt::skip]
-const TEXTS: [(&str, &str); 23] = [
+const TEXTS: [(&str, &str); 27] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
+    ("tests/checker/planted/job.h", "tests/checker/planted/job.h"),
+    ("tests/checker/planted/job.cuh", "tests/checker/planted/job.cuh"),
+    ("tests/checker/planted/kernels.cpp", "tests/checker/planted/kernels.cpp"),
+    ("tests/checker/correct/kernels.cpp", "tests/checker/correct/kernels.cpp"),
     ("tests/programs/nvshmem/units.cpp", "tests/nvshmem/units.cpp"),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
     ("tests/gpu/gpu_checks", "share/nvshmemrs/gpu-tests/gpu_checks"),

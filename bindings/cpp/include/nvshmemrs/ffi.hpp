@@ -1380,10 +1380,12 @@ enum class Access : int32_t {
 /// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
+/// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined; another one
+/// ends at its first call, and `nvshmemrs_runtime_check` says why.
+///
 /// Local.
 ///
-/// @return `Status::Success`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
-/// checked.
+/// @return `Status::Success`, or an error: NOT_SUPPORTED if kernels cannot use the heap.
 /// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 [[nodiscard]] inline Status device_state(nvshmemrs_runtime_t runtime,
     nvshmemrs_device_state_t *state) noexcept {

@@ -1977,10 +1977,13 @@ _FUNCTIONS = (
     Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
     `nvshmemrs_runtime_check` names the PE.
 
+    In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined;
+    another one ends at its first call, and `nvshmemrs_runtime_check` says why.
+
     Local.
 
     Returns:
-        SUCCESS, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+        SUCCESS, or an error: NOT_SUPPORTED if kernels cannot use the heap.
 
     Standard:
         NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.

@@ -119,6 +119,8 @@ pub(crate) struct CudaTransport {
     teams: TeamTable,
     /// Whether kernels of the program's check their arguments.
     device_check: bool,
+    /// Whether the job is checked, so kernels of the program's show their operations.
+    device_watched: AtomicBool,
     /// The PEs that kernels reach.
     reached: ReachablePes,
     /// The streams that finalize waits for.
@@ -245,6 +247,7 @@ impl CudaTransport {
             owner: OnceLock::new(),
             teams: TeamTable::new(),
             device_check: crate::config::device_check()?,
+            device_watched: AtomicBool::new(false),
             reached: ReachablePes::default(),
             program_streams: Mutex::default(),
             init_until: until,

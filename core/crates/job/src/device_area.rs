@@ -3,7 +3,7 @@
 //! ```text
 //! 0         DeviceJob
 //! 64        a DeviceTeam per team number
-//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 128
+//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 384
 //! near      a bit per PE: whether kernels reach it, of a job on several hosts
 //! blocks    per team number: flags, epochs, mail, members
 //! ```
@@ -41,7 +41,7 @@ const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
 /// The offset of the report.
 const REPORT: u64 = STATE + STRUCT;
 /// Bytes for the report.
-pub const REPORT_BYTES: u64 = 2 * STRUCT;
+pub const REPORT_BYTES: u64 = 6 * STRUCT;
 /// The offset of the bitmap of reached PEs.
 const NEAR: u64 = REPORT + REPORT_BYTES;
 /// Bytes of a flag or an epoch.

@@ -6,6 +6,7 @@
 //! | [`state`] | [`State`], an argument of every kernel |
 //! | [`reachable_pes`] | which PEs kernels reach |
 //! | [`report`] | the first error that a kernel has found |
+//! | [`record`] | the operations that kernels of a checked job show |
 //!
 //! [`device_area`](crate::job::device_area) defines the offsets of the tables. `include/nvshmemrs_device.cuh` declares the same structs,
 //! and both compilers check sizes and offsets.
@@ -14,10 +15,12 @@
 //! So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
 pub(crate) mod reachable_pes;
+pub mod record;
 pub mod report;
 pub mod state;
 
 pub use reachable_pes::ReachablePes;
+pub use record::KernelRecords;
 pub use report::DeviceReport;
 pub use state::State as DeviceState;
 pub use state::{State, StateAddresses};
@@ -183,6 +186,11 @@ pub trait DeviceTables {
     ///
     /// Local.
     fn state(&self) -> Result<State>;
+
+    /// From now on the state tells kernels that the job is checked, so only those run that show their operations: here.
+    ///
+    /// Local.
+    fn watch(&self) -> Result<&KernelRecords>;
 
     /// The kernels' address of a copy of it.
     ///
