@@ -582,22 +582,28 @@ __device__ __noinline__ void show_record(const State *state, const char *caller,
                                          u64 address, u64 bytes, u64 local, u64 signal, u64 value, u64 flags) {
     const u32 *ended = &((const Report *)((const Job *)state->job)->report)->state, *abort = (const u32 *)state->abort;
     Records *records = (Records *)(((const Job *)state->job)->report + RECORDS_AT);
-    while (compare_swap(&records->lock, 0u, 1u) != 0)
-        // A kernel that a wrong call has ended may have kept the lock.
-        if (load_relaxed(ended) || load_relaxed(abort)) return;
-    records->kind = kind;
-    records->operation = operation;
-    records->pe = pe;
-    records->line = line;
-    const u64 words[6] = {address, bytes, local, signal, value, flags};
-    for (u32 i = 0; i < 6; i++) records->words[i] = words[i];
-    copy_name(records->file, file, true);
-    copy_name(records->function, caller, false);
-    store_release(&records->state, 1u);
-    while (load_acquire(&records->state) != 2)
-        if (load_relaxed(abort)) return;
-    store_relaxed(&records->state, 0u);
-    store_release(&records->lock, 0u);
+    // Who has the lock is done with it before other threads of its warp go on.
+    for (bool known = false; !known;) {
+        if (compare_swap(&records->lock, 0u, 1u) == 0) {
+            records->kind = kind;
+            records->operation = operation;
+            records->pe = pe;
+            records->line = line;
+            const u64 words[6] = {address, bytes, local, signal, value, flags};
+            for (u32 i = 0; i < 6; i++) records->words[i] = words[i];
+            copy_name(records->file, file, true);
+            copy_name(records->function, caller, false);
+            store_release(&records->state, 1u);
+            while (load_acquire(&records->state) != 2)
+                if (load_relaxed(abort)) return;
+            store_relaxed(&records->state, 0u);
+            store_release(&records->lock, 0u);
+            known = true;
+        } else if (load_relaxed(ended) || load_relaxed(abort)) {
+            // A kernel that a wrong call has ended may have kept the lock.
+            return;
+        }
+    }
 }
 #endif
 
