@@ -122,7 +122,7 @@ def windows(peer: Peer, shape: Any, dtype: Any) -> Any:
     return made
 
 
-# The memory of windows stays until the program ends.
+# The memory of windows stays until the measurements are over.
 _pools: List[Any] = []
 
 
@@ -188,8 +188,8 @@ def compare_all(
     peers_in_graph: bool = False,
 ) -> Dict[str, float]:
     """Measures ours and the peers' by their names, in CUDA graphs if asked; PE 0 prints a line for
-    each peer, in the form that ``run-gpu-bench --python-kernels`` reads. The group ends, unless memory
-    of it is a window.
+    each peer, in the form that ``run-gpu-bench --python-kernels`` reads. Then `peers` is emptied, and
+    the group ends.
     Microseconds by name, for `plot`.
     """
     times = {"nvshmemrs": time_of(peer, ours, graph=graph)}
@@ -199,9 +199,11 @@ def compare_all(
         if nvshmem.my_pe() == 0:
             words = f"nvshmemrs {mine:.1f} us, {name} {other:.1f} us ({mine / other:.2f}x)"
             print(f"{work}: {words}", flush=True)
-    # The memory of windows, which the caller still has, cannot be given back once the group has ended.
-    if not _pools:
-        peer.dist.destroy_process_group()
+        del theirs
+    # The memory of windows is given back before the group ends: afterwards, NCCL ends the process.
+    peers.clear()
+    _pools.clear()
+    peer.dist.destroy_process_group()
     return times
 
 

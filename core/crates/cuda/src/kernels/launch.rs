@@ -146,14 +146,8 @@ impl Kernels {
     ) -> Result<()> {
         let _current = self.device.enter()?;
         let function = self.functions[plan.kernel.index()];
-        let captured = self.device.is_captured(stream)?;
-        let early = self.early && plan.may_begin_early();
-        // A barrier outside of graphs takes less time as a kernel that starts early than as a graph of one kernel (on an H200, 3.5 us and
-        // 4.5 us), though its launch costs the CPU more. Other kernels are limited by the CPU then.
-        if early && (captured || plan.kernel == Kernel::Barrier) {
-            return launch_early(function, stream, plan, args);
-        }
         // A graph cannot become part of another one in this way.
+        let captured = self.device.is_captured(stream)?;
         if !captured
             && self.graphs.launch(
                 stream,
@@ -165,6 +159,9 @@ impl Kernels {
             )
         {
             return Ok(());
+        }
+        if captured && self.early && plan.may_begin_early() {
+            return launch_early(function, stream, plan, args);
         }
         let mut addresses = args.map(address);
         // SAFETY: rules 1 to 3 of driver.rs. The functions below pass each kernel the parameters that its .cu file declares, whose
