@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-/// The size of a read, and the maximum number of bytes of a pipe that wait to be printed.
+/// The size of a read, and the most bytes that wait to be printed: of one pipe, and of all pipes together.
 const CHUNK: usize = 1 << 16;
 const MOST: usize = 1 << 20;
 const MOST_OF_ALL: usize = 1 << 26;

@@ -61,7 +61,7 @@ pub(super) fn atomics() -> Vec<Name> {
     names
 }
 
-/// GPUs have no such atomic operations on 16 bits; a loop over the enclosing 32 bits implements them.
+/// Atomic operations on 16 bits do not exist; a loop over the enclosing 32 bits implements them.
 fn half(short: &str) -> String {
     let operation = short.trim_start_matches("fetch_").to_uppercase();
     let (address, given) = match short {
