@@ -55,7 +55,7 @@ class Described(NamedTuple):
 
 
 def described(value: Any, name: str) -> Optional[Described]:
-    """What argument `name` is; None if it is no array."""
+    """The kind of argument `name`; None if it is not an array."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and isinstance(value, torch.Tensor):
         return _of_torch(torch, value, name)
@@ -120,7 +120,7 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 _has_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
-# What is before the DLTensor of a DLManagedTensorVersioned: version, context, deleter, flags.
+# The fields before the DLTensor of a DLManagedTensorVersioned: version, context, deleter, flags.
 _VERSIONED = 32
 # DLPack's codes of types that NumPy lacks, with their bits; those of float8 are DLPack 1.1's.
 _NARROW_CODES = {(4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2"}

@@ -156,7 +156,7 @@ def _of_thread(name: str) -> Any:
 
 
 class _JobOfThread(Job):
-    """What `job` is while there are local jobs: each of their threads has its own."""
+    """The type of `job` while there are local jobs: each of their threads has its own state."""
 
     __slots__ = ()
     runtime = _of_thread("runtime")
@@ -222,7 +222,7 @@ live: Set[int] = set()
 
 
 class _Operands(Dict[int, Any]):
-    """What is known of arrays used before, by id; see _operand. It is emptied when memory goes away."""
+    """Properties of arrays used before, by id; see _operand. Cleared when memory is freed."""
 
     __slots__ = ()
 
@@ -233,7 +233,7 @@ class _Operands(Dict[int, Any]):
 
 operands = _Operands()
 
-# What registered buffers need to stay mapped, by symmetric address; see memory.
+# Objects that keep registered buffers mapped, by symmetric address; see memory.
 external: Dict[int, Any] = {}
 
 # Streams whose last reference went away while they had work; see streams.
@@ -268,7 +268,7 @@ unused: Callable[[List[int]], List[int]] = list
 
 
 def forget_freed() -> None:
-    """Takes what has been freed out of `released`."""
+    """Removes freed allocations from `released`."""
     there = ctypes.c_int32()
     for runtime, address in list(released):
         status = lib.nvshmemrs_is_symmetric(runtime, address, 1, there)
@@ -318,12 +318,12 @@ def check(status: int) -> None:
 
 
 def last_error() -> str:
-    """What the library says of the last call of this thread that failed, in Python's names."""
+    """The library's text for the last failed call of this thread, in Python's names."""
     text: bytes = lib.nvshmemrs_last_error_in(_ffi.Language.PYTHON)
     return text.decode("utf-8", "replace")
 
 
-# What another PE's library says of arguments that Python has put there: see `fail_together`.
+# Another PE's text about arguments that Python has replaced: see `fail_together`.
 _REJECTED = re.compile(
     r"^(in `\w+`: )(?:(PE \d+) reports: argument (?:`op` is 0;|`dst` is 0x0;|`src` is 0x0;|`array` "
     rf"is {NO_ADDRESS:#x};).*|(PE \d+) has `size` {NO_SIZE}, but .*|PE \d+ has .* but (PE \d+) has "
@@ -386,7 +386,7 @@ def fail_together(
 
 
 def unsupported(what: str, instead: str = "") -> NotSupportedError:
-    """The error for what only GPUs have, and what this version does not offer on them either."""
+    """The error for a function that only GPUs have, and that this version lacks there, too."""
     if job.device >= 0:
         return NotSupportedError(f"{what} is not offered by this version of nvshmemrs")
     hint = f"; {instead}" if instead else ""
@@ -429,7 +429,7 @@ _watcher = _Watcher()
 
 
 def hand_over(error: BaseException) -> None:
-    """Keeps what a signal handler raised where nothing can be raised, for this PE's next wait."""
+    """Keeps an exception of a signal handler that could not be raised, for this PE's next wait."""
     _watcher.caught.append(error)
     _watcher.handed_over = True
     lib.nvshmemrs_interrupt(job.runtime)
@@ -440,7 +440,7 @@ _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller
 
 
 def interruptible() -> None:
-    """Lets Ctrl-C end the init of this thread, and the waits of the runtime that it gives."""
+    """Lets Ctrl-C end this thread's init, and the waits of the runtime that it returns."""
     _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
     own: Any = None if threading.current_thread().daemon else _hook
     hook = ctypes.cast(own, _ffi.InterruptHook)
@@ -513,7 +513,7 @@ def left() -> None:
 
 
 def leave() -> None:
-    """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError."""
+    """Leaves the job at once without waiting: the other PEs' waits raise PeDiedError."""
     runtime = job.runtime
     if runtime and not job.is_forked():
         # First: streams that nobody refers to any more may wait for other PEs, and it ends them.
@@ -549,7 +549,7 @@ def _let_wait() -> None:
 # first, so that import comes before.
 threading._register_atexit(_end_waits)  # type: ignore[attr-defined]
 
-# What handled exceptions before ours.
+# The previous exception hooks.
 _excepthooks: List[Callable[..., object]] = []
 
 

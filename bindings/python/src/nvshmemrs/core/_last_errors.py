@@ -163,7 +163,7 @@ def _tell(pe: int, *more: str) -> Record:
                 if _is_named(file, _NAME):
                     found = os.fstat(file)
                     opened[found.st_dev, found.st_ino] = file
-        # As late as can be: the earlier of two PEs should be known to the other one.
+        # As late as possible: the later of two PEs should know the earlier one.
         record = Record(time.monotonic_ns(), pe, *more)
         line = json.dumps(record).encode() + b"\n"
         for file in opened.values():

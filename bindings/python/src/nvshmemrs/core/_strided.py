@@ -76,7 +76,7 @@ def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[
 
 
 def copy(calls: Calls, runtime: Any, planned: List[Blocks], pe: int) -> int:
-    """Copies what is planned; returns the library's status."""
+    """Performs the planned copies; returns the library's status."""
     for blocks in planned:
         if blocks.axes:
             status = _copy_blocks(calls, runtime, blocks, pe)

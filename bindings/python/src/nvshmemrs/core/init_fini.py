@@ -228,7 +228,7 @@ def _count(
     timeout: Optional[float],
     init_timeout: Optional[float],
 ) -> None:
-    """Counts an ``init`` of what is a PE already. Local."""
+    """Counts an ``init`` of a caller that is a PE already. Local."""
     if any(part not in (None, "") for part in origin) and origin != job.origin:
         subject = "thread" if _job.is_thread() else "process"
         raise NvshmemInvalid(
@@ -343,7 +343,7 @@ def attributes(
     init_timeout: Optional[float],
     again: bool = False,
 ) -> Any:
-    """What the library is told at init. Where init is called `again`, nothing is chosen anew."""
+    """The attributes for the library's init. Where init is called `again`, no choice is made."""
     attr = _ffi.InitAttr()
     check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
     if device is not None or not again:
@@ -391,7 +391,7 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
 
 
 def end_together() -> None:
-    """What finalize does once it may. Collective over all PEs."""
+    """Finalizes, after the checks. Collective over all PEs."""
     runtime = job.runtime
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
@@ -431,7 +431,7 @@ def _log_leaks() -> None:
 
 
 def leave() -> None:
-    """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError. Local"""
+    """Leaves the job at once without waiting: the other PEs' waits raise PeDiedError. Local"""
     _job.leave()
 
 

@@ -70,7 +70,7 @@ class NotInitializedError(NvshmemInvalid):
 
 
 class NotSupportedError(NvshmemInvalid, NotImplementedError):
-    """This version or this machine does not offer what was asked for."""
+    """This version or this machine does not support the request."""
 
 
 class HeapExhaustedError(NvshmemError, MemoryError):
@@ -93,12 +93,12 @@ class PeDiedError(NvshmemError):
 
 class PeStoppedError(NvshmemError):
     """A PE is stopped (SIGSTOP, Ctrl-Z), longer than NVSHMEMRS_STOP_TIMEOUT; the message names it.
-    Waits are possible again when it goes on.
+    Waits are possible again when it continues.
     """
 
 
 class WaitTimeoutError(NvshmemError, TimeoutError):
-    """A deadline passed; the message says what was awaited."""
+    """A deadline passed; the message names the operation and the PEs awaited."""
 
 
 class BootstrapError(NvshmemError):
@@ -154,7 +154,7 @@ def error_of(status: int, message: str) -> NvshmemError:
 
 
 class Version(NamedTuple):
-    """What ``get_version`` returns."""
+    """The result of ``get_version``."""
 
     openshmem_spec_version: str = ""
     nvshmem4py_version: str = ""
@@ -286,7 +286,7 @@ _names = _Names()
 
 
 def name_teams_of_thread() -> None:
-    """Gives the calling thread, which is a PE, names of its own."""
+    """Gives the calling thread, which is a PE, a separate set of names."""
     _names.members = dict(_PREDEFINED)
 
 

@@ -34,7 +34,7 @@ __all__ = ["Event", "Stream"]
 _UNFINISHED = (int(_ffi.Status.INTERRUPTED), int(_ffi.Status.TIMEOUT))
 # So many operations' arrays are kept before an event marks the place where they can go.
 _BATCH = 256
-# Streams whose close was cut short: their queues may run still, and use what they hold.
+# Streams whose close was interrupted: their queues may still run, and use the arrays they hold.
 _unfinished: List[Any] = []
 
 
@@ -57,7 +57,7 @@ class Event(Handle):
     def wait(self, stream: Any = None) -> None:
         """Makes `stream` wait until the latest record is reached; with None, the caller waits.
 
-        An event that was not recorded holds up nobody.
+        An event without a record delays no stream.
         """
         if stream is None:
             self.synchronize()
@@ -122,7 +122,7 @@ class Stream(Handle):
         # operation is queued before it comes in here: who takes the list away waits for it, too.
         self._held: List[Any] = []
         self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
-        # What non-blocking operations use until a quiet behind them has run.
+        # Arrays of non-blocking operations, held until a later quiet has run.
         self.in_flight: Dict[int, Any] = {}
         # Reentrant, because a finaliser that the interpreter runs meanwhile may queue something.
         self._lock = threading.RLock()
@@ -164,7 +164,7 @@ class Stream(Handle):
     sync = synchronize
 
     def _hand_over(self) -> None:
-        """Leaves what non-blocking operations use, which have begun, to the next ``quiet``."""
+        """Leaves the arrays of non-blocking operations in flight to the next ``quiet``."""
         while self.in_flight:
             job.in_flight.update([self.in_flight.popitem()])
 
@@ -175,7 +175,7 @@ class Stream(Handle):
         return bool(done.value)
 
     def record(self, event: Optional[Event] = None) -> Event:
-        """Records `event`, or a new one, behind what is queued, and returns it."""
+        """Records `event`, or a new event, behind the queued operations, and returns it."""
         if event is None:
             event = Event()
         elif not isinstance(event, Event):
@@ -198,12 +198,12 @@ class Stream(Handle):
         hold(self, event)
 
     def close(self) -> None:
-        """Waits for what is queued and ends the queue; raises the first error that is left."""
+        """Waits for the queued operations and ends the queue; raises the first remaining error."""
         if self.handle:
             handle, self._handle = self._handle, 0
             status = lib.nvshmemrs_stream_free(handle)
             if status in _UNFINISHED:
-                # With what it holds, and what another thread has queued and is about to add.
+                # Includes arrays that another thread has queued and is about to add.
                 _unfinished.append(self)
             else:
                 self._held, self._batches = [], collections.deque()
@@ -214,7 +214,7 @@ class Stream(Handle):
         return self
 
     def __exit__(self, kind: Optional[type], *_: object) -> None:
-        # After an exception the queue may wait for what never comes; it is closed when idle.
+        # After an exception the queue may wait for ever; it is closed once it is idle.
         if kind is None:
             self.close()
 
@@ -227,7 +227,7 @@ class Stream(Handle):
         return self._parameter
 
     def end_batch(self) -> None:
-        """Marks the place behind which what is held can go, and lets go what has been reached."""
+        """Records events behind held arrays, and releases arrays whose events have been reached."""
         with self._lock:
             if len(self._held) < _BATCH:  # another thread was faster
                 return
@@ -249,7 +249,7 @@ class Stream(Handle):
         lib.nvshmemrs_stream_free(handle)
 
     def __del__(self) -> None:
-        # It must not wait, and queued operations use what it holds: it goes on until it is idle.
+        # It must not wait, and queued operations use the held arrays: they stay until it is idle.
         if not self._handle or job.is_forked():
             return
         if self._runtime in _job.live:
@@ -265,7 +265,7 @@ def _is_over(event: Event) -> bool:
     try:
         return event.query()
     except NvshmemError:
-        # It was recorded while the stream was captured into a graph: when that runs nobody knows.
+        # Recorded during a capture: the launch of the graph, and so the event, is unknown.
         return False
 
 
@@ -276,7 +276,7 @@ def _made(function: Callable[..., int]) -> int:
 
 
 def _close_idle() -> None:
-    """Closes streams that nobody refers to and that have nothing left to do."""
+    """Closes streams without references and without queued operations."""
     for stream in abandoned[:]:
         if stream._runtime == job.runtime and stream.query():
             abandoned.remove(stream)
@@ -288,7 +288,7 @@ def _close_idle() -> None:
 
 
 def handle_of(stream: Any) -> ctypes.c_uint64:
-    """What stands in place of the runtime's handle for an operation with `stream`."""
+    """The handle for an operation on `stream`, in place of the runtime's."""
     kind = type(stream)
     if kind is Stream:
         if stream._handle and stream._runtime == job.runtime:
@@ -363,7 +363,7 @@ def release_all() -> None:
 
 
 def _place(stream: Any) -> Any:
-    """Who keeps what non-blocking operations on a stream use; None of another library's."""
+    """The holder of arrays of a stream's non-blocking operations; None for a foreign stream."""
     if stream is None:
         return job
     return stream if isinstance(stream, Stream) else None
@@ -385,7 +385,7 @@ def synchronize(stream: Any) -> None:
         check(lib.nvshmemrs_stream_synchronize(handle_of(stream)))
 
 
-# How the types of streams that were used tell their cudaStream_t.
+# The attribute with the cudaStream_t, for each type of stream seen so far.
 _KINDS: Dict[type, Callable[[Any], Any]] = {}
 
 
@@ -438,7 +438,7 @@ def _adopt(raw: int, stream: Any) -> ctypes.c_uint64:
 
 
 def _release_unused() -> None:
-    """Lets streams go that nobody else refers to. Never waits.
+    """Releases streams without other references. Never waits.
 
     A weak reference would be too late: the library marks what is on a stream when it is released,
     and by then a stream with ``__del__`` has destroyed itself.
@@ -465,7 +465,7 @@ def _join_current() -> None:
         check(lib.nvshmemrs_stream_synchronize(handle))
 
 
-# Allocations that were dropped, and events behind what was on the streams of CUDA then.
+# Allocations that were dropped, and events behind the work on CUDA streams at that time.
 _dropped: Deque[Tuple[int, List[Event], List[int]]] = collections.deque()
 
 

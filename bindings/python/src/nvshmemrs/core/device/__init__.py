@@ -23,7 +23,7 @@ from ..nvshmem_types import NotSupportedError
 
 __all__ = ["DeviceState", "include_dir", "state"]
 
-# Modules for kernels in Python, which import what compiles them when they are first asked for.
+# Modules for kernels in Python, which import their compilers on first use.
 _FRONTENDS = ("cute", "numba", "numba_cuda_mlir", "triton")
 _DTYPE = np.dtype(_ffi.DeviceState)
 _HEADER = "nvshmemrs_device.cuh"
@@ -104,7 +104,7 @@ def state() -> DeviceState:
 
 
 def fitting(found: DeviceState, caller: str) -> DeviceState:
-    """The state, if kernels in Python can use it; else NotSupportedError. What launches them asks."""
+    """The state, if kernels in Python can use it; else NotSupportedError. Launchers call this."""
     magic, version, check = (int(found.scalar[name]) for name in ("magic", "version", "check"))
     if (magic, version) != (MAGIC, VERSION):
         raise NotSupportedError(

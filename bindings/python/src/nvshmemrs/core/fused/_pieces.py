@@ -74,7 +74,7 @@ class Pieces:
             flags.copy_(self.call, non_blocking=True)
 
     def wait(self, member: int, slot: int) -> None:
-        """Makes the main stream wait for what a member sends."""
+        """Makes the main stream wait for the rows of a member."""
         # The kernel reads the number of the call.
         self.main.wait_event(self.met)
         calls, flag = self.ws.address("calls"), self._flag(member, slot)
@@ -98,14 +98,14 @@ class Pieces:
 
     @contextlib.contextmanager
     def joined(self) -> "Iterator[None]":
-        """At its end the main stream waits for the other one."""
+        """Makes the main stream wait for the other stream at the end."""
         yield
         self.main.wait_stream(self.side)
         self.kept.clear()
 
 
 def all_reduce(p: Pieces, out: Array) -> None:
-    """Of two members: the other one's rows go into its `out`, and this one's are added to what comes."""
+    """With two members: sends the other's rows to its `out`, and adds the received rows."""
     ws, section = p.ws, p.f.rows // 2
     other = 1 - ws.me
     here = _of(out)
@@ -123,7 +123,7 @@ def all_reduce(p: Pieces, out: Array) -> None:
 
 
 def reduce_scatter(p: Pieces, out: Array) -> None:
-    """Of two members: the other one's rows go into its workspace."""
+    """With two members: sends the other's rows to its workspace."""
     torch, ws, section = p.torch, p.ws, p.f.rows // 2
     other = 1 - ws.me
     here, came = _of(out), p.staging(ws.pes[ws.me], out.shape)

@@ -25,7 +25,7 @@ BINS = 512
 CHUNK = 128
 # The most pieces of a product by torch.
 MOST_PIECES = 16
-# Bytes of the smallest tile of a product that has a flag of its own.
+# Bytes of the smallest tile of a product with a separate flag.
 _TILE = 512
 _LINE = 256
 # Offsets in bytes of the errors that kernels found, and of the sizes that their calls used.
@@ -102,7 +102,7 @@ class Workspace(Handle):
         self.rotation = _aligned(self.reduce_bytes * (world + 1))
         self._part("reduce", 3 * self.rotation)
         marked = self._end
-        # Two halves, and what products by torch use.
+        # Two halves, and memory for products by torch.
         self._part("product", 2 * self.product_bytes)
         self._part("pieces", self.product_bytes)
         self._agree(world)

@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """One all_to_all_v: what the members' numbers are, and where the rows are."""
+    """An all_to_all_v: the members' numbers, and the addresses of the rows."""
 
     group: Group
     layout: Layout
@@ -99,7 +99,7 @@ def _on_host(call: Exchange, stream: Any) -> None:
     counts = call.counts.cpu().numpy().reshape(-1)
     offsets = None if call.offsets is None else call.offsets.cpu().numpy().reshape(-1)
     posted = _posted(call, counts, offsets)
-    # Members' inputs need not be at one address: each tells where its blocks are, from the table on.
+    # Members' inputs may be at different addresses: each publishes the offsets of its blocks.
     width = row_bytes(call)
     places = source.data_ptr() - known.table + posted[1:] * width
     mine = np.concatenate([posted[:1], places, np.full_like(places, width)])

@@ -1,4 +1,4 @@
-"""What torch's operations do: ``torch.ops.nvshmemrs``. Their schemas are in ``_torch_table``.
+"""The implementations of ``torch.ops.nvshmemrs``. Their schemas are in ``_torch_table``.
 
 A tensor that is symmetric is used where it is. Another one passes through the group's reserve, in
 parts if it is larger than that.
@@ -437,7 +437,7 @@ def broadcast_gradient(input: Any, root: int, group: str) -> Any:
 
 
 def barrier(group: str = "TEAM_WORLD") -> None:
-    """Meets the members; completes what they have put before."""
+    """A barrier, which completes the members' earlier puts."""
     found = group_of(group)
     stream = current_stream()
     known = known_reserve(found)

@@ -185,7 +185,7 @@ def current_stream() -> Any:
 
 
 def handle_in_place(stream: Any) -> ctypes.c_uint64:
-    """What stands in place of the runtime's handle for an operation on a stream."""
+    """The handle for an operation on a stream, in place of the runtime's."""
     return job.handle if stream is None else handle_of(stream)
 
 

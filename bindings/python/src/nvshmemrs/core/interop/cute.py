@@ -206,7 +206,7 @@ def unregister_external_tensor(tensor: Any) -> None:
 
 
 def cleanup_cute() -> None:
-    """Accepted, and nothing to do: tensors keep what they need, and nothing else does. Local."""
+    """Accepted for compatibility; has no effect, because tensors keep their memory alive. Local."""
 
 
 def cute_compile_helper(kernel_fn: Any, *args: Any, **kwargs: Any) -> Tuple[Any, None]:

@@ -73,7 +73,7 @@ def meet(row, slot, epoch, scope):
     apart()
     n, me = team_size(row), team_me(row)
     flags = ld_weak_u64(row + 24) + (slot * 2 + (epoch & 1)) * n * 8
-    # What the group's threads did comes before what one of them announces.
+    # The writes of the group's threads precede the announcement of one of them.
     meet_group(scope)
     m = rank(scope)
     while m < n:

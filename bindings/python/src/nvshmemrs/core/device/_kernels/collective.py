@@ -93,7 +93,7 @@ def gather_bytes(operation, team, dest, source, nbytes, align, slot, scope):
     if not meet(row, slot, epoch + 1, scope):
         return -1
     part = me * nbytes if operation == ALLTOALL else 0
-    # Each member begins with another one.
+    # Each member starts with a different one.
     k = 0
     while k < n:
         m = me + k
@@ -118,7 +118,7 @@ def pack_bytes(nbytes):
 
 
 def _packs(word):
-    """What folds packs. ``word(like, row, at, nbytes)`` gives eight bytes that are folded."""
+    """A function that folds packs. ``word(like, row, at, nbytes)`` returns eight folded bytes."""
 
     @jitable
     def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
@@ -360,7 +360,7 @@ def _sync_all(scope):
 
 def _barriers(scope):
     def barrier(team, slot=0):
-        """Returns when all members have come; includes what the calling group has put."""
+        """Returns when all members have called it; completes the calling group's puts."""
         return barrier_of(BARRIER, integer(team), integer(slot), scope)
 
     return barrier
@@ -368,7 +368,7 @@ def _barriers(scope):
 
 def _barrier_all(scope):
     def barrier_all(slot=0):
-        """Returns when all PEs have come; includes what the calling group has put."""
+        """Returns when all PEs have called it; completes the calling group's puts."""
         return barrier_of(BARRIER, 0, integer(slot), scope)
 
     return barrier_all
@@ -434,7 +434,7 @@ def _make_by_op(name, make, scope, doc):
 
 
 class _Later:
-    """A function that is made when it is first asked for."""
+    """A function that is created on first use."""
 
     def __init__(self, make, *arguments):
         self._make, self._arguments, self._made = make, arguments, None

@@ -1,4 +1,4 @@
-"""Puts and gets of kernels; ``docs/cute.md`` has what all of them have in common."""
+"""Puts and gets of kernels; ``docs/cute.md`` describes their common rules."""
 
 from __future__ import annotations
 

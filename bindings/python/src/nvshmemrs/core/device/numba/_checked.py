@@ -113,7 +113,7 @@ def _store(kind: Any, release: bool) -> Callable[[int, int], None]:
 
 
 def _move(dest: int, source: int, nbytes: int) -> None:
-    """Bytes from a place to another one, each on any PE."""
+    """Copies bytes between two addresses, each on any PE."""
     (to, pe), (start, there) = _place(dest), _place(source)
     if there != job.my_pe:
         if pe != job.my_pe:
@@ -160,7 +160,7 @@ def bulk_engines() -> int:
 
 
 def _functions() -> Dict[str, Dict[str, Any]]:
-    """What takes the place of functions of ``_kernels``, by module."""
+    """The replacements of functions of ``_kernels``, by module."""
     package = __name__.rpartition(".")[0]
     state = importlib.import_module(f"{package}._state")
     meet, rank = state.meet_group, state.rank
@@ -313,7 +313,7 @@ class Watched(FakeCUDAArray):  # type: ignore[misc]
 
 
 def moved(like: Any, at: int) -> Any:
-    """The array at another address; memory of another PE by a pointer, which the checker is told."""
+    """The array at another address; for another PE a pointer, which the checker is told of."""
     own, pe = _place(at)
     if pe != job.my_pe:
         pointer = ctypes.c_void_p()

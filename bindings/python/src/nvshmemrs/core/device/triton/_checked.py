@@ -131,7 +131,7 @@ def _atomic_load(pointers, mask, dtype):
 
 
 def _each(pointers, value, mask, change):
-    """The old words; ``change(own, pe, value)`` gives one."""
+    """The old words; ``change(own, pe, value)`` returns one of them."""
     value = np.ascontiguousarray(np.broadcast_to(value, np.shape(pointers)))
     _word(value.dtype)
     given = value.reshape(-1).view(f"u{value.itemsize}")
@@ -190,7 +190,7 @@ def _atomic_cas(pointers, expected, value):
 
 
 class _Accesses:
-    """What the interpreter takes its accesses from."""
+    """The accesses that the interpreter calls."""
 
     def __init__(self, below):
         self._below = below

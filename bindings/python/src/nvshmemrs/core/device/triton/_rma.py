@@ -130,7 +130,7 @@ def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
 
 @triton.jit
 def announce(ctx, signal, value, pe, OP: tl.constexpr):
-    """A signal that announces what all threads of the program have done before."""
+    """A signal update that follows the earlier writes of all threads of the program."""
     good = True
     if CHECK:
         good = good_range(ctx, OP_PUT_SIGNAL, pe, signal, 8, 8)

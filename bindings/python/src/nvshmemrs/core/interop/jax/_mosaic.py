@@ -85,7 +85,7 @@ class Kernel:
         )
 
     def __call__(self, *arguments: Any, token: Any) -> Any:
-        """Launches the kernel behind what the token stands for; the next token.
+        """Launches the kernel after the operations of the token; returns the next token.
 
         An argument is an array, or a SymmetricArray where other PEs read or write it. All PEs whose
         kernels wait for each other call.
@@ -147,7 +147,7 @@ def _check_environment() -> None:
 
 
 def lowered(function: Any, shapes: Tuple[Any, ...], pes: int = 0) -> Buffers:
-    """What JAX makes of a function with a kernel, for a mesh of all PEs."""
+    """JAX's form of a function with a kernel, for a mesh of all PEs."""
     jax = _setup.import_jax()
     kinds = (jax.sharding.AxisType.Auto,)
     mesh = jax.sharding.AbstractMesh((pes or n_pes(),), (AXIS,), axis_types=kinds)
@@ -272,7 +272,7 @@ def _shape(kind: Any) -> Tuple[Tuple[int, ...], "np.dtype[Any]"]:
 
 
 def _compiled(module: bytes) -> Tuple[int, int]:
-    """Mosaic's function for a module, and what launches it. It stays loaded."""
+    """Mosaic's function for a module, and its launcher. The module stays loaded."""
     path = _plugin()
     library = ctypes.CDLL(path)
     if not hasattr(library, "MosaicGpuCompile"):

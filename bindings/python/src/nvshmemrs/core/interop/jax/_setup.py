@@ -1,4 +1,4 @@
-"""The handlers of XLA's foreign functions, and what must be so before they run."""
+"""The handlers of XLA's foreign functions, and their preconditions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEFAULT_STAGING = 64 << 20
 
 
 class Started(NamedTuple):
-    """What ``start`` has made, for the job with this runtime."""
+    """The state of ``start``, for the job with this runtime."""
 
     runtime: int
     staging: Buffer
@@ -125,7 +125,7 @@ def start(staging: int = _DEFAULT_STAGING) -> None:
 
 
 def stop() -> None:
-    """Ends what ``start`` began; operations raise from then on.
+    """Undoes ``start``; operations raise from then on.
 
     Collective over all PEs; a barrier comes first. Call ``jax.block_until_ready`` with the last
     token before. ``finalize`` ends it, too.
@@ -148,7 +148,7 @@ def _forget_graphs(jax: Any) -> None:
 
 
 def started() -> Started:
-    """What ``start`` has made; NvshmemInvalid before it."""
+    """The state of ``start``; NvshmemInvalid before it."""
     if _started is None or _started.runtime != job.runtime or not job.runtime:
         raise NvshmemInvalid("call interop.jax.start() first, on all PEs, after init")
     return _started
