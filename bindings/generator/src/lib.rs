@@ -69,6 +69,11 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         let text = text.with_context(|| format!("cannot generate {path}"))?;
         outputs.push((root.join(path), text));
     }
+    let core = root.join("bindings/python/src/nvshmemrs/core");
+    for (path, text) in emit::python::repetitive() {
+        let text = text.with_context(|| format!("cannot generate {path}"))?;
+        outputs.push((core.join(path), text));
+    }
     Ok(outputs)
 }
 

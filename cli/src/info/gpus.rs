@@ -1,7 +1,8 @@
 //! The GPUs of this machine, their suitability for a job, and missing requirements.
 
 use anyhow::Result;
-use nvshmemrs::gpus::{self, Survey};
+pub use nvshmemrs::gpus::Link;
+use nvshmemrs::gpus::{self, Compiler, GpuFacts, Survey};
 use serde::Serialize;
 
 /// The feature that GPUs provide, for the list of missing requirements.
@@ -21,7 +22,7 @@ pub struct Gpus {
     /// The folders that are searched for images of the kernels.
     pub images: Vec<Images>,
     /// NVRTC, if it was found.
-    pub nvrtc: Option<Nvrtc>,
+    pub nvrtc: Option<Compiler>,
     /// The features that do not work here, with remedies.
     pub missing: Vec<Missing>,
 }
@@ -34,39 +35,7 @@ pub struct Device {
     /// Whether a job can use it.
     pub usable: bool,
     /// The GPU's properties, unless it lacks a feature that every job needs.
-    pub facts: Option<GpuDescription>,
-}
-
-/// The properties of a GPU.
-#[derive(Debug, Serialize)]
-pub struct GpuDescription {
-    /// Its name.
-    pub name: String,
-    /// The UUID in the format of `nvidia-smi -L`.
-    pub uuid: String,
-    /// Bytes of memory.
-    pub memory_bytes: u64,
-    /// Compute capability, such as "9.0".
-    pub capability: String,
-    /// The number of multiprocessors.
-    pub multiprocessors: i32,
-    /// The source of the kernels for this GPU.
-    pub kernels: Option<String>,
-}
-
-/// The access of one GPU to another GPU's memory.
-#[derive(Debug, Serialize)]
-pub struct Link {
-    /// The GPU that loads and stores.
-    pub from: i32,
-    /// The GPU whose memory it is.
-    pub to: i32,
-    /// Whether access is possible.
-    pub access: bool,
-    /// Whether atomic operations are native.
-    pub atomics: bool,
-    /// The link between the GPUs, if NVML reports it.
-    pub way: Option<&'static str>,
+    pub facts: Option<GpuFacts>,
 }
 
 /// A folder of images.
@@ -78,15 +47,6 @@ pub struct Images {
     pub architectures: Vec<String>,
     /// Images that could not be read, and why.
     pub unreadable: Vec<String>,
-}
-
-/// NVRTC.
-#[derive(Debug, Serialize)]
-pub struct Nvrtc {
-    /// Its version.
-    pub version: String,
-    /// The file, or the name under which the dynamic linker found it.
-    pub origin: String,
 }
 
 /// A feature that does not work here.
@@ -106,21 +66,7 @@ impl Gpus {
         let device = |gpu: gpus::Gpu| Device {
             ordinal: gpu.ordinal,
             usable: gpu.facts.as_ref().is_ok_and(|facts| facts.kernels.is_ok()),
-            facts: gpu.facts.ok().map(|facts| GpuDescription {
-                name: facts.name,
-                uuid: facts.uuid,
-                memory_bytes: facts.memory_bytes,
-                capability: format!("{}.{}", facts.capability.0, facts.capability.1),
-                multiprocessors: facts.multiprocessors,
-                kernels: facts.kernels.ok(),
-            }),
-        };
-        let link = |link: gpus::Link| Link {
-            from: link.from,
-            to: link.to,
-            access: link.access,
-            atomics: link.atomics,
-            way: link.way,
+            facts: gpu.facts.ok(),
         };
         let images = |folder: gpus::Folder| Images {
             folder: folder.path.display().to_string(),
@@ -131,12 +77,9 @@ impl Gpus {
             cuda: survey.cuda.ok(),
             driver: survey.driver,
             devices: survey.gpus.into_iter().map(device).collect(),
-            links: survey.links.into_iter().map(link).collect(),
+            links: survey.links,
             images: survey.folders.into_iter().map(images).collect(),
-            nvrtc: survey.compiler.ok().map(|compiler| Nvrtc {
-                version: compiler.version,
-                origin: compiler.origin,
-            }),
+            nvrtc: survey.compiler.ok(),
             missing,
         })
     }

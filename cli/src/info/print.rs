@@ -201,10 +201,11 @@ fn gpus(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
         };
         writeln!(
             out,
-            "  {name:<15} {}, {}, compute capability {}, {} multiprocessors",
+            "  {name:<15} {}, {}, compute capability {}.{}, {} multiprocessors",
             facts.name,
             size(facts.memory_bytes),
-            facts.capability,
+            facts.capability.0,
+            facts.capability.1,
             facts.multiprocessors
         )?;
         writeln!(out, "  {:15} {}", "", facts.uuid)?;

@@ -60,7 +60,7 @@ pub fn emit() -> Result<String> {
         context! { title, lines => defined.collect::<Vec<_>>() }
     });
     super::render(
-        include_str!("../../templates/bitcode.cu.jinja"),
+        super::with_macros!("bitcode.cu"),
         context! {
             sections => shown.collect::<Vec<Value>>(),
             lists => lists(&names),

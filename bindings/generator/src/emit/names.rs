@@ -52,7 +52,7 @@ pub fn header() -> Result<String> {
         .map(|name| definition(name, "HOT", false));
     let generic = names.iter().filter(|name| name.generic.is_some());
     super::render(
-        include_str!("../../templates/shmem.h.jinja"),
+        super::with_macros!("shmem.h"),
         context! {
             sections => shown(openshmem::sections(), |_| true),
             lists => lists(&names),
@@ -91,8 +91,8 @@ pub fn nvshmem_header(extensions: bool) -> Result<String> {
     let prefix = if extensions { "nvshmemx_" } else { "nvshmem_" };
     let of = |place: Place| move |name: &Name| name.prefix == prefix && name.place == place;
     let template = match extensions {
-        true => include_str!("../../templates/nvshmemx.h.jinja"),
-        false => include_str!("../../templates/nvshmem.h.jinja"),
+        true => super::with_macros!("nvshmemx.h"),
+        false => super::with_macros!("nvshmem.h"),
     };
     let host = shown(nvshmem::sections(), of(Place::Host));
     let both = shown(nvshmem::sections(), of(Place::Both));
@@ -111,7 +111,7 @@ pub fn nvshmem_functions() -> Result<String> {
     let mut names = all(nvshmem::sections());
     names.retain(|name| name.place != Place::Device);
     super::render(
-        include_str!("../../templates/nvshmem_names.c.jinja"),
+        super::with_macros!("nvshmem_names.c"),
         context! {
             families => defined(&names),
             lists => lists(&names),

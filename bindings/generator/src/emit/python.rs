@@ -70,6 +70,28 @@ pub fn atomics() -> Result<String> {
     )
 }
 
+/// Modules whose functions differ in a few words, which their templates list: the path below `core`, and the template.
+const REPETITIVE: [(&str, &str); 3] = [
+    (
+        "interop/_types.py",
+        include_str!("../../templates/array_types.py.jinja"),
+    ),
+    (
+        "device/triton/_atomics.py",
+        include_str!("../../templates/triton_atomics.py.jinja"),
+    ),
+    (
+        "device/_kernels/amo.py",
+        include_str!("../../templates/kernel_atomics.py.jinja"),
+    ),
+];
+
+/// The modules that a template lists by itself: the path below `core`, and the text.
+pub fn repetitive() -> impl Iterator<Item = (&'static str, Result<String>)> {
+    let module = |(path, template)| (path, super::render(template, context! {}));
+    REPETITIVE.into_iter().map(module)
+}
+
 /// The functions, besides atomic operations, that the extension calls.
 const EXTENSION: [&str; 11] = [
     "put",

@@ -10,6 +10,7 @@ use super::images::inventory;
 use super::nvml::Nvml;
 use crate::Result;
 use cudarc::driver::sys;
+use serde::{Serialize, Serializer};
 
 pub use super::images::inventory::{Compiler, Folder};
 
@@ -42,7 +43,7 @@ pub struct Gpu {
 }
 
 /// The properties of a GPU.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct GpuFacts {
     /// The name that the driver reports.
     pub name: String,
@@ -51,15 +52,33 @@ pub struct GpuFacts {
     /// Bytes of memory.
     pub memory_bytes: u64,
     /// Major and minor compute capability.
+    #[serde(serialize_with = "dotted")]
     pub capability: (i32, i32),
     /// The number of multiprocessors.
     pub multiprocessors: i32,
     /// The source of the kernels for this GPU; or why there is none, and a remedy.
+    #[serde(serialize_with = "success")]
     pub kernels: std::result::Result<String, String>,
 }
 
+/// Serializes a compute capability as text, such as "9.0".
+fn dotted<S: Serializer>(
+    (major, minor): &(i32, i32),
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{major}.{minor}"))
+}
+
+/// Serializes a success, and null for an error.
+fn success<S: Serializer>(
+    result: &std::result::Result<String, String>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    result.as_ref().ok().serialize(serializer)
+}
+
 /// The access of one GPU to another GPU's memory.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Link {
     /// Ordinal of the GPU that loads and stores.
     pub from: i32,

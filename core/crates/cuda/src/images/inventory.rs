@@ -1,6 +1,7 @@
 //! The images and compilers on this machine, for `nvshmemrs-info`.
 
 use super::{Arch, Nvrtc, Search, SearchPaths, sources_hash, store};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// A folder of images.
@@ -16,7 +17,7 @@ pub struct Folder {
 }
 
 /// NVRTC, which compiles the kernels if no image is found.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Compiler {
     /// NVRTC's version, such as "12.8".
     pub version: String,
