@@ -1,6 +1,6 @@
-"""This process's membership in the job: the runtime handle, and what comes back from the library.
+"""This process's membership in the job: the runtime handle, and errors and callbacks of the library.
 
-Nothing here runs a collective on its own: not when an array is collected, not at exit.
+Nothing here runs a collective implicitly: not when an array is collected, not at exit.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ NO_ADDRESS = 1
 
 
 def bare(name: str) -> Callable[..., int]:
-    """A function of the library whose arguments ctypes takes as they are, which halves the time of
-    a call: what `from_param` of their C types gave, instances of these types, and int32 numbers.
-    Of any other number the upper half would be lost.
+    """A function of the library without argument conversion, which halves the time of a call.
+    Arguments are results of `from_param` of their C types, instances of these types, and int32
+    numbers. Any other number would lose its upper half.
     """
     function: Callable[..., int] = lib[name]
     return function
@@ -66,7 +66,7 @@ def bare(name: str) -> Callable[..., int]:
 
 class Mapping(Handle):
     """Keeps the heap's memory in this process: the job and every Buffer refer to it, so an array
-    that outlives finalize reads and writes memory that is nobody's, and does not crash.
+    that outlives finalize accesses unused memory, and does not crash.
     """
 
     __slots__ = ("_handle",)
@@ -191,8 +191,8 @@ _changing = threading.Lock()
 
 
 def count_local_jobs(more: int) -> None:
-    """Takes note that a local job begins (1) or has ended (-1). Without one, nothing is asked for
-    the thread.
+    """Records that a local job begins (1) or has ended (-1). Without one, the job is looked up
+    without the thread.
     """
     global _local_jobs
     with _changing:
@@ -255,15 +255,15 @@ buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 # all have released them; see _internal_tracking.
 released: Set[Tuple[int, int]] = set()
 
-# By runtime the addresses of allocations whose last reference went away, and which streams of CUDA
-# may use; `release_dropped` tells the library of those that no stream uses any more.
+# By runtime, the addresses of allocations whose last reference was dropped, and which CUDA streams
+# may still use; `release_dropped` releases those that no stream uses any more.
 dropped: Dict[int, Deque[int]] = {}
 
 
 # Notes, under the checker, memory that other libraries get unwatched; `_watch` sets it.
 hand_out: Optional[Callable[[int, int], None]] = None
 
-# Which of the allocations that were dropped no stream of CUDA uses any more; streams sets it.
+# Selects the dropped allocations that no CUDA stream uses any more; streams sets it.
 unused: Callable[[List[int]], List[int]] = list
 
 
@@ -277,8 +277,8 @@ def forget_freed() -> None:
 
 
 def drop(runtime: int, address: int, device: int) -> None:
-    """Releases an allocation whose last reference went away. It may be called anywhere, by a
-    finaliser inside a wait too: the library's function never waits, and calls nobody back.
+    """Releases an allocation whose last reference was dropped. It may be called anywhere, also by a
+    finaliser inside a wait: the library's function never waits, and calls no callback.
     """
     if runtime not in live:
         return
@@ -295,7 +295,7 @@ def drop(runtime: int, address: int, device: int) -> None:
 
 
 def release_dropped() -> None:
-    """Releases what the garbage collector has dropped of a GPU's memory, once no stream uses it."""
+    """Releases GPU memory that the garbage collector has dropped, once no stream uses it."""
     if job.device < 0:
         return
     waiting = dropped.get(job.runtime)
@@ -397,8 +397,8 @@ def unsupported(what: str, instead: str = "") -> NotSupportedError:
 #
 # A long wait calls `_hook`, which gives Python the chance to run its signal handlers. Python runs
 # them at the first instruction of a function, before any `try` in it. So the hook resumes a
-# generator that is inside its `try` already: what a handler raises is kept, the wait ends with
-# INTERRUPTED, and `raise_status` raises it. Each thread has a generator of its own; only the main
+# generator that is inside its `try` already: an exception of a handler is kept, the wait ends with
+# INTERRUPTED, and `raise_status` raises it. Each thread has its own generator; only the main
 # thread's ever runs a handler. Waits of other threads do not call `_hook`: Python ends a daemon
 # thread that comes back to it after the interpreter's end, in the middle of the library's wait.
 

@@ -1,5 +1,5 @@
-"""Arguments: what an array, a Buffer, a team or a PE number means to the library. Each is resolved
-once.
+"""Resolves arguments: arrays, Buffers, teams and PE numbers become addresses and numbers for the
+library, once per call.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Arrays that announce what NumPy reads and writes, for the checker. Without it this is never
-imported, and arrays are what they always are.
+"""Arrays that announce NumPy's accesses to the checker. Without the checker this module is not
+imported, and arrays are unchanged.
 
-Arrays on the symmetric heap, the arrays that the program makes with NumPy, and what is computed
+Arrays on the symmetric heap, the arrays that the program creates with NumPy, and results computed
 from either are of subclasses here. Their methods announce an access and do it with a plain view.
-``_places`` says which bytes an access is about, ``_numpy`` what NumPy's functions read.
+``_places`` computes the bytes of an access, ``_numpy`` the accesses of NumPy's functions.
 """
 
 from __future__ import annotations

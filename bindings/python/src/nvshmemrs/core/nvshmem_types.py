@@ -114,12 +114,12 @@ class TeamBrokenError(NvshmemError):
 
 
 class CudaError(NvshmemError):
-    """The CUDA driver refused something; the message has its words."""
+    """A call of the CUDA driver failed; the message has the driver's error."""
 
 
 class CheckFailedError(NvshmemError):
-    """The synchronisation checker has found something, on this PE or another one. ``finalize``
-    raises it after all else is done.
+    """The synchronisation checker has findings, on this PE or another one. ``finalize`` raises this
+    error after it has completed.
     """
 
 
@@ -291,8 +291,8 @@ def name_teams_of_thread() -> None:
 
 
 class TeamsOfThread(TeamsOfProcess):
-    """What `Teams` is while PEs are threads: each of these has names of its own, all other threads
-    have those of the process.
+    """The type of `Teams` while PEs are threads: each of these threads has a separate set of names,
+    all other threads use the process's.
     """
 
     @property
@@ -310,8 +310,8 @@ class TeamsOfThread(TeamsOfProcess):
 
 
 class NvshmemStream(Handle):
-    """Wraps what has a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core; operations
-    take that itself, too.
+    """Wraps an object with a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core;
+    operations also accept the object itself.
 
     Operations on host memory take no CUDA stream; their streams are ``Stream()``.
     """

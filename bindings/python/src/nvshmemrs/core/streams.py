@@ -8,9 +8,9 @@ a graph uses are the program's to keep.
 
 With the heap on a GPU, ``stream`` may also be a stream of torch, CuPy or cuda.core, anything with
 ``__cuda_stream__``, or the number of a ``cudaStream_t``, which must then exist until ``finalize``;
-and None first waits for what is on the current streams of torch and CuPy, where they are in use. Such
-a stream keeps no array: pinned memory, and tensors of another stream, the program keeps until the
-stream has come to the operation.
+and None first waits for the work on the current streams of torch and CuPy, where they are in use. Such
+a stream keeps no array alive: the program must keep pinned memory, and tensors of another stream,
+until the stream has run the operation.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ class Event(Handle):
 
 
 class Stream(Handle):
-    """An ordered queue of operations of this PE, with a thread of its own; with the heap on a GPU,
-    a stream of CUDA.
+    """An ordered queue of operations of this PE, run by a separate thread; with the heap on a GPU,
+    a CUDA stream.
 
-    ``with`` waits for what is queued and closes it. ``finalize`` waits for all streams. All methods
+    ``with`` waits for the queued operations and closes it. ``finalize`` waits for all streams. All methods
     are local.
     """
 
@@ -118,8 +118,8 @@ class Stream(Handle):
     def __init__(self) -> None:
         self._handle = 0
         self._runtime = job.runtime
-        # What queued operations use: the newest, and older batches with the event behind each. An
-        # operation is queued before it comes in here: who takes the list away waits for it, too.
+        # Arrays of queued operations: the newest, and older batches with an event behind each. An
+        # operation is queued before its arrays are added, so a taker of the list waits for it, too.
         self._held: List[Any] = []
         self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
         # Arrays of non-blocking operations, held until a later quiet has run.
@@ -184,8 +184,8 @@ class Stream(Handle):
         return event
 
     def wait(self, event_or_stream: Any) -> None:
-        """Makes what is queued later wait for an event, or for all that is queued in another
-        stream now.
+        """Makes operations queued later wait for an event, or for the operations now queued in
+        another stream.
         """
         event = event_or_stream
         if not isinstance(event, Event):
@@ -315,9 +315,9 @@ def handle_of(stream: Any) -> ctypes.c_uint64:
 
 
 def hold(stream: Any, used: Any) -> None:
-    """Keeps what an operation uses that was just queued. A stream of another library's keeps
-    nothing: the library orders its own memory by its streams, the heap's is given back by a
-    collective, of pageable host memory the driver takes a copy, and the rest is the program's.
+    """Keeps the arrays of an operation that was just queued. A stream of another library keeps
+    none: that library orders its own memory by its streams, memory of the heap is freed by a
+    collective, the driver copies pageable host memory, and the program keeps the rest.
     """
     if isinstance(stream, Stream):
         held = stream._held
@@ -327,8 +327,8 @@ def hold(stream: Any, used: Any) -> None:
 
 
 def hold_until_quiet(stream: Any, used: Tuple[Any, ...]) -> None:
-    """Keeps what a non-blocking operation uses until a quiet behind it. Called before the
-    operation, and again behind it: another thread's quiet may have come in between.
+    """Keeps the arrays of a non-blocking operation until a later quiet. Called before the
+    operation, and again after it, because another thread's quiet may have come in between.
     """
     place = _place(stream)
     if place is not None:
@@ -337,8 +337,8 @@ def hold_until_quiet(stream: Any, used: Tuple[Any, ...]) -> None:
 
 
 def completed(stream: Any, function: Callable[..., int], *arguments: Any) -> int:
-    """Calls what completes non-blocking operations, and lets go of what they use; returns the
-    library's status.
+    """Calls a function that completes non-blocking operations, and releases their arrays; returns
+    the library's status.
     """
     place = _place(stream)
     if place is None:
@@ -354,8 +354,8 @@ def completed(stream: Any, function: Callable[..., int], *arguments: Any) -> int
 
 
 def release_all() -> None:
-    """Releases what the program has dropped, and what only non-blocking operations use: before a
-    collective that completes these. What fails here fails there, too.
+    """Releases memory that the program has dropped, and arrays of non-blocking operations, before a
+    collective that completes these. An error here is repeated by the collective.
     """
     if job.in_flight:
         completed(None, lib.nvshmemrs_quiet, handle_of(None))
@@ -491,8 +491,8 @@ def _unused(addresses: List[int]) -> List[int]:
 
 
 def _behind_all() -> Optional[List[Event]]:
-    """Events behind what is on the streams of CUDA that are used; None if that cannot be told, as
-    while a stream is captured into a graph.
+    """Events behind the work on the CUDA streams in use; None if they cannot be recorded, as while
+    a stream is captured into a graph.
     """
     events = []
     for handle in adopt_current().union(handle.value for handle in adopted.values()):

@@ -76,7 +76,7 @@ class TeamUniqueId:
 
 
 class TeamConfig:
-    """What a new team may be told: the number of contexts, and the unique id for ``team_init``.
+    """The configuration of a new team: the number of contexts, and the unique id for ``team_init``.
 
     `version` is 2, NVSHMEM's number for this layout, or 0, which means the same.
     """

@@ -67,8 +67,8 @@ def check_tensor(tensor: Any, name: str) -> None:
 
 
 def refuse_grad(operation: str, **tensors: Any) -> None:
-    """Raises for a tensor that wants a gradient, which the operation does not give. What has one
-    runs in torch's autograd function, where gradients are off.
+    """Raises for a tensor that requires a gradient, if the operation has none. An operation with a
+    gradient runs in torch's autograd function, where gradients are off.
     """
     if not torch.is_grad_enabled():
         return
