@@ -110,7 +110,7 @@ assert (ctypes.sizeof(_UniqueIdArguments), ctypes.sizeof(_InitAttributes)) == (2
 
 
 class InitAttr:
-    """What ``hostlib_init_attr`` is told, filled by ``set_attr_uniqueid_args`` or
+    """The attributes of ``hostlib_init_attr``, filled by ``set_attr_uniqueid_args`` or
     ``set_attr_mpi_comm_args``: 144 bytes of zeros at first.
     """
 

@@ -1,5 +1,5 @@
-"""What the PEs of a host tell each other of exceptions that end them, so that equal tracebacks are
-printed once, and the first error of the job stands last.
+"""Exchanges the exceptions that end the PEs of a host, so that equal tracebacks are printed once,
+and the first error of the job is printed last.
 
 Each PE has a file in memory, which the others find in /proc as long as it lives. A PE that an
 exception ends appends a record to the files of all others, and then reads its own. So of two PEs at

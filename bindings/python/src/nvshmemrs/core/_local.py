@@ -22,9 +22,9 @@ __all__ = ["LocalJob", "LocalJobError", "local"]
 
 
 class LocalJobError(RuntimeError):
-    """A function that ``run`` was given has raised on a PE; that exception is the cause.
+    """The function passed to ``run`` raised an exception on a PE; that exception is the cause.
 
-    ``pe`` is the first PE that raised, ``errors`` what each PE has raised.
+    ``pe`` is the first PE that raised, ``errors`` has the exception of each PE.
     """
 
     def __init__(self, pe: int, errors: Dict[int, BaseException]) -> None:

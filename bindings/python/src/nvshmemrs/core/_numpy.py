@@ -1,5 +1,5 @@
-"""What the functions of NumPy read and write of the watched arrays that they are given. Most read
-all of them; these do not.
+"""The accesses of NumPy's functions to the watched arrays among their arguments. Most functions
+read all of them; the functions here do not.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ class Blocks(NamedTuple):
 
 
 def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[Blocks]:
-    """What to copy for `count` elements, or all. `local`: the target is this PE, so that they may
-    overlap.
+    """The copies for `count` elements, or all. `local`: the target is this PE, so source and target
+    may overlap.
     """
     itemsize, number = _agree(dst, src, count)
     if number == 0:  # the library still checks the PE and the addresses

@@ -1,4 +1,4 @@
-"""What kernels get of the job, so that they communicate themselves: see ``docs/device.md``.
+"""The state by which kernels communicate without the host: see ``docs/device.md``.
 
 With CuPy, whose kernels take the state by value::
 
@@ -86,12 +86,12 @@ class DeviceState(Handle):
 
 
 def state() -> DeviceState:
-    """What kernels of this PE get as their argument, and pass to the functions of
-    ``nvshmemrs_device.cuh``. It is valid until ``finalize``, for kernels of this PE only. Teams that
-    are made or destroyed later are seen through it, too. On device memory its addresses are those
+    """The argument of this PE's kernels, which pass it to the functions of
+    ``nvshmemrs_device.cuh``. It is valid until ``finalize``, for kernels of this PE only. It also
+    shows teams that are created or destroyed later. On device memory its addresses are those
     of this PE's GPU, on host memory those of this process.
 
-    Kernels reach PEs of their own host only. What they do to another PE ends the kernel, and
+    Kernels reach PEs of their own host only. An access to another PE ends the kernel, and
     ``runtime_check`` names that PE.
 
     Local. NotSupportedError if kernels cannot use the heap: the job is checked.

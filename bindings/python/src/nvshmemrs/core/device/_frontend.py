@@ -1,4 +1,4 @@
-"""What frontends for kernels have in common: whether one is there, in a version that was tested, and
+"""Shared parts of frontends for kernels: the check that one is installed in a tested version, and
 the functions of ``_kernels`` under its name.
 """
 

@@ -1,7 +1,7 @@
-"""What numba-cuda and numba-cuda-mlir have in common: types of arguments, and functions for kernels.
+"""Shared parts of numba-cuda and numba-cuda-mlir: types of arguments, and functions for kernels.
 
-Both type kernels in the same way and differ in the code that they make. So a frontend gives what
-it is made of as a `Frontend`, and gets the names of ``_backend`` that need no code of their own.
+Both type kernels in the same way and differ in the code that they generate. So a frontend passes
+its parts as a `Frontend`, and gets the names of ``_backend`` that need no code of their own.
 """
 
 # mypy: ignore-errors

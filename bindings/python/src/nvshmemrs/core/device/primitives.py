@@ -137,8 +137,8 @@ BULK_STAGES = 8
 
 
 def _bulks() -> Iterator[Primitive]:
-    """What a bulk copy through lent shared memory is made of, as in ``nvshmemrs_device.cuh``.
-    Addresses in shared memory are those of its own space, u32.
+    """The primitives of a bulk copy through lent shared memory, as in ``nvshmemrs_device.cuh``.
+    Addresses in shared memory are in its own address space, u32.
 
     ``shared_place`` is the address there of a generic address, and all bits 1 of one elsewhere.
     ``shared_take`` gives 0 to the thread of the block that gets a word, until ``shared_free``.

@@ -53,7 +53,7 @@ class Pieces:
         stored = f.b.value if is_tensor else _tensor(f.b.address, f.stored, f.b.kind, f.b.value)
         self.b = stored if f.strides[1] == 1 else stored.T
         self.main, self.side = torch.cuda.current_stream(), ws.side()
-        # What both streams use is kept until the main one waits for the other.
+        # Tensors of both streams are kept until the main stream waits for the other one.
         self.kept: "list[Any]" = []
         self.side.wait_stream(self.main)
         with torch.cuda.stream(self.side):
@@ -63,8 +63,8 @@ class Pieces:
         self.call = _tensor(ws.address("calls"), (1,), "int64")
 
     def send(self, dest: Any, source: Any, member: int, slot: int) -> None:
-        """Copies to a member what the main stream has made, and tells it so: the number of the call is
-        copied, too.
+        """Copies a result of the main stream to a member, and signals it: the number of the call is
+        copied to the member's flag.
         """
         self.kept += [dest, source]
         self.side.wait_stream(self.main)

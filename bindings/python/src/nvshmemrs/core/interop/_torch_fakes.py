@@ -1,5 +1,5 @@
-"""What torch asks of operations besides what they do: the shapes of results, for ``torch.compile``
-and fake tensors, and gradients.
+"""The parts of torch's operations besides their implementation: the shapes of results, for
+``torch.compile`` and fake tensors, and gradients.
 """
 
 from __future__ import annotations

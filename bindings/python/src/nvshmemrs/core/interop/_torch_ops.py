@@ -148,9 +148,9 @@ def check_out(out: Any, shape: Tuple[int, ...], dtype: Any) -> None:
 
 # --- calls that come again -----------------------------------------------------------------------
 #
-# Of symmetric tensors all is known once one call was made. What is remembered lies with the package's
-# operands, which are forgotten when memory goes away. A tensor keeps its symmetric memory, so one at
-# the same address, of the same shape, is as good.
+# The properties of a symmetric tensor are cached at its first call. The cache is part of the package's
+# operands, which are dropped when memory is freed. A tensor keeps its symmetric memory alive, so the
+# entry is valid for any tensor of the same address and shape.
 
 
 class Known(NamedTuple):
@@ -429,8 +429,8 @@ def broadcast_out(input: Any, root: int = 0, group: str = "TEAM_WORLD", *, out: 
 
 
 def broadcast_gradient(input: Any, root: int, group: str) -> Any:
-    """The sum of every member's input on the root, and zeros on the others. An operation of its own,
-    because torch.compile leaves out a sum that a member does not use.
+    """The sum of every member's input on the root, and zeros on the others. A separate operation,
+    because torch.compile removes a sum that a member does not use.
     """
     total = all_reduce(input, "sum", group)
     return total if group_of(group).me == root else total.zero_()

@@ -213,9 +213,9 @@ def refuse_capture(function: str) -> None:
 
 
 def take_turn(known: Reserve, stream: Any) -> None:
-    """Lets what is put on the current stream come after the group's operations on another stream.
+    """Orders later work of the current stream after the group's operations on another stream.
 
-    While the current stream is captured, those outside of the capture are the program's to order.
+    While the current stream is captured, the program must order operations outside the capture.
     """
     last, known.last = known.last, stream
     if stream is None or last is None or last.cuda_stream == stream.cuda_stream:

@@ -17,8 +17,8 @@ OLDEST, NEWEST = (1, 13), (2, 11)
 
 
 class Operation(NamedTuple):
-    """An operation of torch's: its name with its overload, its schema, what it does, and the shapes
-    of its results. `ordered`: it has an effect that no argument shows.
+    """An operation of torch's: its name with its overload, its schema, its implementation, and the
+    shapes of its results. `ordered`: it has an effect that its arguments do not show.
     """
 
     name: str

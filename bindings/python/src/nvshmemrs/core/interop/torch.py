@@ -224,7 +224,7 @@ def put_signal(
 ) -> None:
     """As ``put``, and then sets the signal of member `pe` to `value`, or adds to it (`op` "add").
 
-    One-sided. `signal` is symmetric, one element of int64. Who sees the signal sees the data.
+    One-sided. `signal` is symmetric, one element of int64. A PE that sees the signal sees the data.
     """
     _ops.put_signal(dest, source, signal, value, pe, op, _name(group))
 

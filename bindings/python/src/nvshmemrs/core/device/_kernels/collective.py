@@ -122,9 +122,9 @@ def _packs(word):
 
     @jitable
     def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
-        """Packs of sixteen bytes, of bytes eight. What a round has read in place is written after
-        all members have read it, so rounds are as long as those of ``nvshmemrs_device.cuh``: four
-        packs a thread, of elements below four bytes two. Returns the last epoch; -1 if the job is
+        """Packs of sixteen bytes, for elements of one byte eight. In place, a round writes its data
+        after all members have read it, so rounds have the length of ``nvshmemrs_device.cuh``: four
+        packs per thread, for elements below four bytes two. Returns the last epoch; -1 if the job is
         broken.
         """
         apart()

@@ -159,8 +159,8 @@ def round_of(kind: Any) -> Tuple[int, int]:
 
 
 def shares(kind: Any, count: Any, aligned: bool) -> str:
-    """What `count` elements consist of, as far as that is known now: "packs", which begin where
-    everything is aligned to sixteen bytes, and a "rest". `aligned`: the first element is.
+    """The parts of `count` elements, as far as they are known at compile time: "packs", which begin
+    where everything is aligned to sixteen bytes, and a "rest". `aligned`: the first element is.
     """
     many, _ = round_of(kind)
     if isinstance(count, int) and count < many:

@@ -102,8 +102,8 @@ class _Fake(DeviceState):
 
 
 def fake_state() -> DeviceState:
-    """What stands for ``nvshmem.device.state()`` in ``cute.compile`` where there is no job, beside
-    CuTe's own ``make_fake_stream``. A kernel that is launched with it ends with an error.
+    """A substitute for ``nvshmem.device.state()`` in ``cute.compile`` without a job, like CuTe's own
+    ``make_fake_stream``. A kernel that is launched with it ends with an error.
 
     Local; needs neither a job nor a GPU.
     """

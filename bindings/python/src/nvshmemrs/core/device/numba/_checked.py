@@ -1,5 +1,5 @@
-"""Numba's simulator in a job that is checked: what kernels do becomes calls of the library, which the
-checker sees, and its announcements of loads and stores.
+"""Numba's simulator in a job that is checked: operations of kernels become calls of the library, which
+the checker sees, and announcements of loads and stores.
 
 Other PEs' memory has no addresses here, because the checker watches nothing behind a pointer. A
 place on another PE is a number: this PE's address, and `STRIDE` for each PE from here to there. So

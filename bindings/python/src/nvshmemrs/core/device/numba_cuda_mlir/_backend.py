@@ -1,5 +1,5 @@
-"""What the functions of ``_kernels`` are made of for numba-cuda-mlir: `TABLE` as inline PTX in MLIR,
-and what asks for types.
+"""The primitives of ``_kernels`` for numba-cuda-mlir: `TABLE` as inline PTX in MLIR, and queries of
+types.
 """
 
 # mypy: ignore-errors
@@ -277,8 +277,8 @@ def tell_compiler() -> None:
 
 @intrinsic
 def shared_bytes(typingctx: Any, like: Any) -> Any:
-    """The bytes of an array. An empty one is all that the launch asked for: the compiler does not
-    know how much that is.
+    """The bytes of an array. An empty array stands for all memory that the launch requested, whose
+    size the compiler does not know.
     """
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:

@@ -74,16 +74,16 @@ def enter(ctx, operation, team, slot):
 
 @triton.jit
 def meet(ctx, t, slot):
-    """Meets the other members: 0 once all have come, and what their programs of this slot did before
-    can be seen; -1 if the job is broken, or slot is -1.
+    """Synchronises with the other members: 0 once all have arrived, when the earlier writes of their
+    programs of this slot are visible; -1 if the job is broken, or slot is -1.
     """
     result = tl.full((), -1, tl.int32)
     if slot >= 0:
         result = tl.full((), 0, tl.int32)
         counter = t.epochs.to(tl.pointer_type(tl.int64)) + slot
         epoch = tl.load(counter, volatile=True) + 1
-        # What the program's threads did comes before what some of them announce, and all have read
-        # the counter before one writes it.
+        # The writes of the program's threads precede the announcement by some of them, and all have
+        # read the counter before one writes it.
         tl.debug_barrier()
         tl.store(counter, epoch)
         row = t.sync + (slot * 2 + (epoch & 1)) * t.n * 8
@@ -127,8 +127,8 @@ def share(part, parts):
 
 @triton.jit
 def barrier(ctx, team, slot=0, part=None):
-    """Meets all members: what each program did before is visible to those of its number. It does not
-    wait for the launch's other programs.
+    """Synchronises all members: the earlier writes of each program are visible to the programs of its
+    number. It does not wait for the launch's other programs.
     """
     mine, _ = share(part, 1)
     t, place = enter(ctx, OP_BARRIER, team, mine + slot)

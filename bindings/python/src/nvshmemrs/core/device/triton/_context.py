@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The context of a kernel: what it knows of the job, and where symmetric memory of other PEs lies.
+"""The context of a kernel: its view of the job, and the addresses of other PEs' symmetric memory.
 
 ``include/nvshmemrs_device.cuh`` declares the structs that are read here.
 """
@@ -147,8 +147,8 @@ def stop(ctx, kind, operation, pe, address, size):
 
 @triton.jit
 def keep_report(ctx, kind, operation, pe, address, size):
-    """Keeps what was wrong with a call, unless something was before. The host's runtime_check and
-    finalize return it.
+    """Records the error of a call, if it is the first one. The host's runtime_check and finalize
+    return it.
     """
     at = tl.load(ctx.job.to(tl.pointer_type(tl.int64)) + 5)
     words = at.to(tl.pointer_type(tl.int32))
@@ -179,8 +179,8 @@ def keep_report(ctx, kind, operation, pe, address, size):
 
 @triton.jit
 def report(ctx, kind, operation, pe, address, size):
-    """Keeps what was wrong with a call, and ends the kernel. Other PEs may wait for this one, and
-    learn from its end that it does not come.
+    """Records the error of a call, and ends the kernel. The end of this PE also ends the waits of
+    other PEs for it.
     """
     keep_report(ctx, kind, operation, pe, address, size)
     stop(ctx, kind, operation, pe, address, size)

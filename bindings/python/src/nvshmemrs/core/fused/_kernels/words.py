@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""What kernels find in a workspace: its team, numbers of calls, and flags of the members' programs.
+"""The control words of a workspace: its team, numbers of calls, and flags of the members' programs.
 
 Numbers of calls only grow, so nothing is reset between replays of a graph. Every kernel that counts
-calls hears from every other member before it ends. So a member that begins call c + 1 has ended call
+calls waits for a flag of every other member before it ends. So a member that begins call c + 1 has ended call
 c - 1, and memory of even and of odd calls in turn is never written while it is still read.
 """
 

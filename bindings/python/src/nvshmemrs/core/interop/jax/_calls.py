@@ -42,7 +42,7 @@ _OF_BOOLS = {"sum": Op.OR, "max": Op.OR, "or": Op.OR, "prod": Op.AND, "min": Op.
 
 
 def token() -> Any:
-    """The first token. A program has one, and passes on what each operation returns.
+    """The first token. A program has one, and passes on the token that each operation returns.
 
     Local. Operations that do not pass a token on have no order, which on the host is an error.
     """
@@ -166,8 +166,8 @@ def put_signal(
     token: Any,
     signal_op: SignalOp = SignalOp.SIGNAL_SET,
 ) -> Any:
-    """Copies `x` to `dst` on PE `pe`, then updates the signal there: who sees the signal sees the
-    data. The next token.
+    """Copies `x` to `dst` on PE `pe`, then updates the signal there: a PE that sees the signal
+    sees the data. Returns the next token.
 
     One-sided. `signal` is a SymmetricArray of one uint64. OpenSHMEM 1.5 section 9.8.3.
     """

@@ -48,7 +48,7 @@ def mosaic_environment() -> Dict[str, str]:
 
 
 class Buffers(NamedTuple):
-    """What Mosaic's call takes: for each buffer the argument's number, or the shape and the dtype
+    """The arguments of Mosaic's call: for each buffer the argument's number, or the shape and the dtype
     of memory that is not an argument; and which buffers are the function's results.
     """
 
@@ -62,7 +62,7 @@ class Buffers(NamedTuple):
 class Kernel:
     """A function with one kernel of Pallas's, compiled by ``kernel``.
 
-    ``outputs`` are what the function returns, as symmetric arrays that each call writes anew.
+    ``outputs`` are the function's results, as symmetric arrays that each call overwrites.
     """
 
     def __init__(self, function: Any, shapes: Tuple[Any, ...]) -> None:
@@ -117,7 +117,7 @@ class Kernel:
 
 def kernel(function: Any, *shapes: Any) -> Kernel:
     """Compiles a function that calls one kernel of ``pallas.mosaic_gpu`` and nothing else. `shapes`
-    are its arguments, or what has their shapes and dtypes.
+    are its arguments, or objects with their shapes and dtypes.
 
     Collective over all PEs: the kernel's results and its semaphores are symmetric memory, which is
     allocated here. In the kernel ``axis_index("pe")`` is this PE's number, and ``device_id`` and

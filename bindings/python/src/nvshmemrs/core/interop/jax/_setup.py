@@ -50,7 +50,7 @@ _LOCAL_RANKS = (
 def select_gpu() -> None:
     """Sets CUDA_VISIBLE_DEVICES, so that this process has one GPU, which JAX and the heap share. The
     process takes the GPU of its number on the host, as torchrun, mpirun, srun or nvshmemrs-run
-    gives it; processes in excess begin with the first GPU again.
+    sets it; further processes start with the first GPU again.
 
     Local; before ``init``, and before JAX or another package uses CUDA. Without effect if the
     process has one GPU or none, or NVSHMEMRS_MEMORY is host. NvshmemInvalid if CUDA was used already, or if there are several
@@ -80,8 +80,8 @@ def select_gpu() -> None:
 
 
 def _visible_gpus() -> List[str]:
-    """The GPUs that CUDA would give this process, in the words of CUDA_VISIBLE_DEVICES. The driver is
-    not asked, because it reads the variable only once.
+    """The GPUs that CUDA would show this process, in the format of CUDA_VISIBLE_DEVICES. The driver is
+    not queried, because it reads the variable only once.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
