@@ -2,7 +2,7 @@
 //! tuning file that the library reads.
 //!
 //! * [`cases`]: the cases. The program `perf/gpu/tune.c` measures them: the bundle has it as `gpu-tune`; otherwise it is compiled
-//! here.
+//!   here.
 //! * [`choose`]: the results: rows of the file, and a table.
 
 mod cases;

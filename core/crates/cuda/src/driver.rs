@@ -3,8 +3,7 @@
 //! # Rules of the files here
 //!
 //! 1. A function of the driver is called only after [`start`] has succeeded, which a [`Device`](super::device::Device)
-//! proves.
-//!    (cudarc panics when it has to load a missing library.)
+//!    proves. (cudarc panics when it has to load a missing library.)
 //! 2. A call reads and writes local variables, or memory that outlives the call.
 //! 3. Handles of streams, contexts, mappings and memory come from the driver and have not been released.
 

@@ -3,8 +3,7 @@
 //! # Rules of this module
 //!
 //! 1. The function types are those of NVIDIA's documentation since CUDA 11.1; functions are called only while the
-//! library is
-//!    open.
+//!    library is open.
 //! 2. Output goes to local variables or to buffers of the length that NVRTC reported; input texts are NUL-terminated
 //!    and outlive the call.
 

@@ -7,7 +7,7 @@
 //! The rules are those of [`driver`](crate::driver), and:
 //!
 //! 4. `base` is the start of a reservation of `span` bytes, which lives as long as the `Segment`. `mapped` lists the mappings
-//! within it.
+//!    within it.
 
 use crate::device;
 use crate::lock::lock;
