@@ -8,7 +8,7 @@
 
 /* What `nvshmemrs_abi_version` and `nvshmemrs_api_hash` answered when this header was made. */
 #define NVSHMEMRS_ABI_VERSION UINT32_C(2)
-#define NVSHMEMRS_API_HASH UINT64_C(0x83a52a7846d063b7)
+#define NVSHMEMRS_API_HASH UINT64_C(0xf6448eebfcd6ca09)
 
 /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */
 #ifndef NVSHMEMRS_MUST_CHECK
@@ -124,6 +124,9 @@ enum nvshmemrs_algorithm
     NVSHMEMRS_ALGORITHM_FLAGS = 1,
     /// The members meet, load from and store to each other's memory, and meet again.
     NVSHMEMRS_ALGORITHM_DIRECT = 2,
+    /// The members meet, their copy engines write to each other's memory, and the members meet again.
+    /// Broadcast, fcollect and alltoall only.
+    NVSHMEMRS_ALGORITHM_ENGINES = 3,
 };
 
 #ifndef NVSHMEMRS_DEVICE_CUH
@@ -1570,10 +1573,12 @@ int32_t nvshmemrs_deadline_end(uint64_t previous);
 /// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
+/// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined; another one
+/// ends at its first call, and `nvshmemrs_runtime_check` says why.
+///
 /// Local.
 ///
-/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
-/// checked.
+/// @return `NVSHMEMRS_SUCCESS`, or an error: NOT_SUPPORTED if kernels cannot use the heap.
 /// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_state_t *state);
@@ -1597,7 +1602,8 @@ int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **point
 /// the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
-/// would deadlock. A collective that does not fit in a team's staging memory uses the direct algorithm.
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

@@ -17,11 +17,12 @@
 //   * atomic_fetch is an acquire. atomic_set and atomics without a result are releases. The others are both.
 //   * waits and tests are acquires. fence is a release towards every PE. quiet is a full barrier of the calling thread.
 //   * barrier and sync: what each member's group did before is visible to the groups of all members that have returned. Other collectives
-//     order what they read and write; a reduction of up to 32 bytes in a slot below 8 orders nothing else.
+//     order what they read and write; a reduction of small arrays in a slot below 8 orders nothing else. They have at most 32 bytes, and in
+//     the first 8 teams of a job of up to 16 PEs at most 8 KiB and at most 16 KiB / n_pes.
 //
-// Such a small reduction sends each word with its flag, by mail. Kernels of Numba, Triton and CuTe do not know that. Where one of these takes
-// part, the others see after some microseconds that it has met them instead, and do so, too. Kernels that are compiled with
-// NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
+// Such a small reduction sends each word with its flag, by mail. Triton's reduce does so, too, if one program makes the call. Kernels of Numba
+// and CuTe do not know mail. Where one of these takes part, the others see after some microseconds that it has met them instead, and do so,
+// too. Kernels that are compiled with NVSHMEMRS_DEVICE_NO_MAIL defined meet at once.
 //
 // Collectives take a team and a slot: below 128 in jobs of up to 64 PEs, else below 8192 / n_pes. All members call with the same slot, and
 // calls of one slot have the same order on all members. Blocks that call at the same time use different slots, such as blockIdx.x.
@@ -35,6 +36,10 @@
 // with such a member, ends the kernel; the host's nvshmemrs_runtime_check then names the PE.
 //
 // Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
+//
+// In a checked job (NVSHMEMRS_CHECK) only kernels run that are compiled with NVSHMEMRS_DEVICE_CHECK defined. Each of their operations is shown to the
+// checker and waits for it, so such kernels are slow. Plain loads and stores are not shown. In other jobs the definition costs a comparison for
+// each call.
 //
 // Each call looks at the state's first eight bytes. If it is no state, or one of another version, the call prints that and traps. The host
 // then also has the version from nvshmemrs_runtime_check, as a finding of NVSHMEMRS_DEVICE_CHECK.
@@ -133,11 +138,17 @@ typedef struct nvshmemrs_region_attrs_t {
 #ifdef __has_builtin
 #if __has_builtin(__builtin_FUNCTION)
 #define NVSHMEMRS_DEVICE_CALLER __builtin_FUNCTION()
+#define NVSHMEMRS_I_FILE __builtin_FILE()
+#define NVSHMEMRS_I_LINE __builtin_LINE()
 #endif
 #endif
 #endif
 #ifndef NVSHMEMRS_DEVICE_CALLER
 #define NVSHMEMRS_DEVICE_CALLER nullptr
+#endif
+#ifndef NVSHMEMRS_I_FILE
+#define NVSHMEMRS_I_FILE nullptr
+#define NVSHMEMRS_I_LINE 0
 #endif
 
 // As <cstdio>, NVRTC and clang declare it; nvcc has it only once a program includes <cstdio>.
@@ -197,7 +208,8 @@ struct Team {
     u64 mail;
     // 1 + the first member that kernels do not reach; 0: they reach all.
     i32 far;
-    u32 reserved;
+    // The words that one member sends another as long mail, which lies behind the mail, laid out alike. 0: there is none.
+    u32 long_words;
 };
 
 // What was wrong with a call's arguments.
@@ -241,11 +253,18 @@ NVSHMEMRS_I_AT(Team, epochs, 32);
 NVSHMEMRS_I_AT(Team, generation, 40);
 NVSHMEMRS_I_AT(Team, mail, 48);
 NVSHMEMRS_I_AT(Team, far, 56);
+NVSHMEMRS_I_AT(Team, long_words, 60);
 NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
 NVSHMEMRS_I_AT(Report, caller, 40);
 
-enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 4 };
+// VERSION_WATCHED: a bit of the state's version in a checked job. Kernels that do not show their operations refuse it.
+enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 4, VERSION_WATCHED = 1 << 16 };
+#ifdef NVSHMEMRS_DEVICE_CHECK
+enum : u32 { KNOWN_VERSION_BITS = ~(u32)VERSION_WATCHED };
+#else
+enum : u32 { KNOWN_VERSION_BITS = ~0u };
+#endif
 // Bits of State::check: arguments are checked (NVSHMEMRS_DEVICE_CHECK); some PEs are on other hosts, which kernels do not reach.
 enum : u32 { CHECK_ARGUMENTS = 1, CHECK_HOSTS = 2 };
 // Values of Report::kind.
@@ -255,22 +274,35 @@ enum : u32 {
     WRONG_VERSION = 7,
     // A PE of another host.
     FAR_PE = 8,
+    // An operation that cannot be shown to the checker.
+    NOT_SHOWN = 10,
 };
+// What is shown to the checker: values of Records::kind.
+enum : u32 {
+    SHOW_PUT = 1, SHOW_PUT_SIGNAL = 2, SHOW_GET = 3, SHOW_SIGNAL = 4, SHOW_ATOMIC = 5, SHOW_SEEN = 6, SHOW_FENCE = 7, SHOW_QUIET = 8,
+    SHOW_ARRIVAL = 9, SHOW_MEETING = 10, SHOW_USE = 11, SHOW_POINTER = 12,
+};
+// Their flags: a put or a get is complete by quiet; the signal comes after all earlier puts; a collective completes what came before; it writes.
+enum : u32 { NO_FLAGS = 0, UNTIL_QUIET = 1, FENCED = 2, COMPLETES = 1, WRITES_OWN = 1 };
+// The effect of an atomic operation.
+enum : u32 { READS = 0, WRITES = 1, FETCHES = 2 };
 // Numbers of operations.
 enum : u32 {
     BARRIER = 5, SYNC = 6, BROADCAST = 7, REDUCE = 8, SIGNAL_WAIT = 9, FCOLLECT = 11, ALLTOALL = 13, REDUCESCATTER = 15,
     WAIT_UNTIL = 40, WAIT_UNTIL_ALL = 41, WAIT_UNTIL_ANY = 42, WAIT_UNTIL_SOME = 43, PUT = 50, GET = 51, PUT_SIGNAL = 52,
-    SIGNAL_OP = 53, PUT_NBI = 57, GET_NBI = 58, IPUT = 61, IGET = 62, PUT_SIGNAL_NBI = 65, SIGNAL_FETCH = 66, ATOMIC_FETCH = 70,
+    SIGNAL_OP = 53, QUIET = 55, FENCE = 56, PUT_NBI = 57, GET_NBI = 58, IPUT = 61, IGET = 62, PUT_SIGNAL_NBI = 65, SIGNAL_FETCH = 66, ATOMIC_FETCH = 70,
     ATOMIC_SET = 71, ATOMIC_SWAP = 72, ATOMIC_COMPARE_SWAP = 73, ATOMIC_INC = 74, ATOMIC_FETCH_INC = 75, ATOMIC_ADD = 76,
     ATOMIC_FETCH_ADD = 77, ATOMIC_AND = 78, ATOMIC_FETCH_AND = 79, ATOMIC_OR = 80, ATOMIC_FETCH_OR = 81, ATOMIC_XOR = 82,
     ATOMIC_FETCH_XOR = 83, TEST = 92, TEST_ALL = 93, TEST_ANY = 94, TEST_SOME = 95,
 };
 // Polls between two looks at the abort word, which lies behind PCIe, and between two looks for a member that sends no mail.
-enum : u32 { POLLS = 1024, MAIL_POLLS = 64 };
+enum : u32 { POLLS = 1024, MAIL_POLLS = 16 };
 // Rows of teams that every job has.
 enum : u32 { TEAMS = 320 };
 // Slots that have mail, and the words that one member sends another in one collective: half of each word is data.
 enum : u32 { MAIL_SLOTS = 8, MAIL_WORDS = 8 };
+// Words of mail that a thread sends or takes at once; of larger elements one. More would take more than 64 registers.
+enum : u32 { MAIL_BATCH = 2 };
 
 // Sixteen bytes, moved at once where their address allows.
 struct alignas(16) Bytes16 {
@@ -486,6 +518,10 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
 // The texts have no numbers in them, because these would take a stack frame in every kernel. A state of another version has its job where this
 // one has it, and the job its report.
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
+    if (magic == STATE_MAGIC && version == (STATE_VERSION | VERSION_WATCHED)) {
+        printf("nvshmemrs: a kernel was called with a state of a checked job, and was not compiled with NVSHMEMRS_DEVICE_CHECK\n");
+        report(job, caller, WRONG_VERSION, 0, STATE_VERSION, version, 0);
+    }
     if (magic != STATE_MAGIC) {
         printf("nvshmemrs: a kernel was called with something that is no nvshmemrs_device_state_t; those of nvshmem.h have one from init to finalize\n");
         stop(false);
@@ -511,14 +547,83 @@ __device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller
     if (kind) report(job, caller, kind, operation, pe, address, bytes);
 }
 
+#ifdef NVSHMEMRS_DEVICE_CHECK
+// Where operations are shown to the checker, one at a time: at RECORDS_AT behind the report.
+struct Records {
+    u32 lock;
+    // 0: there is nothing; 1: the rest can be read; 2: the checker knows it.
+    u32 state;
+    u32 kind;
+    u32 operation;
+    i32 pe;
+    u32 line;
+    // An address and bytes there; the address of the other buffer, that of the signal, a value, flags.
+    u64 words[6];
+    char file[64];
+    char function[64];
+};
+static_assert(sizeof(Records) == 200, "as the library's");
+NVSHMEMRS_I_AT(Records, words, 24);
+NVSHMEMRS_I_AT(Records, file, 72);
+enum : u32 { RECORDS_AT = 128 };
+
+// The file without its folders.
+NVSHMEMRS_I_DEVICE void copy_name(char *to, const char *from, bool file) {
+    u32 first = 0, n = 0;
+    for (u32 i = 0; file && from && from[i]; i++)
+        if (from[i] == '/') first = i + 1;
+    for (; from && from[first + n] && n < 63; n++) to[n] = from[first + n];
+    to[n] = 0;
+}
+
+// Returns when the checker knows of an operation.
+template <int = 0>
+__device__ __noinline__ void show_record(const State *state, const char *caller, const char *file, u32 line, u32 kind, u32 operation, i32 pe,
+                                         u64 address, u64 bytes, u64 local, u64 signal, u64 value, u64 flags) {
+    const u32 *ended = &((const Report *)((const Job *)state->job)->report)->state, *abort = (const u32 *)state->abort;
+    Records *records = (Records *)(((const Job *)state->job)->report + RECORDS_AT);
+    // Who has the lock is done with it before other threads of its warp go on.
+    for (bool known = false; !known;) {
+        if (compare_swap(&records->lock, 0u, 1u) == 0) {
+            records->kind = kind;
+            records->operation = operation;
+            records->pe = pe;
+            records->line = line;
+            const u64 words[6] = {address, bytes, local, signal, value, flags};
+            for (u32 i = 0; i < 6; i++) records->words[i] = words[i];
+            copy_name(records->file, file, true);
+            copy_name(records->function, caller, false);
+            store_release(&records->state, 1u);
+            while (load_acquire(&records->state) != 2)
+                if (load_relaxed(abort)) return;
+            store_relaxed(&records->state, 0u);
+            store_release(&records->lock, 0u);
+            known = true;
+        } else if (load_relaxed(ended) || load_relaxed(abort)) {
+            // A kernel that a wrong call has ended may have kept the lock.
+            return;
+        }
+    }
+}
+#endif
+
 // The state that a call was given, and by whom: an argument that is left out is one of the function that makes the call.
 class Given {
   public:
+#ifdef NVSHMEMRS_DEVICE_CHECK
+    NVSHMEMRS_I_CALLED Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER, const char *file = NVSHMEMRS_I_FILE,
+                             u32 line = NVSHMEMRS_I_LINE)
+        : state_(&state), caller_(caller), file_(file), line_(line) {}
+    NVSHMEMRS_I_CALLED Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER, const char *file = NVSHMEMRS_I_FILE,
+                             u32 line = NVSHMEMRS_I_LINE)
+        : state_(state), caller_(caller), file_(file), line_(line) {}
+#else
     NVSHMEMRS_I_CALLED Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(&state), caller_(caller) {}
     NVSHMEMRS_I_CALLED Given(const State *state, const char *caller = NVSHMEMRS_DEVICE_CALLER) : state_(state), caller_(caller) {}
+#endif
 
     NVSHMEMRS_I_DEVICE const State &get() const {
-        if (state_->magic != STATE_MAGIC || state_->version != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job, caller_);
+        if (state_->magic != STATE_MAGIC || (state_->version & KNOWN_VERSION_BITS) != STATE_VERSION) bad_state(state_->magic, state_->version, state_->job, caller_);
         return *state_;
     }
 
@@ -547,11 +652,59 @@ class Given {
 
     NVSHMEMRS_I_DEVICE const char *caller() const { return caller_; }
 
+    // Whether operations are shown to the checker.
+    NVSHMEMRS_I_DEVICE bool is_watched() const {
+#ifdef NVSHMEMRS_DEVICE_CHECK
+        return get().version & VERSION_WATCHED;
+#else
+        return false;
+#endif
+    }
+
+    // Shows an operation to the checker, before it has an effect or once something was seen. One thread of a group calls.
+    NVSHMEMRS_I_DEVICE void show([[maybe_unused]] u32 kind, [[maybe_unused]] u32 operation, [[maybe_unused]] i32 pe, [[maybe_unused]] u64 address = 0,
+                                 [[maybe_unused]] u64 bytes = 0, [[maybe_unused]] u64 local = 0, [[maybe_unused]] u64 signal = 0,
+                                 [[maybe_unused]] u64 value = 0, [[maybe_unused]] u64 flags = 0) const {
+#ifdef NVSHMEMRS_DEVICE_CHECK
+        if (is_watched()) show_record(state_, caller_, file_, line_, kind, operation, pe, address, bytes, local, signal, value, flags);
+#endif
+    }
+
+    // The same by a group, whose threads have met. None of them goes on before the checker knows of the operation.
+    template <class G>
+    NVSHMEMRS_I_DEVICE void show_as(u32 kind, u32 operation, i32 pe, const void *own, u64 bytes, const void *local, u64 signal, u64 flags) const {
+        if (!is_watched()) return;
+        if (G::rank() == 0) show(kind, operation, pe, (u64)own, bytes, (u64)local, signal, 0, flags);
+        G::sync();
+    }
+
+    // A word for an atomic operation.
+    template <class T> NVSHMEMRS_I_DEVICE Word<T> *atomic_word(u32 operation, i32 pe, const T *own, u32 effect) const {
+        Word<T> *at = word(operation, pe, own);
+        show(SHOW_ATOMIC, operation, pe, (u64)own, sizeof(T), 0, 0, 0, effect);
+        return at;
+    }
+
+    // A value that an atomic operation or a wait has seen.
+    template <class T, class W> NVSHMEMRS_I_DEVICE W seen(u32 operation, i32 pe, const T *own, W value) const {
+        show(SHOW_SEEN, operation, pe, (u64)own, sizeof(T), 0, 0, (u64)value);
+        return value;
+    }
+
+    // Ends a kernel of a checked job at an operation that cannot be shown.
+    NVSHMEMRS_I_DEVICE void refuse_watched(u32 operation) const {
+        if (is_watched()) report(get().job, caller_, NOT_SHOWN, operation, get().my_pe, 0, 0);
+    }
+
     NVSHMEMRS_I_DEVICE bool aborted() const { return load_relaxed((const u32 *)get().abort) != 0; }
 
   private:
     const State *state_;
     const char *caller_;
+#ifdef NVSHMEMRS_DEVICE_CHECK
+    const char *file_;
+    u32 line_;
+#endif
 };
 
 // A signal: CUDA's and the host's headers have different types for 64 bits.
@@ -661,9 +814,13 @@ template <class G> NVSHMEMRS_I_DEVICE void copy_sixteens(u64 dest, u64 source, u
 
 // Copies `bytes` bytes that do not overlap, of elements aligned to ALIGN. The group's threads share them. `lent`: see State.
 template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP void copy(u64 dest, u64 source, u64 bytes, u32 lent = 0) {
-    if (ALIGN <= 8 && bytes <= ALIGN) {
-        if (G::rank() == 0) copy_edge(dest, source, bytes);
-        return;
+    if constexpr (ALIGN <= 8) {
+        // One element needs no loop.
+        typedef typename WordOf<ALIGN>::type W;
+        if (bytes <= ALIGN) {
+            if (bytes == ALIGN && G::rank() == 0) write<W>(dest, read<W>(source));
+            return;
+        }
     }
     // Where both sides can be aligned at once.
     u32 power = common_power(dest ^ source);
@@ -687,19 +844,27 @@ template <class G, class T> NVSHMEMRS_I_LOOP void copy_strided(u64 dest, u64 sou
 // ---- Remote memory access. T: the type of the elements, or a word of their size. ----
 
 template <class T> NVSHMEMRS_I_DEVICE void p(Given s, T *dest, const T &value, i32 pe) {
-    store_relaxed(s.word(PUT, pe, dest), bits<Word<T>>(value));
+    Word<T> *word = s.word(PUT, pe, dest);
+    s.show(SHOW_PUT, PUT, pe, (u64)dest, sizeof(T));
+    store_relaxed(word, bits<Word<T>>(value));
 }
-template <class T> NVSHMEMRS_I_DEVICE T g(Given s, const T *source, i32 pe) { return bits<T>(load_relaxed(s.word(GET, pe, source))); }
+template <class T> NVSHMEMRS_I_DEVICE T g(Given s, const T *source, i32 pe) {
+    Word<T> *word = s.word(GET, pe, source);
+    s.show(SHOW_GET, GET, pe, (u64)source, sizeof(T));
+    return bits<T>(load_relaxed(word));
+}
 
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void put(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 to = s.on(OPERATION, pe, dest, bytes, ALIGN);
     G::sync();
+    s.show_as<G>(SHOW_PUT, OPERATION, pe, dest, bytes, source, 0, OPERATION == PUT ? NO_FLAGS : UNTIL_QUIET);
     copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     if (OPERATION == PUT) G::sync();
 }
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void get(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 from = s.on(OPERATION, pe, source, bytes, ALIGN);
     G::sync();
+    s.show_as<G>(SHOW_GET, OPERATION, pe, source, bytes, dest, 0, OPERATION == GET ? NO_FLAGS : UNTIL_QUIET);
     copy<G, ALIGN>((u64)dest, from, bytes, s.get().lent);
     if (OPERATION == GET) G::sync();
 }
@@ -707,17 +872,35 @@ template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void get(Given s, 
 // Bytes from the first to the end of the last of `count` elements; strides are at least 1.
 NVSHMEMRS_I_DEVICE u64 span(i64 step, u64 count, u32 size) { return count ? ((count - 1) * step + 1) * size : 0; }
 
+// Shows each element of a put or a get with strides.
+template <class G, class T>
+NVSHMEMRS_I_DEVICE void show_strided(Given s, u32 kind, u32 operation, i32 pe, const void *own, i64 own_step, const void *local, i64 local_step, u64 count) {
+    if (!s.is_watched()) return;
+    for (u64 i = 0; i < count && G::rank() == 0; i++)
+        s.show(kind, operation, pe, (u64)own + i * own_step * sizeof(T), sizeof(T), (u64)local + i * local_step * sizeof(T));
+    G::sync();
+}
+
 template <class G, class T> NVSHMEMRS_I_LOOP void iput(Given s, void *dest, const void *source, i64 dest_step, i64 source_step, u64 count, i32 pe) {
     u64 to = s.on(IPUT, pe, dest, span(dest_step, count, sizeof(T)), sizeof(T));
     G::sync();
+    show_strided<G, T>(s, SHOW_PUT, IPUT, pe, dest, dest_step, source, source_step, count);
     copy_strided<G, T>(to, (u64)source, dest_step, source_step, count);
     G::sync();
 }
 template <class G, class T> NVSHMEMRS_I_LOOP void iget(Given s, void *dest, const void *source, i64 dest_step, i64 source_step, u64 count, i32 pe) {
     u64 from = s.on(IGET, pe, source, span(source_step, count, sizeof(T)), sizeof(T));
     G::sync();
+    show_strided<G, T>(s, SHOW_GET, IGET, pe, source, source_step, dest, dest_step, count);
     copy_strided<G, T>((u64)dest, from, dest_step, source_step, count);
     G::sync();
+}
+
+// Sources may be used again. The checker knows that of quiet, so a flush is one there.
+template <class G> NVSHMEMRS_I_DEVICE void show_flush([[maybe_unused]] Given s) {
+#ifdef NVSHMEMRS_DEVICE_CHECK
+    s.show_as<G>(SHOW_QUIET, QUIET, s.get().my_pe, nullptr, 0, nullptr, 0, 0);
+#endif
 }
 
 // ---- Signals. ----
@@ -733,6 +916,9 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
     u64 *word = s.word(OPERATION, pe, (const u64 *)signal.at);
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, OPERATION, op);
     G::sync();
+    // What the group's threads have put before the call belongs to it, by their meeting.
+    s.show_as<G>(SHOW_PUT_SIGNAL, OPERATION, pe, dest, bytes, source, (u64)signal.at,
+                 (u32)(OPERATION == PUT_SIGNAL ? NO_FLAGS : UNTIL_QUIET) | (u32)(Is<G, Thread>::yes ? NO_FLAGS : FENCED));
     copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     // One thread's release covers what the others wrote before they met.
     G::sync();
@@ -785,22 +971,24 @@ NVSHMEMRS_I_DEVICE u16 fetch_swap(u16 *at, u16 value) {
 }
 
 template <class T> NVSHMEMRS_I_DEVICE T atomic_fetch(Given s, const T *source, i32 pe) {
-    return bits<T>(load_acquire(s.word(ATOMIC_FETCH, pe, source)));
+    return bits<T>(s.seen(ATOMIC_FETCH, pe, source, load_acquire(s.atomic_word(ATOMIC_FETCH, pe, source, READS))));
 }
 template <class T> NVSHMEMRS_I_DEVICE void atomic_set(Given s, T *dest, const T &value, i32 pe) {
-    store_release(s.word(ATOMIC_SET, pe, dest), bits<Word<T>>(value));
+    store_release(s.atomic_word(ATOMIC_SET, pe, dest, WRITES), bits<Word<T>>(value));
 }
 template <class T> NVSHMEMRS_I_DEVICE T atomic_swap(Given s, T *dest, const T &value, i32 pe) {
-    return bits<T>(fetch_swap(s.word(ATOMIC_SWAP, pe, dest), bits<Word<T>>(value)));
+    return bits<T>(s.seen(ATOMIC_SWAP, pe, dest, fetch_swap(s.atomic_word(ATOMIC_SWAP, pe, dest, FETCHES), bits<Word<T>>(value))));
 }
 template <class T> NVSHMEMRS_I_DEVICE T atomic_compare_swap(Given s, T *dest, const T &cond, const T &value, i32 pe) {
-    return bits<T>(compare_swap(s.word(ATOMIC_COMPARE_SWAP, pe, dest), bits<Word<T>>(cond), bits<Word<T>>(value)));
+    Word<T> *word = s.atomic_word(ATOMIC_COMPARE_SWAP, pe, dest, FETCHES);
+    return bits<T>(s.seen(ATOMIC_COMPARE_SWAP, pe, dest, compare_swap(word, bits<Word<T>>(cond), bits<Word<T>>(value))));
 }
 template <class T> NVSHMEMRS_I_DEVICE void atomic_add(Given s, u32 operation, T *dest, const T &value, i32 pe) {
-    Adding<T, Word<T>>::apply(s.word(operation, pe, dest), bits<Word<T>>(value));
+    Adding<T, Word<T>>::apply(s.atomic_word(operation, pe, dest, WRITES), bits<Word<T>>(value));
 }
 template <class T> NVSHMEMRS_I_DEVICE T atomic_fetch_add(Given s, u32 operation, T *dest, const T &value, i32 pe) {
-    return bits<T>(Adding<T, Word<T>>::fetch(s.word(operation, pe, dest), bits<Word<T>>(value)));
+    Word<T> *word = s.atomic_word(operation, pe, dest, FETCHES);
+    return bits<T>(s.seen(operation, pe, dest, Adding<T, Word<T>>::fetch(word, bits<Word<T>>(value))));
 }
 
 // ---- Waits and tests of words of this PE that others write. ----
@@ -827,8 +1015,11 @@ template <class T> struct Elements {
     const T *values;
 
     NVSHMEMRS_I_DEVICE bool excluded(u64 i) const { return status && status[i] != 0; }
-    NVSHMEMRS_I_DEVICE bool holds(u64 i) const {
-        return compare<T>(cmp, (T)load_acquire((const Word<T> *)(ivars + i)), values ? values[i] : value);
+    NVSHMEMRS_I_DEVICE bool holds(Given s, u32 operation, u64 i) const {
+        Word<T> found = load_acquire((const Word<T> *)(ivars + i));
+        if (!compare<T>(cmp, (T)found, values ? values[i] : value)) return false;
+        s.seen(operation, s.get().my_pe, ivars + i, found);
+        return true;
     }
 };
 
@@ -843,7 +1034,7 @@ template <bool WAIT, class T> NVSHMEMRS_I_LOOP bool wait_all(Given s, u32 operat
     u32 polls = 0;
     for (u64 i = 0; i < e.count; i++) {
         if (e.excluded(i)) continue;
-        while (!e.holds(i))
+        while (!e.holds(s, operation, i))
             if (!WAIT || (++polls % POLLS == 0 && s.aborted())) return false;
     }
     return true;
@@ -859,7 +1050,7 @@ template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_any(Given s, u32 operati
             u64 i = k < e.count - start ? start + k : k - (e.count - start);
             if (e.excluded(i)) continue;
             candidates = true;
-            if (e.holds(i)) return i;
+            if (e.holds(s, operation, i)) return i;
             if (WAIT && ++polls % POLLS == 0 && s.aborted()) return ~0ull;
         }
         if (!WAIT || !candidates) return ~0ull;
@@ -875,7 +1066,7 @@ template <bool WAIT, class T> NVSHMEMRS_I_LOOP u64 wait_some(Given s, u32 operat
         for (u64 i = 0; i < e.count; i++) {
             if (e.excluded(i)) continue;
             candidates = true;
-            if (e.holds(i)) indices[found++] = i;
+            if (e.holds(s, operation, i)) indices[found++] = i;
             else if (WAIT && ++polls % POLLS == 0 && s.aborted()) return found;
         }
         if (found || !WAIT || !candidates) return found;
@@ -887,7 +1078,8 @@ NVSHMEMRS_I_DEVICE u64 signal_wait(Given s, const u64 *signal, int cmp, u64 valu
     s.check_argument(cmp >= NVSHMEMRS_CMP_EQ && cmp <= NVSHMEMRS_CMP_GE, SIGNAL_WAIT, cmp);
     for (u32 polls = 1;; polls++) {
         u64 seen = load_acquire(signal);
-        if (compare(cmp, seen, value) || (polls % POLLS == 0 && s.aborted())) return seen;
+        if (compare(cmp, seen, value)) return s.seen(SIGNAL_WAIT, s.get().my_pe, signal, seen);
+        if (polls % POLLS == 0 && s.aborted()) return seen;
     }
 }
 
@@ -923,7 +1115,8 @@ template <class G> class Call {
     // The members, and which of them this PE is.
     i32 n, me;
 
-    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot) : s(given.get()), caller_(given.caller()), row_(row_of(s, handle)), slot_(slot) {
+    NVSHMEMRS_I_DEVICE Call(Given given, u32 operation, u64 handle, u32 slot)
+        : s(given.get()), given_(given), row_(row_of(s, handle)), operation_(operation), team_((u32)handle), slot_(slot) {
         const Job *job = (const Job *)s.job;
         // One of the threads may just have met others in this slot by itself.
         G::sync();
@@ -931,9 +1124,9 @@ template <class G> class Call {
         n = row_->n, me = row_->me, first_ = row_->first, step_ = row_->step;
         const u64 *counter = (const u64 *)row_->epochs + slot;
         if ((u32)handle >= job->n_teams || row_->generation != (u32)(handle >> 32)) n = 0;
-        if (s.check & CHECK_HOSTS && n != 0 && row_->far) report(s.job, caller_, FAR_PE, operation, row_->far - 1, handle, 0);
-        if (s.check & CHECK_ARGUMENTS && n == 0) report(s.job, caller_, WRONG_TEAM, operation, s.my_pe, handle, 0);
-        if (s.check & CHECK_ARGUMENTS && slot >= job->slots) report(s.job, caller_, WRONG_SLOT, operation, s.my_pe, slot, 0);
+        if (s.check & CHECK_HOSTS && n != 0 && row_->far) report(s.job, given_.caller(), FAR_PE, operation, row_->far - 1, handle, 0);
+        if (s.check & CHECK_ARGUMENTS && n == 0) report(s.job, given_.caller(), WRONG_TEAM, operation, s.my_pe, handle, 0);
+        if (s.check & CHECK_ARGUMENTS && slot >= job->slots) report(s.job, given_.caller(), WRONG_SLOT, operation, s.my_pe, slot, 0);
         good_ = n != 0 && slot < job->slots;
         if (good_) epoch_ = load_relaxed(counter);
     }
@@ -946,8 +1139,12 @@ template <class G> class Call {
     // `bytes` bytes of this PE are symmetric, if that is to be checked.
     NVSHMEMRS_I_DEVICE void check(u32 operation, const void *own, u64 bytes, u32 align) const {
         if (s.check & CHECK_ARGUMENTS)
-            check_memory(s.check, s.job, caller_, s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
+            check_memory(s.check, s.job, given_.caller(), s.base + (u64)s.my_pe * s.stride, s.n_pes, operation, s.my_pe, (u64)own, bytes, align);
     }
+
+    // The call reads or writes memory of this PE.
+    NVSHMEMRS_I_DEVICE void reads(const void *own, u64 bytes) const { uses(own, bytes, 0); }
+    NVSHMEMRS_I_DEVICE void writes(const void *own, u64 bytes) const { uses(own, bytes, WRITES_OWN); }
 
     // Returns when all members have come, and what their groups did before can be seen; false: the job is broken. steps: 0 if this meeting
     // has its epoch already, because mail was sent in it.
@@ -959,6 +1156,7 @@ template <class G> class Call {
         u64 *counter = this->counter();
         if ((i32)G::rank() < n) fence();
         epoch_ += steps;
+        show_meeting(SHOW_ARRIVAL);
         u64 row = sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
         for (i32 m = G::rank(); m < n; m += G::size())
             if (m != me) store_relaxed((u64 *)(s.base + (u64)pe(m) * s.stride + row) + me, epoch_);
@@ -971,46 +1169,80 @@ template <class G> class Call {
                     break;
                 }
         good_ = !G::any(!came);
+        if (good_) show_meeting(SHOW_MEETING);
         return good_;
     }
 
     // The end of a call: nobody reads this PE's source any more.
     NVSHMEMRS_I_DEVICE int leave() { return meet() ? 0 : -1; }
 
-    // Whether members send each other this much by mail.
-    NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) const {
+    // Whether members send each other this much by mail, and where it lies then.
+    NVSHMEMRS_I_DEVICE bool has_mail([[maybe_unused]] u64 bytes) {
 #ifdef NVSHMEMRS_DEVICE_NO_MAIL
         return false;
 #else
-        return row_->mail && slot_ < MAIL_SLOTS && bytes <= MAIL_WORDS * 4 && bytes > 0;
+        bool longer = bytes > MAIL_WORDS * 4;
+        mail_words_ = longer ? row_->long_words : MAIL_WORDS;
+        mail_ = row_->mail;
+        // The checker sees meetings, which mail has none of.
+        if (given_.is_watched() || mail_ == 0 || slot_ >= MAIL_SLOTS || bytes == 0 || bytes > mail_words_ * 4) return false;
+        if (longer) mail_ += (u64)MAIL_SLOTS * 2 * s.n_pes * MAIL_WORDS * 8;
+        return true;
 #endif
     }
+
+    // Words that a thread takes at once, of elements of EACH words.
+    static constexpr NVSHMEMRS_I_DEVICE u32 batch(u32 each) { return each > MAIL_BATCH ? each : MAIL_BATCH; }
 
     // Sends all members, this one too, what is in `source`.
     NVSHMEMRS_I_DEVICE void post(const void *source, u32 bytes) {
         epoch_++;
         G::sync();
-        u32 words = (bytes + 3) / 4, all = n * words;
-        for (u32 i = G::rank(); i < all; i += G::size()) {
-            u64 place = s.base + (u64)pe(i / words) * s.stride + mail(me);
-            store_relaxed((u64 *)place + i % words, epoch_ << 32 | word_of((u64)source, bytes, i % words));
+        u32 words = (bytes + 3) / 4;
+        u64 place = s.base + mail(me), flag = epoch_ << 32;
+        for (u32 first = G::rank(); first < words; first += G::size() * MAIL_BATCH) {
+            // The loads of a batch are under way at once.
+            u32 values[MAIL_BATCH];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < MAIL_BATCH; k++) {
+                u32 word = first + k * G::size();
+                values[k] = word < words ? word_of((u64)source, bytes, word) : 0;
+            }
+            for (i32 m = 0; m < n; m++) {
+                u64 *to = (u64 *)(place + (u64)pe(m) * s.stride);
+                NVSHMEMRS_I_UNROLL
+                for (u32 k = 0; k < MAIL_BATCH; k++)
+                    if (first + k * G::size() < words) store_relaxed(to + first + k * G::size(), flag | values[k]);
+            }
         }
         keep_epoch(counter());
         // Nobody reads the source after this.
         G::sync();
     }
 
-    // A word that a member has sent; or why there is none.
+    // Words that a member has sent: BATCH / EACH runs of EACH words, from `first` on, as far as they are below `words`. Or why they are
+    // not all there.
     //
     // A member that has met the others in this epoch has no mail for it, or misses somebody's. So nobody gets all mail then, and all meet: no
     // member has left this epoch before.
-    NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 word, u32 &value) const {
+    template <u32 EACH> NVSHMEMRS_I_DEVICE Taken take(i32 m, u32 first, u32 words, u32 *values) const {
+        constexpr u32 BATCH = batch(EACH);
         u64 own = s.base + (u64)s.my_pe * s.stride;
-        const u64 *at = (const u64 *)(own + mail(m)) + word;
+        const u64 *at = (const u64 *)(own + mail(m));
         for (u32 polls = 1;; polls++) {
-            u64 seen = load_relaxed(at);
-            value = (u32)seen;
-            if ((u32)(seen >> 32) == (u32)epoch_) return TAKEN;
+            bool missing = false;
+            u64 seen[BATCH];
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < BATCH; k++) {
+                u32 word = first + k / EACH * EACH * G::size() + k % EACH;
+                seen[k] = word < words ? load_relaxed(at + word) : epoch_ << 32;
+            }
+            NVSHMEMRS_I_UNROLL
+            for (u32 k = 0; k < BATCH; k++) {
+                values[k] = (u32)seen[k];
+                if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = true;
+            }
+            if (!missing) return TAKEN;
             if (polls % MAIL_POLLS == 0) {
                 u64 row = row_->sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8;
                 if (load_relaxed((const u64 *)(own + row) + m) >= epoch_) return NOT_SENT;
@@ -1027,7 +1259,7 @@ template <class G> class Call {
 
   private:
     // Where member m's mail lies on a member.
-    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return row_->mail + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * MAIL_WORDS * 8; }
+    NVSHMEMRS_I_DEVICE u64 mail(i32 m) const { return mail_ + (((u64)slot_ * 2 + (epoch_ & 1)) * n + m) * mail_words_ * 8; }
     static NVSHMEMRS_I_DEVICE u32 word_of(u64 source, u32 bytes, u32 word) {
         u64 at = source + word * 4;
         if (at % 4 == 0 && bytes >= word * 4 + 4) return read<u32>(at);
@@ -1041,12 +1273,25 @@ template <class G> class Call {
         if (G::rank() == 0) store_relaxed(counter, epoch_);
     }
     NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)row_->epochs + slot_; }
-    const char *caller_;
+    NVSHMEMRS_I_DEVICE void uses([[maybe_unused]] const void *own, [[maybe_unused]] u64 bytes, [[maybe_unused]] u32 flags) const {
+        if (given_.is_watched() && G::rank() == 0) given_.show(SHOW_USE, operation_, s.my_pe, (u64)own, bytes, 0, 0, 0, flags);
+    }
+    // No thread of the group goes on before the checker knows.
+    NVSHMEMRS_I_DEVICE void show_meeting([[maybe_unused]] u32 kind) const {
+        if (!given_.is_watched()) return;
+        u32 flags = operation_ == BARRIER || operation_ == SYNC ? COMPLETES : NO_FLAGS;
+        if (G::rank() == 0) given_.show(kind, operation_, s.my_pe, team_, 0, 0, 0, epoch_, flags);
+        G::sync();
+    }
+    Given given_;
     const Team *row_;
     i32 first_, step_;
-    u32 slot_;
+    u32 operation_, team_, slot_;
     bool good_;
     u64 epoch_;
+    // Where the mail that is used begins, and the words that a member sends another.
+    u64 mail_;
+    u32 mail_words_;
 };
 
 template <class G> NVSHMEMRS_I_LOOP int barrier(Given s, u32 operation, u64 team, u32 slot) {
@@ -1060,7 +1305,9 @@ template <class G, u32 ALIGN> NVSHMEMRS_I_LOOP int broadcast(Given s, u64 team, 
     call.check(BROADCAST, dest, bytes, ALIGN);
     call.check(BROADCAST, source, bytes, ALIGN);
     s.check_argument(root >= 0 && root < call.n, BROADCAST, root);
+    if (call.me == root) call.reads(source, bytes);
     if (!call.meet()) return -1;
+    if (call.me != root || dest != source) call.writes(dest, bytes);
     if (call.me != root || dest != source) copy<G, ALIGN>((u64)dest, call.on(root, source), bytes);
     return call.leave();
 }
@@ -1073,7 +1320,9 @@ NVSHMEMRS_I_LOOP int gather(Given s, u64 team, void *dest, const void *source, u
     i32 n = call.n, me = call.me;
     call.check(OPERATION, dest, bytes * n, ALIGN);
     call.check(OPERATION, source, OPERATION == ALLTOALL ? bytes * n : bytes, ALIGN);
+    call.reads(source, OPERATION == ALLTOALL ? bytes * n : bytes);
     if (!call.meet()) return -1;
+    call.writes(dest, bytes * n);
     u64 from = OPERATION == ALLTOALL ? me * bytes : 0;
     // Each member begins with another one.
     for (i32 k = 0; k < n; k++) {
@@ -1274,8 +1523,8 @@ NVSHMEMRS_I_DEVICE bool fold_packs(Call<G> &call, void *dest, const void *source
 // Reductions whose data fit the mail. A word of mail is half data, half the epoch, so it is its own flag: one store each way is all. If not
 // all members send mail, nothing is written.
 template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call<G> &call, void *dest, const void *source, u32 bytes) {
-    // A thread folds the elements of EACH words.
-    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E);
+    // A thread folds the elements of RUNS runs of EACH words at once.
+    constexpr u32 EACH = sizeof(E) > 4 ? sizeof(E) / 4 : 1, COUNT = EACH * 4 / sizeof(E), BATCH = Call<G>::batch(EACH), RUNS = BATCH / EACH;
     struct alignas(sizeof(E) > 4 ? sizeof(E) : 4) Words {
         u32 words[EACH];
     };
@@ -1284,27 +1533,35 @@ template <class G, class E, u32 OP> NVSHMEMRS_I_DEVICE Taken reduce_by_mail(Call
     };
     call.post(source, bytes);
     Taken came = TAKEN;
-    for (u32 first = G::rank() * EACH; first * 4 < bytes && came == TAKEN; first += G::size() * EACH) {
-        typename Wide<E>::type values[COUNT];
-        for (i32 m = 0; m < call.n && came == TAKEN; m++) {
-            Words taken;
-            NVSHMEMRS_I_UNROLL
-            for (u32 w = 0; w < EACH; w++)
-                if (came == TAKEN) came = call.take(m, first + w, taken.words[w]);
+    u32 all = (bytes + 3) / 4;
+    for (u32 first = G::rank() * EACH; first < all && came == TAKEN; first += G::size() * BATCH) {
+        typename Wide<E>::type values[RUNS * COUNT];
+        for (i32 m = 0; m < call.n; m++) {
+            u32 taken[BATCH];
+            came = call.template take<EACH>(m, first, all, taken);
             if (came != TAKEN) break;
-            Elements of = device::bits<Elements>(taken);
             NVSHMEMRS_I_UNROLL
-            for (u32 e = 0; e < COUNT; e++) {
-                typename Wide<E>::type value = Wide<E>::widen(of.elements[e]);
-                values[e] = m == 0 ? value : Fold<OP>::fold(values[e], value);
+            for (u32 r = 0; r < RUNS; r++) {
+                Words words;
+                NVSHMEMRS_I_UNROLL
+                for (u32 w = 0; w < EACH; w++) words.words[w] = taken[r * EACH + w];
+                Elements of = device::bits<Elements>(words);
+                NVSHMEMRS_I_UNROLL
+                for (u32 e = 0; e < COUNT; e++) {
+                    typename Wide<E>::type value = Wide<E>::widen(of.elements[e]);
+                    values[r * COUNT + e] = m == 0 ? value : Fold<OP>::fold(values[r * COUNT + e], value);
+                }
             }
         }
+        if (came != TAKEN) break;
         NVSHMEMRS_I_UNROLL
-        for (u32 e = 0; e < COUNT; e++)
-            if (came == TAKEN && first * 4 + e * sizeof(E) < bytes) {
-                E element = Wide<E>::narrow(values[e]);
-                write<Word<E>>((u64)dest + first * 4 + e * sizeof(E), device::bits<Word<E>>(element));
+        for (u32 k = 0; k < RUNS * COUNT; k++) {
+            u64 at = (u64)(first + k / COUNT * EACH * G::size()) * 4 + k % COUNT * sizeof(E);
+            if (at < bytes) {
+                E element = Wide<E>::narrow(values[k]);
+                write<Word<E>>((u64)dest + at, device::bits<Word<E>>(element));
             }
+        }
     }
     return call.all_taken(came);
 }
@@ -1323,7 +1580,9 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
         if (taken != NOT_SENT) return taken == TAKEN ? 0 : -1;
         steps = 0;
     }
+    call.reads(source, all);
     if (!call.meet(steps)) return -1;
+    call.writes(dest, bytes);
     bool in_place = (u64)dest < (u64)source + all && (u64)source < (u64)dest + bytes;
     const char *from = (const char *)source + (OPERATION == REDUCESCATTER ? bytes * call.me : 0);
     constexpr int COUNT = Round<E>::COUNT, K = Round<E>::K;
@@ -1332,8 +1591,10 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     u64 packs = mixed % 16 ? 0 : count / COUNT, done = packs * COUNT;
     if (!fold_packs<G, E, OP, COUNT, K>(call, dest, from, packs, in_place)) return -1;
     if (!fold_packs<G, E, OP, 1, 1>(call, (char *)dest + done * sizeof(E), from + done * sizeof(E), count - done, in_place)) return -1;
-    // In place the last round's meeting came after the last read.
-    return in_place ? 0 : call.leave();
+    if (!in_place) return call.leave();
+    // In place the last round's meeting with the members came after the last read. The threads meet once more: each may read what others wrote.
+    G::sync();
+    return 0;
 }
 
 // ---- Functions of a type. ----
@@ -1430,10 +1691,11 @@ NVSHMEMRS_I_LOOP int reduce(Given s, u64 team, void *dest, const void *source, u
     }
 #define NVSHMEMRS_I_AMO_BIT(OPERATION, NUMBER)                                                \
     NVSHMEMRS_I_MEMBER void atomic_##OPERATION(Given s, T *dest, T value, i32 pe) {           \
-        apply_##OPERATION(s.word(ATOMIC_##NUMBER, pe, dest), (Word<T>)value);                 \
+        apply_##OPERATION(s.atomic_word(ATOMIC_##NUMBER, pe, dest, WRITES), (Word<T>)value); \
     }                                                                                         \
     NVSHMEMRS_I_MEMBER T atomic_fetch_##OPERATION(Given s, T *dest, T value, i32 pe) {        \
-        return (T)fetch_##OPERATION(s.word(ATOMIC_FETCH_##NUMBER, pe, dest), (Word<T>)value); \
+        Word<T> *word = s.atomic_word(ATOMIC_FETCH_##NUMBER, pe, dest, FETCHES); \
+        return (T)s.seen(ATOMIC_FETCH_##NUMBER, pe, dest, fetch_##OPERATION(word, (Word<T>)value)); \
     }
 
 // V: how a name goes on, then its last parameter, and what the elements are compared with.
@@ -1566,7 +1828,8 @@ NVSHMEMRS_I_API int nvshmemrs_my_pe(nvshmemrs::device::Given s) { return s.get()
 NVSHMEMRS_I_API int nvshmemrs_n_pes(nvshmemrs::device::Given s) { return s.get().n_pes; }
 // Whether kernels that are compiled with this header take a state. Host code asks before a launch; a call in a kernel would trap.
 template <int = 0> __host__ __device__ __forceinline__ bool nvshmemrs_device_state_fits(const nvshmemrs_device_state_t &state) {
-    return state.magic == nvshmemrs::device::STATE_MAGIC && state.version == nvshmemrs::device::STATE_VERSION;
+    return state.magic == nvshmemrs::device::STATE_MAGIC &&
+           (state.version & nvshmemrs::device::KNOWN_VERSION_BITS) == nvshmemrs::device::STATE_VERSION;
 }
 // Whether the job is broken: waits have ended without what they waited for, and collectives fail.
 NVSHMEMRS_I_API int nvshmemrs_aborted(nvshmemrs::device::Given s) { return s.aborted(); }
@@ -1586,6 +1849,7 @@ NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest
     const nvshmemrs::device::State &state = s.get();
     unsigned long offset = (unsigned long)dest - state.base - state.my_pe * state.stride;
     bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes && nvshmemrs::device::is_near(state.check, state.job, pe);
+    if (good) s.show(nvshmemrs::device::SHOW_POINTER, nvshmemrs::device::GET, pe);
     return good ? (void *)(state.base + pe * state.stride + offset) : nullptr;
 }
 // There is no multicast.
@@ -1613,22 +1877,37 @@ NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_release_smem(nvshmemrs::devic
     return state;
 }
 
-NVSHMEMRS_I_API void nvshmemrs_fence(nvshmemrs::device::Given) { nvshmemrs::device::fence(); }
-NVSHMEMRS_I_API void nvshmemrs_quiet(nvshmemrs::device::Given) { nvshmemrs::device::full_fence(); }
+NVSHMEMRS_I_API void nvshmemrs_fence([[maybe_unused]] nvshmemrs::device::Given s) {
+    nvshmemrs::device::fence();
+#ifdef NVSHMEMRS_DEVICE_CHECK
+    s.show(nvshmemrs::device::SHOW_FENCE, nvshmemrs::device::FENCE, s.get().my_pe);
+#endif
+}
+NVSHMEMRS_I_API void nvshmemrs_quiet([[maybe_unused]] nvshmemrs::device::Given s) {
+    nvshmemrs::device::full_fence();
+#ifdef NVSHMEMRS_DEVICE_CHECK
+    s.show(nvshmemrs::device::SHOW_QUIET, nvshmemrs::device::QUIET, s.get().my_pe);
+#endif
+}
 // Sources may be used again, of what the group's threads have put.
 #define NVSHMEMRS_I_FLUSH(SUFFIX, GROUP, ...) \
-    NVSHMEMRS_I_API void nvshmemrs_flush##SUFFIX(nvshmemrs::device::Given) { nvshmemrs::device::GROUP::sync(); }
+    NVSHMEMRS_I_API void nvshmemrs_flush##SUFFIX(nvshmemrs::device::Given s) {                                                            \
+        nvshmemrs::device::GROUP::sync();                                                                                                 \
+        nvshmemrs::device::show_flush<nvshmemrs::device::GROUP>(s);                                                                       \
+    }
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_FLUSH, )
 
 NVSHMEMRS_I_API void nvshmemrs_signal_op(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal, unsigned long value, int op, int pe) {
     using namespace nvshmemrs::device;
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, SIGNAL_OP, op);
-    update_signal(s.word(SIGNAL_OP, pe, (const u64 *)signal.at), value, op);
+    u64 *word = s.word(SIGNAL_OP, pe, (const u64 *)signal.at);
+    s.show(SHOW_SIGNAL, SIGNAL_OP, pe, (u64)signal.at);
+    update_signal(word, value, op);
 }
 NVSHMEMRS_I_API unsigned long nvshmemrs_signal_fetch(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal) {
     using namespace nvshmemrs::device;
     s.check_own(SIGNAL_FETCH, signal.at, 8, 8);
-    return load_acquire((const u64 *)signal.at);
+    return s.seen(SIGNAL_FETCH, s.get().my_pe, (const u64 *)signal.at, load_acquire((const u64 *)signal.at));
 }
 
 NVSHMEMRS_I_API unsigned long nvshmemrs_signal_wait_until(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal, int cmp, unsigned long value) {
@@ -1639,6 +1918,7 @@ NVSHMEMRS_I_API unsigned long nvshmemrs_signal_wait_until(nvshmemrs::device::Giv
 NVSHMEMRS_I_API void nvshmemrs_signal_counted_reset(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal) {
     using namespace nvshmemrs::device;
     s.check_own(SIGNAL_OP, signal.at, 8, 8);
+    s.show(SHOW_ATOMIC, SIGNAL_OP, s.get().my_pe, (u64)signal.at, 8, 0, 0, 0, FETCHES);
     store_relaxed((u64 *)signal.at, (u64)0);
 }
 

@@ -165,6 +165,7 @@ template <int RANK, class C> NVSHMEMRS_I_DEVICE Extent extent(const Layout<RANK>
 // Where a tile of symmetric memory begins on a PE.
 template <class T, int RANK, class C>
 NVSHMEMRS_I_DEVICE u64 tile_on(Given s, u32 operation, i32 pe, T *data, const Layout<RANK> &layout, C start, C boundary) {
+    s.refuse_watched(operation);
     Extent of = extent(layout, start, boundary, sizeof(T));
     return s.on(operation, pe, (const char *)data + of.low, of.bytes, sizeof(T)) - of.low;
 }
@@ -228,6 +229,7 @@ NVSHMEMRS_I_LOOP int reduce_tile(Given s, u64 team, S source, D dest, C start, C
     typedef typename TileElement<T, OP>::type E;
     static_assert(sizeof(T) == sizeof(typename S::value_type), "tensors of the same type");
     if (flag) return -1;
+    s.refuse_watched(REDUCE);
     Call<G> call(s, REDUCE, team, slot);
     if (!call.good()) return -1;
     s.check_argument(how == EACH || (root >= 0 && root < call.n), REDUCE, root);
@@ -261,6 +263,7 @@ template <class G, class S, class D, class C>
 NVSHMEMRS_I_DEVICE int broadcast_tile(Given s, u64 team, S source, D dest, C start, C boundary, u64 flag, u32 slot) {
     static_assert(sizeof(typename D::value_type) == sizeof(typename S::value_type), "tensors of the same type");
     if (flag) return -1;
+    s.refuse_watched(BROADCAST);
     Call<G> call(s, BROADCAST, team, slot);
     if (!call.good()) return -1;
     push_tile(call, BROADCAST, source, dest.data(), dest.layout(), start, boundary);
@@ -273,6 +276,7 @@ NVSHMEMRS_I_DEVICE int gather_tile(Given s, u64 team, S source, D dest, C start,
     static_assert(sizeof(typename D::value_type) == sizeof(typename S::value_type), "tensors of the same type");
     static_assert(L::rank <= 2, "tile_allgather takes one or two dimensions");
     if (flag) return -1;
+    s.refuse_watched(FCOLLECT);
     Call<G> call(s, FCOLLECT, team, slot);
     if (!call.good()) return -1;
     const L from = source.layout(), to = dest.layout();

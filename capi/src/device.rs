@@ -15,8 +15,11 @@ use std::ffi::c_void;
 /// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
+/// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined; another one
+/// ends at its first call, and `nvshmemrs_runtime_check` says why.
+///
 /// Local. NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
-/// Errors: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+/// Errors: NOT_SUPPORTED if kernels cannot use the heap.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvshmemrs_device_state(
     runtime: nvshmemrs_runtime_t,
@@ -56,7 +59,8 @@ pub extern "C" fn nvshmemrs_device_state_pointer(
 /// applies again. Results have the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
-/// would deadlock. A collective that does not fit in a team's staging memory uses the direct algorithm.
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 /// OpenSHMEM does not have it.
 /// Errors: INVALID_VALUE, NOT_SUPPORTED on host memory.
 #[unsafe(no_mangle)]
@@ -87,12 +91,13 @@ pub extern "C" fn nvshmemrs_device_algorithm(
                 return Err(Error::invalid(
                     "algorithm",
                     algorithm,
-                    "1 or 2 if sizes are given, which are 0 otherwise",
+                    "1, 2 or 3 if sizes are given, which are 0 otherwise",
                 ));
             }
             1 => Some(of(Algorithm::Flags)),
             2 => Some(of(Algorithm::Direct)),
-            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1 or 2")),
+            3 => Some(of(Algorithm::Engines)),
+            _ => return Err(Error::invalid("algorithm", algorithm, "0, 1, 2 or 3")),
         };
         tuning::force(choice)
     })

@@ -141,6 +141,9 @@ pub enum nvshmemrs_algorithm {
     NVSHMEMRS_ALGORITHM_FLAGS = 1,
     /// The members meet, load from and store to each other's memory, and meet again.
     NVSHMEMRS_ALGORITHM_DIRECT = 2,
+    /// The members meet, their copy engines write to each other's memory, and the members meet again.
+    /// Broadcast, fcollect and alltoall only.
+    NVSHMEMRS_ALGORITHM_ENGINES = 3,
 }
 
 /// Predefined teams.

@@ -8,15 +8,10 @@ impl Runtime {
         self.inner.ready()?;
         let tables = self.inner.transport.any().device_tables();
         tables.ok_or_else(|| {
-            let why = match self.inner.transport.observer() {
-                Some(_) => {
-                    "the checker cannot see what they do: switch it off with NVSHMEMRS_CHECK=0"
-                }
-                None => "the parts of other PEs have no addresses there",
-            };
-            Error::NotSupported(format!(
-                "kernels cannot use the heap of this job, because {why}"
-            ))
+            Error::NotSupported(
+                "kernels cannot use the heap of this job, because the parts of other PEs have no addresses there"
+                    .into(),
+            )
         })
     }
 
@@ -28,10 +23,13 @@ impl Runtime {
     ///
     /// Kernels reach PEs of their own host only. A put to another PE ends the kernel, and [`check`](Runtime::check) names that PE.
     ///
+    /// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK`, and show their operations to the checker.
+    /// Another kernel ends at its first call, and [`check`](Runtime::check) says why.
+    ///
     /// Local. NVSHMEM: the device state that `nvshmemx_cumodule_init` writes.
     ///
     /// # Errors
-    /// [`Error::NotSupported`] if kernels cannot use the heap: the job is checked.
+    /// [`Error::NotSupported`] if kernels cannot use the heap.
     ///
     /// ```
     /// nvshmemrs::local::run(2, |rt| {

@@ -64,10 +64,14 @@ __device__ void meet_blocks(unsigned *counters, unsigned round) {
     }
     __syncthreads();
 }
-__global__ void put_by_blocks(State state, long *dest, const long *source, u64 count, unsigned *counters, int loops) {
+// LENT: a warp of each block puts, through shared memory.
+template <bool LENT> __global__ void put_by_blocks(State given, long *dest, const long *source, u64 count, unsigned *counters, int loops) {
+    extern __shared__ __align__(128) unsigned char shared[];
+    State state = LENT ? nvshmemrs_give_smem(given, shared, nvshmemrs_ask_smem()) : given;
     u64 part = count / gridDim.x, at = blockIdx.x * part;
     for (int i = 1; i <= loops; i++) {
-        nvshmemrs_long_put_nbi_block(state, dest + at, source + at, part, !state.my_pe);
+        if (!LENT) nvshmemrs_long_put_nbi_block(state, dest + at, source + at, part, !state.my_pe);
+        else if (threadIdx.x < 32) nvshmemrs_long_put_nbi_warp(state, dest + at, source + at, part, !state.my_pe);
         meet_blocks(counters, i);
     }
     nvshmemrs_quiet(state);
@@ -219,14 +223,16 @@ int main() {
     struct Shape {
         int blocks, threads;
         u64 bytes;
+        bool lent = false;
     };
     for (Shape s : {Shape{32, 256, 1 << 20}, {32, 256, 4 << 20}, {32, 256, 64 << 20}, {32, 1024, 64 << 20}, {128, 256, 64 << 20}, {132, 256, 64 << 20},
-                    {132, 512, 64 << 20}, {132, 1024, 64 << 20}}) {
+                    {132, 512, 64 << 20}, {132, 1024, 64 << 20}, {16, 32, 64 << 20, true}, {16, 1024, 64 << 20}, {32, 32, 4 << 20, true}}) {
         int loops = s.bytes > 4 << 20 ? 20 : 100;
         u64 count = s.bytes / 8 / s.blocks * s.blocks;
-        std::string op = "put by " + std::to_string(s.blocks) + " blocks of " + std::to_string(s.threads);
+        std::string op = "put by " + std::to_string(s.blocks) + " blocks of " + std::to_string(s.threads) + (s.lent ? ", lent" : "");
         fill(s.blocks + s.threads);
-        measure(op.c_str(), s.bytes, loops, put_by_blocks, s.blocks, s.threads, 0, false, state, dest, (const long *)source, count, counters, loops);
+        measure(op.c_str(), s.bytes, loops, s.lent ? put_by_blocks<true> : put_by_blocks<false>, s.blocks, s.threads,
+                s.lent ? nvshmemrs_ask_smem() : 0, false, state, dest, (const long *)source, count, counters, loops);
         if (me == 1) {
             std::vector<long> values(count);
             cuda(cudaMemcpy(values.data(), dest, count * 8, cudaMemcpyDefault));

@@ -8,6 +8,8 @@ multicast stays off for all. Exit status: 0 if our side came through, 1 if not, 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import os
 import platform
@@ -120,10 +122,9 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
             why = f"status {status}" if status else ""
         except subprocess.TimeoutExpired:
             why = f"not done after {args.limit:g} s"
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         out.seek(0)
         err.seek(0)
@@ -330,12 +331,12 @@ def main() -> int:
     sides = [side for side in sides if side not in absent and side.split("-")[0] not in absent]
 
     all_results: dict[int, dict[str, dict]] = {}
-    versions, reached, broken = {}, [], []
+    versions, reached, broken, interrupted = {}, [], [], False
     with tempfile.TemporaryDirectory() as work:
         for n in numbers:
             lines: dict[str, list[dict]] = {side: [] for side in sides}
-            for turn in range(args.turns):
-                for side in sides:
+            try:
+                for turn, side in itertools.product(range(args.turns), sides):
                     start = time.monotonic()
                     folder = Path(work) / str(turn)
                     folder.mkdir(exist_ok=True)
@@ -345,10 +346,15 @@ def main() -> int:
                     if why:
                         broken.append(side)
                     print(f"{n} PEs, {NAMES[side]}: {time.monotonic() - start:.1f} s{'; FAILED: ' + why if why else ''}", flush=True)
-            all_results[n] = {side: figures(lines[side]) for side in sides}
+            except KeyboardInterrupt:
+                print("run-gpu-bench: interrupted; the tables have what was measured", file=sys.stderr)
+                interrupted = True
+            all_results[n] = {side: figures(found) for side, found in lines.items() if found}
             one_call(all_results[n], n)
             others(all_results[n], n)
             reached += targets(all_results[n], n)
+            if interrupted:
+                break
     print("\nversions: " + ", ".join(f"{name} {version}" for name, version in versions.items()))
     document = {
         "machine": machine,
@@ -364,6 +370,8 @@ def main() -> int:
     file = out / "gpu-bench.json"
     file.write_text(json.dumps(document, indent=1) + "\n")
     print(f"the figures are {file}; {picture(all_results, out / 'gpu-bench.png')}")
+    if interrupted:
+        return 128 + signal.SIGINT
     return 1 if any(side.startswith("ours") for side in broken) else 0
 
 

@@ -255,6 +255,7 @@ programs! {
     histogram "histogram.cpp"
     host_in_cxx "host.cpp"
     host_in_julia "host.jl"
+    kernels "kernels.cpp"
     lapped_in_c "lapped.c"
     lapped_in_python "lapped.py"
     lock "lock.c"

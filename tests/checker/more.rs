@@ -153,6 +153,26 @@ fn nothing_is_said_of_correct_programs() {
     }
 }
 
+/// The same for kernels, on the CPU.
+#[test]
+fn nothing_is_said_of_correct_kernels() {
+    let source = workspace().join("tests/checker/correct/kernels.cpp");
+    let program = compile_as(&source, "check-correct-kernels", &["-O0"]);
+    for (n_pes, seed) in [(2, "11"), (3, "12"), (4, "13")] {
+        let output = run(&mut under_check(n_pes, seed, &[&program]), HANG);
+        assert_silent(&output, n_pes, seed);
+        let unseen = "loads and stores of kernels; the order of a PE's streams)";
+        assert!(
+            last_line(&output).ends_with(unseen),
+            "{}",
+            output.describe()
+        );
+        let done = output.stdout.lines();
+        let done = done.filter(|line| line.starts_with("done PE"));
+        assert_eq!(done.count(), n_pes as usize, "{}", output.describe());
+    }
+}
+
 /// The same for programs that use NumPy.
 #[test]
 fn nothing_is_said_of_correct_programs_in_numpy_style() {

@@ -118,7 +118,7 @@ fn expression(function: &Function, arg: &Arg, outputs: &mut usize) -> String {
         // Refused unread on host memory.
         ("cuda_stream", Type::Pointer { .. }) => "pick_local()",
         ("device", Type::Scalar(Scalar::I32)) => "pick_pe()",
-        ("algorithm", _) => "pick_number(0, 2)",
+        ("algorithm", _) => "pick_number(0, 3)",
         ("blocks" | "threads" | "chunk", _) => "pick_number(0, 4096)",
         ("config", Type::Pointer { .. }) => "pick_config()",
         ("config_mask", _) => "pick_mask()",

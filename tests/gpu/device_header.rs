@@ -162,6 +162,42 @@ fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
     }
 }
 
+/// In a checked job only those kernels run that are compiled to show their operations; an operation that cannot be shown ends them.
+#[test]
+fn kernels_of_a_checked_job_show_their_operations() {
+    let stopped = |file: &PathBuf, case: &str| {
+        let mut command = launcher(1, &["--check"]);
+        let checked = command.env("NVSHMEMRS_DEVICE_CHECK", "1");
+        run(checked.arg(file).arg(case), HANG)
+    };
+    let unseen = stopped(&on_the_host("checks"), "none");
+    unseen.assert_stdout("a kernel was called with a state of a checked job");
+    let words = "compile the kernel in C++ with -DNVSHMEMRS_DEVICE_CHECK";
+    for call in ["check", "finalize"] {
+        let mut lines = unseen.stdout.lines();
+        let line = lines.find(|line| line.starts_with(call));
+        assert!(
+            line.is_some_and(|line| line.contains(words)),
+            "{}",
+            unseen.describe()
+        );
+    }
+    let definition = ["-DNVSHMEMRS_DEVICE_CHECK"];
+    let file = kernels::on_the_host("checks", "device-checks-shown", &definition);
+    for case in ["none", "records"] {
+        let output = stopped(&file, case);
+        output.assert_stdout("check: 0 \n");
+        assert!(!output.stderr.contains("panicked"), "{}", output.describe());
+    }
+    stopped(&file, "tile")
+        .assert_stdout("the checker cannot see the operation: thread 2 of block 1");
+    stopped(&file, "pe").assert_stdout("called `put` for PE 1");
+    // Without the checker they run as others do.
+    let mut command = launcher(1, &[]);
+    let output = run(command.arg(&file).arg("none"), HANG);
+    output.assert_stdout("check: 0 \nfinalize: 0 \n");
+}
+
 /// Programs include both headers, in any order.
 #[test]
 fn the_headers_go_together() {
@@ -198,11 +234,11 @@ const MUTANTS: [Mutant; 10] = [
     Mutant { from: "else store_release(word, value);", to: "else store_relaxed(word, value);", shows: "message thread" },
     // put_signal: the stores of the group's threads before the call belong to it.
     Mutant {
-        from: "    G::sync();\n    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);\n    // One",
-        to: "    copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);\n    // One",
+        from: "    G::sync();\n    // What the group's threads have put",
+        to: "    // What the group's threads have put",
         shows: "message warp",
     },
-    Mutant { from: "nvshmemrs::device::fence(); }", to: "}", shows: "fence" },
+    Mutant { from: "    nvshmemrs::device::fence();\n", to: "", shows: "fence" },
     // A meeting announces the stores before it.
     Mutant {
         from: "if ((i32)G::rank() < n) fence();",
@@ -217,7 +253,7 @@ const MUTANTS: [Mutant; 10] = [
     // In place all members read before one writes.
     Mutant { from: "if (in_place && !call.meet()) return false;", to: "", shows: "in place" },
     // A message carries the number of its collective.
-    Mutant { from: "if ((u32)(seen >> 32) == (u32)epoch_) return TAKEN;", to: "if (seen != 0) return TAKEN;", shows: "mail" },
+    Mutant { from: "if ((u32)(seen[k] >> 32) != (u32)epoch_) missing = true;", to: "if (seen[k] == 0) missing = true;", shows: "mail" },
 ];
 
 /// Without one of its rules the header allows a forbidden outcome. This shows that the litmus tests notice.
@@ -356,6 +392,17 @@ fn order<'a>(ptx: &str, kernel: &str, words: &[&'a str]) -> Vec<&'a str> {
     let body = body.split("\n}").next().expect("the kernel's body");
     let word = |line: &str| words.iter().copied().find(|word| line.contains(word));
     body.lines().filter_map(word).collect()
+}
+
+/// The same functions, whose operations are shown to the checker.
+#[test]
+fn nvrtc_compiles_what_the_checker_sees() {
+    let definition = ["-DNVSHMEMRS_DEVICE_CHECK"];
+    for architecture in ["sm_80", "sm_90"] {
+        let shown = ptx(SOME, architecture, &definition);
+        assert_nothing_undefined(&shown);
+        assert!(shown.contains("show_record"), "no record on {architecture}");
+    }
 }
 
 /// Kernels that meet those of other languages do without mail.

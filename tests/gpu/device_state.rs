@@ -46,8 +46,8 @@ fn what_a_kernel_finds_wrong_is_an_error_of_check_and_finalize() {
 }
 
 #[test]
-fn a_job_that_is_checked_has_no_state_for_kernels() {
-    let output = state(2, "refused", &[("NVSHMEMRS_CHECK", "1")]);
+fn a_job_that_is_checked_has_a_state_of_another_version() {
+    let output = state(2, "watched", &[("NVSHMEMRS_CHECK", "1")]);
     output.assert_success();
     assert_all_well(&output, 2);
 }

@@ -2,7 +2,7 @@
  * host memory or, by copies, in that of a GPU.
  *
  * Argument: "tables"; "kill", the last PE is killed, and the others' abort words must tell; "report", what a kernel finds wrong with its
- * arguments, with NVSHMEMRS_DEVICE_CHECK=1; "unchecked", what it reports without, as of a PE of another host; "refused", of a job that is checked. */
+ * arguments, with NVSHMEMRS_DEVICE_CHECK=1; "unchecked", what it reports without, as of a PE of another host; "watched", of a job that is checked. */
 #include "driver.h"
 
 #include <signal.h>
@@ -272,21 +272,24 @@ int main(int argc, char **argv)
         CUDA(cuDevicePrimaryCtxRetain, (void **, int), &context, device);
         CUDA(cuCtxPushCurrent_v2, (void *), context);
     }
-    if (strcmp(part, "refused") == 0) {
-        REFUSED(NVSHMEMRS_ERROR_NOT_SUPPORTED, "NVSHMEMRS_CHECK=0", nvshmemrs_device_state(rt, &state));
+    CHECK(nvshmemrs_device_state(rt, &state));
+    look(&job, state.job, sizeof job);
+    if (strcmp(part, "tables") == 0) {
+        values();
+        teams();
+    } else if (strcmp(part, "watched") == 0) {
+        /* A kernel that does not show its operations knows version 4 only. */
+        nvshmemrs_device_state_t copy;
+        look(&copy, job.state, sizeof copy);
+        SAME(copy.version, 1 << 16 | 4);
+        SAME(memcmp(&copy, &state, sizeof copy), 0);
+        teams();
+    } else if (strcmp(part, "kill") == 0) {
+        killed();
+    } else if (strcmp(part, "report") == 0 || strcmp(part, "unchecked") == 0) {
+        finds(strcmp(part, "report") == 0);
     } else {
-        CHECK(nvshmemrs_device_state(rt, &state));
-        look(&job, state.job, sizeof job);
-        if (strcmp(part, "tables") == 0) {
-            values();
-            teams();
-        } else if (strcmp(part, "kill") == 0) {
-            killed();
-        } else if (strcmp(part, "report") == 0 || strcmp(part, "unchecked") == 0) {
-            finds(strcmp(part, "report") == 0);
-        } else {
-            FAIL("usage: device_state tables|kill|report|unchecked|refused");
-        }
+        FAIL("usage: device_state tables|kill|report|unchecked|watched");
     }
     int reported = strcmp(part, "report") == 0 || strcmp(part, "unchecked") == 0;
     int32_t ended = nvshmemrs_finalize(rt);

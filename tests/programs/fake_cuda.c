@@ -6,7 +6,8 @@
  * missing wait shows; only a kernel that waits for other PEs begins at once, with all that comes before it.
  *
  * A captured stream adds its work to a graph. Each launch of the graph runs the work with the contents that the memory then
- * has. While a capture of the global mode is under way, calls that the driver forbids then end it, unless the thread has relaxed
+ * has. A stream that waits for an event of a capture joins it, and its work must be waited for before the capture ends; the work of a graph
+ * runs in the order in which it was captured. While a capture of the global mode is under way, calls that the driver forbids then end it, unless the thread has relaxed
  * its mode (cuThreadExchangeStreamCaptureMode).
  *
  * Kernels are the real ones, compiled for the host (kernels/library.cpp, which is linked to this).
@@ -47,6 +48,7 @@ enum {
     NOT_SUPPORTED = 801,
     CAPTURE_UNSUPPORTED = 900,
     CAPTURE_INVALIDATED = 901,
+    CAPTURE_UNJOINED = 904,
     CAPTURE_ISOLATION = 905,
     CAPTURE_IMPLICIT = 906,
     CAPTURED_EVENT = 907,
@@ -158,6 +160,8 @@ typedef struct {
     /* The capture's number; whether the stream waits for the default stream. */
     uint64_t number;
     int blocking;
+    /* The streams that have joined it. */
+    stream_t *joined[16];
     /* Of one that is ready: the stream that has its latest launch, and how far that stream is when the launch is over. */
     stream_t *latest;
     unsigned long over;
@@ -174,6 +178,8 @@ struct stream {
     /* NULL: none that another stream has, too. */
     queue_t *queue;
     graph_t *capture;
+    /* Whether its latest work of the capture that it has joined is waited for by nothing. */
+    int unjoined;
     work_t *first, **last;
     pthread_mutex_t lock;
     pthread_cond_t more, done;
@@ -813,6 +819,7 @@ static void add(stream_t *stream, work_t work) {
     if (graph) {
         *graph->last = kept;
         graph->last = &kept->next;
+        stream->unjoined = 1;
         return;
     }
     pthread_mutex_lock(&stream->lock);
@@ -901,12 +908,18 @@ int cuStreamEndCapture(stream_t *stream, graph_t **graph) {
     *graph = NULL;
     if (!found) return INVALID_VALUE;
     stream->capture = NULL;
+    int unjoined = 0;
+    for (int i = 0; i < 16 && found->joined[i]; i++) {
+        unjoined |= found->joined[i] != stream && found->joined[i]->unjoined;
+        found->joined[i]->capture = NULL;
+    }
     pthread_mutex_lock(&lock);
     for (int i = 0; i < 16; i++) captures[i] = captures[i] == found ? NULL : captures[i];
     pthread_mutex_unlock(&lock);
-    if (found->invalid) {
+    if (found->invalid || unjoined) {
+        int code = found->invalid ? CAPTURE_INVALIDATED : CAPTURE_UNJOINED;
         free_graph(found);
-        return CAPTURE_INVALIDATED;
+        return code;
     }
     *graph = found;
     return SUCCESS;
@@ -1107,9 +1120,9 @@ struct event {
     pthread_cond_t changed;
     unsigned long recorded, reached;
     struct timespec at;
-    /* Where it was recorded last, and whether that was captured. */
+    /* Where it was recorded last, and in which capture. */
     stream_t *stream;
-    int captured;
+    graph_t *captured;
 };
 
 int cuEventCreate(event_t **event, unsigned flags) {
@@ -1143,10 +1156,10 @@ int cuEventRecord(event_t *event, stream_t *stream) {
     if (!current()) return INVALID_CONTEXT;
     if (implicit(stream, 1)) return CAPTURE_IMPLICIT;
     stream = real(stream);
-    event->captured = stream->capture != NULL;
+    event->stream = stream;
+    event->captured = stream->capture;
     if (event->captured) return SUCCESS;
     pthread_mutex_lock(&event->lock);
-    event->stream = stream;
     work_t work = {.run = run_record, .event = event, .bytes = ++event->recorded};
     pthread_mutex_unlock(&event->lock);
     add(stream, work);
@@ -1185,10 +1198,24 @@ static void run_wait(work_t *work) {
     pthread_mutex_unlock(&event->lock);
 }
 
+static int join_capture(stream_t *stream, event_t *event) {
+    graph_t *graph = event->captured;
+    if (event->stream->capture != graph) return INVALID_VALUE;
+    event->stream->unjoined = 0;
+    if (stream->capture) return stream->capture == graph ? SUCCESS : CAPTURE_ISOLATION;
+    int i = 0;
+    while (graph->joined[i]) i++;
+    if (i == 15) return NOT_SUPPORTED;
+    graph->joined[i] = stream;
+    stream->capture = graph;
+    stream->unjoined = 1;
+    return SUCCESS;
+}
+
 int cuStreamWaitEvent(stream_t *stream, event_t *event, unsigned flags) {
     if (!current() || flags) return INVALID_CONTEXT;
     if (real(stream)->capture && !event->captured) return CAPTURE_ISOLATION;
-    if (event->captured) return real(stream)->capture ? SUCCESS : NOT_SUPPORTED;
+    if (event->captured) return join_capture(real(stream), event);
     pthread_mutex_lock(&event->lock);
     /* The latest record at the time of the call. */
     work_t work = {.run = run_wait, .event = event, .stream = event->stream, .bytes = event->recorded};

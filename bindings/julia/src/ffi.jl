@@ -32,7 +32,7 @@ using Libdl
 const ABI_VERSION = UInt32(2)
 
 "The API hash that this file was generated with."
-const API_HASH = 0x83a52a7846d063b7
+const API_HASH = 0xf6448eebfcd6ca09
 
 "The result of a call. Functions return these numbers as `int32_t`."
 module Status
@@ -125,6 +125,9 @@ const TUNED = Int32(0)
 const FLAGS = Int32(1)
 "The members meet, load from and store to each other's memory, and meet again."
 const DIRECT = Int32(2)
+"The members meet, their copy engines write to each other's memory, and the members
+meet again. Broadcast, fcollect and alltoall only."
+const ENGINES = Int32(3)
 end
 
 "Predefined teams."
@@ -2460,12 +2463,14 @@ same functions compiled for the CPU.
 Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 `nvshmemrs_runtime_check` names the PE.
 
+In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined;
+another one ends at its first call, and `nvshmemrs_runtime_check` says why.
+
 Local.
 
 # Returns
 
-`Status.SUCCESS`, or an error: NOT\\_SUPPORTED if kernels cannot use the heap: the job is
-checked.
+`Status.SUCCESS`, or an error: NOT\\_SUPPORTED if kernels cannot use the heap.
 
 # Standard
 
@@ -2516,8 +2521,8 @@ NVSHMEMRS\\_ALGORITHM\\_TUNED the sizes are 0, and the tuned choice applies agai
 the same bits in any case.
 
 Local. All PEs must have made the same call before they start a collective; otherwise the
-collective would deadlock. A collective that does not fit in a team's staging memory uses
-the direct algorithm.
+collective would deadlock. A collective that does not fit in a team's staging memory, or
+that engines do not support, uses the direct algorithm.
 
 # Returns
 

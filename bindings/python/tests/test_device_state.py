@@ -106,11 +106,12 @@ def test_without_a_job_there_is_no_state() -> None:
         nvshmem.device.state()
 
 
-def test_a_job_that_is_checked_has_none() -> None:
+def test_kernels_in_python_refuse_that_of_a_checked_job() -> None:
     code = (
         "import nvshmemrs.core as nvshmem\n"
         "nvshmem.init()\n"
-        "try: nvshmem.device.state()\n"
+        "state = nvshmem.device.state()\n"
+        "try: nvshmem.device.fitting(state, 'f')\n"
         "except nvshmem.NotSupportedError as error: print(error)\n"
         "nvshmem.finalize()\n"
     )

@@ -16,6 +16,7 @@ import pytest
 from conftest import program, run_job
 
 import nvshmemrs.core as nvshmem
+from nvshmemrs import _ffi
 
 triton = pytest.importorskip("triton")
 
@@ -23,12 +24,14 @@ ROOT = Path(__file__).resolve().parents[3]
 INTERPRETED = {"TRITON_INTERPRET": "1", "NVSHMEMRS_MEMORY": "host"}
 
 
-def launched(n: int, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def launched(
+    n: int, *arguments: str, command: str = sys.executable, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     launcher = shutil.which("nvshmemrs-run")
     assert launcher, "nvshmemrs-run is not on PATH: run `cargo xtask test`"
     # After one PE has failed, the others have time to say what they saw, on a busy machine, too.
     return subprocess.run(
-        [launcher, "--grace", "60", "-n", str(n), "--", sys.executable, *arguments],
+        [launcher, "--grace", "60", "-n", str(n), "--", command, *arguments],
         env=dict(os.environ, **INTERPRETED, **environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -42,6 +45,29 @@ def test_every_function_in_the_interpreter(n: int) -> None:
     done = launched(n, program("triton_kernels.py"))
     assert done.returncode == 0 and done.stdout.count("ok\n") == n, done.stdout
     assert done.stdout.count("triton ok: ") == 8 * n, done.stdout
+
+
+def test_small_reductions_are_sent_as_kernels_in_c_plus_plus_send_them(tmp_path: Path) -> None:
+    library = _ffi.library_path()
+    folders = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests/programs/device'}"]
+    options = ["-std=c++17", "-O0", "-fno-strict-aliasing", *folders]
+    rpath = f"-Wl,-rpath,{os.path.dirname(library)}"
+    lines = {}
+    # Without mail, as kernels of Numba are, and so all meet. That is two meetings a call.
+    for name, without in (("mail", []), ("none", ["-DNVSHMEMRS_DEVICE_NO_MAIL"])):
+        file = tmp_path / name
+        command = ["c++", *options, *without, "-o", str(file), program("mixed_mail.cpp"), library, rpath]
+        subprocess.run(command, check=True)
+        ours = f"exec {sys.executable} {program('triton_mail.py')}"
+        shell = f"if [ $NVSHMEMRS_PE = 1 ]; then exec {file}; else {ours}; fi"
+        done = launched(2, "-c", shell, command="sh")
+        assert done.returncode == 0, done.stdout
+        lines[name] = sorted(line for line in done.stdout.splitlines() if " slot " in line)
+    assert len(lines["mail"]) == 30 and lines["mail"].count("double count 67 slot 3: 3") == 2, lines
+    assert [line for line in lines["mail"] if line.endswith(": 6")] == [
+        f"{name} count 3 slot 8: 6" for name in ("double", "float", "int8") for _ in range(2)
+    ]
+    assert lines["none"] == [line.replace(": 3", ": 6") for line in lines["mail"]]
 
 
 def test_a_dead_pe_ends_waits_in_kernels(

@@ -15,4 +15,4 @@ pub mod rma;
 pub mod strided;
 
 /// Hash over the API model.
-pub(crate) const API_HASH: u64 = 0x83a5_2a78_46d0_63b7;
+pub(crate) const API_HASH: u64 = 0xf644_8eeb_fcd6_ca09;

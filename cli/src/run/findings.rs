@@ -31,6 +31,8 @@ mod what {
     pub(super) const TEXT: u64 = 7;
     /// A PE's heap is GPU memory.
     pub(super) const GPUS: u64 = 8;
+    /// It has kernels that show their operations.
+    pub(super) const KERNELS: u64 = 9;
 }
 
 /// The file of a job.
@@ -53,6 +55,8 @@ pub struct Count {
     handed_out: bool,
     /// Whether a heap is GPU memory.
     gpus: bool,
+    /// Whether kernels have shown their operations.
+    kernels: bool,
 }
 
 impl Findings {
@@ -163,6 +167,7 @@ impl Count {
             what::STREAMS => self.streams = true,
             what::HANDED_OUT => self.handed_out = true,
             what::GPUS => self.gpus = true,
+            what::KERNELS => self.kernels = true,
             _ => {}
         }
     }
@@ -212,10 +217,15 @@ impl Count {
             self.handed_out
                 .then_some("memory given away as a plain view, by address or by DLPack"),
         );
-        all.extend(
-            self.gpus
-                .then_some("kernels, and the order of streams of GPUs"),
-        );
+        all.extend(match (self.kernels, self.gpus) {
+            (true, true) => &[
+                "loads and stores of kernels",
+                "the order of streams of GPUs",
+            ][..],
+            (true, false) => &["loads and stores of kernels", "the order of a PE's streams"],
+            (false, true) => &["kernels, and the order of streams of GPUs"],
+            (false, false) => &[],
+        });
         all.extend(
             self.streams
                 .then_some("a caller that announces unfinished work of its stream to other PEs"),
@@ -350,6 +360,14 @@ mod tests {
         assert_eq!(
             python.line(false),
             "the checker found nothing (not watched: accesses of other libraries than NumPy to arrays)"
+        );
+        let kernels = Count {
+            kernels: true,
+            ..plain
+        };
+        assert_eq!(
+            kernels.line(false),
+            "the checker found nothing (not watched: the program's own loads and stores; loads and stores of kernels; the order of a PE's streams)"
         );
         let all = Count {
             accesses: true,

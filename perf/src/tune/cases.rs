@@ -17,7 +17,10 @@ const COLLECTIVES: [Operation; 5] = [
 /// Bytes of an element, which is a `float`.
 const FLOAT: u64 = 4;
 
-/// A collective at one size, and its distinct choices: the default is the first.
+/// Bytes of a message or of a part from which on copy engines are tried: each copy takes them some microseconds to begin.
+const LEAST_BY_ENGINES: u64 = 1 << 20;
+
+/// A collective of one size, and the choices for it, of which no two come to the same: the default is the first.
 pub(super) struct Case {
     collective: Operation,
     /// Elements of the message, or of a part if there are parts.
@@ -54,6 +57,7 @@ pub(super) fn lines(cases: &[Case]) -> String {
             let algorithm = match variant.algorithm {
                 Algorithm::Flags => 1,
                 Algorithm::Direct => 2,
+                Algorithm::Engines => 3,
             };
             let (blocks, threads, chunk) = (variant.blocks, variant.threads, variant.chunk);
             let _ = writeln!(text, "try {algorithm} {blocks} {threads} {chunk}");
@@ -148,6 +152,9 @@ fn variants(
         let sizes = chunks.iter().map(|size| size << 10);
         all.extend(sizes.map(|chunk| choice(Algorithm::Direct, blocks, 512, chunk)));
     }
+    if bytes >= LEAST_BY_ENGINES {
+        all.push(choice(Algorithm::Engines, most, 512, 0));
+    }
     let mut seen: HashSet<Geometry> = HashSet::new();
     all.retain(|&choice| {
         let geometry = tuning::geometry(collective, bytes, n_pes as i32, most, choice);
@@ -194,6 +201,21 @@ mod tests {
             let said = |count| measured(&cases, &vec![time; count]).is_some();
             assert!(said(count) && !said(count - 1) && !said(count + 1));
         }
+    }
+
+    #[test]
+    fn large_moves_are_tried_by_engines() {
+        let by_engines = |bytes| {
+            let cases = all(&machinery(2), &[bytes]);
+            let tried = cases.iter().filter(|case| {
+                let mut variants = case.variants.iter();
+                variants.any(|choice| choice.algorithm == Algorithm::Engines)
+            });
+            tried.map(|case| case.collective).collect::<Vec<_>>()
+        };
+        assert_eq!(by_engines(8 << 10), []);
+        use Operation::{Alltoall, Broadcast, Fcollect};
+        assert_eq!(by_engines(64 << 20), [Fcollect, Alltoall, Broadcast]);
     }
 
     #[test]

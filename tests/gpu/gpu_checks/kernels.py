@@ -39,6 +39,22 @@ def kernels(n: int, nvcc: str, folder: str) -> list[Check]:
     return checks
 
 
+def watched(n: int, nvcc: str, folder: str) -> list[Check]:
+    """The checker on kernels: it finds the bugs of six of them, and nothing in correct ones. Two PEs on one GPU, and `n` on one each."""
+    checks = []
+    counts = sorted({2, max(2, n)})
+    for name, source, option, status, says in (
+        ("six bugs", "planted", "", 1, "the checker found 6 problems"),
+        ("without the bugs", "planted", "-DMENDED", 0, "the checker found nothing"),
+        ("correct kernels", "correct", "", 0, "the checker found nothing"),
+    ):
+        file = f"{folder}/watched-{source}{option}"
+        made = f"{nvcc} -std=c++17 -arch=native {option} -I{DIST}/include -x cu {TESTS}/checker/{source}/kernels.cpp {LIBRARIES} -o {file}"
+        runs = "".join(f" && {{ {LAUNCHER} --check -n {pes} -- {file}; test $? -eq {status}; }}" for pes in counts)
+        checks.append(Check(f"checker: {name}", ["sh", "-c", made + runs], says, len(counts), gpus=n, limit=300))
+    return checks
+
+
 def nvshmem_names(n: int, nvcc: str, folder: str) -> list[Check]:
     """A program of NVSHMEM's names in two units, with a library that it opens after init and a cubin that the driver loads: compiled here with
     and without relocatable device code, and run by 1 PE, 2 on one GPU, and `n` on one each."""

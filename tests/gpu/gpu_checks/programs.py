@@ -44,7 +44,17 @@ def correctness(n: int, most: str) -> list[Check]:
     for part in parts.split():
         command = [*processes(n, program("device_streams-c")), part]
         checks.append(Check(f"{n} processes: streams, {part}, C", command, f"streams ok: {part}$", n, gpus=n))
-    return checks + let_go(n) + beside(n) + held(n)
+    return checks + engines(n) + let_go(n) + beside(n) + held(n)
+
+
+def engines(n: int) -> list[Check]:
+    """Collectives by copy engines, whatever the tables choose; members that differ take two."""
+    parts = ["values", "graph", "teams"] + (["operations", "algorithms"] if n > 1 else [])
+    checks = []
+    for part in parts:
+        command = [*processes(n, program("device_engines-c")), part]
+        checks.append(Check(f"{n} processes: engines, {part}, C", command, f"engines ok: {part}$", n, gpus=n))
+    return checks
 
 
 def let_go(n: int) -> list[Check]:

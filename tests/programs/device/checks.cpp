@@ -23,7 +23,7 @@ int main(int count, char **args) {
     pe = start();
     int *data = pe.array<int>(16), local[4] = {};
     u64 *word = pe.array<u64>(1), *never = pe.array<u64>(1);
-    bool right = what == "none" || what == "clipped tile";
+    bool right = what == "none" || what == "clipped tile" || what == "records";
     const State &s = pe.state;
     // The last sixteen ints that are symmetric, and those before the first: a tile of sixteen rows, with strides of 1 or -1.
     const nvshmemrs::device::Job *job = (const nvshmemrs::device::Job *)s.job;
@@ -68,6 +68,15 @@ int main(int count, char **args) {
         if (what == "tile below") tile(first + 14, 16, -1, 16, true);
         if (what == "tile reduce") sum(end - 15, 0);
         if (what == "tile root") sum(data, 1);
+#ifdef NVSHMEMRS_DEVICE_CHECK
+        // Records that no function writes: the host leaves them out.
+        if (what == "records")
+            for (u64 at : {(u64)0, ~0ul, (u64)first, (u64)data + 1, (u64)(end - 1)})
+                for (u64 bytes : {(u64)0, (u64)3, 1ul << 40, ~0ul})
+                    for (int pe : {-1, 0, 77})
+                        for (unsigned kind = 0; kind < 14; kind++)
+                            nvshmemrs::device::show_record(&s, "f", "/a/b.cpp", kind, kind, kind == 13 ? 9999 : 50, pe, at, bytes, at, at, bytes, kind);
+#endif
         if (what == "version") {
             State other = s;
             other.version++;

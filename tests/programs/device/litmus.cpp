@@ -131,8 +131,9 @@ static void in_place() {
     }
 }
 
-// Small reductions come by mail, one right after the other: each gets what belongs to it, and the source may be written at once.
-static void mail() {
+// Small reductions, one right after the other, with mail and in a slot without: each gets what belongs to it, also what other threads of the group
+// have written, and the source may be written at once.
+static void small(const char *name, unsigned slot) {
     const int COUNT = 7, TIMES = 6;
     int *data = pe.array<int>(COUNT);
     for (int round = 1; round <= ROUNDS; round++) {
@@ -141,12 +142,12 @@ static void mail() {
             int i = threadIdx.x;
             for (int k = 0; k < TIMES; k++) {
                 if (i < COUNT) data[i] = round * 100 + k * 10 + i + pe.me;
-                nvshmemrs_int_sum_reduce_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, COUNT, 6);
+                nvshmemrs_int_sum_reduce_block(pe.state, NVSHMEMRS_TEAM_WORLD, data, data, COUNT, slot);
                 if (i < COUNT) good += data[i] == pe.n * (round * 100 + k * 10 + i) + pe.n * (pe.n - 1) / 2;
             }
         };
         nvshmemrs::host::launch(1, THREADS, kernel, options(round));
-        expect(good == COUNT * TIMES, "mail");
+        expect(good == COUNT * TIMES, name);
     }
 }
 
@@ -159,7 +160,8 @@ int main() {
     barriers();
     sources();
     in_place();
-    mail();
+    small("mail", 6);
+    small("no mail", 8);
     pe.barrier();
     for (auto &[test, times] : seen) printf("seen: %s, %d times\n", test.c_str(), times);
     if (seen.empty()) printf("litmus ok PE %d of %d\n", pe.me, pe.n);

@@ -230,7 +230,8 @@ class Draw {
         bool flags = coin(), in_place = coin(), floating = coin(), scatter = operation == REDUCESCATTER;
         i32 n = job.n;
         u64 count = (length(flags) + 3) / 4, bytes = count * 4, length = scatter ? bytes * n : bytes;
-        u64 source = room(length, 4), dest = room(bytes, 4);
+        // Where both are aligned, elements are reduced in packs.
+        u64 alignment = coin() ? 16 : 4, source = room(length, alignment), dest = room(bytes, alignment);
         std::vector<Bytes> sources(n);
         for (i32 m = 0; m < n; m++) {
             sources[m] = this->bytes(length);

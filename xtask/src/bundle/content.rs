@@ -13,13 +13,14 @@ const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conforma
 
 /// C programs, with their sources.
 #[rustfmt::skip]
-pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
+pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
     ("tests/model-c", &["tests/conformance/model.c"]),
     ("tests/misuse-c", &["tests/conformance/misuse.c"]),
     ("tests/landscape-c", &["examples/c/landscape.c"]),
     ("tests/device_errors-c", &["tests/programs/device_errors.c"]),
     ("tests/device_streams-c", &["tests/programs/device_streams.c"]),
+    ("tests/device_engines-c", &["tests/programs/device_engines.c"]),
     ("tests/device_beside-c", &["tests/programs/device_beside.c"]),
     ("tests/device_let_go-c", &["tests/programs/device_let_go.c"]),
     ("tests/device_held-c", &["tests/programs/device_held.c"]),
@@ -31,11 +32,15 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 13] = [
 
 /// Files and folders that are copied unchanged.
 #[rustfmt::skip]
-const TEXTS: [(&str, &str); 23] = [
+const TEXTS: [(&str, &str); 27] = [
     ("examples", "examples"),
     ("tests/conformance/ring.py", "tests/ring.py"),
     ("tests/conformance/model.py", "tests/model.py"),
     ("tests/programs/device", "tests/kernels"),
+    ("tests/checker/planted/job.h", "tests/checker/planted/job.h"),
+    ("tests/checker/planted/job.cuh", "tests/checker/planted/job.cuh"),
+    ("tests/checker/planted/kernels.cpp", "tests/checker/planted/kernels.cpp"),
+    ("tests/checker/correct/kernels.cpp", "tests/checker/correct/kernels.cpp"),
     ("tests/programs/nvshmem/units.cpp", "tests/nvshmem/units.cpp"),
     ("tests/gpu/run_gpu_tests.py", "run-gpu-tests"),
     ("tests/gpu/gpu_checks", "share/nvshmemrs/gpu-tests/gpu_checks"),

@@ -25,7 +25,7 @@ namespace nvshmemrs::ffi {
 inline constexpr std::uint32_t expected_abi_version = 2;
 
 /// The API hash that this header was generated with.
-inline constexpr std::uint64_t expected_api_hash = 0x83a52a7846d063b7;
+inline constexpr std::uint64_t expected_api_hash = 0xf6448eebfcd6ca09;
 
 static_assert(expected_abi_version == NVSHMEMRS_ABI_VERSION && expected_api_hash == NVSHMEMRS_API_HASH,
               "nvshmemrs/ffi.hpp and nvshmemrs.h are of different versions");
@@ -160,6 +160,9 @@ enum class Algorithm : int32_t {
     Flags = NVSHMEMRS_ALGORITHM_FLAGS,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct = NVSHMEMRS_ALGORITHM_DIRECT,
+    /// The members meet, their copy engines write to each other's memory, and the members meet again.
+    /// Broadcast, fcollect and alltoall only.
+    Engines = NVSHMEMRS_ALGORITHM_ENGINES,
 };
 
 /// Predefined teams.
@@ -1377,10 +1380,12 @@ enum class Access : int32_t {
 /// Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 /// `nvshmemrs_runtime_check` names the PE.
 ///
+/// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined; another one
+/// ends at its first call, and `nvshmemrs_runtime_check` says why.
+///
 /// Local.
 ///
-/// @return `Status::Success`, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is
-/// checked.
+/// @return `Status::Success`, or an error: NOT_SUPPORTED if kernels cannot use the heap.
 /// @see NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
 [[nodiscard]] inline Status device_state(nvshmemrs_runtime_t runtime,
     nvshmemrs_device_state_t *state) noexcept {
@@ -1407,7 +1412,8 @@ enum class Access : int32_t {
 /// the same bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
-/// would deadlock. A collective that does not fit in a team's staging memory uses the direct algorithm.
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 ///
 /// @return `Status::Success`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

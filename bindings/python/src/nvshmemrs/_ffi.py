@@ -37,7 +37,7 @@ from ctypes import (
 ABI_VERSION = 2
 """The ABI version that this file was generated with."""
 
-API_HASH = 0x83a52a7846d063b7
+API_HASH = 0xf6448eebfcd6ca09
 """The API hash that this file was generated with."""
 
 
@@ -134,6 +134,9 @@ class Algorithm(enum.IntEnum):
     """Every eight bytes travel with a flag, through staging memory of the members."""
     DIRECT = 2
     """The members meet, load from and store to each other's memory, and meet again."""
+    ENGINES = 3
+    """The members meet, their copy engines write to each other's memory, and the members meet again.
+    Broadcast, fcollect and alltoall only."""
 
 
 class Team(enum.IntEnum):
@@ -1974,10 +1977,13 @@ _FUNCTIONS = (
     Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
     `nvshmemrs_runtime_check` names the PE.
 
+    In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined;
+    another one ends at its first call, and `nvshmemrs_runtime_check` says why.
+
     Local.
 
     Returns:
-        SUCCESS, or an error: NOT_SUPPORTED if kernels cannot use the heap: the job is checked.
+        SUCCESS, or an error: NOT_SUPPORTED if kernels cannot use the heap.
 
     Standard:
         NVSHMEM: the state that `nvshmemx_cumodule_init` writes to a module.
@@ -2017,8 +2023,8 @@ _FUNCTIONS = (
     the sizes are 0, and the tuned choice applies again. Results have the same bits in any case.
 
     Local. All PEs must have made the same call before they start a collective; otherwise the
-    collective would deadlock. A collective that does not fit in a team's staging memory uses the
-    direct algorithm.
+    collective would deadlock. A collective that does not fit in a team's staging memory, or that
+    engines do not support, uses the direct algorithm.
 
     Returns:
         SUCCESS, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.

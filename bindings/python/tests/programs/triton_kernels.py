@@ -272,13 +272,19 @@ def collectives_kernel(state, team, dest, source, gathered, parts, status, n, ro
 
 
 @triton.jit
-def reduce_kernel(state, team, one, two, part, source, status, n, share, OP: tl.constexpr, BLOCK: tl.constexpr):
+def reduce_kernel(
+    state, team, one, two, part, mailed, source, status, n, share, OP: tl.constexpr, BLOCK: tl.constexpr
+):
     ctx = nvt.context(state)
     bad = nvt.reduce(ctx, team, one, source, n, OP, BLOCK=BLOCK)
     bad += nvt.reduce_two_shot(ctx, team, two, two, n, OP, BLOCK=BLOCK)
     bad += nvt.reducescatter(ctx, team, part, source, share, OP, BLOCK=BLOCK)
     # The same memory is refused by all members alike.
     bad += nvt.reduce(ctx, team, one, one, n, OP, BLOCK=BLOCK) + 1
+    # What one program reduces alone comes by mail.
+    if tl.program_id(0) == 0:
+        bad += nvt.reduce(ctx, team, mailed, source, n, OP, slot=5, part=0, parts=1, BLOCK=BLOCK)
+        bad += nvt.reduce_two_shot(ctx, team, mailed, mailed, n, OP, slot=5, part=0, parts=1, BLOCK=BLOCK)
     tl.store(status + tl.program_id(0), bad)
 
 
@@ -368,7 +374,7 @@ def reductions(me: int, n: int) -> None:
         for op, dtype in cases if number == 0 else cases[:1]:
             grid = 2
             one, two, part = Sym(size, dtype, 9), Sym(size, dtype), Sym(share, dtype, 9)
-            source, status = Sym(size, dtype), Sym(grid)
+            mailed, source, status = Sym(size, dtype, 9), Sym(size, dtype), Sym(grid)
             values = [elements(pe, size, dtype) for pe in members]
             if me in members:
                 source.fill(values[members.index(me)])
@@ -376,17 +382,19 @@ def reductions(me: int, n: int) -> None:
             meet()
             if me in members:
                 own = members.index(me)
-                arrays = (one, two, part, source, status)
+                arrays = (one, two, part, mailed, source, status)
                 code = getattr(nvt, op)
                 launch(reduce_kernel, grid, team, *arrays, size, share, OP=code, BLOCK=block)
                 total = folded(op, values)
                 assert (one.get() == total).all(), (op, dtype, one.get(), total)
                 assert (two.get() == total).all(), (op, dtype, two.get(), total)
                 assert (part.get() == total[own * share : (own + 1) * share]).all(), (op, dtype)
+                twice = folded(op, [total] * k)
+                assert (mailed.get() == twice).all(), (op, dtype, mailed.get(), twice)
                 assert not status.get().any(), status.get()
                 assert (source.get() == values[own]).all()
             meet()
-            for array in (one, two, part, source, status):
+            for array in (one, two, part, mailed, source, status):
                 array.free()
 
 

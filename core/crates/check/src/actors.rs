@@ -102,6 +102,8 @@ struct State {
 pub(super) struct Actors {
     /// Whether a stream has something to do, or has done something, that the caller does not know of.
     active: AtomicBool,
+    /// Whether kernels run, whose place in the order of the actors is not known.
+    ignored: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -133,7 +135,12 @@ impl Actors {
     /// Whether accesses of the program's to any memory matter.
     #[inline(always)]
     pub(super) fn is_active(&self) -> bool {
-        self.active.load(Relaxed)
+        self.active.load(Relaxed) && !self.ignored.load(Relaxed)
+    }
+
+    /// From now on actors are not told apart.
+    pub(super) fn ignore(&self) {
+        self.ignored.store(true, Relaxed);
     }
 
     /// A new stream; `None` if there are too many.

@@ -3,11 +3,14 @@
 use super::hosts::Tracking;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, SymRange};
+use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::sites::Access;
+use crate::transport::device_state::KernelRecords;
 use crate::transport::{
-    Body, Call, Collectives, DeviceTables, Found, Memory, NOTHING, Nbi, Observer, Properties,
-    Reply, Request, Search, SignalUpdate, Streams, Submission, Transport, execute_in_parts,
+    Body, Call, Collectives, DeviceState, DeviceTables, Found, Memory, NOTHING, Nbi, Observer,
+    Properties, Reply, Request, Search, SignalUpdate, Streams, Submission, Transport,
+    execute_in_parts,
 };
 use crate::{Error, Pe, Result};
 use std::panic::Location;
@@ -189,13 +192,13 @@ impl Transport for Checked {
         self.0.below.progress();
     }
 
+    fn device_tables(&self) -> Option<&dyn DeviceTables> {
+        self.0.below.device_tables().map(|_| self as _)
+    }
+
     // The effects of these would be unseen in a checked job: the library does without them.
 
     fn collectives(&self) -> Option<&dyn Collectives> {
-        None
-    }
-
-    fn device_tables(&self) -> Option<&dyn DeviceTables> {
         None
     }
 
@@ -206,6 +209,59 @@ impl Transport for Checked {
     /// Those of the GPU, which wait for a queue of the host.
     fn streams(&self) -> Option<&dyn Streams> {
         self.0.below.streams()
+    }
+}
+
+impl Checked {
+    fn tables(&self) -> Result<&dyn DeviceTables> {
+        let none = || Error::NotSupported("kernels cannot use the heap of this job".into());
+        self.0.below.device_tables().ok_or_else(none)
+    }
+}
+
+/// Kernels get the heap if they show their operations.
+impl DeviceTables for Checked {
+    fn set_hosts(&self, hosts: &Hosts) -> Result<()> {
+        self.tables()?.set_hosts(hosts)
+    }
+
+    fn state(&self) -> Result<DeviceState> {
+        self.0.watch_kernels()?;
+        self.tables()?.state()
+    }
+
+    fn watch(&self) -> Result<&KernelRecords> {
+        self.tables()?.watch()
+    }
+
+    fn state_address(&self) -> Result<u64> {
+        self.0.watch_kernels()?;
+        self.tables()?.state_address()
+    }
+
+    fn clear_team(&self, team: u32) -> Result<()> {
+        self.tables()?.clear_team(team)
+    }
+
+    fn make_team(&self, team: u32, generation: u32, members: &[Pe], me: Pe) {
+        crate::lock::lock(&self.0.kernels.teams).insert(team, members.into());
+        if let Ok(tables) = self.tables() {
+            tables.make_team(team, generation, members, me);
+        }
+    }
+
+    fn end_team(&self, team: u32) {
+        if let Ok(tables) = self.tables() {
+            tables.end_team(team);
+        }
+    }
+
+    fn report(&self) -> Option<Error> {
+        self.tables().ok()?.report()
+    }
+
+    fn exit_status(&self) -> Option<i32> {
+        self.tables().ok()?.exit_status()
     }
 }
 

@@ -6,6 +6,8 @@
 //!
 //! One lock guards the held operations of a PE. It is held while operations are delivered, never during a wait, and
 //! findings are made outside of it.
+//!
+//! [`kernels`] enters what kernels of the program show.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -26,6 +28,7 @@ mod freed;
 mod held;
 mod hosts;
 mod in_flight;
+mod kernels;
 mod memory;
 mod operations;
 pub(crate) mod report;
@@ -54,6 +57,7 @@ use freed::FreedBlocks;
 use held::{BufferPool, HeldOperation};
 use hosts::{RemoteTracker, TrackerService, Tracking};
 use in_flight::InFlightBuffers;
+use kernels::Kernels;
 use report::{AccessInfo, Finding, FindingPlace, Problem};
 pub use settings::Settings;
 use stalls::Stalls;
@@ -113,6 +117,7 @@ pub struct Checker {
     unwritten: Mutex<String>,
     has_unwritten: AtomicBool,
     delivery_thread: Mutex<Option<DeliveryThread>>,
+    kernels: Kernels,
     stop: AtomicBool,
 }
 
@@ -160,6 +165,7 @@ impl Checker {
             unwritten: Mutex::default(),
             has_unwritten: AtomicBool::new(false),
             delivery_thread: Mutex::default(),
+            kernels: Kernels::default(),
             stop: AtomicBool::new(false),
         });
         *check.delivery_thread() = Some(DeliveryThread::start(&check)?);
@@ -197,6 +203,7 @@ impl Checker {
         if let Some(delivery_thread) = delivery_thread {
             delivery_thread.stop(self);
         }
+        self.kernels.join();
         self.tracker.leave();
     }
 
@@ -205,6 +212,7 @@ impl Checker {
         if let Ok(mut delivery_thread) = self.delivery_thread.try_lock() {
             std::mem::forget(delivery_thread.take());
         }
+        self.kernels.abandon();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

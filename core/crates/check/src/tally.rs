@@ -36,6 +36,8 @@ pub(crate) enum Seen {
     HandedOut = 6,
     /// Its heap is memory of GPUs.
     Gpus = 8,
+    /// It has kernels that show their operations.
+    Kernels = 9,
 }
 
 /// Where findings are counted for the launcher, if one asked for it.

@@ -9,8 +9,9 @@ use crate::buffer::{LocalSource, SymRange};
 use crate::job::hosts::Hosts;
 use crate::operation::Operation;
 use crate::transport::Submission;
-use crate::transport::device_state::{DeviceJob, DeviceTables, DeviceTeam};
+use crate::transport::device_state::{DeviceJob, DeviceTables, DeviceTeam, KernelRecords};
 use crate::{Error, Pe, Result};
+use std::sync::atomic::Ordering::Relaxed;
 
 impl CudaTransport {
     /// Writes the entries that do not change during the job.
@@ -20,7 +21,16 @@ impl CudaTransport {
         let checks = (self.device_check, &self.reached);
         let job = DeviceJob::new(&self.layout, &area, own, report, checks);
         self.put_own(area.job(), bytemuck::bytes_of(&job))?;
-        self.put_own(area.state(), bytemuck::bytes_of(&self.state()))
+        self.put_own(area.state(), bytemuck::bytes_of(&self.program_state()))
+    }
+
+    /// The state for kernels of the program's.
+    fn program_state(&self) -> State {
+        let state = self.state();
+        match self.device_watched.load(Relaxed) {
+            true => state.watched(),
+            false => state,
+        }
     }
 
     /// The first error that a kernel reported.
@@ -59,7 +69,14 @@ impl DeviceTables for CudaTransport {
     }
 
     fn state(&self) -> Result<State> {
-        Ok(self.state())
+        Ok(self.program_state())
+    }
+
+    fn watch(&self) -> Result<&KernelRecords> {
+        if !self.device_watched.swap(true, Relaxed) {
+            self.put_device_job()?;
+        }
+        Ok(self.mailbox.contents().device_report.records())
     }
 
     fn state_address(&self) -> Result<u64> {

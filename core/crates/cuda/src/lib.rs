@@ -122,6 +122,8 @@ pub(crate) struct CudaTransport {
     teams: TeamTable,
     /// Whether the program's kernels check their arguments.
     device_check: bool,
+    /// Whether the job is checked, so that the program's kernels report their operations.
+    device_watched: AtomicBool,
     /// The PEs that kernels can reach.
     reached: ReachablePes,
     /// The streams that finalize waits for.
@@ -249,6 +251,7 @@ impl CudaTransport {
             owner: OnceLock::new(),
             teams: TeamTable::new(),
             device_check: crate::config::device_check()?,
+            device_watched: AtomicBool::new(false),
             reached: ReachablePes::default(),
             program_streams: Mutex::default(),
             init_until: until,

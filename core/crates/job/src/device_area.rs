@@ -3,14 +3,15 @@
 //! ```text
 //! 0         DeviceJob
 //! 64        a DeviceTeam per team number
-//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 128
+//! then      a copy of State, of 64 bytes as the structs above, and DeviceReport, of 384
 //! near      a bit per PE: whether kernels reach it, of a job on several hosts
 //! blocks    per team number: flags, epochs, mail, members
 //! ```
 //!
 //! The flags of a team are `[slots][2 parities][members]` words, which the other members write. The epochs are `[slots]` words, which
 //! kernels of the PE itself count. The mail is `[MAIL_SLOTS][2 parities][members][MAIL_WORDS]` words: small data that come with their flag.
-//! The members are their PEs, an `i32` each.
+//! The first teams of small jobs have long mail behind it: the same with [`DeviceArea::long_words`] words. The members are their PEs, an `i32`
+//! each.
 
 use super::layout::MAX_TEAMS;
 use crate::Pe;
@@ -24,6 +25,11 @@ const MAIL_SLOTS: u64 = 8;
 const MAIL_WORDS: u64 = 8;
 /// Jobs of more PEs have no mail.
 const MAIL_PES: u64 = 64;
+/// Team numbers that have long mail, the PEs of the largest job that has it, and its words: of all members together, and of one at most.
+const LONG_TEAMS: u64 = 8;
+const LONG_PES: u64 = 16;
+const LONG_WORDS: u64 = 4096;
+const LONG_WORDS_OF_ONE: u64 = 2048;
 /// Slots times PEs, in larger jobs.
 const MOST_FLAGS: u64 = 64 * SLOTS as u64;
 /// Bytes of each struct.
@@ -35,7 +41,7 @@ const STATE: u64 = ROWS + MAX_TEAMS as u64 * STRUCT;
 /// The offset of the report.
 const REPORT: u64 = STATE + STRUCT;
 /// Bytes for the report.
-pub const REPORT_BYTES: u64 = 2 * STRUCT;
+pub const REPORT_BYTES: u64 = 6 * STRUCT;
 /// The offset of the bitmap of reached PEs.
 const NEAR: u64 = REPORT + REPORT_BYTES;
 /// Bytes of a flag or an epoch.
@@ -68,7 +74,8 @@ impl DeviceArea {
 
     /// Bytes of the area.
     pub fn bytes(&self) -> u64 {
-        self.first_block() + MAX_TEAMS as u64 * self.block_bytes()
+        let blocks = MAX_TEAMS as u64 * self.block_bytes();
+        self.first_block() + blocks + LONG_TEAMS * self.long_bytes()
     }
 
     /// The offset of the `DeviceJob`.
@@ -103,8 +110,15 @@ impl DeviceArea {
 
     /// The block of a team number: it begins with the flags.
     pub fn block(&self, team: u32) -> SymRange {
-        let place = self.first_block() + u64::from(team) * self.block_bytes();
-        SymRange::new(self.start + place, self.block_bytes())
+        let team = u64::from(team);
+        let longer = team.min(LONG_TEAMS) * self.long_bytes();
+        let place = self.first_block() + team * self.block_bytes() + longer;
+        let own = if team < LONG_TEAMS {
+            self.long_bytes()
+        } else {
+            0
+        };
+        SymRange::new(self.start + place, self.block_bytes() + own)
     }
 
     /// The offset of the epochs of a team number.
@@ -120,9 +134,19 @@ impl DeviceArea {
         }
     }
 
+    /// The words that a member of a team sends another as long mail, which follows the mail; 0: there is none.
+    pub fn long_words(&self, team: u32) -> u32 {
+        if u64::from(team) < LONG_TEAMS {
+            self.long_words_of_first() as u32
+        } else {
+            0
+        }
+    }
+
     /// The offset of the members of a team number.
     pub fn members(&self, team: u32) -> u64 {
-        self.behind_epochs(team) + self.mail_bytes()
+        let block = self.block(team);
+        block.offset() + block.bytes() - self.members_bytes()
     }
 
     fn first_block(&self) -> u64 {
@@ -149,9 +173,28 @@ impl DeviceArea {
         }
     }
 
+    /// Whole lines of 128 bytes.
+    fn long_words_of_first(&self) -> u64 {
+        match self.n_pes {
+            1..=LONG_PES => (LONG_WORDS / self.n_pes / 16 * 16).min(LONG_WORDS_OF_ONE),
+            _ => 0,
+        }
+    }
+
+    fn long_bytes(&self) -> u64 {
+        let bytes = MAIL_SLOTS * 2 * self.n_pes * self.long_words_of_first() * WORD;
+        bytes.next_multiple_of(self.unit)
+    }
+
+    /// They end a block, and begin at whole words.
+    fn members_bytes(&self) -> u64 {
+        (self.n_pes * 4).next_multiple_of(WORD)
+    }
+
+    /// Without the long mail.
     fn block_bytes(&self) -> u64 {
         let epochs = u64::from(self.slots()) * WORD;
-        let bytes = self.flag_bytes() + epochs + self.mail_bytes() + self.n_pes * 4;
+        let bytes = self.flag_bytes() + epochs + self.mail_bytes() + self.members_bytes();
         bytes.next_multiple_of(self.unit)
     }
 }
@@ -166,6 +209,8 @@ mod tests {
             (1, 256),
             (2, 4096),
             (3, 256),
+            (16, 256),
+            (17, 4096),
             (64, 4096),
             (65, 256),
             (4096, 4096),
@@ -185,7 +230,9 @@ mod tests {
                 let behind = area.epochs(team) + slots * 8;
                 let mail = if n <= 64 { 8 * 2 * n * 8 * 8 } else { 0 };
                 assert_eq!(area.mail(team), if n <= 64 { behind } else { 0 });
-                assert_eq!(area.members(team), behind + mail);
+                let long = 8 * 2 * n * u64::from(area.long_words(team)) * 8;
+                assert_eq!(long > 0, team < 8 && n <= 16);
+                assert!(area.members(team) >= behind + mail + long);
                 end = block.offset() + block.bytes();
                 assert!(area.members(team) + n * 4 <= end);
             }
@@ -199,6 +246,16 @@ mod tests {
         let mail = format!("MAIL_SLOTS = {MAIL_SLOTS}, MAIL_WORDS = {MAIL_WORDS} ");
         let teams = format!("TEAMS = {} ", crate::layout::MAX_TEAMS);
         assert!(header.contains(&mail) && header.contains(&teams));
+    }
+
+    #[test]
+    fn long_mail_is_shorter_the_more_members_there_are() {
+        let words = |n_pes| DeviceArea::new(0, n_pes, 256).long_words(7);
+        assert_eq!(
+            [1, 2, 3, 8, 16, 17].map(words),
+            [2048, 2048, 1360, 512, 256, 0]
+        );
+        assert_eq!(DeviceArea::new(0, 2, 256).long_words(8), 0);
     }
 
     #[test]

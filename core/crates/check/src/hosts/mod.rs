@@ -166,6 +166,7 @@ forwarded! {
     fn is_standing(&self, standing: Standing) -> bool;
     fn shows_accesses(&self);
     fn hands_out(&self);
+    fn has_kernels(&self);
     fn has_streams(&self);
     fn uses_gpus(&self);
     fn commit(&self, range: SymRange) -> Result<()>;

@@ -177,6 +177,11 @@ impl RemoteTracker {
         self.tally.note_once(Seen::HandedOut);
     }
 
+    /// See [`Tracker::has_kernels`](crate::tracker::Tracker::has_kernels).
+    pub(super) fn has_kernels(&self) {
+        self.tally.note_once(Seen::Kernels);
+    }
+
     pub(super) fn uses_gpus(&self) {
         self.tally.note_once(Seen::Gpus);
     }

@@ -539,6 +539,11 @@ impl Tracker {
         self.tally.note_once(Seen::Gpus);
     }
 
+    /// The program has kernels that show their operations.
+    pub(crate) fn has_kernels(&self) {
+        self.tally.note_once(Seen::Kernels);
+    }
+
     /// The program has a stream.
     pub(crate) fn has_streams(&self) {
         self.tally.note_once(Seen::Streams);

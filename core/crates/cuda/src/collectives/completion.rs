@@ -101,14 +101,21 @@ impl Completion {
         }
     }
 
-    /// A collective of a team was put on the GPU; `on_stream`: the epoch after which the team's first one comes, if no call waits for it.
-    pub(crate) fn add_launch(&self, team: u32, captured: bool, on_stream: Option<u64>) {
+    /// A collective of a team was put on the GPU, of so many kernels; `on_stream`: the epoch after which the team's first one comes, if no
+    /// call waits for it.
+    pub(crate) fn add_launches(
+        &self,
+        team: u32,
+        kernels: u64,
+        captured: bool,
+        on_stream: Option<u64>,
+    ) {
         let launches = self.launches(team);
         let count = match captured {
             true => &launches.captured,
             false => &launches.once,
         };
-        count.fetch_add(1, Relaxed);
+        count.fetch_add(kernels, Relaxed);
         if let Some(first) = on_stream {
             launches.watched_from.store(first, Release);
         }

@@ -1,15 +1,17 @@
-//! Teams and their collectives on a GPU: one kernel for each collective.
+//! Teams and their collectives on a GPU: one kernel for each collective, or two with copies between them.
 //!
 //! | file | contents |
 //! |---|---|
 //! | this file | the hooks for collectives, and the state of a team |
 //! | [`run`] | how a collective becomes a kernel on a stream |
+//! | [`engines`] | collectives by copy engines, between two kernels |
 //! | [`completion`] | how the kernels of collectives end, and how the host finds that out |
 //! | [`finalize`] | the announcement of a PE in finalize to its teams |
 //! | [`report`] | reports of kernels, as errors |
 //! | [`sync_area`] | the memory by which the kernels of a team meet: arithmetic |
 
 pub(crate) mod completion;
+mod engines;
 pub(crate) mod finalize;
 mod report;
 mod run;
@@ -26,18 +28,17 @@ use crate::transport::{Collective, Collectives, Meeting, Submission, Transport a
 use crate::{Error, Pe, Result};
 use completion::CompletionCounts;
 use std::cell::RefCell;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it. Both
 /// have room in the 7 bits of a flag.
 const REFUSED: u32 = 1 << 6;
 
 /// A team of this PE.
-#[derive(Clone)]
 struct OnGpu {
     /// The arguments of its kernels, or the reason why there are none.
     args: Result<TeamArgs>,
-    n_pes: usize,
+    members: Arc<[Pe]>,
     /// The epoch after which its first one comes.
     base_epoch: u64,
 }
@@ -54,9 +55,15 @@ impl TeamTable {
         *lock(&self.0[index as usize]) = team;
     }
 
-    fn get(&self, index: u32) -> Result<OnGpu> {
-        let team = lock(&self.0[index as usize]).clone();
-        team.ok_or_else(|| Error::Internal(format!("team {index} is not on the GPU")))
+    fn get<T>(&self, index: u32, read: impl FnOnce(&OnGpu) -> T) -> Result<T> {
+        let team = lock(&self.0[index as usize]);
+        let found = team.as_ref().map(read);
+        found.ok_or_else(|| Error::Internal(format!("team {index} is not on the GPU")))
+    }
+
+    /// The PEs of a team.
+    fn members(&self, index: u32) -> Result<Arc<[Pe]>> {
+        self.get(index, |team| Arc::clone(&team.members))
     }
 
     /// Whether there is a team with a number.
@@ -67,7 +74,7 @@ impl TeamTable {
     /// The numbers of those that there are, and of how many PEs each is.
     fn live(&self) -> impl Iterator<Item = (u32, usize)> {
         let teams = (0..).zip(&self.0);
-        teams.filter_map(|(index, team)| Some((index, lock(team).as_ref()?.n_pes)))
+        teams.filter_map(|(index, team)| Some((index, lock(team).as_ref()?.members.len())))
     }
 }
 
@@ -195,7 +202,7 @@ impl Collectives for CudaTransport {
     fn make_team(&self, team: u32, members: &[Pe], me: Pe, base_epoch: u64) {
         let made = OnGpu {
             args: self.put_team(team, members, me, base_epoch),
-            n_pes: members.len(),
+            members: members.into(),
             base_epoch,
         };
         self.teams.set(team, Some(made));

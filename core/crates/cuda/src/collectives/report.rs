@@ -34,7 +34,7 @@ impl CudaTransport {
             return None;
         }
         let mark = self.control.team(team, self.me).broken.load(Acquire);
-        let base_epoch = self.teams.get(team).ok()?.base_epoch;
+        let base_epoch = self.teams.get(team, |team| team.base_epoch).ok()?;
         let operation = operation_name(record.operation.load(Relaxed));
         team::breaks(mark, base_epoch).then(|| team::broken(operation, team, mark))
     }

@@ -6,9 +6,8 @@
 //! On a stream there is no meeting on the host. The kernels compare the signature of the arguments instead; a member whose call
 //! differs, or whose own arguments are refused, ends the collective for all of them with an error that stays.
 
-use super::OnGpu;
 use crate::CudaTransport;
-use crate::kernels::{self, CollectiveArgs, Plan, Reduction, TeamArgs};
+use crate::kernels::{self, CollectiveArgs, Plan, Reduction, Role, TeamArgs};
 use crate::operation::{ARGS, Operation, signature};
 use crate::transport::{
     Collective, CollectiveShape, Collectives as _, Meeting, Submission, Transport as _,
@@ -18,9 +17,9 @@ use crate::{Error, Result};
 impl CudaTransport {
     /// The arguments of the kernels of a team, and the epoch after which its first one comes.
     pub(super) fn team_args(&self, index: u32) -> Result<(TeamArgs, u64)> {
-        let OnGpu {
-            args, base_epoch, ..
-        } = self.teams.get(index)?;
+        let (args, base_epoch) = self
+            .teams
+            .get(index, |team| (team.args.clone(), team.base_epoch))?;
         Ok((args?, base_epoch))
     }
 
@@ -109,7 +108,8 @@ impl CudaTransport {
         if let Some(reduction) = reduction {
             kernel.reduces(reduction);
         }
-        let of_bytes = |bytes| self.plan_of(operation, reduction, bytes, &team);
+        let in_place = task.dest == task.source;
+        let of_bytes = |bytes| self.plan_of(operation, reduction, (bytes, in_place), &team);
         let plan = match task.shape {
             CollectiveShape::Plain => of_bytes(task.bytes)?,
             CollectiveShape::Strided {
@@ -136,7 +136,7 @@ impl CudaTransport {
         self.put_kernel((submission, on_stream), operation, plan, &kernel)
     }
 
-    /// Puts a kernel of a team on a stream. `on_stream`: the call returns before it has run; the epoch after which the team's first one
+    /// Puts a collective of a team on a stream. `on_stream`: the call returns before it has run; the epoch after which the team's first one
     /// comes.
     fn put_kernel(
         &self,
@@ -154,12 +154,14 @@ impl CudaTransport {
         if on_stream.is_some() {
             self.lose_turn(submission);
         }
-        while !self.put_in_turn(submission, captured, plan, &args)? {
+        while !self.put_in_turn(submission, captured, (operation, plan), &args)? {
             // The one before is on another stream, which is captured now, or was when the program let it go.
             self.await_launches(operation, team)?;
             self.all_have_run(team);
         }
-        self.completion.add_launch(team, captured, on_stream);
+        let kernels = 1 + u64::from(plan.role == Role::Opening);
+        self.completion
+            .add_launches(team, kernels, captured, on_stream);
         Ok(())
     }
 
@@ -169,14 +171,20 @@ impl CudaTransport {
         &self,
         submission: Submission,
         captured: bool,
-        plan: Plan,
+        (operation, plan): (Operation, Plan),
         args: &CollectiveArgs,
     ) -> Result<bool> {
         let (team, stream) = (args.team_index(), self.stream(submission));
         if !captured && !self.take_turn(team, stream)? {
             return Ok(false);
         }
-        self.kernels.collective(stream, plan, args)?;
+        match plan.role {
+            Role::Opening => self
+                .put_by_engines(submission, (operation, plan), args)
+                // The first kernel may be on the stream, and wait for members that will not come.
+                .inspect_err(|_| self.completion.end_kernels(team))?,
+            _ => self.kernels.collective(stream, plan, args)?,
+        }
         if !captured {
             self.end_turn(team, stream)?;
         }
@@ -193,11 +201,11 @@ impl CudaTransport {
         &self,
         operation: Operation,
         reduction: Option<Reduction>,
-        bytes: u64,
+        moved: (u64, bool),
         team: &TeamArgs,
     ) -> Result<Plan> {
         let by = (&self.tuning, self.most_blocks());
-        kernels::plan(operation, reduction, bytes, team, by)
+        kernels::plan(operation, reduction, moved, team, by)
             .ok_or_else(|| Error::Internal(format!("{} has no kernel", operation.name())))
     }
 }

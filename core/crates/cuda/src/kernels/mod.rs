@@ -30,7 +30,9 @@ mod plan;
 
 pub(crate) use crate::transport::device_state::State;
 pub(crate) use launch::{Kernels, SignalMethod};
-pub(crate) use plan::{Plan, Reduction, barrier_plan, collect_plan, geometry_of, has_room, plan};
+pub(crate) use plan::{
+    Plan, Reduction, Role, barrier_plan, collect_plan, geometry_of, has_room, plan,
+};
 
 use crate::buffer::SymRange;
 use crate::collectives::sync_area;
@@ -98,6 +100,10 @@ impl TeamLocal {
         words[std::mem::offset_of!(TeamLocal, over) / 8] >> 16
     }
 }
+
+/// What tells the signatures of kernels before and after copies from those of the kernels that do all: within 24 bits.
+const OPENING: u32 = 0x6f_7065;
+const CLOSING: u32 = 0x63_6c6f;
 
 /// Bytes per member of what comes first in a sync block: calls and lengths.
 const HEADS: u64 = 2 * (8 + 16);
@@ -266,6 +272,16 @@ impl CollectiveArgs {
     /// How the kernel goes about it.
     pub(crate) fn follows(&mut self, plan: &Plan) {
         self.chunk = plan.chunk.into();
+    }
+
+    /// It is the first or the last kernel of a collective that copy engines do. Members that choose another algorithm, or are elsewhere in
+    /// the collective, announce other signatures.
+    pub(crate) fn takes_part(&mut self, role: Role) {
+        self.signature ^= match role {
+            Role::Whole => 0,
+            Role::Opening => OPENING,
+            Role::Closing => CLOSING,
+        };
     }
 
     /// The operation of a reduction.

@@ -125,7 +125,7 @@ DEVICE void relay(const Turn &turn) {
 }
 
 KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
@@ -168,7 +168,7 @@ KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
 }
 
 KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         u64 place = c.dest + c.team.me * c.bytes, source = turn.own() + c.source;
@@ -228,7 +228,7 @@ DEVICE void exchange(u64 a, u64 b, u64 bytes) {
 
 // In place, one member of each pair exchanges the pair's two parts; the pairs are shared out evenly.
 KERNEL DIRECT nvshmemrs_alltoall(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         i32 me = c.team.me;
@@ -264,7 +264,7 @@ DEVICE void send_strided(const Turn &turn) {
 }
 
 KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         switch (common_power(c.dest | c.source | c.dest_step | c.source_step | c.element)) {
@@ -311,7 +311,7 @@ KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
 }
 
 KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         if (c.team.me == c.root) {
@@ -353,7 +353,7 @@ KERNEL nvshmemrs_scatter_flags(const __grid_constant__ Collective c) {
 }
 
 KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         if (c.team.me == c.root) {
@@ -386,7 +386,9 @@ KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
             turn.send(member, unit, read_unit(source, c.bytes, unit));
         }
     }
-    // Behind the members' addresses. A member's length is to be seen with its call, which the same thread waits for.
+    // A member's length is to be seen with its call, which the same thread waits for, and so is all that came before on its stream.
+    if (blockIdx.x == 0 && threadIdx.x < (u32)n) fence();
+    // Behind the members' addresses.
     u64 *lengths = parts + n;
     bool came = turn.meet([&](i32 m) { lengths[m] = load_pair(turn.length_of(me, m)).first; });
     if (came) {

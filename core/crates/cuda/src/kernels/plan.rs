@@ -113,16 +113,43 @@ const COLLECT_BYTES: u64 = 64 << 10;
 /// The most blocks of collect.
 const COLLECT_BLOCKS: u64 = 64;
 
+/// The place of a kernel in its collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The kernel does all of it.
+    Whole,
+    /// The members meet before the copy engines move the data.
+    Opening,
+    /// The members meet when the copies have been made.
+    Closing,
+}
+
 /// A kernel and its geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(super) kernel: Kernel,
+    pub(crate) role: Role,
     pub(super) grid: u32,
     pub(super) block: u32,
     /// Bytes of dynamic shared memory.
     pub(super) shared: u32,
     /// Bytes of a chunk (Collective in team.cuh); 0: there are none.
     pub(crate) chunk: u32,
+}
+
+impl Plan {
+    /// The kernel that follows the copies of an opening one.
+    pub(crate) fn closing(self) -> Plan {
+        Plan {
+            role: Role::Closing,
+            ..self
+        }
+    }
+
+    /// Whether the kernel may be launched in a graph before the one before it has ended. Nothing overlaps with copies.
+    pub(super) fn may_begin_early(&self) -> bool {
+        self.role != Role::Closing && self.kernel.waits_for_previous()
+    }
 }
 
 /// How the kernels do a collective.
@@ -193,16 +220,17 @@ impl Reduction {
 /// How members meet and do nothing else.
 pub(crate) fn barrier_plan(team: &TeamArgs) -> Plan {
     let n = team.n as u64;
-    geometry(Kernel::Barrier, n, 1, n.min(MOST_THREADS), 0)
+    // A warp beside those that announce the call reads the team's state (`entered_published` in team.cuh).
+    geometry(Kernel::Barrier, n, 1, n.min(MOST_THREADS), FLAG_THREADS)
 }
 
 /// How `operation` is done for `bytes` bytes (of the message, or of a part where there is one per member; 0 is a meeting only).
-/// `blocks`: how many each GPU of the job runs for one collective at the same time, beside those of others.
-/// `None` for an operation that no kernel performs.
+/// `in_place`: whether `dest` is `source`, on all members. `blocks`: how many each GPU of the job runs for one collective at the same time,
+/// beside those of others. `None` for an operation that no kernel performs.
 pub(crate) fn plan(
     operation: Operation,
     reduction: Option<Reduction>,
-    bytes: u64,
+    (bytes, in_place): (u64, bool),
     team: &TeamArgs,
     (tuning, blocks): (&Tuning, u32),
 ) -> Option<Plan> {
@@ -213,7 +241,25 @@ pub(crate) fn plan(
     let room = has_room(bytes, team);
     let choice =
         tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
+    // Two members that exchange parts would overwrite each other's.
+    let exchanged = in_place && operation == Operation::Alltoall;
+    if choice.algorithm == Algorithm::Engines && by_engines(operation, team) && !exchanged {
+        return Some(opening_plan(team));
+    }
     chosen(index, reduction, bytes, team, (choice, blocks))
+}
+
+/// Whether copy engines can do a collective of a team.
+fn by_engines(operation: Operation, team: &TeamArgs) -> bool {
+    Algorithm::Engines.does(operation) && team.n > 1
+}
+
+/// How members meet before their copy engines move the data.
+fn opening_plan(team: &TeamArgs) -> Plan {
+    Plan {
+        role: Role::Opening,
+        ..barrier_plan(team)
+    }
 }
 
 /// Whether the staging of a team has room for so many bytes with flags, which are twice as many there.
@@ -221,7 +267,7 @@ pub(crate) fn has_room(bytes: u64, team: &TeamArgs) -> bool {
     2 * bytes.next_multiple_of(16) <= team.slot
 }
 
-/// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice.
+/// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice, by one kernel.
 fn chosen(
     index: usize,
     reduction: Option<Reduction>,
@@ -267,8 +313,19 @@ pub(crate) fn geometry_of(
     choice: Choice,
 ) -> Option<Geometry> {
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
-    if choice.algorithm == Algorithm::Flags && !has_room(bytes, team) {
-        return None;
+    match choice.algorithm {
+        Algorithm::Flags if !has_room(bytes, team) => return None,
+        Algorithm::Engines if !by_engines(operation, team) => return None,
+        Algorithm::Engines => {
+            let plan = opening_plan(team);
+            return Some(Geometry {
+                algorithm: choice.algorithm,
+                blocks: plan.grid,
+                threads: plan.block,
+                chunk: 0,
+            });
+        }
+        _ => {}
     }
     let reduction = matches!(TABLE[index].kernels, KernelSet::Reduces).then_some(Reduction {
         dtype: Dtype::Float,
@@ -298,6 +355,7 @@ pub(crate) fn collect_plan(room: u64, team: &TeamArgs, blocks: u32) -> Plan {
 fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) -> Plan {
     Plan {
         kernel,
+        role: Role::Whole,
         grid: grid.max(1) as u32,
         // Whole warps.
         block: (threads.next_multiple_of(32) + flag_threads) as u32,
@@ -331,7 +389,8 @@ mod tests {
         let by = (&tuning, 132);
         let of = |operation, bytes| {
             let reduction = matches!(operation, Reduce | Reducescatter | Inscan | Exscan);
-            plan(operation, reduction.then_some(FLOAT_SUM), bytes, &large, by).unwrap()
+            let reduction = reduction.then_some(FLOAT_SUM);
+            plan(operation, reduction, (bytes, false), &large, by).unwrap()
         };
         for operation in COLLECTIVES.into_iter().filter(|one| *one != Alltoalls) {
             let (small, big) = (of(operation, 8), of(operation, 64 << 20));
@@ -346,11 +405,11 @@ mod tests {
         assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::Reduce(Dtype::Float));
         assert_eq!(of(Reduce, 0).kernel, Kernel::Barrier);
         assert_eq!(of(Barrier, 0).block, 32);
-        assert!(plan(Malloc, None, 8, &large, by).is_none());
-        assert!(plan(Reduce, None, 8, &large, by).is_none());
+        assert!(plan(Malloc, None, (8, false), &large, by).is_none());
+        assert!(plan(Reduce, None, (8, false), &large, by).is_none());
         // A small sync block has no room for it.
         let small = team(4, 128 << 10);
-        let of_small = plan(Reduce, Some(FLOAT_SUM), 64 << 10, &small, by).unwrap();
+        let of_small = plan(Reduce, Some(FLOAT_SUM), (64 << 10, false), &small, by).unwrap();
         assert_eq!(of_small.kernel, Kernel::Reduce(Dtype::Float));
     }
 
@@ -358,8 +417,8 @@ mod tests {
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        let both = [Algorithm::Flags, Algorithm::Direct];
-        let few_and_many = both.into_iter().flat_map(|algorithm| {
+        let all = [Algorithm::Flags, Algorithm::Direct, Algorithm::Engines];
+        let few_and_many = all.into_iter().flat_map(|algorithm| {
             [(1, 32), (7, 96), (128, 512)].map(|(blocks, threads)| Choice {
                 up_to: u64::MAX,
                 algorithm,
@@ -383,7 +442,8 @@ mod tests {
                     {
                         for blocks in [1, 20, 132] {
                             let by = (&tuning, blocks);
-                            let looked_up = plan(COLLECTIVES[index], reduction, bytes, &team, by);
+                            let moved = (bytes, false);
+                            let looked_up = plan(COLLECTIVES[index], reduction, moved, &team, by);
                             let of = |choice: &Choice| {
                                 chosen(index, reduction, bytes.max(1), &team, (*choice, blocks))
                             };
@@ -408,6 +468,44 @@ mod tests {
         assert!(plan.grid >= 1 && plan.grid <= blocks && plan.grid <= team.blocks);
         assert!(plan.block.is_multiple_of(32));
         assert!(plan.shared <= 48 << 10);
+    }
+
+    /// And one kernel does the others, and an exchange in place.
+    #[test]
+    fn engines_do_three_collectives_of_several_members() {
+        let choice = Choice {
+            up_to: u64::MAX,
+            algorithm: Algorithm::Engines,
+            blocks: 64,
+            threads: 256,
+            chunk: 0,
+        };
+        let rows = COLLECTIVES.map(|collective| tuning::file::Row { collective, choice });
+        let tables = [2, 4].map(|n_pes| tuning::Table {
+            gpu: "a GPU".into(),
+            link: tuning::Link::Nvlink,
+            n_pes,
+            written: None,
+            rows: rows.into(),
+        });
+        let tuning = Tuning::new(&tables);
+        for operation in COLLECTIVES {
+            let reduces = matches!(operation, Reduce | Reducescatter | Inscan | Exscan);
+            let reduction = reduces.then_some(FLOAT_SUM);
+            for (n, in_place) in [(1, false), (2, false), (2, true), (4, false), (4, true)] {
+                let (team, moved) = (team(n, 4 << 20), (1 << 20, in_place));
+                let plan = plan(operation, reduction, moved, &team, (&tuning, 132)).unwrap();
+                let engines = n > 1
+                    && matches!(operation, Broadcast | Fcollect | Alltoall)
+                    && !(operation == Alltoall && in_place);
+                let expected = if engines { Role::Opening } else { Role::Whole };
+                assert_eq!(plan.role, expected, "{operation:?}, {n} members");
+                assert_eq!(plan.kernel == Kernel::Barrier, engines);
+                assert!(engines || plan.grid == 64 && plan.block == 256);
+                assert!(plan.may_begin_early());
+                assert!(!plan.closing().may_begin_early());
+            }
+        }
     }
 
     #[test]

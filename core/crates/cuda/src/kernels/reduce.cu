@@ -144,30 +144,42 @@ DEVICE void reduce_flags(const Collective &c) {
     turn.leave();
 }
 
-// Folds one pack of all members' sources. `source` and `dest` are symmetric offsets.
-template <class Packed>
-DEVICE void reduce_pack(const Turn &turn, u64 source, u64 dest) {
-    i32 n = turn.c.team.n;
-    u32 operation = turn.c.operation, op = turn.c.op;
+// Folds one pack of each member, which is at `address(member)`. `step` is called with the member and the fold before and after the member's
+// pack is added.
+template <class Packed, class Address, class Step>
+DEVICE Packed fold_members(u32 op, i32 n, const Address &address, const Step &step) {
     Folded<Packed> fold;
     fold.clear(op);
     for (i32 from = 0; from < n; from += TOGETHER) {
         Packed packs[TOGETHER];
 #pragma unroll
         for (i32 k = 0; k < TOGETHER; k++)
-            if (from + k < n) packs[k] = at<Packed>(parts[from + k] + source);
+            if (from + k < n) packs[k] = at<Packed>(address(from + k));
 #pragma unroll
         for (i32 k = 0; k < TOGETHER; k++) {
             if (from + k < n) {
-                if (operation == EXSCAN) at<Packed>(parts[from + k] + dest) = fold.result();
+                step(from + k, fold, false);
                 if (k == 0 && from == 0) fold.start(packs[k]);
                 else fold.fold(op, packs[k]);
-                if (operation == INSCAN) at<Packed>(parts[from + k] + dest) = fold.result();
+                step(from + k, fold, true);
             }
         }
     }
-    if (operation == INSCAN || operation == EXSCAN) return;
-    Packed result = fold.result();
+    return fold.result();
+}
+
+// Folds one pack of all members' sources. `source` and `dest` are symmetric offsets.
+template <class Packed>
+DEVICE void reduce_pack(const Turn &turn, u64 source, u64 dest) {
+    i32 n = turn.c.team.n;
+    u32 operation = turn.c.operation;
+    bool scan = operation == INSCAN || operation == EXSCAN;
+    Packed result = fold_members<Packed>(
+        turn.c.op, n, [&](i32 m) { return parts[m] + source; },
+        [&](i32 m, const Folded<Packed> &fold, bool with) {
+            if (scan && with == (operation == INSCAN)) at<Packed>(parts[m] + dest) = fold.result();
+        });
+    if (scan) return;
     if (operation == REDUCESCATTER) at<Packed>(turn.own() + dest) = result;
     else
         for (i32 step = 1; step <= n; step++) at<Packed>(parts[turn.right(step)] + dest) = result;
@@ -212,75 +224,136 @@ struct Units {
     u64 count;
 };
 
-// The chunks in which two members send each other the sources of the other's share, to where the result will be. That is faster than to read the
-// other's memory, as links carry stores better than loads, but there is no room for it in place.
+// The chunks in which the members send each other the sources of the others' shares, to where results will be. That is faster than to read the
+// others' memory, as links carry stores better than loads, but there is no room for it in place.
 struct Chunks {
     // Chunks that a block has sent before it folds the first.
     static constexpr u64 AHEAD = 2;
 
     const Turn &turn;
-    // Bytes of a unit, and units of a chunk.
+    // Bytes of a unit, units of a chunk, and chunks of the largest share.
     u64 unit;
     u64 size;
+    u64 count;
 
-    __device__ Chunks(const Turn &t, u64 bytes_of_unit) : turn(t), unit(bytes_of_unit), size(t.c.chunk / bytes_of_unit) {}
+    __device__ Chunks(const Turn &t, u64 bytes_of_unit, u64 units)
+        : turn(t), unit(bytes_of_unit), size(t.c.chunk / bytes_of_unit), count(size ? (units + size - 1) / size : 0) {}
 
-    __device__ bool fit() const {
+    // Whether there are chunks, and room in the staging for so many flags of each.
+    __device__ bool fit(u64 flags) const {
         const Collective &c = turn.c;
-        if (c.operation != REDUCE || c.chunk == 0 || c.source == c.dest) return false;
-        return (c.bytes / unit + size - 1) / size * 16 <= c.team.slot;
+        return c.operation == REDUCE && unit == 16 && count && c.source != c.dest && flags * count * 16 <= c.team.slot;
     }
 
-    // How often a block sends and folds, if the larger share has so many units.
-    __device__ u64 rounds(u64 units) const {
-        u64 chunks = (units + size - 1) / size;
-        return (chunks + gridDim.x - 1) / gridDim.x;
-    }
+    // How often a block sends and folds.
+    __device__ u64 rounds() const { return (count + gridDim.x - 1) / gridDim.x; }
+
+    __device__ u64 index(u64 round) const { return blockIdx.x + round * gridDim.x; }
 
     // This block's chunk of a round; it may be empty.
     __device__ Units chunk(const Units &share, u64 round) const {
-        u64 start = least((blockIdx.x + round * gridDim.x) * size, share.count);
+        u64 start = least(index(round) * size, share.count);
         return {share.first + start, least(size, share.count - start)};
     }
 
-    // The flag of this block's chunk: where staging has flags and never data.
-    __device__ u64 flag_of(i32 to, i32 from, u64 round) const { return turn.staging_of(to, from) + (blockIdx.x + round * gridDim.x) * 16 + 8; }
-
-    // All threads.
-    __device__ void send(i32 other, const Units &share, u64 round) const {
-        const Collective &c = turn.c;
-        Units sent = chunk(share, round);
-        u64 place = sent.first * unit;
-        copy_as<Bytes16>(parts[other] + c.dest + place, parts[c.team.me] + c.source + place, sent.count * unit / 16, threadIdx.x, blockDim.x);
-        __syncthreads();
-        if (sent.count && threadIdx.x == 0) store_release(flag_of(other, c.team.me, round), turn.flag);
+    // A flag of this block's chunk, of a kind from 0: where staging has flags and never data.
+    __device__ u64 flag_of(u64 kind, i32 to, i32 from, u64 round) const {
+        return turn.staging_of(to, from) + (kind * count + index(round)) * 16 + 8;
     }
 
-    // All threads: waits for the other's chunk; false: leave.
-    __device__ bool receive(i32 other, const Units &came, u64 round) const {
-        bool there = came.count == 0 || threadIdx.x != 0 || turn.wait(flag_of(turn.c.team.me, other, round));
+    // All threads: copies a chunk, in units from the start of the arrays.
+    __device__ void copy_chunk(u64 dest, u64 source, u64 units) const {
+        copy_as<Bytes16>(dest, source, units * unit / 16, threadIdx.x, blockDim.x);
+    }
+
+    // All threads: sets the flag at all other members, once the block's threads have done what the flag is for.
+    __device__ void tell(u64 kind, u64 round) const {
+        __syncthreads();
+        for (i32 step = 1 + threadIdx.x; step < turn.c.team.n; step += blockDim.x)
+            store_release(flag_of(kind, turn.right(step), turn.c.team.me, round), turn.flag);
+    }
+
+    // All threads: waits for the flags of all other members; false: leave.
+    __device__ bool wait(u64 kind, u64 round) const {
+        bool there = true;
+        for (i32 step = 1 + threadIdx.x; step < turn.c.team.n && there; step += blockDim.x)
+            there = turn.wait(flag_of(kind, turn.c.team.me, turn.right(step), round));
         return !__syncthreads_or(!there);
     }
 };
+
+// Reduce of three and more members in chunks, of equal shares of `each` units; false: leave. A member sends its source of another member's
+// share to its own share of that one's destination, where nothing but this member's results come later. It sends these results once the
+// other one has folded the chunk.
+template <class Packed>
+DEVICE bool reduce_chunks(const Turn &turn, const Chunks &chunks, u64 each) {
+    static constexpr u64 SENT = 0, FOLDED = 1;
+    const Collective &c = turn.c;
+    i32 n = c.team.n, me = c.team.me;
+    u64 own = turn.own(), rounds = chunks.rounds();
+    auto share = [&](i32 member) -> Units { return {each * member, each}; };
+    auto send = [&](u64 round) {
+        Units mine = chunks.chunk(share(me), round);
+        if (!mine.count) return;
+        for (i32 step = 1; step < n; step++) {
+            i32 m = turn.right(step);
+            u64 from = chunks.chunk(share(m), round).first * chunks.unit;
+            chunks.copy_chunk(parts[m] + c.dest + mine.first * chunks.unit, own + c.source + from, mine.count);
+        }
+        chunks.tell(SENT, round);
+    };
+    auto send_result = [&](u64 round) {
+        Units mine = chunks.chunk(share(me), round);
+        if (!mine.count) return true;
+        if (!chunks.wait(FOLDED, round)) return false;
+        u64 place = c.dest + mine.first * chunks.unit;
+        for (i32 step = 1; step < n; step++) chunks.copy_chunk(parts[turn.right(step)] + place, own + place, mine.count);
+        return true;
+    };
+    for (u64 round = 0; round < Chunks::AHEAD; round++) send(round);
+    for (u64 round = 0; round < rounds; round++) {
+        send(round + Chunks::AHEAD);
+        Units mine = chunks.chunk(share(me), round);
+        if (mine.count) {
+            if (!chunks.wait(SENT, round)) return false;
+            for (u64 i = threadIdx.x; i < mine.count; i += blockDim.x) {
+                // In the first share; in all others, a share further on.
+                u64 first = own + (mine.first - each * me + i) * sizeof(Packed);
+                auto address = [&](i32 m) { return first + (m == me ? c.source : c.dest) + m * each * sizeof(Packed); };
+                Packed result = fold_members<Packed>(c.op, n, address, [](i32, const Folded<Packed> &, bool) {});
+                at<Packed>(own + c.dest + (mine.first + i) * sizeof(Packed)) = result;
+            }
+            chunks.tell(FOLDED, round);
+        }
+        if (round > 0 && !send_result(round - 1)) return false;
+    }
+    return send_result(rounds - 1);
+}
 
 // Reduce and reducescatter of two members, whose shares are given.
 template <class Packed>
 DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Units &others) {
     const Collective &c = turn.c;
     i32 me = c.team.me, other = 1 - me;
-    Chunks chunks(turn, sizeof(Packed));
-    bool sends = sizeof(Packed) == 16 && chunks.fit();
+    Chunks chunks(turn, sizeof(Packed), own.count > others.count ? own.count : others.count);
+    bool sends = chunks.fit(1);
     u64 mine = parts[me] + source, theirs = sends ? parts[me] + c.dest : parts[other] + source;
-    u64 rounds = sends ? chunks.rounds(own.count > others.count ? own.count : others.count) : 1;
-    for (u64 round = 0; sends && round < Chunks::AHEAD; round++) chunks.send(other, others, round);
+    u64 rounds = sends ? chunks.rounds() : 1;
+    auto send = [&](u64 round) {
+        Units sent = chunks.chunk(others, round);
+        u64 place = sent.first * chunks.unit;
+        chunks.copy_chunk(parts[other] + c.dest + place, parts[me] + c.source + place, sent.count);
+        if (sent.count) chunks.tell(0, round);
+    };
+    for (u64 round = 0; sends && round < Chunks::AHEAD; round++) send(round);
     for (u64 round = 0; round < rounds; round++) {
         Units now = own;
         u64 thread = grid_thread(), threads = grid_threads();
         if (sends) {
             now = chunks.chunk(own, round);
             thread = threadIdx.x, threads = blockDim.x;
-            chunks.send(other, others, round + Chunks::AHEAD);
-            if (!chunks.receive(other, now, round)) return;
+            send(round + Chunks::AHEAD);
+            if (now.count && !chunks.wait(0, round)) return;
         }
         fold_two<Packed>(c.op, me == 0 ? mine : theirs, me == 0 ? theirs : mine, parts[me] + c.dest, c.operation == REDUCE ? parts[other] + c.dest : 0,
                          now.first + thread, now.first + now.count, threads);
@@ -289,7 +362,7 @@ DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Uni
 
 template <class T>
 DEVICE void reduce_direct(const Collective &c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
     if (turn.meet()) {
         bool scatter = c.operation == REDUCESCATTER;
@@ -302,9 +375,16 @@ DEVICE void reduce_direct(const Collective &c) {
         u64 first = packs * PACK / sizeof(T), count = c.bytes / sizeof(T);
         u64 me = scatter ? 0 : c.team.me, n = scatter ? 1 : c.team.n;
         typedef Pack<T, PACK> Packed;
-        u64 each = ((packs + n - 1) / n + LINE - 1) & ~(LINE - 1);
+        // The members' equal shares in chunks; the rest is reduced as without them.
+        u64 even = packs / n & ~(LINE - 1), chunked = 0;
+        Chunks chunks(turn, PACK, even);
+        if (c.team.n > 2 && chunks.fit(2)) {
+            if (!reduce_chunks<Packed>(turn, chunks, even)) return turn.leave();
+            chunked = even * n;
+        }
+        u64 each = ((packs - chunked + n - 1) / n + LINE - 1) & ~(LINE - 1);
         auto share_of = [&](u64 member) -> Units {
-            u64 start = least(each * member, packs);
+            u64 start = least(chunked + each * member, packs);
             return {start, least(each, packs - start)};
         };
         Units own = share_of(me);

@@ -91,8 +91,8 @@ KERNEL nvshmemrs_put_value(u64 dest, u64 low, u64 high, u64 bytes) {
     if (bytes > 8) store_unit(dest + 8, high, (u32)bytes - 8);
 }
 
+// A release, which orders whatever came before, of the block's other threads and of the stream, too.
 DEVICE void update_signal(u64 signal, u64 value, u32 add) {
-    fence();
     if (add) add_release(signal, value);
     else store_release(signal, value);
 }

@@ -12,11 +12,11 @@ KERNEL nvshmemrs_quiet() {
 
 // Barrier and sync; one block.
 KERNEL nvshmemrs_barrier(const __grid_constant__ Collective c) {
-    Turn turn(c);
+    Turn turn(c, entered_published(c));
     if (!turn.live()) return;
-    // A member that will not come says so: that ends the others' next collective.
-    if (c.count) return turn.announce_all(threadIdx.x, blockDim.x);
-    turn.announce_all(threadIdx.x, blockDim.x);
+    turn.announce(threadIdx.x, blockDim.x);
+    // A member that will not come has announced this: the others' next collective ends with an error.
+    if (c.count) return;
     turn.wait_all_calls(threadIdx.x, blockDim.x);
     turn.leave();
 }

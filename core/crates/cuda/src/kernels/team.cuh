@@ -79,7 +79,7 @@ struct Collective {
     // A u64 in pinned host memory where `ticket` goes when the collective is over; or 0.
     u64 finished;
     u64 ticket;
-    // reduce of two members: bytes of the chunks in which they send each other their sources; 0: they read them. broadcast: bytes of the pieces
+    // reduce: bytes of the chunks in which members send each other their sources; 0: they read them. broadcast: bytes of the pieces
     // in which other members hand the message on; 0: the root sends to all.
     u64 chunk;
 };
@@ -110,6 +110,24 @@ DEVICE void report(const Collective &c, u32 code, u64 epoch, u64 mine, u64 their
     if (code != STALE) store_relaxed_u32(c.state.abort, code);
 }
 
+// The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended.
+DEVICE TeamLocal entered(const Collective &c) {
+    wait_for_previous_kernel();
+    return *(const TeamLocal *)c.team.local;
+}
+
+// All threads: as `entered`, and the members that see this member's announcement then also see all that came before on its stream. The
+// threads that announce the call have the fence while another warp reads the state, as each of the two takes about half a microsecond, and
+// a fence waits for the loads of its own thread.
+DEVICE TeamLocal entered_published(const Collective &c) {
+    __shared__ TeamLocal now;
+    wait_for_previous_kernel();
+    if (blockIdx.x == 0 && threadIdx.x < (u32)c.team.n) fence();
+    if (threadIdx.x == blockDim.x - 1) now = *(const TeamLocal *)c.team.local;
+    __syncthreads();
+    return now;
+}
+
 class Turn {
   public:
     const Collective &c;
@@ -120,12 +138,9 @@ class Turn {
     // That of the team that has the number now.
     u32 generation;
 
-    __device__ explicit Turn(const Collective &call) : c(call) {
-        // In a graph, a collective may begin before the kernel before it has ended.
-        wait_for_previous_kernel();
-        epoch = local()->epoch + 1;
-        over = local()->over;
-        generation = local()->generation;
+    __device__ explicit Turn(const Collective &call) : Turn(call, entered(call)) {}
+
+    __device__ Turn(const Collective &call, const TeamLocal &now) : c(call), epoch(now.epoch + 1), over(now.over), generation(now.generation) {
         parity = epoch & 1;
         // Never 0, which is what the sync block holds at first.
         u32 mixed = (c.signature ^ (u32)(epoch >> 32) ^ c.team.generation) & 0xffffff;
@@ -180,12 +195,6 @@ class Turn {
             store_relaxed(call_of(m, c.team.me), flag);
     }
 
-    // As announce, and that all that this PE's stream did before is to be seen. An H200 takes 1.4 us longer for that.
-    __device__ void announce_all(u32 thread, u32 threads) const {
-        if (blockIdx.x == 0 && thread < (u32)c.team.n) fence();
-        announce(thread, threads);
-    }
-
     // Whether waiting has become useless, looked at every POLLS polls: the abort word is set. The thread that waits for a member's call sets it, too,
     // when the member comes with another call.
     __device__ bool given_up(u32 polls) const { return polls % POLLS == 0 && aborted(c.state); }
@@ -230,11 +239,12 @@ class Turn {
         if (blockIdx.x == 0) wait_all_calls(threadIdx.x, FLAG_THREADS);
     }
 
-    // All threads of all blocks: returns when all members have entered, and what they did before can be seen; `then` is called for each member.
+    // All threads of all blocks, after entered_published: returns when all members have entered, and what they did before can be seen; `then` is
+    // called for each member.
     template <class Then>
     __device__ bool meet(const Then &then) const {
         fill_parts();
-        announce_all(threadIdx.x, blockDim.x);
+        announce(threadIdx.x, blockDim.x);
         bool came = wait_all_calls(threadIdx.x, blockDim.x);
         for (i32 m = threadIdx.x; m < c.team.n && came; m += blockDim.x) then(m);
         return !__syncthreads_or(!came);

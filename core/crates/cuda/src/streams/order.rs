@@ -1,5 +1,5 @@
-//! Tracks the streams with work of this PE: streams that blocking collectives borrow, the stream with a team's latest collective,
-//! and streams that the program has released while work of the library may still be on them.
+//! Tracks the streams with work of this PE: streams that blocking collectives borrow, streams for copies beside a collective, the
+//! stream with a team's latest collective, and streams that the program has released while work of the library may still be on them.
 //!
 //! Nothing here waits except by events, because other work on a stream of the program may take any time; only recording an event
 //! on a full stream blocks in the driver. A stream that is being captured may still run earlier work, whose end no event can mark
@@ -23,12 +23,16 @@ pub(crate) const PER_THREAD: u64 = 2;
 const NO_STREAM: u64 = u64::MAX;
 /// Streams for blocking collectives that are created at init: so many threads can be in a collective at a time.
 const STREAMS: usize = 4;
+/// Streams for copies beside collectives: by default, as many as large collectives that run at a time.
+const BESIDE: usize = 2;
 /// The interval at which abandoned or remaining work is polled.
 pub(crate) const LOOK: Duration = Duration::from_micros(100);
 
 pub(crate) struct StreamOrder {
     /// Idle streams for blocking collectives.
     streams: Mutex<Vec<CudaStream>>,
+    /// Streams for copies beside a collective, each with the stream that used it last.
+    beside: Mutex<Vec<(u64, CudaStream)>>,
     /// Unused events.
     marks: Mutex<Vec<CudaEvent>>,
     /// By team number.
@@ -61,8 +65,10 @@ impl StreamOrder {
     /// With streams for collectives: later, the driver may create a stream only while no kernel runs.
     pub(crate) fn new(device: &Arc<Device>) -> Result<StreamOrder> {
         let streams = (0..STREAMS).map(|_| CudaStream::new(device));
+        let beside = (0..BESIDE).map(|_| Ok((NO_STREAM, CudaStream::new(device)?)));
         Ok(StreamOrder {
             streams: Mutex::new(streams.collect::<Result<_>>()?),
+            beside: Mutex::new(beside.collect::<Result<_>>()?),
             marks: Mutex::default(),
             teams: (0..MAX_TEAMS).map(|_| TeamOrder::new()).collect(),
             left: Mutex::default(),
@@ -145,6 +151,47 @@ impl CudaTransport {
             team,
             stream: Some(stream),
         })
+    }
+
+    /// Runs work on a stream of the library at the same time as the next work of `stream`; `put` enqueues it. Returns the event behind
+    /// that work, for which `stream` must wait, or `None` if no such stream is free and nothing was enqueued.
+    ///
+    /// A stream of the library serves one stream of the program as long as it has work: shared by two streams, it would order them,
+    /// and the collectives on them may come in another order on other members. The same holds for graphs, so a captured stream stays
+    /// with its capture.
+    pub(crate) fn put_beside(
+        &self,
+        stream: CUstream,
+        put: impl FnOnce(Submission) -> Result<()>,
+    ) -> Result<Option<CudaEvent>> {
+        let raw = stream as u64;
+        if raw == PER_THREAD {
+            return Ok(None);
+        }
+        // Without the lock, because recording blocks if the stream is full.
+        let mark = self.take_mark()?;
+        mark.record_on(stream)?;
+        let mut all = lock(&self.stream_order.beside);
+        let is_own = |(user, one): &(u64, CudaStream)| {
+            let captured = || self.capture_of(one.raw());
+            *user == raw && captured().is_none_or(|one| Some(one) == self.capture_of(raw))
+        };
+        let is_free = |(_, one): &(u64, CudaStream)| {
+            let idle = || Ok(!self.device.is_captured(one.raw() as CUstream)? && one.query()?);
+            idle().unwrap_or_else(|_: Error| false)
+        };
+        let own = all.iter().position(is_own);
+        let Some(place) = own.or_else(|| all.iter().position(is_free)) else {
+            self.give_mark_back(mark);
+            return Ok(None);
+        };
+        let (user, one) = &mut all[place];
+        *user = raw;
+        let beside = one.raw() as CUstream;
+        mark.hold_stream(beside)?;
+        put(Submission::Stream(one.raw()))?;
+        mark.record_on(beside)?;
+        Ok(Some(mark))
     }
 
     /// Called before a collective of a team is enqueued on a stream that is not captured: the collective starts after the team's

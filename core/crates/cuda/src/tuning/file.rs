@@ -12,7 +12,7 @@
 //! }
 //! ```
 //!
-//! The rows of a collective are ordered by `up_to`. The last one has none: it holds for all that is larger, and is `direct`, as staging
+//! The rows of a collective are ordered by `up_to`. The last one has none: it holds for all that is larger, and is not `flags`, as staging
 //! memory for flags is limited.
 
 use super::{Algorithm, COLLECTIVES, Choice, Link};
@@ -89,8 +89,12 @@ impl TryFrom<RowText> for Row {
                 text.collective
             ));
         };
-        if text.algorithm == Algorithm::Flags && collective == Operation::Alltoalls {
-            return Err("alltoalls has no algorithm \"flags\"".into());
+        if !text.algorithm.does(collective) {
+            return Err(format!(
+                "{} has no algorithm {}",
+                collective.name(),
+                word(&text.algorithm)
+            ));
         }
         let chunks = matches!(collective, Operation::Reduce | Operation::Broadcast);
         if text.chunk != 0 && !(chunks && text.algorithm == Algorithm::Direct) {
@@ -160,11 +164,11 @@ fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Row>, D::Error> {
             }
             for collective in COLLECTIVES {
                 let ends = |last: &Row| {
-                    last.choice.up_to == u64::MAX && last.choice.algorithm == Algorithm::Direct
+                    last.choice.up_to == u64::MAX && last.choice.algorithm != Algorithm::Flags
                 };
                 if last_of(&rows, collective).is_some_and(|last| !ends(&last)) {
                     return Err(A::Error::custom(format!(
-                        "the last row of {} must have no `up_to` and the algorithm \"direct\", which holds for any size",
+                        "the last row of {} must have no `up_to` and an algorithm that holds for any size: not \"flags\"",
                         collective.name()
                     )));
                 }
@@ -362,6 +366,11 @@ mod tests {
             TuningFile::parse(&TuningFile::default().text()),
             Ok(TuningFile::default())
         );
+        let engines =
+            r#"{"collective": "fcollect", "algorithm": "engines", "blocks": 64, "threads": 512}"#;
+        let file = TuningFile::parse(&of_rows(&[engines])).unwrap();
+        assert_eq!(file.tables[0].rows[0].choice.algorithm, Algorithm::Engines);
+        assert_eq!(TuningFile::parse(&file.text()), Ok(file));
     }
 
     #[test]
@@ -375,7 +384,17 @@ mod tests {
             (first(&row("reduse", 512, "flags", good)), "line 5: `collective` is \"reduse\", not one of broadcast, "),
             (first(&row("barrier", 512, "flags", good)), "line 5: `collective` is \"barrier\""),
             (first(&row("reduce", 512, "ring", good)), "line 5: unknown variant `ring`"),
-            (first(&row("alltoalls", 512, "flags", good)), "line 5: alltoalls has no algorithm"),
+            (first(&row("alltoalls", 512, "flags", good)), "line 5: alltoalls has no algorithm \"flags\""),
+            (first(&row("reduce", 512, "engines", good)), "line 5: reduce has no algorithm \"engines\""),
+            (
+                first(&row(
+                    "broadcast",
+                    512,
+                    "engines",
+                    &format!("{good}, \"chunk\": 1024"),
+                )),
+                "line 5: `chunk` is 1024, but only",
+            ),
             (of(&format!("{threads}, \"blocks\": 0")), "line 5: `blocks` is 0"),
             (of(&format!("{threads}, \"blocks\": 129")), "line 5: `blocks` is 129"),
             (of(&format!("{threads}, \"blocks\": -1")), "line 5: invalid value"),

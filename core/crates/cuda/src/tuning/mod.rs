@@ -35,6 +35,21 @@ pub enum Algorithm {
     Flags,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct,
+    /// The members meet, their copy engines write to each other's memory, and the members meet again. Where engines cannot do that, as in
+    /// place, it is done directly.
+    Engines,
+}
+
+impl Algorithm {
+    /// Whether a collective has the algorithm.
+    pub(crate) fn does(self, collective: Operation) -> bool {
+        use Operation::{Alltoall, Alltoalls, Broadcast, Fcollect};
+        match self {
+            Algorithm::Flags => collective != Alltoalls,
+            Algorithm::Direct => true,
+            Algorithm::Engines => matches!(collective, Broadcast | Fcollect | Alltoall),
+        }
+    }
 }
 
 /// How the GPUs of a job are linked.
@@ -87,23 +102,25 @@ impl Choice {
 impl Choice {
     /// All but `up_to`, in a word that is not 0.
     fn word(&self) -> u64 {
-        let flags = match self.algorithm {
+        let algorithm = match self.algorithm {
             Algorithm::Flags => WITH_FLAGS,
             Algorithm::Direct => 0,
+            Algorithm::Engines => BY_ENGINES,
         };
         let sizes = u64::from(self.blocks) << 48 | u64::from(self.threads) << 32;
-        IS_FORCED | flags | sizes | u64::from(self.chunk)
+        IS_FORCED | algorithm | sizes | u64::from(self.chunk)
     }
 
     /// The other way.
     fn of_word(word: u64) -> Choice {
         Choice {
             up_to: u64::MAX,
-            algorithm: match word & WITH_FLAGS {
+            algorithm: match word & (WITH_FLAGS | BY_ENGINES) {
                 0 => Algorithm::Direct,
+                BY_ENGINES => Algorithm::Engines,
                 _ => Algorithm::Flags,
             },
-            blocks: (word >> 48) as u32 & 0x3fff,
+            blocks: (word >> 48) as u32 & 0x1fff,
             threads: (word >> 32) as u32 & 0xffff,
             chunk: word as u32,
         }
@@ -257,6 +274,9 @@ fn built_in() -> Vec<Class> {
                 chunk((32 << 20) - 1, 32 << 10),
                 chunk(u64::MAX, 64 << 10),
             ]),
+            (Operation::Reduce, _) => {
+                rows.extend([chunk((16 << 20) - 1, 0), chunk(u64::MAX, 64 << 10)])
+            }
             // To one member the root sends. Otherwise the message leaves it once.
             (Operation::Broadcast, 1..) => rows.push(chunk(u64::MAX, 32 << 10)),
             _ => rows.push(DIRECT),
@@ -276,9 +296,11 @@ fn built_in() -> Vec<Class> {
 static FORCED: AtomicU64 = AtomicU64::new(0);
 const IS_FORCED: u64 = 1 << 63;
 const WITH_FLAGS: u64 = 1 << 62;
+const BY_ENGINES: u64 = 1 << 61;
 
 /// Has this process use a choice for all collectives that begin from now on, or none, whatever its `up_to`: for the tuner. All PEs of
-/// the job must have the same one when they begin a collective. What does not fit in a team's staging is done directly.
+/// the job must have the same one when they begin a collective. What does not fit in a team's staging, and what engines cannot do, is done
+/// directly.
 #[doc(hidden)]
 pub fn force(choice: Option<Choice>) -> Result<()> {
     if let Some((name, value, range)) = choice.as_ref().and_then(Choice::out_of_range) {
@@ -404,7 +426,11 @@ mod tests {
             threads: MOST_THREADS,
             chunk: MOST_CHUNK,
         };
-        for choice in [choice, DIRECT] {
+        let engines = Choice {
+            algorithm: Algorithm::Engines,
+            ..choice
+        };
+        for choice in [choice, DIRECT, engines] {
             assert_eq!(Choice::of_word(choice.word()), choice);
             assert_eq!(choice.out_of_range(), None);
         }

@@ -240,6 +240,10 @@ impl Sites {
         let Some(text) = hook.and_then(|hook| hook(place.0)) else {
             return place;
         };
+        self.place_of(text)
+    }
+
+    fn place_of(&self, text: String) -> CodeAddress {
         let mut texts = self.texts();
         if let Some(place) = texts.places.get(&text) {
             return *place;
@@ -248,6 +252,11 @@ impl Sites {
         texts.all.push(text.clone());
         texts.places.insert(text, place);
         place
+    }
+
+    /// The site of `operation` at a place in words, which a kernel has sent.
+    pub fn named(&self, operation: Operation, text: &str) -> u16 {
+        self.at(operation, self.place_of(text.into()))
     }
 
     /// A place in words; of those that the hook has named, its words.

@@ -6,6 +6,7 @@
 //! | [`state`] | [`State`], an argument of every kernel |
 //! | [`reachable_pes`] | which PEs kernels reach |
 //! | [`report`] | the first error that a kernel has found |
+//! | [`record`] | the operations that kernels of a checked job show |
 //!
 //! [`device_area`](crate::job::device_area) defines the offsets of the tables. `include/nvshmemrs_device.cuh` declares the same structs,
 //! and both compilers check sizes and offsets.
@@ -14,10 +15,12 @@
 //! So a kernel that sees `n`, and then the generation of its handle, sees the row of its team.
 
 pub(crate) mod reachable_pes;
+pub mod record;
 pub mod report;
 pub mod state;
 
 pub use reachable_pes::ReachablePes;
+pub use record::KernelRecords;
 pub use report::DeviceReport;
 pub use state::State as DeviceState;
 pub use state::{State, StateAddresses};
@@ -75,7 +78,8 @@ pub struct DeviceTeam {
     mail: u64,
     /// 1 + the first member that kernels do not reach; 0: they reach all.
     far: i32,
-    reserved1: u32,
+    /// The words of the team's long mail that a member sends another; it follows the mail. 0: there is none. Older libraries leave it 0.
+    long_words: u32,
 }
 
 const _: () = {
@@ -91,6 +95,7 @@ const _: () = {
     assert!(offset_of!(DeviceTeam, members) == 16 && offset_of!(DeviceTeam, sync) == 24);
     assert!(offset_of!(DeviceTeam, epochs) == 32 && offset_of!(DeviceTeam, generation) == 40);
     assert!(offset_of!(DeviceTeam, mail) == 48 && offset_of!(DeviceTeam, far) == 56);
+    assert!(offset_of!(DeviceTeam, long_words) == 60);
     // `TEAMS` of the header: it looks at so many rows in every job.
     assert!(MAX_TEAMS >= 320);
 };
@@ -141,6 +146,7 @@ impl DeviceTeam {
             generation,
             mail: area.mail(team),
             far: reached.first_far(members).map_or(0, |pe| pe + 1),
+            long_words: area.long_words(team),
             ..DeviceTeam::default()
         }
     }
@@ -180,6 +186,11 @@ pub trait DeviceTables {
     ///
     /// Local.
     fn state(&self) -> Result<State>;
+
+    /// From now on the state tells kernels that the job is checked, so only those run that show their operations: here.
+    ///
+    /// Local.
+    fn watch(&self) -> Result<&KernelRecords>;
 
     /// The kernels' address of a copy of it.
     ///
@@ -227,7 +238,7 @@ mod tests {
         assert_eq!(even.members, (1 << 40) + area.members(7));
         assert_eq!(even.words()[0], 1 << 32 | 2);
         assert_eq!(even.words()[5], 5);
-        assert_eq!(even.words()[7], 0);
+        assert_eq!(even.words()[7], u64::from(area.long_words(7)) << 32);
         reached.set(&Hosts::new(&[0, 1, 0, 1].map(|id| [id; 16]), 2));
         assert_eq!(row(&[0, 2]).far, 0);
         assert_eq!(row(&[2, 3, 1]).far, 4);

@@ -1,5 +1,7 @@
 //! The first error that a kernel of the program has found in its arguments (`NVSHMEMRS_DEVICE_CHECK`).
 
+use super::record::KernelRecords;
+use super::state::WATCHED;
 use crate::job::segment::AllAtomic;
 use crate::operation::Operation;
 use crate::{Error, Pe};
@@ -25,11 +27,15 @@ pub struct DeviceReport {
     caller: [AtomicU64; 8],
     /// 1 + the status, of 8 bits, with which a kernel asks all PEs to exit; 0: no request. Kernels get its address separately.
     pub(super) exit: AtomicU32,
+    reserved0: AtomicU32,
+    reserved1: [AtomicU64; 2],
+    /// Of a checked job.
+    records: KernelRecords,
 }
 
 const _: () = {
     use std::mem::offset_of;
-    assert!(size_of::<DeviceReport>() == 112 && offset_of!(DeviceReport, state) == 0);
+    assert!(offset_of!(DeviceReport, records) == 128 && offset_of!(DeviceReport, state) == 0);
     assert!(offset_of!(DeviceReport, kind) == 4 && offset_of!(DeviceReport, pe) == 8);
     assert!(offset_of!(DeviceReport, block) == 12 && offset_of!(DeviceReport, thread) == 16);
     assert!(offset_of!(DeviceReport, operation) == 20 && offset_of!(DeviceReport, address) == 24);
@@ -105,6 +111,17 @@ impl DeviceReport {
                      operation, or use a team of this host's PEs"
                 ));
             }
+            7 if address & u64::from(WATCHED) != 0 => {
+                return Error::NotSupported(format!(
+                    "the job is checked, and the checker cannot see what {thread} does, whose operations do not tell of themselves: \
+                     compile the kernel in C++ with -DNVSHMEMRS_DEVICE_CHECK, or set NVSHMEMRS_CHECK=0"
+                ));
+            }
+            10 => {
+                return Error::NotSupported(format!(
+                    "the job is checked, and the checker cannot see the operation: {place}; set NVSHMEMRS_CHECK=0"
+                ));
+            }
             7 => {
                 return Error::invalid(
                     "state",
@@ -131,15 +148,24 @@ impl DeviceReport {
 
 impl DeviceReport {
     fn caller(&self) -> String {
-        let bytes = self
-            .caller
-            .iter()
-            .flat_map(|word| word.load(Relaxed).to_ne_bytes());
-        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
-        // A lambda is `operator()`, which would be taken for a function of the library's.
-        let name = String::from_utf8_lossy(&name);
-        name.trim_end_matches("()").to_string()
+        text(&self.caller)
     }
+
+    /// Where kernels of a checked job show their operations.
+    pub fn records(&self) -> &KernelRecords {
+        &self.records
+    }
+}
+
+/// The name of a function or of a file that a kernel has written, up to a 0.
+pub(super) fn text(words: &[AtomicU64]) -> String {
+    let bytes = words
+        .iter()
+        .flat_map(|word| word.load(Relaxed).to_ne_bytes());
+    let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+    // A lambda is `operator()`, which would be taken for a function of the library's. It goes to the terminal.
+    let name = String::from_utf8_lossy(&name).replace(char::is_control, "?");
+    name.trim_end_matches("()").to_string()
 }
 
 #[cfg(test)]
@@ -175,7 +201,8 @@ mod tests {
             ),
             (8, "PE 7 is on another host"),
             (9, "argument `splits` is 4660 rows"),
-            (10, "reports 10 about 0x1234"),
+            (10, "cannot see the operation: thread 65"),
+            (11, "reports 11 about 0x1234"),
         ] {
             report.kind.store(kind, Relaxed);
             let text = report.error(1, 2).unwrap().to_string();

@@ -80,6 +80,8 @@ const MAGIC: u32 = u32::from_le_bytes(*b"nvsh");
 /// [`State::version`]. A kernel that was compiled for another one looks for the report, so [`State::job`] and the job's report keep their places
 /// in all versions.
 const VERSION: u32 = 4;
+/// A bit of [`State::version`] in a checked job. Kernels that do not know it refuse the state, so none runs unseen.
+pub(super) const WATCHED: u32 = 1 << 16;
 
 /// The struct to which a [`State`] refers.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +109,15 @@ impl State {
             job: to.job,
             check,
             lent: 0,
+        }
+    }
+
+    /// The same, of a checked job.
+    #[doc(hidden)]
+    pub fn watched(self) -> State {
+        State {
+            version: VERSION | WATCHED,
+            ..self
         }
     }
 }

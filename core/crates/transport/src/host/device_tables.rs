@@ -8,7 +8,8 @@
 use super::HostTransport;
 use crate::buffer::{LocalSource, SymRange};
 use crate::device_state::{
-    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, ReachablePes, State, StateAddresses,
+    DeviceJob, DeviceReport, DeviceTables, DeviceTeam, KernelRecords, ReachablePes, State,
+    StateAddresses,
 };
 use crate::job::block::{Control, MAX_TEAMS};
 use crate::job::device_area::DeviceArea;
@@ -16,6 +17,7 @@ use crate::job::hosts::Hosts;
 use crate::lock::lock;
 use crate::{Error, Pe, Result};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// The tables of a PE.
@@ -23,6 +25,8 @@ pub(super) struct Tables {
     control: Control,
     area: DeviceArea,
     check: bool,
+    /// Whether the job is checked.
+    watched: AtomicBool,
     reached: ReachablePes,
     known: Mutex<Known>,
 }
@@ -48,6 +52,7 @@ impl Tables {
             control: control.clone(),
             area: Control::device_area(control.n_pes(), control.heap_bytes()),
             check,
+            watched: AtomicBool::new(false),
             reached: ReachablePes::default(),
             known: Mutex::new(Known {
                 backed: false,
@@ -130,13 +135,17 @@ impl HostTransport {
             error: 0,
             job: self.own() + tables.area.job(),
         };
-        State::new(
+        let state = State::new(
             &self.layout,
             self.me,
             tables.control.n_pes(),
             to,
             tables.reached.checks(tables.check),
-        )
+        );
+        match tables.watched.load(Relaxed) {
+            true => state.watched(),
+            false => state,
+        }
     }
 
     fn device_report(&self) -> &DeviceReport {
@@ -160,6 +169,12 @@ impl DeviceTables for HostTransport {
     fn state(&self) -> Result<State> {
         self.write_tables()?;
         Ok(self.device_state())
+    }
+
+    fn watch(&self) -> Result<&KernelRecords> {
+        self.tables.watched.store(true, Relaxed);
+        self.write_tables()?;
+        Ok(self.device_report().records())
     }
 
     fn state_address(&self) -> Result<u64> {

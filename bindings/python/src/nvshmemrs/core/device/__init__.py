@@ -30,6 +30,8 @@ _HEADER = "nvshmemrs_device.cuh"
 # The state that kernels in Python know, and the bit of its `check` that says that not all PEs are
 # on this host.
 MAGIC, VERSION, CHECK_HOSTS = 0x6873766E, 4, 2
+# A bit of the version in a checked job.
+WATCHED = 1 << 16
 
 
 class DeviceState(Handle):
@@ -94,7 +96,9 @@ def state() -> DeviceState:
     Kernels reach PEs of their own host only. An access to another PE ends the kernel, and
     ``runtime_check`` names that PE.
 
-    Local. NotSupportedError if kernels cannot use the heap: the job is checked.
+    In a checked job only kernels in C++ take it that are compiled with NVSHMEMRS_DEVICE_CHECK defined.
+
+    Local. NotSupportedError if kernels cannot use the heap.
     """
     found = _ffi.DeviceState()
     pointer = ctypes.c_void_p()
@@ -106,6 +110,12 @@ def state() -> DeviceState:
 def fitting(found: DeviceState, caller: str) -> DeviceState:
     """The state, if kernels in Python can use it; else NotSupportedError. Launchers call this."""
     magic, version, check = (int(found.scalar[name]) for name in ("magic", "version", "check"))
+    if (magic, version) == (MAGIC, VERSION | WATCHED):
+        raise NotSupportedError(
+            f"{caller}: the job is checked, and the checker cannot see what kernels in Python do on a "
+            "GPU: use Numba's simulator or Triton's interpreter, write the kernel in CUDA C++, or set "
+            "NVSHMEMRS_CHECK=0"
+        )
     if (magic, version) != (MAGIC, VERSION):
         raise NotSupportedError(
             f"{caller}: the library has version {version} of the device state, and this module knows "

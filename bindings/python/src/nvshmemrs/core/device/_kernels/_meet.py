@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._backend import (
     apart,
+    fence_acq_rel,
     idle,
     jitable,
     ld_acquire_u64,
@@ -17,7 +18,6 @@ from ._backend import (
     ld_weak_u32,
     ld_weak_u64,
     st_relaxed_u64,
-    st_release_u64,
     state,
 )
 from ._state import (
@@ -27,12 +27,13 @@ from ._state import (
     any_of,
     broken,
     checked,
-    find_team,
     heap,
+    is_member,
     meet_group,
     pe_of,
     rank,
     refuse,
+    row_of,
     size,
     team_me,
     team_size,
@@ -43,17 +44,18 @@ from ._state import (
 @jitable
 def begin(operation, team, slot):
     """The row of a team that this PE is a member of, and whose slot there is; else 0."""
-    row = find_team(team)
-    slots = ld_weak_u32(state(6) + 32)
-    if row == 0:
-        if checked():
-            refuse(WRONG_TEAM, operation, this_pe(), team, 0)
-        return 0
-    if slot < 0 or slot >= slots:
-        if checked():
+    row = row_of(team)
+    # Compilers put loads off until they are needed. So one condition asks for all, the address of the
+    # epochs, too, and all are under way at once. That address is never 0.
+    slots, epochs = ld_weak_u32(state(6) + 32), ld_weak_u64(row + 32)
+    if is_member(team, row) and slot >= 0 and slot < slots and epochs != 0:
+        return row
+    if checked():
+        if is_member(team, row):
             refuse(WRONG_SLOT, operation, this_pe(), slot, 0)
-        return 0
-    return row
+        else:
+            refuse(WRONG_TEAM, operation, this_pe(), team, 0)
+    return 0
 
 
 @jitable
@@ -71,18 +73,33 @@ def meet(row, slot, epoch, scope):
     their groups are visible then. False: the job is broken.
     """
     apart()
-    n, me = team_size(row), team_me(row)
-    flags = ld_weak_u64(row + 24) + (slot * 2 + (epoch & 1)) * n * 8
-    # The writes of the group's threads precede the announcement of one of them.
+    return meet_here(row, slot, epoch, scope)
+
+
+@jitable
+def meet_here(row, slot, epoch, scope):
+    """``meet``, as a part of the calling function."""
+    # A fence drops what the first level of the cache has, so the row is read before it.
+    n, me, m, step = team_size(row), team_me(row), rank(scope), size(scope)
+    sync, counter, own = ld_weak_u64(row + 24), ld_weak_u64(row + 32) + slot * 8, heap()
+    place = state(2) + pe_of(row, m) * state(3) if m < n else 0
+    # What the group's threads did comes before what some of them announce. By PTX's memory model a
+    # fence and the relaxed stores after it are release patterns, one for each store. They cover the
+    # other threads' accesses, because these have met. So each thread has one fence, however many
+    # members it tells. An epoch that is still on its way is used only behind the fence.
     meet_group(scope)
-    m = rank(scope)
+    if m < n:
+        fence_acq_rel()
+    flags = sync + (slot * 2 + (epoch & 1)) * n * 8
     while m < n:
         if m != me:
-            st_release_u64(state(2) + pe_of(row, m) * state(3) + flags + me * 8, epoch)
-        m += size(scope)
+            st_relaxed_u64(place + flags + me * 8, epoch)
+        m += step
+        if m < n:
+            place = state(2) + pe_of(row, m) * state(3)
     if rank(scope) == 0:
-        st_relaxed_u64(ld_weak_u64(row + 32) + slot * 8, epoch)
-    came, own = True, heap() + flags
+        st_relaxed_u64(counter, epoch)
+    came, own = True, own + flags
     m = rank(scope)
     while m < n and came:
         if m != me:
@@ -92,5 +109,5 @@ def meet(row, slot, epoch, scope):
                     came = False
                 polls += 1
                 idle()
-        m += size(scope)
+        m += step
     return not any_of(scope, not came)

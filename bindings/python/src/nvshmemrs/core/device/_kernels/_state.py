@@ -50,6 +50,9 @@ ATOMIC_COMPARE_SWAP, ATOMIC_INC, ATOMIC_FETCH_INC, ATOMIC_ADD, ATOMIC_FETCH_ADD 
 ATOMIC_AND, ATOMIC_FETCH_AND, ATOMIC_OR, ATOMIC_FETCH_OR = 78, 79, 80, 81
 ATOMIC_XOR, ATOMIC_FETCH_XOR, TEST, TEST_ALL, TEST_ANY, TEST_SOME = 82, 83, 92, 93, 94, 95
 
+# Rows of teams, as nvshmemrs_device.cuh has them.
+_TEAMS = 320
+
 # Polls between two looks at the abort word, which lies behind PCIe, less 1.
 POLLS = 1023
 
@@ -206,19 +209,26 @@ def check_argument(good, operation, value):
 
 
 @jitable
+def row_of(handle):
+    """The row of a team, or any row."""
+    return state(6) + 64 + smallest(handle & 0xFFFFFFFF, _TEAMS - 1) * 64
+
+
+@jitable
+def is_member(handle, row):
+    """Whether it is the team's row, and this PE is a member."""
+    # All loads are under way before the first is looked at.
+    teams, members = ld_weak_u32(state(6) + 8), ld_weak_u32(row)
+    generation = ld_weak_u32(row + 40)
+    known = handle & 0xFFFFFFFF < teams and generation == (handle >> 32) & 0xFFFFFFFF
+    return known and members != 0 and members < 0x80000000
+
+
+@jitable
 def find_team(handle):
     """The row of a team; 0 if this PE is no member."""
-    job = state(6)
-    index = handle & 0xFFFFFFFF
-    row = job + 64 + index * 64
-    if index >= ld_weak_u32(job + 8):
-        return 0
-    members = ld_weak_u32(row)
-    if members == 0 or members >= 0x80000000:
-        return 0
-    if ld_weak_u32(row + 40) != (handle >> 32) & 0xFFFFFFFF:
-        return 0
-    return row
+    row = row_of(handle)
+    return row if is_member(handle, row) else 0
 
 
 @jitable

@@ -31,7 +31,7 @@ from ._backend import (
 )
 from ._copy import copy
 from ._elements import read, write
-from ._meet import begin, epoch_of, meet
+from ._meet import begin, epoch_of, meet, meet_here
 from ._numbers import FOLDS, narrow, widen
 from ._state import (
     ALLTOALL,
@@ -57,8 +57,9 @@ __all__ = []
 
 @jitable
 def barrier_of(operation, team, slot, scope):
+    apart()
     row = begin(operation, team, slot)
-    if row == 0 or not meet(row, slot, epoch_of(row, slot, scope) + 1, scope):
+    if row == 0 or not meet_here(row, slot, epoch_of(row, slot, scope) + 1, scope):
         return -1
     return 0
 

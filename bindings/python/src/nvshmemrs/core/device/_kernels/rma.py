@@ -22,16 +22,17 @@ from ._backend import (
     count,
     decode,
     encode,
-    fence_acq_rel,
     integer,
     itemsize,
     jitable,
     lendable,
     lent,
     public,
+    red_add_u64,
     red_relaxed_add_u64,
     smallest,
     st_relaxed_u64,
+    st_release_u64,
 )
 from ._copy import copy, copy_strided
 from ._elements import load_relaxed, store_relaxed
@@ -131,17 +132,27 @@ def update_signal(at, value, op):
 
 
 @jitable
+def announce(at, value, op):
+    """``update_signal`` as a release. A fence would be an acquire, too, and drop what the first level
+    of the cache has.
+    """
+    if op == SIGNAL_ADD:
+        red_add_u64(at, value)
+    else:
+        st_release_u64(at, value)
+
+
+@jitable
 def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, pe, scope):
     to = on(operation, pe, dest, nbytes, align)
     word = on(operation, pe, signal, 8, 8)
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
     meet_group(scope)
     copy(to, source, nbytes, scope)
-    # The fence of one thread covers the stores of the others before they met.
+    # The release of one thread covers the stores of the others before they met.
     meet_group(scope)
     if rank(scope) == 0:
-        fence_acq_rel()
-        update_signal(word, value, op)
+        announce(word, value, op)
 
 
 @jitable
@@ -152,11 +163,10 @@ def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, p
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
     meet_group(scope)
     copy_lent(to, source, nbytes, scope, given)
-    # The fence of one thread covers the stores of the others before they met.
+    # The release of one thread covers the stores of the others before they met.
     meet_group(scope)
     if rank(scope) == 0:
-        fence_acq_rel()
-        update_signal(word, value, op)
+        announce(word, value, op)
 
 
 @jitable

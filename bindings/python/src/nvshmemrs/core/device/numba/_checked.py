@@ -174,6 +174,10 @@ def _functions() -> Dict[str, Dict[str, Any]]:
         value &= 2**64 - 1
         check(lib.nvshmemrs_signal_op(job.runtime, own, value, op, pe))
 
+    def announce(at: int, value: int, op: int) -> None:
+        check(lib.nvshmemrs_fence(job.runtime))
+        update_signal(at, value, op)
+
     def wait_for_signal(at: int, cmp: int, value: int) -> int:
         seen = ctypes.c_uint64()
         value &= 2**64 - 1
@@ -273,7 +277,7 @@ def _functions() -> Dict[str, Dict[str, Any]]:
 
     teams = {"find_team": find_team, "team_me": team_me, "team_size": team_size, "pe_of": pe_of}
     return {
-        "rma": {"copy": copy, "update_signal": update_signal},
+        "rma": {"copy": copy, "update_signal": update_signal, "announce": announce},
         "_lent": {"copy": copy},
         "direct": {"update_signal": update_signal, "wait_for_signal": wait_for_signal, **teams},
         "waits": {"_holds": holds},

@@ -286,7 +286,7 @@ def numbers(values):
     return [tl.full((), value, tl.int32 if k < 4 else tl.int64) for k, value in enumerate(values)]
 
 
-def meet(ctx, t, slot):
+def meet(ctx, t, slot, steps=1):
     """Meets the other members, in the library's barrier."""
     if _number(slot) < 0:
         return tl.full((), -1, tl.int32)

@@ -24,6 +24,7 @@ from ._context import (
     report,
 )
 from ._float8 import from_float8, to_float8
+from ._mail import elements_of, find_mail, post
 from ._order import load_acquire, store_release
 from ._rma import copy_part
 from ._settings import CHECK, INTERPRETED, WATCHED, pause
@@ -73,17 +74,18 @@ def enter(ctx, operation, team, slot):
 
 
 @triton.jit
-def meet(ctx, t, slot):
-    """Synchronises with the other members: 0 once all have arrived, when the earlier writes of their
-    programs of this slot are visible; -1 if the job is broken, or slot is -1.
+def meet(ctx, t, slot, steps=1):
+    """Meets the other members: 0 once all have come, and what their programs of this slot did before
+    can be seen; -1 if the job is broken, or slot is -1. `steps` is 0 if the meeting has its epoch
+    already, because mail was sent in it.
     """
     result = tl.full((), -1, tl.int32)
     if slot >= 0:
         result = tl.full((), 0, tl.int32)
         counter = t.epochs.to(tl.pointer_type(tl.int64)) + slot
-        epoch = tl.load(counter, volatile=True) + 1
-        # The writes of the program's threads precede the announcement by some of them, and all have
-        # read the counter before one writes it.
+        epoch = tl.load(counter, volatile=True) + steps
+        # What the program's threads did comes before what some of them announce, and all have read
+        # the counter before one writes it.
         tl.debug_barrier()
         tl.store(counter, epoch)
         row = t.sync + (slot * 2 + (epoch & 1)) * t.n * 8
@@ -313,6 +315,59 @@ def fold_part(ctx, t, dest, source, begin, end, mine, all_, OP: tl.constexpr, EV
 
 
 @triton.jit
+def reduce_by_mail(ctx, team, t, slot, dest, source, count, mine, all_, OP: tl.constexpr, BLOCK: tl.constexpr):
+    """The reduction if its data fit the mail and one program makes the call: 0 once it is done, -1 if
+    the job is broken, 2 if there is no such mail. 1: not all members have sent it; they meet in this
+    epoch, and nothing is written.
+    """
+    TYPE: tl.constexpr = source.dtype.element_ty
+    SIZE: tl.constexpr = (TYPE.primitive_bitwidth + 7) // 8
+    start, words, has = find_mail(ctx, team, t, slot, count * SIZE)
+    result = tl.full((), 2, tl.int32)
+    if has & (all_ == 1) & (mine == 0):
+        result = tl.full((), 0, tl.int32)
+        counter = t.epochs.to(tl.pointer_type(tl.int64)) + slot
+        epoch = tl.load(counter, volatile=True) + 1
+        # The sources are what all threads have written, and all have read the counter before one
+        # writes it.
+        tl.debug_barrier()
+        tl.store(counter, epoch)
+        half = (slot * 2 + (epoch & 1)) * t.n
+        mail = (ctx.own + start + half * words * 8).to(tl.pointer_type(tl.int64))
+        met = (ctx.own + t.sync + half * 8).to(tl.pointer_type(tl.int64))
+        post(ctx, t, mail + t.me * words, epoch, source, count, SIZE, BLOCK)
+        # `dest` may be `source`.
+        tl.debug_barrier()
+        lanes = tl.arange(0, BLOCK)
+        first = count * 0
+        while first < count:
+            element = first + lanes
+            total = widen(tl.load(source + element, mask=element < 0))
+            for m in range(0, t.n):
+                if result == 0:
+                    value, state = elements_of(ctx, mail + m * words, met + m, epoch, element, count, TYPE, SIZE)
+                    result = state
+                    wide = widen(value)
+                    total = tl.where(m == 0, wide, fold(OP, total, wide))
+            if result == 0:
+                tl.store(dest + element, narrow(total, dest.dtype.element_ty), mask=element < count)
+                first += BLOCK
+            else:
+                first = count
+        # All threads have read the flags before one of them meets.
+        tl.debug_barrier()
+    return result
+
+
+if WATCHED:
+
+    @triton.jit
+    def reduce_by_mail(ctx, team, t, slot, dest, source, count, mine, all_, OP: tl.constexpr, BLOCK: tl.constexpr):  # noqa: F811
+        """The checker knows what members see of each other by their meetings, so they meet."""
+        return tl.full((), 2, tl.int32)
+
+
+@triton.jit
 def reduce(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, parts=None, BLOCK: tl.constexpr = 2048):
     """One-shot all-reduce: every member folds all n elements of all members, in the order of the
     team. `dest` and `source` must not overlap; returns -1 if they do. reduce_two_shot works in place.
@@ -325,10 +380,12 @@ def reduce(ctx, team, dest, source, n, OP: tl.constexpr, slot=0, part=None, part
         place = place * 0 - 1
     if overlap(dest, count, source, count):
         place = place * 0 - 1
-    result = meet(ctx, t, place)
-    if result == 0:
-        fold_part(ctx, t, dest, source, count * 0, count, mine, all_, OP, False, BLOCK)
-        result = meet(ctx, t, place)
+    result = reduce_by_mail(ctx, team, t, place, dest, source, count, mine, all_, OP, BLOCK)
+    if result > 0:
+        result = meet(ctx, t, place, result - 1)
+        if result == 0:
+            fold_part(ctx, t, dest, source, count * 0, count, mine, all_, OP, False, BLOCK)
+            result = meet(ctx, t, place)
     return result
 
 
@@ -346,14 +403,16 @@ def reduce_two_shot(
     count = tl.full((), 0, tl.int64) + n
     if good_arrays(ctx, OP_REDUCE, dest, count, source, count) == 0:
         place = place * 0 - 1
-    result = meet(ctx, t, place)
-    if result == 0:
-        # Whole blocks for each member; the last members may have less.
-        blocks = ((count + BLOCK - 1) // BLOCK + t.n - 1) // t.n
-        begin = blocks * t.me * BLOCK
-        end = tl.minimum(begin + blocks * BLOCK, count)
-        fold_part(ctx, t, dest, source, begin, end, mine, all_, OP, True, BLOCK)
-        result = meet(ctx, t, place)
+    result = reduce_by_mail(ctx, team, t, place, dest, source, count, mine, all_, OP, BLOCK)
+    if result > 0:
+        result = meet(ctx, t, place, result - 1)
+        if result == 0:
+            # Whole blocks for each member; the last members may have less.
+            blocks = ((count + BLOCK - 1) // BLOCK + t.n - 1) // t.n
+            begin = blocks * t.me * BLOCK
+            end = tl.minimum(begin + blocks * BLOCK, count)
+            fold_part(ctx, t, dest, source, begin, end, mine, all_, OP, True, BLOCK)
+            result = meet(ctx, t, place)
     return result
 
 

@@ -1,0 +1,66 @@
+//! Collectives by copy engines against the stand-in for libcuda (`programs/fake_cuda.c`). Each test is a part of
+//! `programs/device_engines.c`.
+
+use nvshmemrs_tests::fakes::with_fakes;
+use nvshmemrs_tests::{HANG, Output, compile_c, launcher, run, workspace};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::LazyLock;
+
+static PROGRAM: LazyLock<PathBuf> =
+    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_engines.c")));
+
+fn passes(part: &str, n: u32, settings: &[(&str, &str)]) -> Output {
+    let mut command = launcher(n, &[]);
+    with_fakes(&mut command)
+        .arg(&*PROGRAM)
+        .arg(part)
+        .stdin(Stdio::null())
+        .env("NVSHMEMRS_TIMEOUT", "30")
+        .env("FAKE_CUDA_LEAKS", "1")
+        .env("FAKE_CUDA_LAUNCHES", "1")
+        .envs(settings.iter().copied());
+    let output = run(&mut command, HANG);
+    output.assert_success();
+    let words = format!("engines ok: {part}\n");
+    let times = output.stdout.matches(&words).count();
+    assert_eq!(times, n as usize, "{}", output.describe());
+    output
+}
+
+/// Only an exchange in place takes a kernel.
+#[test]
+fn every_byte_is_where_it_belongs_and_no_other_is_written() {
+    for n in [2, 3] {
+        let output = passes("values", n, &[]);
+        let launched = |kernel: &str| output.stderr.contains(&format!("launch {kernel} "));
+        assert!(launched("nvshmemrs_barrier"), "{}", output.describe());
+        assert!(launched("nvshmemrs_alltoall"), "{}", output.describe());
+        for kernel in ["nvshmemrs_fcollect", "nvshmemrs_broadcast"] {
+            assert!(!launched(kernel), "{}", output.describe());
+        }
+    }
+}
+
+#[test]
+fn a_graph_has_the_copies_between_its_kernels() {
+    passes("graph", 3, &[]);
+}
+
+/// Also where streams share queues, of which there are enough.
+#[test]
+fn collectives_of_several_teams_do_not_wait_for_each_other() {
+    passes("teams", 3, &[]);
+    let queues = [
+        ("FAKE_CUDA_QUEUES", "1"),
+        ("CUDA_DEVICE_MAX_CONNECTIONS", "32"),
+    ];
+    passes("teams", 2, &queues);
+}
+
+/// A member that calls something else, or chooses otherwise, ends the collective with an error for all.
+#[test]
+fn members_that_differ_get_an_error() {
+    passes("operations", 2, &[]);
+    passes("algorithms", 2, &[]);
+}
