@@ -1593,15 +1593,17 @@ int32_t nvshmemrs_device_state(nvshmemrs_runtime_t runtime, nvshmemrs_device_sta
 NVSHMEMRS_MUST_CHECK
 int32_t nvshmemrs_device_state_pointer(nvshmemrs_runtime_t runtime, void **pointer);
 
-/// Has this process do all collectives on GPU memory that begin from now on by one algorithm, whatever
-/// their size, instead of the tuned ones: for programs that measure, as `nvshmemrs-perf --tune` does.
-/// `blocks`, 1 to 128: the most blocks of a kernel. `threads`, a multiple of 32 up to 512: those of a block
-/// that move data. `chunk`: bytes, a multiple of 128 from 1024 to 4194304, in which `reduce` of two members
-/// and `broadcast` send, if they do so directly; 0: not in chunks. With NVSHMEMRS_ALGORITHM_TUNED the sizes
-/// are 0, and collectives are tuned again. Results have the same bits in any case.
+/// Sets one algorithm for all collectives on GPU memory that this process starts from now on, whatever
+/// their size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf --tune`.
+/// `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32 up to 512: the
+/// threads of a block that move data. `chunk`: the size in bytes, a multiple of 128 from 1024 to 4194304,
+/// of the chunks in which `reduce` of two members and `broadcast` send with the direct algorithm; 0: not in
+/// chunks. With NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and the tuned choice applies again. Results have
+/// the same bits in any case.
 ///
-/// Local. All PEs must have made the same call before they begin a collective: it would wait for ever
-/// otherwise. What does not fit in a team's staging memory, and what engines do not do, is done directly.
+/// Local. All PEs must have made the same call before they start a collective; otherwise the collective
+/// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
+/// support, uses the direct algorithm.
 ///
 /// @return `NVSHMEMRS_SUCCESS`, or an error: INVALID_VALUE, NOT_SUPPORTED on host memory.
 /// @see OpenSHMEM does not have it.

@@ -11,7 +11,7 @@
 #define KERNEL extern "C" __device__
 #endif
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_RMA(X) \
     X(float, float, _float, NVSHMEMRS_DTYPE_FLOAT) \
     X(double, double, _double, NVSHMEMRS_DTYPE_DOUBLE) \
@@ -39,7 +39,7 @@
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(ptrdiff, ptrdiff_t, 64, NVSHMEMRS_DTYPE_INT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_WAIT(X) \
     X(short, short, _none, NVSHMEMRS_DTYPE_INT16) \
     X(int, int, 32, NVSHMEMRS_DTYPE_INT32) \
@@ -56,7 +56,7 @@
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(ptrdiff, ptrdiff_t, 64, NVSHMEMRS_DTYPE_INT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_BITS(X) \
     X(uchar, unsigned char, _none, NVSHMEMRS_DTYPE_UINT8) \
     X(ushort, unsigned short, _none, NVSHMEMRS_DTYPE_UINT16) \
@@ -73,7 +73,7 @@
     X(uint64, uint64_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_ORDERED(X) \
     X(float, float, _float, NVSHMEMRS_DTYPE_FLOAT) \
     X(double, double, _double, NVSHMEMRS_DTYPE_DOUBLE) \
@@ -100,7 +100,7 @@
     X(uint64, uint64_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_SUM(X) \
     X(float, float, _float, NVSHMEMRS_DTYPE_FLOAT) \
     X(double, double, _double, NVSHMEMRS_DTYPE_DOUBLE) \
@@ -127,7 +127,7 @@
     X(uint64, uint64_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_ATOMIC_BITS(X) \
     X(uint, unsigned int, 32, NVSHMEMRS_DTYPE_UINT32) \
     X(ulong, unsigned long, 64, NVSHMEMRS_DTYPE_UINT64) \
@@ -137,7 +137,7 @@
     X(uint32, uint32_t, 32, NVSHMEMRS_DTYPE_UINT32) \
     X(uint64, uint64_t, 64, NVSHMEMRS_DTYPE_UINT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_ATOMIC(X) \
     X(int, int, 32, NVSHMEMRS_DTYPE_INT32) \
     X(long, long, 64, NVSHMEMRS_DTYPE_INT64) \
@@ -152,7 +152,7 @@
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(ptrdiff, ptrdiff_t, 64, NVSHMEMRS_DTYPE_INT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_ATOMIC_MOVE(X) \
     X(float, float, _float, NVSHMEMRS_DTYPE_FLOAT) \
     X(double, double, _double, NVSHMEMRS_DTYPE_DOUBLE) \
@@ -169,16 +169,16 @@
     X(size, size_t, 64, NVSHMEMRS_DTYPE_UINT64) \
     X(ptrdiff, ptrdiff_t, 64, NVSHMEMRS_DTYPE_INT64)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_HALF(X) \
     X(half, half, _none, NVSHMEMRS_DTYPE_HALF)
 
-// X(TAG, type, carrier of atomic operations, dtype)
+/* X(TAG, type, carrier of atomic operations, dtype) */
 #define NVSHMEMRS_NVSHMEM_FLOATING(X) \
     X(float, float, _float, NVSHMEMRS_DTYPE_FLOAT) \
     X(double, double, _double, NVSHMEMRS_DTYPE_DOUBLE)
 
-// X(bits, bytes)
+/* X(bits, bytes) */
 #define NVSHMEMRS_NVSHMEM_SIZES(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
 // ---- Setup, exit and query ----

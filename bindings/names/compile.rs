@@ -1,19 +1,19 @@
-//! Compiles a library of a standard's names from C files, and leaves it in cargo's output folder, beside `libnvshmemrs.so`: for build
+//! Compiles a library of a standard's names from C files, into cargo's output folder beside `libnvshmemrs.so`. Used by build
 //! scripts.
 //!
-//! A crate of type cdylib would not do: it exports functions of Rust only.
+//! A crate of type cdylib would export only functions of Rust.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files of this folder, which the libraries of standards' names have.
+/// Files of this folder that all these libraries contain.
 #[allow(dead_code, reason = "a library without names includes this file, too")]
 pub(crate) const SHARED: &[&str] = &["memory.c", "report.c", "teams.c"];
-/// As `capi/build.rs` calls it.
+/// The SONAME that `capi/build.rs` sets.
 const CORE_SONAME: &str = "libnvshmemrs.so.0";
 
-/// Compiles the library `name` from files of `src` and of this folder, with these headers of `include` and options of its own.
+/// Compiles the library `name` from files of `src` and of this folder, with headers of `include` and further options.
 pub(crate) fn library(
     name: &str,
     sources: &[&str],
@@ -52,7 +52,7 @@ pub(crate) fn library(
     ]);
     compiler.args(["-fasynchronous-unwind-tables", "-fno-omit-frame-pointer"]);
     compiler.args(options);
-    // The linker of zig does not know it. It saves a jump between functions of this library.
+    // The option saves a jump between functions of this library. The linker of zig does not support it.
     if target_compiler().is_none() {
         compiler.arg("-Wl,-Bsymbolic-functions");
     }
@@ -72,7 +72,7 @@ pub(crate) fn library(
         )
         .arg(stand_in);
     run(compiler);
-    // Whoever has the file open keeps the old one.
+    // Processes that have the old file open keep it.
     let fresh = folder.join(format!("{name}.new"));
     std::fs::copy(&made, &fresh)
         .and_then(|_| std::fs::rename(&fresh, folder.join(name)))
@@ -86,7 +86,7 @@ pub(crate) fn library(
     }
 }
 
-/// An empty library with the SONAME of the core's, which cargo may not have built yet.
+/// An empty library with the SONAME of the core's library, which cargo may not have built yet.
 fn stand_in(out: &Path) -> PathBuf {
     let (source, made) = (out.join("empty.c"), out.join("libnvshmemrs.so"));
     std::fs::write(&source, "typedef int empty;\n").expect("cannot write to OUT_DIR");
@@ -104,7 +104,7 @@ fn stand_in(out: &Path) -> PathBuf {
     made
 }
 
-/// The compiler that is named for the target, as `cargo zigbuild` names its own.
+/// The compiler set for the target, for example by `cargo zigbuild`.
 fn target_compiler() -> Option<OsString> {
     let target = std::env::var("TARGET").expect("cargo sets TARGET");
     std::env::var_os(format!("CC_{}", target.replace('-', "_")))

@@ -1,4 +1,4 @@
-/* Symmetric memory, and what can be asked, by the names that both standards have. */
+/* Symmetric memory, and queries, by the names that both standards have. */
 
 #include "internal.h"
 
@@ -9,7 +9,7 @@ FUNCTION(void *, STANDARD(ptr), (const void *dest, int pe))
     ENTER(STANDARD_TEXT "ptr");
     void *found = NULL;
     const int32_t status = nvshmemrs_ptr(rt, dest, pe, &found);
-    /* Other memory is a question that may be asked. */
+    /* A query about other memory is allowed. */
     if (status != NVSHMEMRS_ERROR_NOT_SYMMETRIC)
         DO(status);
     return found;
@@ -31,7 +31,8 @@ FUNCTION(void, STANDARD(info_get_name), (char *name))
         memcpy(name, CAPITALS(VENDOR_STRING), sizeof CAPITALS(VENDOR_STRING));
 }
 
-/* A failed allocation is NULL where the arguments or the heap are to blame, and otherwise an error of a function that cannot return one. */
+/* A failed allocation returns NULL if the arguments or the heap are the cause; otherwise the error is handled as in a function that cannot
+ * return one. */
 void *OWN(allocated)(const char *name, int32_t status, void *const *memory, const void *place)
 {
     if (status == NVSHMEMRS_SUCCESS)
@@ -58,7 +59,7 @@ FUNCTION(void *, STANDARD(calloc), (size_t count, size_t size))
     ENTER_COLLECTIVE(STANDARD_TEXT "calloc");
     void *memory = NULL;
     size_t bytes;
-    /* One element, so that it may be larger than what was asked for. */
+    /* A single element, so that the allocation may be larger than requested. */
     if (!__builtin_mul_overflow(count, size, &bytes) && OWN(whole)(bytes) != bytes)
         count = 1, size = OWN(whole)(bytes);
     return OWN(allocated)(nvshmemrs_name, WITH(rt, nvshmemrs_calloc(rt, count, size, &memory)), &memory, PLACE);
@@ -68,7 +69,7 @@ FUNCTION(void *, STANDARD(align), (size_t alignment, size_t size))
 {
     ENTER_COLLECTIVE(STANDARD_TEXT "align");
     void *memory = NULL;
-    /* Every address has a smaller power of two as well. */
+    /* A larger power of two also satisfies a smaller alignment. */
     if (alignment != 0 && alignment < sizeof(void *) && (alignment & (alignment - 1)) == 0)
         alignment = sizeof(void *);
     return OWN(allocated)(nvshmemrs_name, WITH(rt, nvshmemrs_align(rt, alignment, OWN(whole)(size), &memory)), &memory, PLACE);

@@ -1,4 +1,4 @@
-/* What happens when a call of a standard's name fails. */
+/* Handles the failure of a call by a standard's name. */
 
 #include "internal.h"
 
@@ -17,11 +17,11 @@ bool OWN(returns)(void)
     return setting != NULL && strcmp(setting, "return") == 0;
 }
 
-/* Writes `text` with the names that functions and constants have here. */
+/* Writes `text` with this standard's names of functions and constants. */
 static void write_renamed(FILE *to, const char *text)
 {
     static const char *const names[][2] = {
-        /* The standards have no such functions. */
+        /* The standards lack these functions. */
         {"nvshmemrs_static_data_register", "nvshmemrs_static_data_register"}, {"nvshmemrs_stream_", "nvshmemrs_stream_"},
         {"nvshmemrs_", STANDARD_TEXT}, {"NVSHMEMRS_CMP_", STANDARD_CAPITALS "CMP_"},
         {"NVSHMEMRS_SIGNAL_", STANDARD_CAPITALS "SIGNAL_"}, {"`signal_op`", "`sig_op`"}};
@@ -43,7 +43,7 @@ static void end(const char *name, const void *place, const char *text)
 {
     static pthread_mutex_t reporting = PTHREAD_MUTEX_INITIALIZER;
     static _Thread_local bool ending;
-    /* A function of `atexit`, which fails, too. */
+    /* A function of `atexit` that fails, too. */
     if (ending)
         _exit(1);
     ending = true;
@@ -52,7 +52,7 @@ static void end(const char *name, const void *place, const char *text)
     int32_t pe = -1;
     if (rt != 0)
         nvshmemrs_my_pe(rt, &pe);
-    /* Never given back: other threads must not go on with what has failed. */
+    /* Never released: other threads must not continue after the failure. */
     pthread_mutex_lock(&reporting);
     char *line = NULL;
     size_t length = 0;
@@ -68,7 +68,7 @@ static void end(const char *name, const void *place, const char *text)
         fwrite(line, 1, length, stderr);
     }
     nvshmemrs_global_exit(rt, 1);
-    /* There is no job; or a thread joins one, and the functions of `atexit` would wait for it. */
+    /* There is no job; or a thread is joining one, and the functions of `atexit` would wait for it. */
     if (joining)
         _exit(1);
     exit(1);

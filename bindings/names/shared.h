@@ -1,22 +1,22 @@
-/* The functions of this folder, as the library of a standard that they are compiled for sees them. Its `internal.h` includes this. */
+/* The functions of this folder, as the including library sees them. Its `internal.h` includes this file. */
 
 #ifndef NVSHMEMRS_NAMES_SHARED_H
 #define NVSHMEMRS_NAMES_SHARED_H
 
-/* Whether a call without a result that fails returns (NVSHMEMRS_ON_ERROR=return). */
+/* Whether a call without a result returns after a failure (NVSHMEMRS_ON_ERROR=return). */
 HIDDEN bool OWN(returns)(void);
 
-/* As `OWN(failed)`, for a mistake that this library notices. */
+/* As `OWN(failed)`, for an error that this library detects. */
 HIDDEN void OWN(misused)(const char *name, const void *place, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
 /* Whether a runtime of this process has been finalized. */
 extern HIDDEN bool OWN(finalized);
 
-/* The result of an allocation: NULL where the arguments or the heap are to blame. */
+/* The result of an allocation: NULL if the arguments or the heap are the cause of a failure. */
 HIDDEN void *OWN(allocated)(const char *name, int32_t status, void *const *memory, const void *place);
 
-/* The native configuration of a team; NULL for NULL. */
+/* The native configuration of a team; NULL stays NULL. */
 HIDDEN const nvshmemrs_team_config_t *OWN(config_of)(const CONFIG_T *config, nvshmemrs_team_config_t *native);
 
 #endif /* NVSHMEMRS_NAMES_SHARED_H */

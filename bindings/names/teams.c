@@ -2,7 +2,7 @@
 
 #include "internal.h"
 
-/* A question about a team that is none has an answer. The handle of one that was destroyed is an error. */
+/* A query of an invalid team has a result. The handle of a destroyed team is an error. */
 static bool no_team(const char *name, TEAM_T team, int32_t status, const void *place)
 {
     if (status == NVSHMEMRS_SUCCESS)
@@ -48,7 +48,7 @@ FUNCTION(int, STANDARD(team_split_strided),
     if (new_team == NULL)
         return NVSHMEMRS_ERROR_INVALID_VALUE;
     *new_team = CAPITALS(TEAM_INVALID);
-    /* The number says nothing of a team of one member. */
+    /* The stride of a team of one member has no meaning. */
     if (stride == 0 && size == 1)
         stride = 1;
     const nvshmemrs_runtime_t rt = OWN(complete)(STANDARD_TEXT "team_split_strided");

@@ -1,5 +1,5 @@
-//! Logs failed calls, because a program may ignore their statuses. If `NVSHMEM_DEBUG` is WARN or more, or the job is checked, each is logged
-//! once, by function and status, with the line of the program.
+//! Logs failed calls, because a program may ignore their statuses. If `NVSHMEM_DEBUG` is WARN or higher, or the job is checked,
+//! each function and status is logged once, with the line of the program.
 
 use crate::generated::exports::exports;
 use crate::guard::lock;
@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Not in a job: a regular result of functions that find or check a runtime.
+/// The process is not in a job: a regular result of functions that find or check a runtime.
 const NOT_INITIALIZED: i32 = 10;
-/// Other memory: a regular result of queries of a pointer.
+/// The address is not in the symmetric heap: a regular result of queries of a pointer.
 const NOT_SYMMETRIC: i32 = 4;
-/// Of finalize, where the checker has reported findings.
+/// The checker has reported findings: a result of finalize.
 const CHECK_FAILED: i32 = 25;
 
-/// Functions whose failures are regular results, or already logged, and the status.
+/// Functions and statuses that are regular results, or are already logged.
 const ANSWERS: [(&str, i32); 5] = [
     ("nvshmemrs_finalize", CHECK_FAILED),
     ("nvshmemrs_current", NOT_INITIALIZED),
@@ -25,7 +25,7 @@ const ANSWERS: [(&str, i32); 5] = [
     ("nvshmemrs_team_ptr", NOT_SYMMETRIC),
 ];
 
-/// The exported function that a closure is from, by the name of the closure's type.
+/// The exported function that contains a closure, taken from the name of the closure's type.
 fn function(body: &str) -> &str {
     let words = body.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let mut named = words.filter(|word| word.starts_with("nvshmemrs_"));
@@ -39,15 +39,15 @@ fn is_wanted() -> bool {
         || checked.is_some_and(|word| !word.is_empty() && word != "0")
 }
 
-/// Whether the language of the program names the call sites, which the stack does not show then.
+/// Whether a language binding names the call sites; the stack does not show them then.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// A language has set, or removed, the function that names call sites.
+/// Called when a language sets or removes the hook that names call sites.
 pub(crate) fn places_are_hooked(hooked: bool) {
     HOOKED.store(hooked, Relaxed);
 }
 
-/// This PE's number, and the calling line of the program; none if unknown.
+/// This PE's number and the calling line of the program, if they are known.
 fn caller() -> (Option<i32>, Option<String>) {
     let joined = handle::with_runtime(handle::own(), |runtime| {
         let place = runtime
@@ -61,10 +61,10 @@ fn caller() -> (Option<i32>, Option<String>) {
     (pe, place.or_else(native))
 }
 
-/// Logs a failed call whose body has a type of this name.
+/// Logs a failed call. `body` is the type name of the closure that failed.
 #[cold]
 pub(crate) fn tell(body: &'static str, status: i32, text: &str) {
-    // A forked child has its own, as a thread that it does not have may have locked its parent's.
+    // Per fork generation: a thread of the parent may hold the parent's lock for ever.
     static TOLD: [Mutex<BTreeSet<(&str, i32)>>; 8] = [const { Mutex::new(BTreeSet::new()) }; 8];
     let function = function(body);
     if ANSWERS.contains(&(function, status)) || !is_wanted() {

@@ -20,11 +20,11 @@ thread_local! {
 #[derive(Default)]
 struct Last {
     text: String,
-    /// In the languages that have been requested.
+    /// The text in each language in which it was requested.
     said: [Option<CString>; LANGUAGES],
 }
 
-/// Numbers that are not an [`Error`]'s, and texts for all.
+/// Statuses without an [`Error`], and texts for all statuses.
 pub(crate) mod status {
     use super::*;
 
@@ -43,14 +43,14 @@ fn remember(text: String) {
     per_thread::keep(&LAST, Last { text, said });
 }
 
-/// The calling thread's last error, with the names of a language.
+/// The calling thread's last error, with the names that a language uses.
 pub(crate) fn last_error(language: i32) -> *const c_char {
     let language = usize::try_from(language).unwrap_or(0);
     let language = if language < LANGUAGES { language } else { 0 };
     per_thread::with(&LAST, |last| {
         let said = last.said[language].get_or_insert_with(|| {
             let text = words::translate(&last.text, language);
-            // A NUL inside cannot happen in our own texts; if it did, the text would end there.
+            // The library's texts contain no NUL; a text with a NUL would be cut there.
             let end = text.find('\0').unwrap_or(text.len());
             CString::new(&text[..end]).unwrap_or_default()
         });
@@ -58,7 +58,7 @@ pub(crate) fn last_error(language: i32) -> *const c_char {
     })
 }
 
-/// `body` is the name of the type of what has failed.
+/// Records an error; `body` is the type name of the closure that failed.
 #[cold]
 fn failed(error: &Error, body: &'static str) -> i32 {
     let text = error.to_string();
@@ -80,12 +80,13 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> i32 {
     status::PANIC
 }
 
-/// Locks a mutex, even after a panic, which became a status: a panic leaves no data of this crate half changed.
+/// Locks a mutex, even after a panic, which became a status: a panic leaves no data of this crate inconsistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For functions that return a status. `body` is a closure of the exported function, by whose type [`failures`] names it.
+/// The barrier of functions that return a status. `body` is a closure of the exported function; [`failures`] derives the
+/// function's name from its type.
 #[inline(always)]
 pub(crate) fn status<F: FnOnce() -> Result<()>>(body: F) -> i32 {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -95,14 +96,14 @@ pub(crate) fn status<F: FnOnce() -> Result<()>>(body: F) -> i32 {
     }
 }
 
-/// For functions that create or destroy objects of a runtime; a stream's handle is an error. The core functions that `body`
-/// calls check that the runtime is live.
+/// The barrier of functions that create or destroy objects of a runtime; a stream's handle is an error. The core functions in
+/// `body` check that the runtime is live.
 #[inline(always)]
 pub(crate) fn call(runtime: nvshmemrs_runtime_t, body: impl FnOnce(&Runtime) -> Result<()>) -> i32 {
     status(|| handle::with_runtime(runtime, body))
 }
 
-/// For local queries: they return at once, even with a stream's handle.
+/// The barrier of local queries: they return at once, even with a stream's handle.
 #[inline(always)]
 pub(crate) fn local(
     runtime: nvshmemrs_runtime_t,
@@ -111,7 +112,7 @@ pub(crate) fn local(
     status(|| handle::with_view(runtime, body))
 }
 
-/// As [`local`], if the core functions that `body` calls cannot fail and so do not check.
+/// As [`local`], for core functions that cannot fail and therefore do not check the runtime.
 #[inline(always)]
 pub(crate) fn local_live(
     runtime: nvshmemrs_runtime_t,
@@ -123,7 +124,7 @@ pub(crate) fn local_live(
     })
 }
 
-/// For operations. Given a stream's handle, `body` is queued, so it owns all it needs.
+/// The barrier of operations. With a stream's handle, `body` is queued, so it must own its captures.
 #[inline(always)]
 pub(crate) fn queued(
     runtime: nvshmemrs_runtime_t,
@@ -132,7 +133,7 @@ pub(crate) fn queued(
     status(|| handle::with_runtime_or_stream(runtime, body, handle::submit))
 }
 
-/// For operations that write an output. Given a stream's handle, the call waits until the stream has run `body`.
+/// The barrier of operations with an output. With a stream's handle, the call waits until the stream has run `body`.
 #[inline(always)]
 pub(crate) fn fetched(
     runtime: nvshmemrs_runtime_t,
@@ -141,8 +142,8 @@ pub(crate) fn fetched(
     status(|| handle::with_runtime_or_stream(runtime, body, handle::submit_and_wait))
 }
 
-/// For operations with arguments that the caller may reuse on return: `prepare` runs at once, even with a stream's handle, so
-/// that it can read them, and ends with [`Call::queued`] or [`Call::fetched`].
+/// The barrier of operations whose arguments the caller may reuse on return. `prepare` runs at once, even with a stream's handle,
+/// to read the arguments, and ends with [`Call::queued`] or [`Call::fetched`].
 #[inline(always)]
 pub(crate) fn prepared(
     runtime: nvshmemrs_runtime_t,
@@ -151,7 +152,7 @@ pub(crate) fn prepared(
     status(|| handle::with_call(runtime, prepare))
 }
 
-/// As [`fetched`] if the caller wants the output `out`, else as [`queued`].
+/// As [`fetched`] if the caller passes the output `out`, else as [`queued`].
 #[inline(always)]
 pub(crate) fn fetched_if<T>(
     out: *mut T,
@@ -165,7 +166,7 @@ pub(crate) fn fetched_if<T>(
     }
 }
 
-/// For functions that return something else.
+/// The barrier of functions that do not return a status.
 #[inline(always)]
 pub(crate) fn plain<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {

@@ -1,18 +1,18 @@
 //! The C ABI of nvshmemrs: `libnvshmemrs.so`, `libnvshmemrs.a` and `include/nvshmemrs.h`.
 //!
-//! Rules a caller can keep in mind:
+//! Conventions:
 //!
 //! * Every function that can fail returns an `int32_t` status: 0 is success, the numbers are in
 //!   `nvshmemrs_status`. `nvshmemrs_last_error()` has the details, for the calling thread.
 //! * Outputs come last and are written only on success.
-//! * Handles are numbers (kind, generation, index), never pointers. A stale one is an error.
-//! * `_new` makes, `_free` releases; releasing a null handle or a null pointer does nothing.
+//! * Handles are numbers (kind, generation, index), never pointers. A stale handle is an error.
+//! * `_new` creates, `_free` releases; releasing a null handle or a null pointer has no effect.
 //! * A stream's handle may be passed in place of a runtime's to every data operation: RMA, atomics, signals, waits,
 //!   collectives. The call is then queued.
-//! * Enums travel as `int32_t`, so that a number nobody defined is an error, not undefined behaviour.
+//! * Enums are passed as `int32_t`, so an undefined number is an error, not undefined behaviour.
 //! * A panic never crosses this boundary: every function opens with a barrier from [`guard`].
 //!
-//! The files follow the core: one stem per object. All pointer work is in [`handle`].
+//! There is one file per object, as in the core. All code that dereferences pointers is in [`handle`].
 
 #![allow(
     non_camel_case_types,

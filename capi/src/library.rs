@@ -1,4 +1,4 @@
-//! What can be asked before any runtime exists: versions, the API hash, error texts.
+//! Functions that need no runtime: versions, the API hash, error texts.
 
 use crate::guard::{self, status};
 use crate::handle;

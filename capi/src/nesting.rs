@@ -1,8 +1,8 @@
-//! Init calls of a PE that has joined its job already. They count, and the membership ends with as many finalize calls.
+//! Counts repeated init calls of a PE: its membership ends with as many finalize calls.
 //!
-//! A PE is a process, or a thread of one. So an init from the environment means the job that the thread has joined, or else the one that
-//! its process has joined by the environment, by a communicator, or, if it has no other, by a unique id. An init by a unique id means
-//! the PE that the id and the number name.
+//! A PE is a process, or a thread of one. An init from the environment therefore refers to the job that the thread has joined, or
+//! else to the job that the process has joined by the environment, by a communicator, or, if it has no other, by a unique id. An
+//! init by a unique id refers to the PE that the id and the number name.
 
 use crate::guard::lock;
 use crate::handle;
@@ -22,12 +22,12 @@ struct Membership {
     handle: u64,
     method: InitMethod,
     attr: InitAttr,
-    /// How often init was called again, and finalize was not.
+    /// The number of init calls beyond the first that no finalize call has matched.
     again: u32,
 }
 
 impl Membership {
-    /// Whether an init in a thread whose runtime is `own` is of this PE; `only`: the process has no other membership.
+    /// Whether an init of a thread whose runtime is `own` refers to this membership; `only`: the process has no other membership.
     fn is_of(&self, method: &InitMethod, own: u64, only: bool) -> bool {
         match (method, &self.method) {
             (InitMethod::Environment, InitMethod::Environment | InitMethod::Communicator(_)) => {
@@ -47,8 +47,8 @@ impl Membership {
         }
     }
 
-    /// An error if the arguments ask for something else than the PE has. Attributes that are left to the library are not
-    /// compared, nor is the limit for init, which concerns one call only.
+    /// An error if the arguments differ from those of the first init. Default attributes are not compared, nor is the limit for
+    /// init, which applies to one call only.
     fn check(&self, method: &InitMethod, attr: &InitAttr, runtime: &Runtime) -> Result<()> {
         let differs = |argument, value: String, first: String| {
             let expected = format!(
@@ -105,14 +105,14 @@ impl Membership {
     }
 }
 
-/// The memberships of this process. A forked child has others than its parent, of which a thread that the child does not have may have
-/// locked them.
+/// The memberships of this process. A forked child has its own list, because a thread that exists only in the parent may hold the
+/// parent's lock.
 fn memberships() -> MutexGuard<'static, Vec<Membership>> {
     static ALL: [Mutex<Vec<Membership>>; 8] = [const { Mutex::new(Vec::new()) }; 8];
     lock(&ALL[nvshmem_core::fork_generation() as usize % ALL.len()])
 }
 
-/// Takes note that init or a local job has given a runtime.
+/// Records the runtime that init or a local job returned.
 pub(crate) fn joined(handle: u64, method: InitMethod, attr: InitAttr) {
     let mut all = memberships();
     all.retain(|known| handle::is_joined(known.handle));
@@ -124,7 +124,7 @@ pub(crate) fn joined(handle: u64, method: InitMethod, attr: InitAttr) {
     });
 }
 
-/// Counts an init of a PE that has joined its job already, and gives its runtime; none if the PE is to join now.
+/// Counts an init of a PE that has joined already, and returns its runtime; `None` if the PE must join now.
 pub(crate) fn again(method: &InitMethod, attr: &InitAttr) -> Result<Option<u64>> {
     let own = handle::own();
     let mut all = memberships();
@@ -133,7 +133,7 @@ pub(crate) fn again(method: &InitMethod, attr: &InitAttr) -> Result<Option<u64>>
     let known = all
         .iter_mut()
         .filter(|known| known.is_of(method, own, only));
-    // A thread that is a PE of several jobs has joined the last one.
+    // For a thread that is a PE of several jobs, the job joined last comes first.
     let Some(known) = known.min_by_key(|known| known.handle != own) else {
         return Ok(None);
     };
@@ -142,7 +142,7 @@ pub(crate) fn again(method: &InitMethod, attr: &InitAttr) -> Result<Option<u64>>
     Ok(Some(known.handle))
 }
 
-/// Counts a finalize; whether more init calls than finalize calls are left.
+/// Counts a finalize; returns whether further finalize calls must follow.
 pub(crate) fn goes_on(handle: u64) -> bool {
     let mut all = memberships();
     let known = all

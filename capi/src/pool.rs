@@ -1,7 +1,7 @@
-//! Memory of the heap for other libraries' pools of GPU memory.
+//! Symmetric memory for the GPU memory pools of other libraries.
 //!
-//! A collective call reserves memory once. What the pools ask for is cut from it without communication, so that an allocation
-//! never waits for them. All PEs get the same symmetric addresses if their pools ask for the same in the same order.
+//! A collective call reserves the memory once. Allocations of the pools come from that reserve without communication, so they
+//! never wait for other PEs. All PEs get the same symmetric addresses if their pools request the same sizes in the same order.
 
 use crate::guard::{self, lock};
 use crate::handle;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Mutex;
 
-/// How pools expect memory of a GPU to be aligned, which cut it into blocks.
+/// The alignment that pools expect of GPU memory.
 const ALIGNMENT: usize = 512;
 
-/// What an error gives.
+/// The result after an error.
 const NOTHING: *mut c_void = std::ptr::null_mut();
 
-/// Memory that the PEs have agreed on, of one runtime.
+/// A reserve: symmetric memory of one runtime.
 struct Reserve {
     runtime: nvshmemrs_runtime_t,
     begin: u64,
     bytes: u64,
-    /// Where there is room: the length of each gap, by address. No two touch.
+    /// The free ranges: length by address. Adjacent ranges are merged.
     gaps: BTreeMap<u64, u64>,
-    /// What was given back while its stream may still use it: address, length, and the mark behind that work.
+    /// Freed ranges that their stream may still use: address, length, and the event behind that work.
     in_use: Vec<(u64, u64, Event)>,
 }
 
@@ -33,7 +33,8 @@ impl Reserve {
         address >= self.begin && address - self.begin < self.bytes
     }
 
-    /// The first gap with room. It does not depend on what streams have done, so that all PEs find the same.
+    /// Takes the first free range that is large enough. The choice does not depend on the progress of streams, so it is the same
+    /// on all PEs.
     fn take(&mut self, bytes: u64) -> Option<u64> {
         let (&address, &length) = self.gaps.iter().find(|(_, length)| **length >= bytes)?;
         self.gaps.remove(&address);
@@ -67,22 +68,22 @@ impl Reserve {
             .collect()
     }
 
-    /// Forgets marks that have been reached.
+    /// Forgets events that have been reached.
     fn forget(&mut self) {
         self.in_use
             .retain(|(_, _, mark)| !mark.query().unwrap_or(false));
     }
 }
 
-/// What a pool has: of which runtime it is, its length, and what keeps it mapped after finalize, so that no other memory gets its
-/// address before the pool has given it back.
+/// An allocation of a pool: its runtime, its length, and a reference that keeps it mapped after finalize, so that no other memory
+/// gets its address before the pool frees it.
 struct PoolMemory {
     runtime: nvshmemrs_runtime_t,
     bytes: u64,
     _kept: Mapping,
 }
 
-/// The reserves, and what pools have of them, by address.
+/// The reserves, and the pools' allocations by address.
 struct Pools {
     reserves: Vec<Reserve>,
     lent: BTreeMap<u64, PoolMemory>,
@@ -122,7 +123,7 @@ pub extern "C" fn nvshmemrs_pool_reserve(runtime: nvshmemrs_runtime_t, bytes: us
     })
 }
 
-/// Forgets the reserves of runtimes that have ended.
+/// Removes the reserves of runtimes that have ended.
 fn forget_ended() {
     let live = |reserve: &Reserve| handle::with_runtime(reserve.runtime, |_| Ok(())).is_ok();
     let ended: Vec<Reserve> = {
@@ -131,7 +132,7 @@ fn forget_ended() {
         pools.reserves = kept;
         ended
     };
-    // Without the lock: the marks may be the last that keep a heap mapped.
+    // Dropped without the lock: an event may hold the last reference to a heap's mapping.
     drop(ended);
 }
 
@@ -153,7 +154,7 @@ pub extern "C" fn nvshmemrs_pool_alloc(
     guard::plain(NOTHING, || lend(bytes, device, cuda_stream))
 }
 
-/// NULL after an error, which is remembered.
+/// Returns NULL after an error, which becomes the last error.
 fn lend(bytes: usize, device: i32, _: *mut c_void) -> *mut c_void {
     let mut made = None;
     guard::status(|| {
@@ -187,7 +188,7 @@ fn allocate(bytes: usize, device: i32) -> Result<Option<u64>> {
     })
 }
 
-/// Takes memory of the reserves, with what must be waited for before it is used.
+/// Takes memory from the reserves; returns also the events that must be reached before its use.
 fn cut(runtime: nvshmemrs_runtime_t, bytes: u64) -> Result<(u64, Vec<Event>)> {
     let mut pools = lock(&POOLS);
     let (mut reserved, mut largest) = (0, 0);
@@ -252,13 +253,13 @@ fn give_back(address: u64, _: (usize, i32), cuda_stream: *mut c_void) -> Result<
         Ok(mark)
     });
     let mark = match marked {
-        // After finalize there is no reserve that it could go back to.
+        // After finalize there is no reserve to return it to.
         Err(Error::NotInitialized(_)) => {
             forget_ended();
             return Ok(());
         }
         Err(error) => {
-            // The block stays with the pool, which may free it again.
+            // The block stays allocated, and the pool may free it again.
             lock(&POOLS).lent.insert(address, lent);
             return Err(error);
         }

@@ -9,7 +9,7 @@ use nvshmem_core::{Error, InitAttr, Result, Runtime, UniqueId, local};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// Joins a job with `join`, unless the caller is a PE of it already, and gives the runtime its handle.
+/// Joins a job with `join`, unless the caller is a PE of it already, and returns the runtime's handle.
 fn init(
     method: InitMethod,
     attr: InitAttr,
@@ -23,7 +23,7 @@ fn init(
     hand_out(join(&attr)?, method, attr, runtime)
 }
 
-/// Gives a runtime that was joined its handle.
+/// Creates the handle of a runtime that has joined.
 fn hand_out(
     joined: Runtime,
     method: InitMethod,

@@ -1,4 +1,4 @@
-//! Signals: 64-bit words on the symmetric heap that tell a PE that data has arrived.
+//! Signals: 64-bit words on the symmetric heap by which a PE announces that data has arrived.
 
 use crate::guard;
 use crate::handle;

@@ -1,6 +1,6 @@
-//! Where in the program operations are called, for the reports of the checker and the list of allocations.
+//! Call sites: the lines of the program that call operations, for the checker's reports and the list of allocations.
 //!
-//! Places of C, C++ and Fortran callers are found by themselves. Languages whose calls come from elsewhere name them.
+//! Call sites in C, C++ and Fortran are found on the stack. Other languages name them by a hook.
 
 use crate::failures;
 use crate::guard;
@@ -111,11 +111,11 @@ static CHECKED: Mutex<Vec<Checked>> = Mutex::new(Vec::new());
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The place that was put into words last.
+    /// The description of the last place.
     static DESCRIBED: PerThread<CString> = const { PerThread::new() };
-    /// What takes this thread's accesses, as of so many changes.
+    /// The accesses that this thread reports to, with the value of `CHANGES` at which they were looked up.
     static MINE: PerThread<(u64, Option<Accesses>)> = const { PerThread::new() };
-    /// Whether this thread announces an access.
+    /// Whether this thread is announcing an access.
     static ANNOUNCING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -125,7 +125,7 @@ fn change(change: impl FnOnce(&mut Vec<Checked>)) {
     CHANGES.fetch_add(1, Release);
 }
 
-/// Takes note of a runtime that the calling thread has joined.
+/// Records a runtime that the calling thread has joined.
 pub(crate) fn joined(runtime: nvshmemrs_runtime_t, accesses: Option<Accesses>) {
     if let Some(accesses) = accesses {
         let thread = per_thread::number();

@@ -92,10 +92,10 @@ pub extern "C" fn nvshmemrs_stream_free(stream: nvshmemrs_stream_t) -> i32 {
     guard::status(|| match handle::remove_stream(stream)? {
         Some(stream) if stream.runtime().check_live().is_ok() => match Arc::try_unwrap(stream) {
             Ok(stream) => stream.close(),
-            // Another thread is inside a call with it.
+            // Another thread is inside a call with the stream.
             Err(stream) => stream.synchronize().inspect_err(|_| stream.stop()),
         },
-        // After finalize nothing is queued any more.
+        // After finalize nothing can be queued any more.
         _ => Ok(()),
     })
 }

@@ -157,7 +157,7 @@ pub extern "C" fn nvshmemrs_team_init(
     team: *mut nvshmemrs_team_t,
 ) -> i32 {
     guard::call(runtime, |rt| {
-        // What is wrong with the rest, the other members are to learn; they are found by the unique id.
+        // An error in the other fields is reported to the members, which are found by the unique id.
         let config = handle::team_init_config(config, config_mask)?;
         let my_index = handle::check_out("team", team).map(|()| my_index);
         let made = rt.team_init_checked(config, n_pes, my_index)?;

@@ -1,4 +1,4 @@
-//! Texts that live as long as the library.
+//! Static texts.
 
 use nvshmem_core::Error;
 use std::ffi::{CStr, CString};
@@ -12,7 +12,7 @@ pub(crate) const NAME: &CStr = match CStr::from_bytes_with_nul(
     Err(_) => panic!("the name has a NUL inside"),
 };
 
-/// One sentence for a status, made once for each.
+/// The text of a status, created on first use.
 pub(crate) fn status(status: i32) -> &'static CStr {
     static TEXTS: OnceLock<Vec<CString>> = OnceLock::new();
     let texts = TEXTS.get_or_init(|| {

@@ -1,10 +1,10 @@
-//! What the waits and tests in `generated::point_to_point` share.
+//! Shared parts of the waits and tests in `generated::point_to_point`.
 
 use crate::handle;
 use nvshmem_core::{Cmp, Error, Result, Runtime, SymSlice, WaitElement};
 use std::ffi::c_void;
 
-/// For a number that names no type which can be compared.
+/// The error for an element type that cannot be compared.
 #[cold]
 pub(crate) fn not_compared(dtype: i32) -> Error {
     Error::InvalidValue {
@@ -15,7 +15,7 @@ pub(crate) fn not_compared(dtype: i32) -> Error {
     }
 }
 
-/// What the forms for several elements read while the caller is inside the call.
+/// The arguments of waits for several elements, read while the caller is inside the call.
 pub(crate) struct WaitCondition {
     pub(crate) status: Option<Vec<i32>>,
     pub(crate) cmp: Cmp,
@@ -28,7 +28,7 @@ pub(crate) fn chosen<T: WaitElement>(
     status: *const i32,
     cmp: i32,
 ) -> Result<WaitCondition> {
-    // A wrong count shall lead to an error, not past the end of the caller's arrays.
+    // A wrong count must lead to an error, not to a read past the end of the caller's arrays.
     elements::<T>(rt, ivars, count)?;
     Ok(WaitCondition {
         status: handle::status_array(rt, status, count)?,

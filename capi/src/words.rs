@@ -1,7 +1,7 @@
-//! One table of words: what each language calls the names that an error's text has in backticks.
+//! Translates the names in backticks of an error's text into the names that a language uses.
 //!
-//! The core writes the names of its Rust functions and arguments. A binding asks for a text in its language when it makes an error of
-//! its own, so nothing here costs a call that succeeds anything.
+//! The core writes the names of Rust functions and arguments. A binding requests the text in its language only when it raises an
+//! error, so calls that succeed pay nothing.
 
 use nvshmem_core::{Error, Result, SiteWords};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 /// The languages of the columns below, in the order of `nvshmemrs_language`.
 pub(crate) const LANGUAGES: usize = 5;
 
-/// What stands before the name of a function to call, which an error writes as `name()`.
+/// The prefix of a function's name, which an error writes as `name()`.
 const PREFIX: [&str; LANGUAGES] = ["nvshmemrs_", "ffi::", "", "FFI.nvshmemrs_", "nvshmemrs_"];
 
-/// A name in Rust; then in C, C++, Python, Julia and Fortran. A name that has no row is the same in all of them.
+/// A name in Rust; then in C, C++, Python, Julia and Fortran. A name without a row is the same in all languages.
 #[rustfmt::skip]
 const WORDS: &[(&str, [&str; LANGUAGES])] = &[
     // Arguments.
@@ -54,7 +54,7 @@ const WORDS: &[(&str, [&str; LANGUAGES])] = &[
     ("double", ["double", "double", "float64", "Float64", "real(c_double)"]),
     ("complexf", ["float _Complex", "std::complex<float>", "complex64", "ComplexF32", "complex(c_float_complex)"]),
     ("complexd", ["double _Complex", "std::complex<double>", "complex128", "ComplexF64", "complex(c_double_complex)"]),
-    // Operations, and functions to call.
+    // Operations and other functions.
     ("malloc", ["malloc", "malloc", "array", "malloc", "malloc"]),
     ("calloc", ["calloc", "calloc", "array", "calloc", "calloc"]),
     ("align", ["align", "align", "array", "align", "align"]),
@@ -94,7 +94,7 @@ pub(crate) fn operations(language: i32) -> Result<SiteWords> {
     Ok(Arc::new(move |operation: &str| name(operation, column)))
 }
 
-/// `text` with the names of the language in column `language`.
+/// Replaces the names in `text` by those of the language in column `language`.
 #[cold]
 pub(crate) fn translate(text: &str, language: usize) -> String {
     let mut translated = String::with_capacity(text.len());
@@ -112,7 +112,7 @@ pub(crate) fn translate(text: &str, language: usize) -> String {
     translated
 }
 
-/// The enums of which errors name members, and what stands before a member in each language.
+/// The enums whose members errors name, and the prefix of a member in each language.
 #[rustfmt::skip]
 const ENUMS: &[(&str, [&str; LANGUAGES])] = &[
     ("Op", ["NVSHMEMRS_OP_", "Op::", "Op.", "FFI.Op.", "NVSHMEMRS_OP_"]),
@@ -120,7 +120,7 @@ const ENUMS: &[(&str, [&str; LANGUAGES])] = &[
     ("SignalOp", ["NVSHMEMRS_SIGNAL_", "SignalOp::", "SignalOp.SIGNAL_", "FFI.SignalOp.", "NVSHMEMRS_SIGNAL_"]),
 ];
 
-/// A member of one of the enums, which Rust and C++ write `Cmp::Eq` and the other languages in capitals.
+/// A member of one of the enums: Rust and C++ write `Cmp::Eq`, the other languages use capitals.
 fn member(rust: &str, language: usize) -> Option<String> {
     let (of, member) = rust.split_once("::")?;
     let (_, prefixes) = ENUMS.iter().find(|(name, _)| *name == of)?;

@@ -1,5 +1,5 @@
-//! The output of the tools. A missing reader, a full disk or a closed descriptor causes no panic and ends no job here. (`println!`
-//! panics; the crates' lints deny it.)
+//! The output of the tools. A missing reader, a full disk or a closed descriptor causes no panic and does not end the job.
+//! (`println!` panics on a failed write; the crates' lints deny it.)
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -9,19 +9,20 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// Has a write that a file's limit of size refuses fail, where it would end the process. (Rust has taken care of SIGPIPE, and of streams
-/// that were closed at the start: those lead to /dev/null.) For the start of `main`.
+/// Makes a write beyond a file-size limit fail with an error, where SIGXFSZ would end the process. (Rust handles SIGPIPE, and
+/// redirects streams that were closed at the start to /dev/null.) Called at the start of `main`.
 pub fn survive_writes() {
-    // Only the flag's handler counts. Without it, a write at that limit ends the process, as it does most others.
+    // The flag is not read: its handler replaces the signal's default action. If registration fails, such a write ends the
+    // process.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Writes lines to standard error, in one go. A failure cannot be told to anybody.
+/// Writes lines to standard error in one piece. A failure cannot be reported.
 pub fn error(lines: impl Display) {
     let _ = to_stderr(format!("{lines}\n").as_bytes());
 }
 
-/// Writes to standard output. If the reader (`head`, say) is gone, it has seen enough, and this is no error.
+/// Writes to standard output. A reader that has ended (`head`, say) is not an error.
 pub fn print(text: &str) -> io::Result<()> {
     match to_stdout(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -29,17 +30,17 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes to standard output, with all errors.
+/// Writes to standard output; returns all errors.
 pub fn to_stdout(bytes: &[u8]) -> io::Result<()> {
     write_all(io::stdout().lock().as_fd(), bytes)
 }
 
-/// Writes to standard error, with all errors.
+/// Writes to standard error; returns all errors.
 pub fn to_stderr(bytes: &[u8]) -> io::Result<()> {
     write_all(io::stderr().lock().as_fd(), bytes)
 }
 
-/// Writes all of it. Somebody else may have made the stream non-blocking: then this waits for it.
+/// Writes all bytes. If another process has made the stream non-blocking, this waits until it is writable.
 fn write_all(stream: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(stream, bytes) {

@@ -6,8 +6,8 @@
 //!   running job.
 //! * [`top`] is `nvshmemrs-top`: it shows the jobs of this machine in a terminal.
 //!
-//! [`pages`] generates completions and manual pages, and every tool writes by [`console`]. All tools use the public API of the
-//! `nvshmemrs` crate and `nvshmemrs-inspect`, which inspects running jobs, and contain no `unsafe`.
+//! [`pages`] generates completions and manual pages, and every tool prints through [`console`]. The tools use the public API of
+//! the `nvshmemrs` crate and of `nvshmemrs-inspect`, which inspects running jobs, and contain no `unsafe`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

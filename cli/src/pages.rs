@@ -26,7 +26,7 @@ pub fn command<A: Parser>() -> Command {
     A::command().args([completions, man])
 }
 
-/// Reads the command line; an exit status if that was all there was to do.
+/// Parses the command line; returns an exit status if it only asked for help or pages.
 pub fn parse<A: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<A, ExitCode> {
     let mut command = command::<A>();
     let matches = command.try_get_matches_from_mut(words);

@@ -7,21 +7,10 @@
  * checked; a wrong one ends the job. */
 #include "bench.h"
 
-#include <dlfcn.h>
 #include <string.h>
 #include <time.h>
 
 enum { ROUNDS = 9, FEW = 32, SIGNALS = 64, ONE_SIZE = 4096 };
-
-void *cuda_function(const char *name)
-{
-    static void *library;
-    if (!library)
-        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    if (!library)
-        FAIL("%s", dlerror());
-    return dlsym(library, name);
-}
 
 static const struct side *side;
 static int me, n, right;
@@ -37,7 +26,7 @@ static double now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* Who calls: PE 0 alone, or all. */
+/* The callers: PE 0 alone, or all PEs. */
 enum scope { ONE, ALL };
 enum how { STREAM, GRAPH, CPU, HOST };
 static const char *const hows[] = {"stream", "graph", "cpu", "host"};
@@ -48,7 +37,7 @@ struct operation {
     /* Whether the buffer is in parts, one for each PE. */
     int parts;
     void (*call)(size_t bytes);
-    /* What word `index` of `dest` is afterwards. NULL: there is no data. */
+    /* The expected word `index` of `dest`; NULL without data. */
     uint32_t (*expected)(size_t index, size_t words);
 };
 
@@ -109,7 +98,7 @@ static void wait_for_stream(void) { CUDA(cuStreamSynchronize, (cuda_t), stream);
 
 static void copy(void *to, const void *from, size_t bytes) { CUDA(cuMemcpy, (uint64_t, uint64_t, size_t), (uint64_t)to, (uint64_t)from, bytes); }
 
-/* The buffers as before the first call; then all are ready. */
+/* Resets the buffers, and synchronises all PEs. */
 static void prepare(size_t bytes)
 {
     for (size_t i = 0; i < bytes / 4; i++)
@@ -137,7 +126,7 @@ static void check(const struct operation *operation, size_t bytes)
     side->host_barrier();
 }
 
-/* Enough calls that the events' own time and the start do not matter. */
+/* Enough calls to make the events' own time and the start negligible. */
 static int calls_for(size_t bytes)
 {
     return bytes <= 1 << 16 ? 200 : bytes <= 1 << 20 ? 100 : bytes <= 16 << 20 ? 30 : 15;
@@ -232,14 +221,6 @@ static void one_line(const char *what, double us)
     fflush(stdout);
 }
 
-static int number(const char *variable)
-{
-    const char *text = getenv(variable);
-    if (!text)
-        FAIL("%s is not set: start this under nvshmemrs-run", variable);
-    return atoi(text);
-}
-
 int main(int argc, char **argv)
 {
     int graphs = argc > 2 && strcmp(argv[2], "graph") == 0;
@@ -251,18 +232,13 @@ int main(int argc, char **argv)
     n = number("NVSHMEMRS_N_PES");
     right = (me + 1) % n;
 
-    int devices, device;
-    cuda_t context;
+    int device;
     double start = now_us();
-    CUDA(cuInit, (unsigned), 0);
-    CUDA(cuDeviceGetCount, (int *), &devices);
-    CUDA(cuDeviceGet, (int *, int), &device, me % devices);
-    CUDA(cuDevicePrimaryCtxRetain, (cuda_t *, int), &context, device);
-    CUDA(cuCtxPushCurrent_v2, (cuda_t), context);
+    int gpu = open_gpu(me, &device);
     one_line("start of the driver", now_us() - start);
     start = now_us();
 
-    side->init(me, n, me % devices, 2 * most + (8 << 20));
+    side->init(me, n, gpu, 2 * most + (8 << 20));
     source = side->allocate(most);
     dest = side->allocate(most);
     signals = side->allocate(SIGNALS * sizeof *signals);
@@ -279,7 +255,7 @@ int main(int argc, char **argv)
 
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         all_sizes(&operations[i], graphs ? GRAPH : STREAM);
-        /* What a call costs the caller is seen with one size. */
+        /* The cost for the calling thread is measured at one size. */
         if (!graphs)
             measure(&operations[i], CPU, most < ONE_SIZE ? most : ONE_SIZE);
     }

@@ -1,14 +1,15 @@
-/* What the parts of the GPU benchmark share: the driver, which is opened at run time, and a library's side of it. */
+/* Shared parts of the GPU benchmark: the driver, which is opened at run time, the GPU of a PE, and the interface of a measured library. */
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* _exit: a library that is ended in the middle may hang in its exit handlers. */
+/* _exit: the exit handlers of an interrupted library may hang. */
 #define FAIL(...)                                        \
     do {                                                 \
         fprintf(stderr, "gpu-bench: line %d: ", __LINE__); \
@@ -47,8 +48,16 @@ struct side {
 
 extern const struct side ours, nvshmem;
 
-/* A function of libcuda; NULL if it has none. */
-void *cuda_function(const char *name);
+/* A function of libcuda; NULL if it is missing. */
+static inline void *cuda_function(const char *name)
+{
+    static void *library;
+    if (!library)
+        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        FAIL("%s", dlerror());
+    return dlsym(library, name);
+}
 
 #define CUDA(name, types, ...)                              \
     do {                                                    \
@@ -60,5 +69,27 @@ void *cuda_function(const char *name);
         if (code_)                                          \
             FAIL("%s: CUDA error %d", #name, code_);        \
     } while (0)
+
+/* The number in a variable that the launcher sets. */
+static inline int number(const char *variable)
+{
+    const char *text = getenv(variable);
+    if (!text)
+        FAIL("%s is not set: start this program with nvshmemrs-run or nvshmemrs-perf --tune", variable);
+    return atoi(text);
+}
+
+/* Retains the primary context of PE `pe`'s GPU, and makes it current. Returns the GPU's ordinal; `device` gets its handle. */
+static inline int open_gpu(int pe, int *device)
+{
+    int devices;
+    cuda_t context;
+    CUDA(cuInit, (unsigned), 0);
+    CUDA(cuDeviceGetCount, (int *), &devices);
+    CUDA(cuDeviceGet, (int *, int), device, pe % devices);
+    CUDA(cuDevicePrimaryCtxRetain, (cuda_t *, int), &context, *device);
+    CUDA(cuCtxPushCurrent_v2, (cuda_t), context);
+    return pe % devices;
+}
 
 #endif

@@ -6,7 +6,6 @@
  * of all rounds, of the first half of them, and of the second half. MOST: floats of the largest buffer. */
 #include "bench.h"
 
-#include <dlfcn.h>
 #include <nvshmemrs.h>
 #include <string.h>
 
@@ -18,16 +17,6 @@ enum { WORLD = NVSHMEMRS_TEAM_WORLD, FLOAT = NVSHMEMRS_DTYPE_FLOAT, SUM = NVSHME
         if (status_)                                              \
             FAIL("%s: %d: %s", #call, (int)status_, nvshmemrs_last_error()); \
     } while (0)
-
-void *cuda_function(const char *name)
-{
-    static void *library;
-    if (!library)
-        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-    if (!library)
-        FAIL("%s", dlerror());
-    return dlsym(library, name);
-}
 
 struct variant {
     int algorithm, blocks, threads, chunk;
@@ -48,7 +37,7 @@ static int me, n, rounds;
 static cuda_t stream, started, ended;
 static float *source, *dest, *expected, *result;
 
-/* Element `index` of a PE's source: such that the order of additions is seen in their sum. */
+/* Element `index` of a PE's source, chosen so that the sum depends on the order of additions. */
 static float value(int pe, size_t index)
 {
     uint32_t mixed = ((uint32_t)index ^ (uint32_t)pe << 27) * 0x9e3779b9u;
@@ -79,7 +68,7 @@ static void call(void)
         OK(nvshmemrs_broadcast(on, WORLD, dest, source, now.count * 4, 0));
 }
 
-/* Fills `expected` with what `dest` is afterwards, and returns the elements of it. */
+/* Fills `expected` with the expected contents of `dest`, and returns the number of elements. */
 static size_t expect(void)
 {
     size_t at = 0, mine = (size_t)me * now.count;
@@ -133,7 +122,7 @@ static double measure(const struct variant *variant)
 {
     float ms;
     OK(nvshmemrs_barrier(rt, WORLD));
-    /* In the first one the GPUs wait until the last PE has launched it; the second one is in the queue by then. */
+    /* In the first launch the GPUs wait until the last PE has launched it; by then the second launch is queued. */
     launch(variant);
     record(started);
     launch(variant);
@@ -157,7 +146,7 @@ static double median(const double *us, int count)
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* The case that has been read. */
+/* The current case. */
 static void run_case(void)
 {
     size_t count = expect();
@@ -180,14 +169,6 @@ static void run_case(void)
     fflush(stdout);
 }
 
-static int number(const char *variable)
-{
-    const char *text = getenv(variable);
-    if (!text)
-        FAIL("%s is not set: start this by nvshmemrs-perf --tune", variable);
-    return atoi(text);
-}
-
 static void *allocate(size_t count)
 {
     void *memory;
@@ -207,17 +188,12 @@ int main(int argc, char **argv)
     me = number("NVSHMEMRS_PE");
     n = number("NVSHMEMRS_N_PES");
 
-    int devices, device;
+    int device, gpu = open_gpu(me, &device);
     cuda_t context;
-    CUDA(cuInit, (unsigned), 0);
-    CUDA(cuDeviceGetCount, (int *), &devices);
-    CUDA(cuDeviceGet, (int *, int), &device, me % devices);
-    CUDA(cuDevicePrimaryCtxRetain, (cuda_t *, int), &context, device);
-    CUDA(cuCtxPushCurrent_v2, (cuda_t), context);
     nvshmemrs_init_attr_t attr;
     OK(nvshmemrs_init_attr_default(&attr));
     attr.memory_kind = NVSHMEMRS_MEMORY_DEVICE;
-    attr.device = me % devices;
+    attr.device = gpu;
     attr.heap_bytes = 2 * most * 4 + MORE;
     OK(nvshmemrs_init(&attr, &rt));
     CUDA(cuStreamCreate, (cuda_t *, unsigned), &stream, 1 /* not ordered with the default stream */);

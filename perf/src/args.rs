@@ -5,9 +5,9 @@ use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The largest size that may be asked for: MPI counts bytes in an int.
+/// The largest allowed size: MPI counts bytes in an int.
 const MAX_SIZE: u64 = 1 << 30;
-/// Bytes of the buffers of --tune --quick, up to 64 MiB as without it.
+/// Buffer sizes of --tune --quick, up to 64 MiB as without it.
 const QUICK_TUNE_SIZES: [u64; 8] = [
     8,
     4 << 10,
@@ -18,7 +18,7 @@ const QUICK_TUNE_SIZES: [u64; 8] = [
     16 << 20,
     64 << 20,
 ];
-/// The most PEs that may be asked for.
+/// The largest allowed number of PEs.
 const MAX_PES: u32 = 1024;
 
 /// Measures what the operations of nvshmemrs cost on this host, alone or beside OpenSHMEM or MPI.
@@ -142,7 +142,7 @@ It needs a C compiler; --peer oshmem needs oshcc and oshrun, --peer mpi mpicc an
 openmpi-bin). nvshmemrs-run and libnvshmemrs.so.0 are taken from beside this program (the library also from ../lib,
 and from the Python package that brought the program).";
 
-/// What nvshmemrs can be compared with.
+/// The libraries that nvshmemrs can be compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PeerName {
     /// OpenSHMEM 1.4, such as Open MPI's OSHMEM: oshcc and oshrun
@@ -195,14 +195,14 @@ impl Dtype {
     }
 }
 
-/// The name of a value on the command line, which is also the worker's.
+/// The name of a value on the command line and for the worker.
 pub(crate) fn name(value: impl ValueEnum) -> String {
     value
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// Sizes in bytes, in the order in which they were given.
+/// Sizes in bytes, in the given order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SizeList(pub(crate) Vec<u64>);
 
@@ -250,19 +250,19 @@ impl Args {
         }
     }
 
-    /// How often the sides take turns.
+    /// The number of rounds, in which the sides take turns.
     pub(crate) fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { 2 } else { 5 })
     }
 
-    /// How often the variants of --tune take turns.
+    /// The number of rounds of --tune, in which the variants take turns.
     pub(crate) fn tune_rounds(&self) -> u32 {
         let rounds = self.rounds.unwrap_or(if self.quick { 10 } else { 18 });
-        // Two halves are compared.
+        // Two halves of the rounds are compared.
         rounds.max(2)
     }
 
-    /// Bytes of the buffers of --tune, in order.
+    /// The buffer sizes of --tune, sorted.
     pub(crate) fn tune_sizes(&self) -> Vec<u64> {
         let mut sizes = match &self.sizes {
             Some(SizeList(sizes)) => sizes.clone(),
@@ -278,17 +278,17 @@ impl Args {
         sizes
     }
 
-    /// How long a batch of calls should take, in microseconds.
+    /// The target duration of a batch of calls, in microseconds.
     pub(crate) fn budget_us(&self) -> u64 {
         if self.quick { 1000 } else { 4000 }
     }
 
-    /// How long one program may run.
+    /// The time limit of a program.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
 
-    /// What clap cannot check.
+    /// Checks that clap cannot do.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.targets && self.peer != Some(PeerName::Oshmem) {
             anyhow::bail!("--targets compares with OpenSHMEM: add --peer oshmem");
@@ -311,7 +311,7 @@ impl Args {
                 name(self.dtype)
             );
         }
-        // Before minutes of measuring, not after.
+        // Checked now, not after minutes of measuring.
         for file in [&self.json, &self.markdown, &self.picture]
             .into_iter()
             .flatten()

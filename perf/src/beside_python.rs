@@ -1,4 +1,4 @@
-//! Calls from Python beside mpi4py's, in one run: `bindings/python/bench/beside_mpi4py.py`, once with each library, in turn.
+//! Calls from Python beside mpi4py's: `bindings/python/bench/beside_mpi4py.py`, run with each library in turn.
 
 use crate::args::Args;
 use crate::machine::Machine;
@@ -16,10 +16,10 @@ use std::time::Duration;
 
 const SCRIPT: &str = include_str!("../../bindings/python/bench/beside_mpi4py.py");
 
-/// How long the search for the packages may take.
+/// The time limit for finding the packages.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
-/// The script's names of the calls, and the calls themselves.
+/// The names of the calls in the script, and the calls themselves.
 const ROWS: [(&str, &str, &str); 8] = [
     ("put, complete", "`put`, `quiet`", "`Put`, `Flush`"),
     (
@@ -43,7 +43,7 @@ const ROWS: [(&str, &str, &str); 8] = [
     ("barrier", "`barrier_all`", "`Barrier`"),
 ];
 
-/// Measures, and gives the page.
+/// Measures, and returns the page.
 pub(crate) fn page(args: &Args, command: &str) -> Result<String> {
     let installation = Installation::find()?;
     let mpi = Side::Peer(Peer::Mpi);

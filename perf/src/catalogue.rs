@@ -1,4 +1,4 @@
-//! The operations that the worker (`worker/*.h`) knows, and the sizes that each of them is measured with.
+//! The operations of the worker (`worker/*.h`), and the sizes at which each is measured.
 
 use anyhow::{Result, bail};
 
@@ -7,11 +7,11 @@ use anyhow::{Result, bail};
 pub(crate) struct Operation {
     /// Its name on the command line and in the worker.
     pub(crate) name: &'static str,
-    /// The table that it is shown in.
+    /// Its table in the report.
     pub(crate) group: Group,
-    /// How many bytes a call moves.
+    /// The bytes that a call moves.
     pub(crate) sizes: Sizes,
-    /// What one call does.
+    /// The calls that are timed.
     pub(crate) about: &'static str,
 }
 
@@ -59,7 +59,7 @@ impl Group {
         }
     }
 
-    /// Whether all PEs take part; else PE 0 works on PE 1.
+    /// Whether all PEs take part; otherwise PE 0 accesses PE 1.
     pub(crate) fn is_collective(self) -> bool {
         matches!(self, Self::Collective | Self::Reduction)
     }
@@ -68,29 +68,29 @@ impl Group {
 /// The bytes of an operation's calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sizes {
-    /// Always so many.
+    /// A fixed size.
     Fixed(u64),
-    /// From a size to another, in powers of two, unless other sizes are asked for.
+    /// The powers of two in a range, unless other sizes are requested.
     Range {
         /// The largest size by default.
         largest: u64,
-        /// What a size must be a multiple of.
+        /// Sizes are multiples of this.
         unit: u64,
-        /// What the call needs of a buffer.
+        /// The buffer that a call needs.
         buffer: Buffer,
     },
 }
 
-/// What a call with so many bytes needs of a buffer.
+/// The size of the buffer for a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Buffer {
-    /// As many.
+    /// The size of the call.
     Same,
-    /// The elements lie two apart.
+    /// Twice the size: elements are two apart.
     Strided,
-    /// As many for each PE.
+    /// The size of the call for each PE.
     PerPe,
-    /// Both.
+    /// Twice the size for each PE.
     PerPeStrided,
 }
 
@@ -121,7 +121,7 @@ const BLOCKING: Sizes = range(2 * MIB, 1, Buffer::Same);
 const FLYING: Sizes = range(4 * MIB, 1, Buffer::Same);
 const STRIDED: Sizes = range(2 * MIB, 8, Buffer::Strided);
 const GATHERED: Sizes = range(MIB, 8, Buffer::PerPe);
-/// The element's size is checked when it is known.
+/// The multiple is set when the element's size is known.
 const REDUCED: Sizes = range(2 * MIB, 1, Buffer::Same);
 const NOTHING: Sizes = Sizes::Fixed(0);
 const WORD: Sizes = Sizes::Fixed(8);
@@ -190,7 +190,7 @@ impl Operation {
         }
     }
 
-    /// The sizes to measure: those asked for, else the default ones. `element` is what reductions work on.
+    /// The sizes to measure: the requested ones, else the defaults. `element` is the element size of reductions.
     pub(crate) fn cases(
         &self,
         asked: Option<&[u64]>,
@@ -223,7 +223,7 @@ impl Operation {
     }
 }
 
-/// The operation of that name.
+/// Finds an operation by name.
 pub(crate) fn find(name: &str) -> Result<&'static Operation> {
     let found = OPERATIONS.iter().find(|operation| operation.name == name);
     found.map_or_else(
@@ -238,7 +238,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Operation> {
     )
 }
 
-/// All operations for people.
+/// The list of all operations, as text.
 pub(crate) fn list() -> String {
     let mut text = String::new();
     for group in Group::ALL {
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(in_c, ours);
     }
 
-    /// The first names of the worker's other two tables.
+    /// The first names in the worker's other two tables.
     fn op_or_type(name: &str) -> bool {
         ["double", "sum"].contains(&name)
     }

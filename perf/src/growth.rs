@@ -1,4 +1,4 @@
-//! The cost of a barrier and of a reduction of one element for growing numbers of PEs.
+//! The cost of a barrier and of a one-element reduction as the number of PEs grows.
 
 use crate::args::Args;
 use crate::catalogue;
@@ -27,7 +27,7 @@ fn numbers(max: u32) -> Vec<u32> {
     numbers
 }
 
-/// What the reader should know about jobs with more PEs than cores.
+/// A note for jobs with more PEs than cores.
 pub(crate) fn note(max_pes: u32, cores: usize) -> Option<String> {
     (max_pes as usize > cores).then(|| {
         format!(

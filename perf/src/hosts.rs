@@ -1,4 +1,4 @@
-//! `--hosts`: the cost of operations on remote PEs, on one machine that plays several hosts, measured in turn with MPI itself.
+//! `--hosts`: the cost of operations on remote PEs, on one machine that simulates several hosts, measured in turn with MPI.
 
 use crate::args::Args;
 use crate::machine::Machine;
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The program of both sides.
+/// The source of the program, for nvshmemrs and for MPI.
 const SOURCE: &str = include_str!("../worker/hosts.c");
 
-/// How long a compiler may take.
+/// The time limit of a compiler.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
-/// What each figure of a job is called: the job's name, then its own.
+/// The measurements by job and figure.
 type Figures = BTreeMap<(&'static str, String), Vec<f64>>;
 
-/// A job that is measured: its name, what its program is told, and the hosts of its PEs; none: MPI's own, with so many processes.
+/// A job: its name, the argument of its program, and the hosts of its PEs; without hosts, an MPI job with so many processes.
 struct Job {
     name: &'static str,
     what: &'static str,
@@ -65,7 +65,7 @@ const JOBS: &[Job] = &[
     Job::ours("2", "near", &[("a", 2)]),
 ];
 
-/// A row of the table: what it is, the figure, the figure beside it, how often that may be taken at most.
+/// A row of the table: its label, the figure, the reference figure, and the maximum ratio.
 struct Row {
     what: &'static str,
     ours: (&'static str, &'static str),
@@ -75,7 +75,7 @@ struct Row {
 }
 
 const ROUND_TRIP: (&str, &str) = ("MPI, 2", "round_trip");
-/// The same where MPI lets several threads call it, one at a time, as the plugin does.
+/// The reference with an MPI thread level that lets several threads call, one at a time, as the plugin does.
 const WITH_THREADS: (&str, &str) = ("MPI, 2, with threads", "round_trip");
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
@@ -90,7 +90,7 @@ const ROWS: &[Row] = &[
     Row { what: "barrier of the own host", ours: ("2 + 1", "near_barrier"), beside: ("2", "near_barrier"), limit: 1.1, words: "the same in a job on one host" },
 ];
 
-/// Measures, and gives the page.
+/// Measures, and returns the page.
 pub(crate) fn page(args: &Args, command: &str) -> Result<String> {
     let installation = Installation::find()?;
     let sides = [Side::Ours(installation), Side::Peer(Peer::Mpi)];
@@ -136,7 +136,7 @@ fn compile(folder: &Path, side: &Side, options: &[&str]) -> Result<PathBuf> {
 
 fn launch(job: &Job, program: &Path, calls: &str) -> Command {
     let mut command = Command::new("mpirun");
-    // More processes than cores are a matter of this machine, not of the user's.
+    // Oversubscription is due to the simulation, so no warning is needed.
     command.args([
         "--allow-run-as-root",
         "--oversubscribe",
@@ -163,7 +163,7 @@ fn launch(job: &Job, program: &Path, calls: &str) -> Command {
     command
 }
 
-/// A line of the program's: a name, and microseconds.
+/// Parses a line of the program: a name, and microseconds.
 fn figure(line: &str) -> Option<(String, f64)> {
     let (name, us) = line.split_once(' ')?;
     Some((name.to_owned(), us.parse().ok()?))
@@ -203,7 +203,7 @@ fn table(figures: &Figures, machine: &Machine, rounds: u32, command: &str) -> Re
          {threads:.2} us, {:.2} times as long as without threads.",
         threads / alone
     )?;
-    // A network thread for each PE, and a core for each process of MPI.
+    // A network thread for each PE, and a core for each MPI process.
     if machine.cores < 16 {
         page += "\nThe limits are for machines with 16 cores or more. With fewer, PEs and network threads share cores, and a wait is as \
                  long as the time slices of others. MPI spins while it waits, which costs it more there.\n";

@@ -16,14 +16,14 @@ pub(crate) struct Machine {
     pub(crate) kernel: String,
     /// The version of nvshmemrs.
     pub(crate) version: &'static str,
-    /// The peer's version, in its launcher's words.
+    /// The peer's version, as its launcher prints it.
     pub(crate) peer: Option<String>,
-    /// Now.
+    /// The date.
     pub(crate) date: String,
 }
 
 impl Machine {
-    /// Looks.
+    /// Collects the properties.
     pub(crate) fn gather(peer: Option<Peer>) -> Self {
         let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let processor = processors
@@ -43,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// In one line.
+    /// One line of text.
     pub(crate) fn line(&self) -> String {
         let mut parts = vec![
             self.processor.clone(),

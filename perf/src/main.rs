@@ -1,7 +1,7 @@
 //! `nvshmemrs-perf`: latency and bandwidth of every operation, alone or beside OpenSHMEM or MPI.
 //!
-//! The measuring itself is done by a C program, the worker (`worker/`): one source, compiled at run time against each
-//! library through a header of its own. This program
+//! The worker (`worker/`), a C program, does the measuring: one source, compiled at run time against each library through a
+//! header of its own. This program
 //!
 //! * knows the operations ([`catalogue`]) and what is asked for ([`args`]),
 //! * compiles the worker for each [`side`] and reads what it prints ([`worker`], [`process`](mod@process)),
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     };
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
-        // As a shell reports Ctrl-C.
+        // The status that a shell reports for Ctrl-C.
         Err(_) if process::stopped() => {
             console::error("nvshmemrs-perf: stopped by a signal");
             ExitCode::from(130)
@@ -102,7 +102,7 @@ fn run(args: &Args) -> Result<()> {
         let picture = args.picture.as_deref().map(|picture| beside(picture, file));
         write(file, &tables::markdown(&report, picture.as_deref()))?;
     }
-    // The files are there also where the tables could not be shown.
+    // The files are written even if the tables could not be printed.
     printed
 }
 
@@ -111,7 +111,7 @@ fn measured(args: &Args, chunks: &[measure::Chunk]) -> Result<Report> {
     let installation = Installation::find()?;
     let mut sides = vec![Side::Ours(installation.clone())];
     sides.extend(args.library().map(Side::Peer));
-    // All that is missing is found before anything takes time.
+    // Missing programs are reported before anything takes time.
     sides.iter().try_for_each(Side::check)?;
     let sources = Sources::write()?;
     let workers: Vec<Worker> = sides
@@ -156,7 +156,7 @@ fn measured(args: &Args, chunks: &[measure::Chunk]) -> Result<Report> {
     })
 }
 
-/// Which operations of the peer could not be compared.
+/// A message about operations of the peer that could not be compared.
 fn unsound(rows: &[report::Row]) -> Option<String> {
     let bad = |row: &&report::Row| matches!(row.peer, Some(Figure::Wrong | Figure::Failed));
     let mut names: Vec<&str> = rows
@@ -173,7 +173,7 @@ fn unsound(rows: &[report::Row]) -> Option<String> {
     })
 }
 
-/// The command line, as it was given.
+/// The command line as typed.
 fn command() -> String {
     let arguments = std::env::args().skip(1);
     std::iter::once("nvshmemrs-perf".to_owned())
@@ -182,7 +182,7 @@ fn command() -> String {
         .join(" ")
 }
 
-/// How a page names a picture: relative where both lie in one folder.
+/// The picture's name in a page: relative if both are in one folder.
 fn beside(picture: &Path, page: &Path) -> String {
     let name = picture
         .file_name()

@@ -1,4 +1,4 @@
-//! Measures both sides in turn, so that changes on the machine affect both alike.
+//! Measures both sides in turn, so that disturbances on the machine affect both.
 
 use crate::args::Args;
 use crate::catalogue::{self, Group, OPERATIONS, Operation};
@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use nvshmemrs_cli::console;
 
-/// Cases that one program measures, one after the other.
+/// Cases that one run of the program measures, one after the other.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Chunk {
     /// PEs of the program.
@@ -19,7 +19,7 @@ pub(crate) struct Chunk {
     pub(crate) cases: Vec<Case>,
 }
 
-/// What is to be measured: the operations asked for, a chunk for each group and number of PEs.
+/// The cases to measure: the requested operations, in a chunk for each group and number of PEs.
 pub(crate) fn plan(args: &Args) -> Result<Vec<Chunk>> {
     let asked: Vec<&Operation> = args
         .ops
@@ -77,7 +77,7 @@ pub(crate) fn plan_targets() -> Result<Vec<Chunk>> {
     Ok(chunks)
 }
 
-/// What all rounds said about one case on one side.
+/// The results of all rounds for one case on one side.
 #[derive(Default)]
 struct Collected {
     times: Vec<f64>,
@@ -98,7 +98,7 @@ impl Collected {
     }
 }
 
-/// Measures the chunks on all sides, ours first, round by round.
+/// Measures the chunks on all sides, nvshmemrs first, round by round.
 pub(crate) fn measure(chunks: &[Chunk], workers: &[Worker], args: &Args) -> Result<Vec<Row>> {
     let progress = progress(args.rounds() as usize * chunks.len() * workers.len());
     let mut collected: Vec<Vec<Vec<Collected>>> = chunks
@@ -119,7 +119,7 @@ pub(crate) fn measure(chunks: &[Chunk], workers: &[Worker], args: &Args) -> Resu
                     chunk.n_pes,
                     worker.side.name()
                 ));
-                // What has failed once will again.
+                // A case that failed is not repeated.
                 if !collected.iter().any(|case| case.failed) {
                     let is_peer = index > 0;
                     one_run(
@@ -183,7 +183,7 @@ fn one_run(
         format!(" in {} of {} bytes", case.operation.name, case.bytes)
     });
     match (is_peer, answered) {
-        // Nothing was measured at all: the peer does not work here.
+        // Nothing was measured: the peer does not work here.
         (false, _) | (true, 0) => bail!(
             "the program for {name}{place}, {} PEs, {failure}",
             chunk.n_pes
@@ -220,7 +220,7 @@ fn say(progress: &ProgressBar, text: &str) {
     progress.suspend(|| console::error(format_args!("nvshmemrs-perf: {text}")));
 }
 
-/// A bar on standard error; nothing unless that is a terminal.
+/// A progress bar on standard error, if that is a terminal.
 fn progress(steps: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
     let bar = ProgressBar::new(steps as u64);

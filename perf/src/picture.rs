@@ -1,4 +1,4 @@
-//! Time over size, both axes logarithmic: a panel for each group of operations and number of PEs.
+//! Time over size on logarithmic axes: a panel for each group of operations and number of PEs.
 
 use crate::args::Args;
 use crate::catalogue::Group;
@@ -14,7 +14,7 @@ const ACROSS: usize = 2;
 /// The heading of the picture.
 const HEADING: u32 = 50;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito).
+/// Colours that are distinct for all kinds of colour vision (Okabe and Ito).
 const COLORS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -25,10 +25,10 @@ const COLORS: [RGBColor; 7] = [
     BLACK,
 ];
 
-/// A panel: what its curves have in common.
+/// A panel: the group and the number of PEs of its curves.
 type Key = (Group, u32);
 
-/// Refuses to draw where there will be no curve, before anything is measured.
+/// Returns an error before measuring if there would be no curve.
 pub(crate) fn check(args: &Args, chunks: &[Chunk]) -> Result<()> {
     let has_curve = |chunk: &Chunk| {
         let cases = &chunk.cases;
@@ -180,7 +180,7 @@ fn panel(
         .map_err(failed)
 }
 
-/// From the smallest to the largest value, and a factor more on both ends.
+/// The range of the values, extended by a factor at both ends.
 fn range(values: impl Iterator<Item = f64>, margin: f64) -> (f64, f64) {
     let (low, high) = values.fold((f64::MAX, f64::MIN_POSITIVE), |(low, high), value| {
         (low.min(value), high.max(value))
@@ -190,7 +190,7 @@ fn range(values: impl Iterator<Item = f64>, margin: f64) -> (f64, f64) {
 
 /// The powers of `step` in a range.
 fn ticks(range: (f64, f64), step: f64) -> Vec<f64> {
-    // A power itself must not be lost to rounding.
+    // A power at the edge must not be lost to rounding.
     let first = (range.0.log(step) - 1e-9).ceil() as i32;
     let last = (range.1.log(step) + 1e-9).floor() as i32;
     (first..=last).map(|power| step.powi(power)).collect()

@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// How long a launcher that is told to end may take to end its PEs.
+/// How long a launcher may take to end its PEs after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often a wait looks for a signal that came just before it.
+/// How often a wait checks for a signal that arrived just before it.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Set when the user presses Ctrl-C or somebody asks us to terminate.
+/// Set by SIGINT and SIGTERM.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Lets Ctrl-C and SIGTERM end what we started, and remove our files, before they end us.
+/// On SIGINT and SIGTERM, ends the started processes and removes temporary files first.
 pub(crate) fn end_children_on_signals() -> Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&STOP))
@@ -28,14 +28,14 @@ pub(crate) fn end_children_on_signals() -> Result<()> {
     Ok(())
 }
 
-/// Whether a signal has asked us to stop.
+/// Whether a signal has arrived.
 pub(crate) fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// What a program came to.
+/// The result of a program.
 pub(crate) struct Finished {
-    /// How it ended; None if it ran past the limit and was ended.
+    /// Its status; `None` if it exceeded the limit and was ended.
     pub(crate) status: Option<ExitStatus>,
     /// Its standard output.
     pub(crate) stdout: String,
@@ -46,12 +46,12 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Whether it ended by itself, and well.
+    /// Whether it ended by itself, with success.
     pub(crate) fn success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 
-    /// How it ended, and the last lines that it wrote to standard error.
+    /// Its end, and its last lines on standard error.
     pub(crate) fn describe(&self) -> String {
         let end = match self.status {
             Some(status) => format!("ended with {status}"),
@@ -71,7 +71,7 @@ impl Finished {
 
 /// Runs `command` for at most `limit`.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Finished> {
-    // Files, not pipes: nobody needs to read while the program is measured.
+    // Files, not pipes, so that no process reads while the program is measured.
     let (stdout, stderr) = (temporary()?, temporary()?);
     command
         .stdin(Stdio::null())
@@ -113,7 +113,7 @@ fn text(mut file: File) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether `child` ends before the deadline. An error if we are to stop.
+/// Waits until `child` ends; returns false at the deadline. An error after a signal.
 fn wait(child: &Child, deadline: Instant) -> Result<bool> {
     let end = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).context("pidfd_open")?;
     loop {
@@ -133,9 +133,9 @@ fn wait(child: &Child, deadline: Instant) -> Result<bool> {
     }
 }
 
-/// Ends a launcher, which ends its PEs: politely, then by force.
+/// Ends a launcher, which ends its PEs: by SIGTERM, then by SIGKILL.
 fn end(child: &mut Child) -> Result<()> {
-    // It has ended if this fails.
+    // It fails if the launcher has ended.
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
     let asked = Instant::now();
     while asked.elapsed() < GRACE {

@@ -1,4 +1,4 @@
-//! The cost of calls from Python, as `bindings/python/bench/call_overhead.py` measures it.
+//! The cost of calls from Python, measured by `bindings/python/bench/call_overhead.py`.
 
 use crate::args::Args;
 use crate::process;
@@ -14,16 +14,16 @@ use std::time::Duration;
 
 const SCRIPT: &str = include_str!("../../bindings/python/bench/call_overhead.py");
 
-/// How long the search for the package may take.
+/// The time limit for finding the package.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
-/// The lines of the script that have a target.
+/// The lines of the script with targets.
 const LINES: [(&str, f64); 2] = [
     ("put 8 B", PYTHON_PUT_US),
     ("reduce 1 element", PYTHON_REDUCE_US),
 ];
 
-/// The figures; or why there are none, if no Python was named and none has the package.
+/// The figures; or a note why there are none, if no Python was named and none has the package.
 pub(crate) fn measure(
     installation: &Installation,
     sources: &Sources,
@@ -78,7 +78,7 @@ pub(crate) fn measure(
         .collect::<Result<_>>()?))
 }
 
-/// The number in the line `put 8 B      850 ns per call, 2 PEs`.
+/// The number in a line such as `put 8 B      850 ns per call, 2 PEs`.
 pub(crate) fn nanoseconds(stdout: &str, name: &str) -> Option<f64> {
     let of_line = |line: &str| {
         let (number, _) = line.strip_prefix(name)?.split_once(" ns per call")?;

@@ -1,4 +1,4 @@
-//! All measurements, as one value; `tables` formats it.
+//! All measurements as one value, which `tables` formats.
 
 use crate::catalogue::Operation;
 use crate::machine::Machine;
@@ -9,23 +9,23 @@ use serde::{Serialize, Serializer};
 /// The whole report.
 #[derive(Serialize)]
 pub(crate) struct Report {
-    /// Where and when.
+    /// The machine and the date.
     pub(crate) machine: Machine,
     /// The command line.
     pub(crate) command: String,
-    /// How often the sides took turns.
+    /// The number of rounds.
     pub(crate) rounds: u32,
-    /// What reductions worked on, and what they did, as in `sum of double`.
+    /// The element type and operation of reductions, as in `sum of double`.
     pub(crate) reduction: String,
     /// The peer's name.
     pub(crate) peer: Option<&'static str>,
-    /// The operations.
+    /// The rows of the operations.
     pub(crate) operations: Vec<Row>,
-    /// The same few operations over the number of PEs.
+    /// The rows of the operations measured for several numbers of PEs.
     pub(crate) growth: Vec<Row>,
     /// Figures with limits of their own.
     pub(crate) absolute: Vec<Absolute>,
-    /// What the reader should know about the figures.
+    /// Notes on the figures.
     pub(crate) notes: Vec<String>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// PEs of the job.
     pub(crate) n_pes: u32,
-    /// nvshmemrs.
+    /// The figure of nvshmemrs.
     pub(crate) ours: Figure,
-    /// The peer, if there is one.
+    /// The figure of the peer, if there is one.
     pub(crate) peer: Option<Figure>,
-    /// Our time as a share of the peer's.
+    /// The ratio of the two times.
     pub(crate) ratio: Option<f64>,
-    /// How the ratio compares with its target.
+    /// The ratio against its target.
     pub(crate) verdict: Option<Verdict>,
 }
 
@@ -53,22 +53,22 @@ fn name<S: Serializer>(operation: &&'static Operation, serializer: S) -> Result<
     serializer.serialize_str(operation.name)
 }
 
-/// What a side came to in one case.
+/// The result of one side in one case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Figure {
-    /// It was measured.
+    /// The measured times.
     Measured(Summary),
     /// This side has no such operation.
     Missing,
-    /// The operation gave a wrong result.
+    /// The operation returned a wrong result.
     Wrong,
-    /// The program failed before.
+    /// The program failed before this case.
     Failed,
 }
 
 impl Figure {
-    /// The summary, if it was measured.
+    /// The summary, if the case was measured.
     pub(crate) fn summary(&self) -> Option<&Summary> {
         match self {
             Self::Measured(summary) => Some(summary),
@@ -76,16 +76,16 @@ impl Figure {
         }
     }
 
-    /// Microseconds of a call, if it was measured.
+    /// Microseconds of a call, if the case was measured.
     pub(crate) fn us(&self) -> Option<f64> {
         self.summary().map(|summary| summary.us)
     }
 }
 
-/// A figure that is not a ratio of two.
+/// A figure that is not a ratio.
 #[derive(Serialize)]
 pub(crate) struct Absolute {
-    /// What was measured.
+    /// The name of the figure.
     pub(crate) what: String,
     /// Its unit.
     pub(crate) unit: &'static str,
@@ -93,12 +93,12 @@ pub(crate) struct Absolute {
     pub(crate) ours: f64,
     /// The peer.
     pub(crate) peer: Option<f64>,
-    /// How our figure compares with its target.
+    /// The figure against its target.
     pub(crate) verdict: Option<Verdict>,
 }
 
 impl Report {
-    /// Targets that are met, and all that were judged; None if none was.
+    /// The numbers of met targets and of all targets; `None` without targets.
     pub(crate) fn score(&self) -> Option<(usize, usize)> {
         let rows = self
             .operations

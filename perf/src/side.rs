@@ -1,4 +1,4 @@
-//! The libraries that are measured: how a program for each is compiled and started.
+//! The measured libraries: how a program for each is compiled and started.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ pub(crate) enum Peer {
     Mpi,
 }
 
-/// One of the libraries that are measured.
+/// A measured library.
 #[derive(Clone, Debug)]
 pub(crate) enum Side {
     /// nvshmemrs.
     Ours(Installation),
-    /// Another one.
+    /// The library that it is compared with.
     Peer(Peer),
 }
 
-/// Where the launcher and the library are.
+/// The paths of the launcher and the library.
 #[derive(Clone, Debug)]
 pub(crate) struct Installation {
     launcher: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Looks beside this program.
+    /// Looks for them beside this program.
     pub(crate) fn find() -> Result<Self> {
         let program = env::current_exe().context("cannot find the place of this program")?;
         let folder = program.parent().unwrap_or(Path::new("/"));
@@ -70,7 +70,7 @@ impl Installation {
     }
 }
 
-/// Where Python's package has the library, if this program came with it.
+/// The folders of the library in Python's package, if this program is part of it.
 fn in_python(folder: &Path) -> Vec<PathBuf> {
     let versions = fs::read_dir(folder.join("../lib")).into_iter().flatten();
     let versions = versions.flatten().map(|version| version.path());
@@ -101,15 +101,15 @@ impl Side {
         }
     }
 
-    /// The compiler, and what to link.
+    /// The compiler, with its options.
     pub(crate) fn compiler(&self) -> Command {
         let mut command = Command::new(self.compiler_name());
-        // The same for all sides: otherwise they could not be compared.
+        // The same options for all sides, so that they can be compared.
         command.args(["-std=gnu11", "-O2"]);
         command
     }
 
-    /// What the linker needs, after the sources.
+    /// The linker's arguments, after the sources.
     pub(crate) fn libraries(&self) -> Vec<String> {
         match self {
             Self::Peer(_) => Vec::new(),
@@ -130,13 +130,13 @@ impl Side {
             Self::Peer(peer) => peer,
         };
         let mut command = Command::new(peer.launcher());
-        // Without a network of its own a machine makes Open MPI and UCX warn.
+        // On a machine without a network, Open MPI and UCX print warnings.
         command.args(["--allow-run-as-root", "--oversubscribe"]);
         command.args(["--mca", "btl_base_warn_component_unused", "0"]);
         command.args(["-x", "UCX_LOG_LEVEL=fatal"]);
         if *peer == Peer::Mpi {
-            // Of the implementations of windows that Open MPI 4.1 has, this is the fastest on one host; the default
-            // one (rdma) crashes in MPI_Compare_and_swap.
+            // The fastest implementation of windows in Open MPI 4.1 on one host; the default (rdma) crashes in
+            // MPI_Compare_and_swap.
             command.args(["--mca", "osc", "sm"]);
         }
         command.args(["-n", &n_pes.to_string()]);

@@ -8,25 +8,25 @@ use crate::worker::Worker;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-/// PEs of the large job; only ours is started so often that it matters.
+/// The PEs of the large job, which is measured for nvshmemrs only.
 const MANY_PES: u32 = 64;
 
-/// A PE's line.
+/// The output line of a PE.
 #[derive(Deserialize)]
 struct Line {
     startup: u32,
     resident_kib: u64,
 }
 
-/// A job's start-up.
+/// The start-up of a job.
 struct Startup {
-    /// From starting the launcher to its end, median.
+    /// From the start of the launcher to its end, median.
     ms: f64,
     /// Resident memory of the largest PE after init, median.
     resident_mb: f64,
 }
 
-/// Starts jobs on all sides, ours first.
+/// Starts jobs on all sides, nvshmemrs first.
 pub(crate) fn measure(workers: &[Worker], args: &Args) -> Result<Vec<Absolute>> {
     let times = if args.quick { 5 } else { 10 };
     let few = targets::STARTUP_PES;
@@ -61,7 +61,7 @@ fn start(worker: &Worker, n_pes: u32, times: u32, args: &Args) -> Result<Startup
     for _ in 0..times {
         let finished = worker.startup(n_pes, args.limit())?;
         let largest = largest(&finished.stdout, n_pes);
-        // A peer may crash at its end: what counts is that every PE has printed its line.
+        // A peer may crash at its end: the run is valid if every PE has printed its line.
         let is_ours = matches!(worker.side, crate::side::Side::Ours(_));
         match largest {
             Some(kib) if finished.success() || !is_ours => {

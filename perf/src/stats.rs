@@ -18,7 +18,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Of the rounds' times; None without rounds.
+    /// Summarises the rounds' times; `None` without rounds.
     pub(crate) fn new(times: &[f64], iterations: u64) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -31,13 +31,13 @@ impl Summary {
         })
     }
 
-    /// How far the rounds lie apart, as a share of the median.
+    /// The range of the rounds, relative to the median.
     pub(crate) fn spread(&self) -> f64 {
         (self.max_us - self.min_us) / self.us
     }
 }
 
-/// The middle value, or the mean of the two middle ones; None of nothing.
+/// The median; `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -9,7 +9,7 @@ pub(crate) struct Sheet {
     title: String,
     header: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Columns that hold words; the others hold numbers.
+    /// The number of columns with words; the others hold numbers.
     words: usize,
 }
 
@@ -42,7 +42,7 @@ impl Sheet {
 }
 
 impl Sheet {
-    /// For a terminal.
+    /// The table for a terminal.
     pub(crate) fn text(&self) -> String {
         format!("{}\n{}\n", self.title, self.table(presets::NOTHING))
     }
@@ -115,7 +115,7 @@ fn sheets(report: &Report) -> Vec<Sheet> {
         .collect()
 }
 
-/// The title, with what reductions do.
+/// The title, with the operation of reductions.
 fn title(report: &Report, group: Group) -> String {
     match group {
         Group::Reduction => format!("{}: {}", group.title(), report.reduction),
@@ -201,7 +201,7 @@ fn bandwidth(figure: &Figure, bytes: u64) -> String {
         .map_or(String::new(), |us| format!("{:.0}", bytes as f64 / us))
 }
 
-/// Microseconds with as many digits as mean something.
+/// Microseconds with the significant digits.
 fn us(value: f64) -> String {
     match value {
         v if v < 1.0 => format!("{v:.4}"),

@@ -1,4 +1,4 @@
-//! The project's targets, compared with OpenSHMEM on one host.
+//! The project's targets, relative to OpenSHMEM on one host.
 
 use crate::catalogue::{Group, OPERATIONS};
 use serde::Serialize;
@@ -26,12 +26,12 @@ const RATIOS: &[(&str, u64, u64, u32, f64)] = &[
     ("alltoall", 1 << 20, 1 << 20, 2, 0.5),
 ];
 
-/// The same for every atomic memory operation.
+/// The ratio for every atomic memory operation.
 const AMO_RATIO: f64 = 0.4;
 
-/// Milliseconds that a job of [`STARTUP_PES`] may take to start, meet and end.
+/// The limit in milliseconds for a job of [`STARTUP_PES`] to start, synchronise and end.
 pub(crate) const STARTUP_MS: f64 = 100.0;
-/// PEs of that job.
+/// The number of PEs of that job.
 pub(crate) const STARTUP_PES: u32 = 4;
 /// Megabytes per PE after init.
 pub(crate) const RESIDENT_MB: f64 = 10.0;
@@ -40,17 +40,17 @@ pub(crate) const PYTHON_PUT_US: f64 = 2.0;
 /// Microseconds of a reduction of one element from Python.
 pub(crate) const PYTHON_REDUCE_US: f64 = 4.0;
 
-/// A figure and the limit that it should not exceed.
+/// A figure's verdict: the limit, and whether it is met.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Verdict {
     /// The limit.
     pub(crate) target: f64,
-    /// Whether the figure keeps it.
+    /// Whether the figure is within the limit.
     pub(crate) met: bool,
 }
 
 impl Verdict {
-    /// Judges a figure.
+    /// Compares a figure with its target.
     pub(crate) fn new(figure: f64, target: f64) -> Self {
         Self {
             target,
@@ -64,7 +64,7 @@ impl Verdict {
     }
 }
 
-/// The largest ratio that an operation should have, if there is a target for it.
+/// The maximum ratio of an operation, if there is a target.
 pub(crate) fn ratio(operation: &str, bytes: u64, n_pes: u32) -> Option<f64> {
     all()
         .into_iter()
@@ -72,7 +72,7 @@ pub(crate) fn ratio(operation: &str, bytes: u64, n_pes: u32) -> Option<f64> {
         .map(|target| target.ratio)
 }
 
-/// A target, for one size.
+/// A target for one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Target {
     /// The operation.
@@ -85,7 +85,7 @@ pub(crate) struct Target {
     pub(crate) ratio: f64,
 }
 
-/// All targets, each size by itself, in the order of the operations.
+/// All targets, one for each size, in the order of the operations.
 pub(crate) fn all() -> Vec<Target> {
     let mut targets = Vec::new();
     for operation in OPERATIONS {

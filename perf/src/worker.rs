@@ -1,4 +1,4 @@
-//! The worker: a C program that measures. Its source is part of this program and is compiled for each side.
+//! The worker: a C program that measures. Its source is embedded in this program and compiled for each side.
 
 use crate::args::{self, Args};
 use crate::catalogue::Operation;
@@ -12,10 +12,10 @@ use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long a compiler may take.
+/// The time limit of a compiler.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 
-/// The files of the worker, and the header of our library.
+/// The files of the worker, and the library's header.
 pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("atomics.h", include_str!("../worker/atomics.h")),
     ("bench.h", include_str!("../gpu/bench.h")),
@@ -33,11 +33,11 @@ pub(crate) const SOURCES: &[(&str, &str)] = &[
     ("worker.c", include_str!("../worker/worker.c")),
 ];
 
-/// A folder with the worker's files, removed in the end.
+/// A temporary folder with the worker's files.
 pub(crate) struct Sources(TempDir);
 
 impl Sources {
-    /// Writes them.
+    /// Writes the files.
     pub(crate) fn write() -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("nvshmemrs-perf-")
@@ -55,7 +55,7 @@ impl Sources {
         self.0.path()
     }
 
-    /// Runs a compiler; `what` it makes, for people.
+    /// Runs a compiler; `what` names its output in messages.
     pub(crate) fn compile(&self, command: &mut Command, what: &str) -> Result<()> {
         let compiled = process::run(command.current_dir(self.folder()), COMPILE_LIMIT)?;
         if !compiled.success() {
@@ -76,7 +76,7 @@ pub(crate) struct Worker {
     program: PathBuf,
 }
 
-/// One operation with so many bytes.
+/// One operation at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Case {
     /// The operation.
@@ -85,22 +85,22 @@ pub(crate) struct Case {
     pub(crate) bytes: u64,
 }
 
-/// What a run of the worker said about a case.
+/// The result of a case in a run of the worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    /// So many microseconds, from so many calls.
+    /// The time in microseconds, and the number of calls.
     Time { us: f64, iterations: u64 },
     /// This side has no such operation.
     Missing,
-    /// The operation gave a wrong result.
+    /// The operation returned a wrong result.
     Wrong,
 }
 
 /// A run of the worker.
 pub(crate) struct Run {
-    /// The answers to the first cases; all, unless the program failed.
+    /// The answers to the first cases; to all, unless the program failed.
     pub(crate) answers: Vec<Answer>,
-    /// What went wrong. A program that has answered all cases may still fail afterwards.
+    /// The error. A program may fail after it has answered all cases.
     pub(crate) failure: Option<String>,
 }
 
@@ -156,33 +156,33 @@ impl Worker {
         Ok(Run { answers, failure })
     }
 
-    /// Starts and ends a job in which nothing is measured.
+    /// Starts and ends a job without measuring.
     pub(crate) fn startup(&self, n_pes: u32, limit: Duration) -> Result<Finished> {
         let mut command: Command = self.side.launch(n_pes);
         process::run(command.arg(&self.program).arg("startup"), limit)
     }
 }
 
-/// Symmetric heap, and bytes of each buffer, that the cases need.
+/// The heap size and the buffer size that the cases need.
 fn memory(cases: &[Case], n_pes: u32) -> (u64, u64) {
     let needed = cases
         .iter()
         .map(|case| case.operation.buffer_bytes(case.bytes, n_pes));
-    // A barrier is checked with a word for each PE.
+    // The check of a barrier uses a word for each PE.
     let buffer = needed
         .max()
         .unwrap_or(0)
         .max(4096)
         .max(8 * u64::from(n_pes));
-    // Two buffers, and the work arrays of OSHMEM, whose allocator rounds up to powers of two.
+    // Two buffers, and OSHMEM's work arrays; its allocator rounds up to powers of two.
     (4 * buffer.next_power_of_two() + (4 << 20), buffer)
 }
 
-/// The lines that answer the cases, and whether the last one was there. Other lines are a library's own.
+/// Parses the answers to the cases; also whether the last line was there. Other lines are output of a library.
 fn answers(stdout: &str, cases: &[Case]) -> Result<(Vec<Answer>, bool)> {
     let mut answers = Vec::new();
     for text in stdout.lines().filter(|line| line.starts_with('{')) {
-        // A program that is killed may leave half a line.
+        // A killed program may leave an incomplete line.
         let Ok(line) = serde_json::from_str::<Line>(text) else {
             return Ok((answers, false));
         };

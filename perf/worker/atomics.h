@@ -4,7 +4,7 @@
 
 #include "measure.h"
 
-/* What the last fetching call gave, and what the word holds in the end. */
+/* The result of the last fetching call, and the word's value in the end. */
 static int64_t fetched;
 
 static int64_t word(void) { return bench_g(&words->value, 1); }
@@ -17,7 +17,7 @@ static int64_t word(void) { return bench_g(&words->value, 1); }
         }                                                                                                             \
         bench_quiet();                                                                                                \
     }
-/* `right` is asked on PE 0 only. */
+/* `right` is called on PE 0 only. */
 #define ATOMIC(name, statement, right)                                                                                \
     LOOP(name, statement)                                                                                             \
     static int name##_check(void) { return me != 0 || (right); }

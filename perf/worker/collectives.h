@@ -56,10 +56,10 @@ static void broadcast_run(long calls)
 
 static int broadcast_check(void) { return me == 0 || all_bytes(target, bytes, 'b'); }
 
-/* What PE `from` sends to PE `to` as its element `i`. */
+/* Element `i` of the data that PE `from` sends to PE `to`. */
 static int64_t element(int from, int to, size_t i) { return (int64_t)i * 1000003 + from * 1009 + to + 1; }
 
-/* `each`: whether every PE gets a block of its own; elements lie `stride` apart. */
+/* `each`: whether every PE gets a separate block; elements are `stride` apart. */
 static void blocks_prepare(int each, size_t stride)
 {
     int64_t *from = (int64_t *)origin, *to = (int64_t *)target;

@@ -1,4 +1,4 @@
-/* What the worker and the three sides (side_ours.h, side_oshmem.h, side_mpi.h) share. */
+/* Shared parts of the worker and the three sides (side_ours.h, side_oshmem.h, side_mpi.h). */
 #ifndef PERF_COMMON_H
 #define PERF_COMMON_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What reductions and scans work on; the names are those of the worker's arguments. */
+/* Element types and operations of reductions and scans, named as in the worker's arguments. */
 enum dtype { DOUBLE, FLOAT, INT64, INT32 };
 enum op { SUM, MIN, MAX, PROD, AND, OR, XOR };
 

@@ -125,7 +125,7 @@ static void near_barrier(void) { MUST(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_SHARE
 
 #endif
 
-/* All processes make as many calls; process 0 tells how long one took. */
+/* All processes make the same number of calls; process 0 prints the time of one. */
 static void measure(const char *name, void (*call)(void), int calls)
 {
     double batch[BATCHES];

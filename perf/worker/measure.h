@@ -1,10 +1,10 @@
-/* How one operation is measured. A side (side_*.h) stands before it. */
+/* The measurement of an operation. A side (side_*.h) is included before. */
 #ifndef PERF_MEASURE_H
 #define PERF_MEASURE_H
 
 #include <time.h>
 
-/* Who makes the calls: PE 0 alone, towards PE 1; PEs 0 and 1; all. The others wait in a barrier. */
+/* The callers: PE 0 alone, towards PE 1; PEs 0 and 1; all PEs. The others wait in a barrier. */
 enum scope { ONE, TWO, ALL };
 
 struct operation {
@@ -14,12 +14,12 @@ struct operation {
     void (*prepare)(void);
     /* Makes `calls` calls; NULL where this side has no such operation. */
     void (*run)(long calls);
-    /* Whether the calls have done what they should, asked on every PE after the clock has stopped. */
+    /* Whether the result is correct; called on every PE after the measurement. */
     int (*check)(void);
 };
 
 static int me, n_pes;
-/* Bytes of the case that is measured, and what reductions and scans do. */
+/* Bytes of the measured case, and the type and operation of reductions and scans. */
 static size_t bytes;
 static enum dtype dtype;
 static enum op op;
@@ -72,10 +72,10 @@ static double timed(const struct operation *operation, long calls)
     return us;
 }
 
-/* How often a number of calls is tried before it counts as slow enough: first calls are slow, and others disturb. */
+/* How often a number of calls is repeated before it counts as slow enough: first calls are slow, and there are disturbances. */
 #define TRIALS 3
 
-/* The calls that take about `budget_us`: their number doubles until they surely take a fifth of it. */
+/* The number of calls that take about `budget_us`: it doubles until the calls reliably take a fifth of that. */
 static long calibrate(const struct operation *operation, double budget_us)
 {
     long calls = 1;
@@ -88,7 +88,7 @@ static long calibrate(const struct operation *operation, double budget_us)
         double us = timed(operation, calls);
         least_us = trials == 0 || us < least_us ? us : least_us;
         ++trials;
-        /* PE 0's clock decides: the next number of calls, or less than 0 for the final one. */
+        /* PE 0's clock decides: returns the next number of calls, or a negative number for the final one. */
         long next = calls;
         if (least_us * 5 < budget_us && calls < 1L << 30) {
             next = calls * 2;

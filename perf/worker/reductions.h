@@ -117,7 +117,7 @@ static void exscan_run(long calls)
     }
 }
 
-/* What PE 0 gets is not defined by every side. */
+/* The result on PE 0 is not defined on every side. */
 static int exscan_check(void) { return me == 0 || folded(me - 1, 0); }
 #else
 #define inscan_run NULL

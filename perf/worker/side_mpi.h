@@ -13,13 +13,13 @@
 #define HAVE_SCAN 1
 
 static MPI_Win window;
-/* The window's memory here, and what bench_calloc has given out of it. */
+/* The window's memory on this PE, and the part that bench_calloc has allocated. */
 static char *heap;
 static size_t heap_size, heap_used;
 static MPI_Datatype dtypes[4];
 static MPI_Op ops[7];
 
-/* `heap_bytes` 0 makes an empty window. */
+/* With `heap_bytes` 0 the window is empty. */
 static inline void bench_init(size_t heap_bytes, size_t buffer_bytes)
 {
     (void)buffer_bytes;
@@ -160,7 +160,7 @@ static inline void bench_wait_until(int64_t *variable, int64_t value)
 {
     while (*(volatile int64_t *)variable < value) {
         int flag = 0;
-        /* Where the window is emulated by messages, only a call into the library lets them in. */
+        /* If the window is emulated by messages, only calls into the library process them. */
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
         MPI_Win_sync(window);
     }

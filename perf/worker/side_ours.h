@@ -12,7 +12,7 @@
 
 static nvshmemrs_runtime_t rt;
 
-/* Ends the program with the library's own words if a call failed. */
+/* Ends the program with the library's error if a call failed. */
 #define CHECK(call)                                                                                                   \
     do {                                                                                                              \
         int32_t status_ = (call);                                                                                     \
@@ -107,7 +107,7 @@ static inline void bench_iget(int64_t *dest, const int64_t *source, ptrdiff_t st
     CHECK(nvshmemrs_iget(rt, dest, source, stride, stride, sizeof *dest, count, pe));
 }
 
-/* Puts `bytes` bytes, then sets `signal` to `value`: who sees the signal sees the data. */
+/* Puts `bytes` bytes, then sets `signal` to `value`: a PE that sees the signal sees the data. */
 static inline void bench_put_signal(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value, int pe)
 {
     CHECK(nvshmemrs_put_signal(rt, dest, source, bytes, signal, value, NVSHMEMRS_SIGNAL_SET, pe));

@@ -1,4 +1,4 @@
-/* Init, a barrier and finalize, and what they cost. */
+/* The cost of init, a barrier and finalize. */
 #ifndef PERF_STARTUP_H
 #define PERF_STARTUP_H
 

@@ -6,8 +6,8 @@ use crate::tree::Tree;
 use anyhow::Result;
 use std::path::Path;
 
-/// Measures what has a target beside OSHMEM, prints the tables, and writes the figures to `json` if asked. Missing a
-/// target is no failure.
+/// Measures all operations with targets beside OSHMEM, prints the tables, and writes the figures to `json` if requested. A missed
+/// target is not a failure.
 pub(crate) fn peers(tree: &Tree, quick: bool, json: Option<&Path>) -> Result<()> {
     setup::all(tree, Purpose::Bench)?;
     let mut perf = tree.command(tree.release().join("nvshmemrs-perf"));
@@ -17,7 +17,7 @@ pub(crate) fn peers(tree: &Tree, quick: bool, json: Option<&Path>) -> Result<()>
         perf.arg("--quick");
     }
     if let Some(file) = json {
-        // The command runs at the root; the user meant the folder that they are in.
+        // The command runs at the root of the checkout; the path is relative to the user's folder.
         perf.arg("--json").arg(std::path::absolute(file)?);
     }
     run::run(&mut perf)

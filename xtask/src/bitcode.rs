@@ -1,4 +1,5 @@
-//! NVSHMEM's names for kernels as LLVM bitcode, for tools that link it to what they compile: one file for every architecture, made by clang.
+//! NVSHMEM's names for kernels as LLVM bitcode, for compilers that link it to their kernels: one file for all architectures, made
+//! by clang.
 
 use crate::run;
 use crate::tree::Tree;
@@ -6,14 +7,14 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::process::Command;
 
-/// The file, in the folder of the images.
+/// The file's name, in the folder of the images.
 pub(crate) const FILE: &str = "libnvshmemrs_device.bc";
 
-/// No tool links code that says more than this to a kernel for another architecture.
+/// The maximum size of the file in bytes.
 const MOST: u64 = 2 << 20;
 
-/// Makes the file. The architecture that clang is told is the oldest that the header is for; code for newer ones differs only where shared
-/// memory is lent, which no function of NVSHMEM's names does.
+/// Creates the file. clang compiles for the oldest architecture that the header supports; code for newer ones differs only where
+/// shared memory is lent, which no function with NVSHMEM's names does.
 pub(crate) fn bitcode(tree: &Tree) -> Result<()> {
     let folder = tree.images();
     let (text, made) = (folder.join("device.ll"), folder.join(FILE));
@@ -22,7 +23,7 @@ pub(crate) fn bitcode(tree: &Tree) -> Result<()> {
     clang.current_dir(&tree.root);
     clang.args(["-xcuda", "--cuda-device-only", "-nocudainc", "-nocudalib"]);
     clang.args(["--cuda-gpu-arch=sm_80", "-std=c++17", "-O2", "-Wall"]);
-    // Types of the same size and kind have the same code.
+    // Functions of types of the same size and kind have the same code.
     clang.args(["-Xclang", "-fmerge-functions"]);
     clang.args(["-DNVSHMEMRS_DEVICE_BITCODE", "-DNVSHMEMRS_DEVICE_CALLS"]);
     clang.args([
@@ -50,7 +51,7 @@ pub(crate) fn bitcode(tree: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// The text without what binds it to an architecture or to a version of LLVM.
+/// The text without attributes that bind it to an architecture or to a version of LLVM.
 fn without_target(text: &str) -> String {
     let kept = text.lines().filter(|line| {
         !line.starts_with("!llvm.module.flags ") && !line.starts_with("!llvm.ident ")
@@ -66,7 +67,7 @@ fn without_target(text: &str) -> String {
                 }
             }
         }
-        // Some tools hide what only the compiler is told to keep.
+        // Some tools hide symbols in `llvm.compiler.used`.
         plain.push_str(&rest.replace("@llvm.compiler.used = ", "@llvm.used = "));
         plain.push('\n');
     }

@@ -6,10 +6,10 @@ use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Sets up, builds, runs the example and says where its picture is.
+/// Sets up, builds, runs the example and prints the path of its picture.
 pub(crate) fn demo(tree: &Tree, out: &Path) -> Result<()> {
     setup::all(tree, Purpose::Demo)?;
-    // Relative to where the user is, not to the root, where the example runs.
+    // Relative to the user's folder, not to the root, where the example runs.
     let out = std::path::absolute(out).with_context(|| format!("not a path: {}", out.display()))?;
     let picture = out.join("landscape-jacksboro.png");
     let mut command = tree.launch(4);

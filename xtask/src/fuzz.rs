@@ -1,9 +1,9 @@
 //! The fuzz targets in `fuzz/`, two at a time.
 //!
-//! The folder is one for cargo-fuzz, but neither that nor the nightly compiler is needed: the stable one has the sanitizer and the
-//! coverage pass, and the flags here are those that cargo-fuzz gives to rustc. Inputs that reach something new are kept in the
-//! build folder, so that the next run goes on from there; a small set of them is in `fuzz/corpus`, and what has once crashed a
-//! target is in `fuzz/regressions`. Both are tried first.
+//! The folder has cargo-fuzz's layout, but neither cargo-fuzz nor the nightly compiler is needed: the stable compiler has the
+//! sanitizer and the coverage pass, and the flags here are those that cargo-fuzz passes to rustc. Inputs that reach new code are
+//! kept in the build folder, so that the next run continues from there; a small set of them is in `fuzz/corpus`, and inputs that
+//! once crashed a target are in `fuzz/regressions`. Both are tried first.
 
 use crate::tree::Tree;
 use crate::{instrument, run, show};
@@ -15,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What cargo-fuzz passes, but for one codegen unit per crate, which the compiler is slower with: coverage that libFuzzer sees, and
-/// AddressSanitizer. The last one lets instrumented crates use the standard library as it comes.
+/// The flags of cargo-fuzz, except one codegen unit per crate, which compiles more slowly: coverage for libFuzzer, and
+/// AddressSanitizer. The last flag lets instrumented crates use the prebuilt standard library.
 const FLAGS: [&str; 11] = [
     "--cfg",
     "fuzzing",
@@ -30,17 +30,16 @@ const FLAGS: [&str; 11] = [
     "-Zsanitizer=address",
     "-Cunsafe-allow-abi-mismatch=sanitizer",
 ];
-/// What is fuzzed besides the library.
+/// The instrumented packages besides the library.
 const PACKAGES: [&str; 2] = ["nvshmemrs-abi", "nvshmemrs-fuzz"];
 
-/// A target that makes fewer executions in a second of the time it is given has not been fuzzed. The slowest target, `peer`, makes 50 on a
-/// machine that has other work.
+/// A target with fewer executions per second counts as not fuzzed. The slowest target, `peer`, makes 50 on a busy machine.
 const LEAST_PER_SECOND: u64 = 5;
 
-/// How many targets run at a time. Most of what one does is done by one thread.
+/// How many targets run at a time. A target does most of its work on one thread.
 const LANES: usize = 2;
 
-/// What a run is asked to do.
+/// The options of a run.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How long, for all targets together
@@ -69,11 +68,11 @@ impl Args {
     }
 }
 
-/// How a target fared.
+/// The result of a target.
 pub(crate) struct Fuzzed {
     /// The target's name.
     pub(crate) target: String,
-    /// Executions, if it got through.
+    /// The number of executions, or the error.
     pub(crate) outcome: Result<u64>,
 }
 
@@ -129,7 +128,7 @@ pub(crate) fn fuzz(tree: &Tree, args: &Args) -> Result<Vec<Fuzzed>> {
     Ok(fuzzed)
 }
 
-/// Sums up; fails if a target has crashed.
+/// Prints the sum; fails if a target has crashed.
 pub(crate) fn sum(fuzzed: Vec<Fuzzed>) -> Result<()> {
     let mut total = 0;
     let mut failed = Vec::new();
@@ -162,7 +161,7 @@ fn targets(tree: &Tree) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Builds all targets; gives the folder they are in.
+/// Builds all targets; returns their folder.
 fn build(tree: &Tree) -> Result<PathBuf> {
     let packages = [&instrument::LIBRARY[..], &PACKAGES].concat();
     let mut cargo = instrument::cargo(tree, "build", &packages, &FLAGS)?;
@@ -173,7 +172,7 @@ fn build(tree: &Tree) -> Result<PathBuf> {
     instrument::built(tree)
 }
 
-/// A built target, with an environment in which no setting is made.
+/// A built target, in an environment without settings.
 fn target(tree: &Tree, program: &Path) -> Command {
     let mut command = tree.command(program);
     for (name, _) in std::env::vars_os() {
@@ -185,7 +184,7 @@ fn target(tree: &Tree, program: &Path) -> Command {
     command
 }
 
-/// Runs one target; gives the number of executions.
+/// Runs a target; returns the number of executions.
 fn fuzz_one(
     tree: &Tree,
     folder: &Path,
@@ -215,7 +214,7 @@ fn fuzz_one(
         command.arg(format!("-runs={runs}"));
     }
     if name.ends_with("_checked") {
-        // What the checker finds is written to standard error. libFuzzer keeps its own.
+        // The checker writes its findings to standard error. libFuzzer's own output is kept.
         command.arg("-close_fd_mask=2");
     }
     let kept = ["corpus", "regressions"].map(|kind| tree.root.join("fuzz").join(kind).join(name));
@@ -257,7 +256,7 @@ fn fuzz_one(
     Ok(done)
 }
 
-/// How many inputs a folder has; libFuzzer passes over empty ones.
+/// The number of inputs in a folder; libFuzzer ignores empty files.
 fn inputs(folder: &Path) -> Result<u64> {
     let list = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut count = 0;
@@ -268,7 +267,7 @@ fn inputs(folder: &Path) -> Result<u64> {
     Ok(count)
 }
 
-/// The fewest executions of a target that count as a run: every input that is known, and some more if there is time for them.
+/// The minimum number of executions of a target: every known input, and more if there is time.
 fn least(known: u64, time: Duration, runs: Option<u64>) -> u64 {
     let in_time = time.as_secs() * LEAST_PER_SECOND;
     known.max(in_time.min(runs.unwrap_or(u64::MAX))).max(1)
@@ -283,7 +282,7 @@ mod tests {
         let (short, long) = (Duration::from_secs(1), Duration::from_secs(60));
         assert_eq!(least(34, short, None), 34);
         assert_eq!(least(34, long, None), 300);
-        // Fewer were asked for; what is known is tried all the same.
+        // Known inputs are tried even if fewer executions were requested.
         assert_eq!(least(34, long, Some(100)), 100);
         assert_eq!(least(34, long, Some(1)), 34);
         assert_eq!(least(0, short, Some(0)), 1);

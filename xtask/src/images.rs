@@ -1,5 +1,5 @@
-//! `cargo xtask images`: compiles the GPU kernels for every architecture that is shipped, with NVRTC from PyPI, and the header for kernels to
-//! bitcode. No GPU is needed.
+//! `cargo xtask images`: compiles the GPU kernels for every shipped architecture, with NVRTC from PyPI, and the header for
+//! kernels to bitcode. No GPU is needed.
 
 use crate::setup::{Purpose, python};
 use crate::tree::Tree;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::PathBuf;
 
-/// The file of the one package, in the version that is wanted.
+/// The requirements file, with the one package at a fixed version.
 const REQUIREMENTS: &str = "requirements-images.txt";
 
-/// Makes the images that are not there yet, beside the library, where it finds them.
+/// Creates the missing images beside the library, where it looks for them.
 pub(crate) fn images(tree: &Tree) -> Result<()> {
     let nvrtc = nvrtc(tree)?;
     build_only(tree, &["--example=kernel_images"])?;
@@ -21,7 +21,7 @@ pub(crate) fn images(tree: &Tree) -> Result<()> {
     bitcode::bitcode(tree)
 }
 
-/// NVRTC's library in `.venv`, installed unless this version is there.
+/// The path of NVRTC's library in `.venv`, where it is installed if this version is missing.
 fn nvrtc(tree: &Tree) -> Result<PathBuf> {
     python::packages(tree, Purpose::Bench)?;
     let text = fs::read_to_string(tree.root.join(REQUIREMENTS))

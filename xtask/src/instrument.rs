@@ -1,15 +1,15 @@
 //! Builds with a sanitizer's or a fuzzer's flags, for `cargo xtask sanitize` and `cargo xtask fuzz`.
 //!
-//! The compiler is the stable one, which has the sanitizers' libraries. The flags are for our own packages only: what those depend on
-//! is compiled as ever, once for all of these builds, in a folder that they share.
+//! The stable compiler has the sanitizers' libraries. The flags apply to the project's own packages only; dependencies are
+//! compiled without them, once for all of these builds, in a shared folder.
 
 use crate::run;
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
-/// How all of it is compiled: what is looked for is there without much optimisation, and the sanitizers advise as much; the fewer units,
-/// the less is compiled twice. The names of functions stay, for reports.
+/// The profile: little optimisation, which the sanitizers recommend, and few codegen units, so that less is compiled twice.
+/// Function names are kept for reports.
 const PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "4"),
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
@@ -58,14 +58,14 @@ pub(crate) fn cargo_with_std(
     Ok(cargo)
 }
 
-/// The options are unstable ones; what they switch on comes with the stable compiler.
+/// The options are unstable, but the features behind them are in the stable compiler.
 fn release(tree: &Tree, verb: &str) -> Result<Command> {
     let mut cargo = tree.cargo();
     cargo
-        // With a target, procedural macros and other packages' build scripts are left alone.
+        // With a target, the flags do not apply to procedural macros and build scripts.
         .args([verb, "--release", "--target", &host()?])
         .env("RUSTC_BOOTSTRAP", "1")
-        // Our own build scripts may lose memory.
+        // The project's own build scripts may leak memory.
         .env("ASAN_OPTIONS", "detect_leaks=0")
         .envs(PROFILE);
     Ok(cargo)
@@ -82,7 +82,7 @@ fn host() -> Result<String> {
     Ok(host.to_string())
 }
 
-/// Where such a build leaves what it has made.
+/// The output folder of such a build.
 pub(crate) fn built(tree: &Tree) -> Result<std::path::PathBuf> {
     Ok(tree.scratch("instrumented")?.join(host()?).join("release"))
 }

@@ -1,10 +1,10 @@
 //! The project's own commands, run as `cargo xtask <command>` from anywhere in the checkout.
 //!
-//! * [`setup`] brings what a command needs: Debian packages, a `.venv`, Julia;
+//! * [`setup`] installs the requirements of a command: Debian packages, a `.venv`, Julia;
 //! * [`demo`], [`test`] and [`bench`] set themselves up first, so each works in a fresh clone;
-//! * [`tree`] knows where everything is, [`run`] starts processes, [`show`] is what is printed.
+//! * [`tree`] has the paths of the checkout, [`run`] starts processes, [`show`] prints.
 //!
-//! Everything is built with `--release`: one profile, so that nothing is compiled twice.
+//! There is one profile, `--release`, so nothing is compiled twice.
 
 mod bench;
 mod bitcode;
@@ -180,8 +180,8 @@ fn build(tree: &Tree) -> Result<()> {
     build_only(tree, &[])
 }
 
-/// Builds these targets of the workspace. It is always the workspace: with other packages dependencies would have other features, and
-/// be compiled again.
+/// Builds these targets of the workspace. It is always the whole workspace: with a subset of packages, dependencies would have
+/// other features and be compiled again.
 fn build_only(tree: &Tree, targets: &[&str]) -> Result<()> {
     let mut cargo = tree.cargo();
     run::run(
@@ -204,7 +204,7 @@ fn inspect_bindings(tree: &Tree, language: &str, out: Option<PathBuf>) -> Result
     run::run(command.arg(language).arg(out))
 }
 
-/// Runs the conformance programs, which write their table.
+/// Runs the conformance programs, which write the table.
 fn languages(tree: &Tree) -> Result<()> {
     build(tree)?;
     let test = ["--package", "nvshmemrs-tests", "--test", "conformance"];
@@ -214,7 +214,7 @@ fn languages(tree: &Tree) -> Result<()> {
     run::run(&mut command)
 }
 
-/// The command that writes the generated files, or compares them.
+/// The command that writes or compares the generated files.
 fn generate(tree: &Tree, check: bool) -> std::process::Command {
     let mut command = tree.cargo();
     command.args([

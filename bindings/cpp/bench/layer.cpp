@@ -1,4 +1,4 @@
-/* What nvshmemrs.hpp costs over the C functions, and its arrays over std::vector. From the root of the checkout:
+/* The cost of nvshmemrs.hpp over the C functions, and of its arrays over std::vector. From the root of the checkout:
  *
  *   c++ -std=c++17 -O3 -Iinclude -Ibindings/cpp/include bindings/cpp/bench/layer.cpp -o layer \
  *       -Ltarget/release -lnvshmemrs -Wl,-rpath,$PWD/target/release
@@ -25,7 +25,7 @@ template <typename Body> [[gnu::noinline]] double once(int count, Body body) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < count; i++) {
         body(i);
-        asm volatile("" ::: "memory"); // what was computed counts as used
+        asm volatile("" ::: "memory"); // marks the result as used
     }
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
     return took.count() / count;

@@ -1,4 +1,4 @@
-!> What the modules of the typed layer share: this process's runtime, how an error is reported, how an array lies in
+!> Shared parts of the modules of the typed layer: this process's runtime, error reporting, the layout of arrays in
 !> memory, and the copies of arrays. Programs use the module `nvshmemrs`.
 module nvshmemrs_base
   use, intrinsic :: iso_c_binding
@@ -53,7 +53,7 @@ contains
     if (.not. present(stat)) error stop text
   end subroutine conclude
 
-  !> What the library says of the last error. It names the C function that allocates; here `allocate` does.
+  !> The library's text for the last error, in which `allocate` replaces the C function that allocates.
   function library_text() result(text)
     character(*), parameter :: theirs = '`nvshmemrs_malloc()`', ours = '`allocate` of a symmetric array'
     character(:), allocatable :: text
@@ -73,9 +73,9 @@ contains
     if (.not. present(stat)) error stop text
   end subroutine refuse
 
-  !> Ends a collective whose arguments this layer refuses. The other members must hear of it, so the library has been
-  !> called with an argument that it refuses, too. `status` is what it said: `text` takes the place of that, unless it is
-  !> about something else, such as a PE that died.
+  !> Ends a collective whose arguments this layer rejects. To notify the other members, the library has been called with
+  !> an argument that it rejects, too, and returned `status`. `text` replaces the library's error, unless the status has
+  !> another cause, such as a PE that died.
   subroutine refuse_after(status, text, stat, errmsg)
     integer(c_int32_t), intent(in) :: status
     character(*), intent(in) :: text
@@ -88,7 +88,7 @@ contains
     end if
   end subroutine refuse_after
 
-  !> Whether a call was queued, or came to what it comes to if somebody's arguments are wrong.
+  !> Whether a call was queued, or failed because of a member's arguments.
   pure logical function concerns_arguments(status)
     integer(c_int32_t), intent(in) :: status
     concerns_arguments = any(status == [NVSHMEMRS_SUCCESS, NVSHMEMRS_ERROR_INVALID_VALUE, NVSHMEMRS_ERROR_NOT_SYMMETRIC, &
@@ -202,7 +202,7 @@ contains
       end if
     else
       status = NVSHMEMRS_SUCCESS
-      ! With a signal that is none nothing must be written; the library says what is wrong with it.
+      ! With an invalid signal nothing must be written; the library's error describes it.
       if (is_signal(signal, signal_op)) then
         call move(lane, .true., .false., to, from, pe, status)
         if (status == NVSHMEMRS_SUCCESS) status = c_fence(lane)

@@ -20,7 +20,7 @@ module nvshmemrs_job
   ! gfortran takes a procedure for the C function of its name, so the names are generic.
 
   !> Joins the job. `memory_kind` is one of NVSHMEMRS_MEMORY_*, `heap_bytes` the symmetric heap of each PE, `timeout_s`
-  !> how long a wait may last, `init_timeout_s` how long init may last, and `device` the GPU. What is absent comes from the
+  !> how long a wait may last, `init_timeout_s` how long init may last, and `device` the GPU. Absent arguments default to the
   !> environment (docs/settings.md). It may be called again, with the same arguments or without them: such a call
   !> returns at once, and needs a further call of `nvshmemrs_finalize`.
   !>
@@ -67,7 +67,7 @@ module nvshmemrs_job
   end interface nvshmemrs_n_pes
 
   !> Completes all operations that this PE issued before: puts are visible, and local buffers of `_nbi` operations may be
-  !> used. With `stream` it is queued, and completes what was queued there before.
+  !> used. With `stream` it is queued, and completes the operations queued there before.
   !>
   !> One-sided. OpenSHMEM 1.5 section 9.11.2. Errors: NOT_INITIALIZED, PE_DIED.
   interface nvshmemrs_quiet
@@ -81,9 +81,9 @@ module nvshmemrs_job
     procedure do_fence
   end interface nvshmemrs_fence
 
-  !> Says whether the job is well: an error names a PE that died, or what stuck.
+  !> Checks the job: an error names a PE that died, or an earlier failure.
   !>
-  !> Local. Errors: NOT_INITIALIZED, PE_DIED and what stuck.
+  !> Local. Errors: NOT_INITIALIZED, PE_DIED and those of earlier failures.
   interface nvshmemrs_runtime_check
     procedure do_runtime_check
   end interface nvshmemrs_runtime_check
@@ -95,7 +95,7 @@ module nvshmemrs_job
     procedure do_heap_stats
   end interface nvshmemrs_heap_stats
 
-  !> What is allocated and not freed, a line for each allocation, with the place in the program that made it.
+  !> The allocations that are not freed, a line for each, with its call site.
   !>
   !> Local. Errors: NOT_INITIALIZED.
   interface nvshmemrs_unfreed

@@ -20,7 +20,7 @@ module nvshmemrs_memory
   end type counted
 
   !> A name of an allocation. When the last one goes, its finalization records a release: no PE waits, and the next
-  !> collective allocation frees what all PEs have released.
+  !> collective allocation frees the memory that all PEs have released.
   type :: allocation
     private
     type(counted), pointer :: shared => null()
@@ -50,8 +50,8 @@ module nvshmemrs_memory
     procedure :: deallocate => signal_deallocate
     !> Names an element of a symmetric array. Local.
     procedure :: at => signal_at
-    !> Waits until this PE's copy compares to `value` as `cmp`, one of NVSHMEMRS_CMP_*, says. What was put before is
-    !> visible then. With `seen` it gives the value that did. Local. OpenSHMEM 1.5 section 9.10.15.
+    !> Waits until this PE's copy compares to `value` by `cmp`, one of NVSHMEMRS_CMP_*. The sender's earlier puts are
+    !> visible then. `seen` gets the value that matched. Local. OpenSHMEM 1.5 section 9.10.15.
     !> Errors: PE_DIED, TIMEOUT, INTERRUPTED, NOT_SYMMETRIC, INVALID_VALUE.
     procedure :: wait => signal_wait
     !> This PE's copy, read atomically. Local. OpenSHMEM 1.5 section 9.8.5.
@@ -63,7 +63,7 @@ module nvshmemrs_memory
   ! gfortran takes a procedure for the C function of its name, so the names are generic.
 
   !> Sets `signal` on PE `pe` to `value`, or adds `value` to it, as `signal_op` says: NVSHMEMRS_SIGNAL_SET or
-  !> NVSHMEMRS_SIGNAL_ADD. What this PE put to `pe` before is visible to whoever sees the new value. With `stream` it is
+  !> NVSHMEMRS_SIGNAL_ADD. This PE's earlier puts to `pe` are visible to a PE that sees the new value. With `stream` it is
   !> queued.
   !>
   !> One-sided. NVSHMEM `nvshmemx_signal_op`.

@@ -24,9 +24,9 @@ module nvshmemrs_streams
     procedure :: create => stream_create
     !> Makes a stream from a `cudaStream_t`, for a heap in device memory. Local.
     procedure :: from_cuda => stream_from_cuda
-    !> Waits for all that was queued, and gives the stream back. Local.
+    !> Waits for all queued operations, and frees the stream. Local.
     procedure :: free => stream_free
-    !> Gives the stream back without waiting; what is queued still runs. Local.
+    !> Frees the stream without waiting; queued operations still run. Local.
     procedure :: release => stream_release
     !> Waits for all that was queued. The first error of a queued operation comes from here, once. Local.
     procedure :: synchronize => stream_synchronize
@@ -34,7 +34,7 @@ module nvshmemrs_streams
     procedure :: query => stream_query
     !> Queues a call of a procedure with `bind(C)`, of the interface `nvshmemrs_host_function_t`. Local.
     procedure :: call => stream_call
-    !> What is queued later runs after the event's latest record was reached. Local.
+    !> Makes operations queued later wait for the event's latest record. Local.
     procedure :: wait_event => stream_wait_event
   end type nvshmemrs_stream
 
@@ -47,7 +47,7 @@ module nvshmemrs_streams
     procedure :: create => event_create
     !> Frees the event. Local.
     procedure :: free => event_free
-    !> Marks the end of what is queued on `stream` so far. Local.
+    !> Records the event behind the operations queued on `stream`. Local.
     procedure :: record => event_record
     !> Waits until the latest record was reached. Local.
     procedure :: synchronize => event_synchronize
@@ -59,7 +59,7 @@ module nvshmemrs_streams
 
 contains
 
-  !> What a call is given in the place of the runtime: the stream, if there is one.
+  !> The handle for a call: the stream, if there is one, else the runtime.
   integer(c_int64_t) function lane_of(stream)
     type(nvshmemrs_stream), intent(in), optional :: stream
     lane_of = current_runtime

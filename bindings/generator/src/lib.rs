@@ -1,4 +1,4 @@
-//! Writes every file that repeats the C ABI, so that nobody has to.
+//! Generates every file that repeats the C ABI.
 //!
 //! ```text
 //! table::families() --emit::family, templates/family.rs.jinja--> capi/src/generated/{atomics,rma,..}.rs
@@ -13,10 +13,10 @@
 //! model::Api --emit::reference--> JSON for the documentation site, which is not written to a file
 //! ```
 //!
-//! [`model`] reads the sources once, and refuses what a binding could not express. Each file in [`emit`]
-//! turns the model into one output; it maps types and leaves the text to the template of the same name.
-//! The output depends on the sources alone, so a test can regenerate and compare bytes. Fortran's modules are not committed: builds of
-//! Fortran programs need them, and nobody reads them.
+//! [`model`] reads the sources once, and rejects declarations that a binding could not express. Each file in [`emit`] turns the
+//! model into one output; it maps types and leaves the text to the template of the same name. The output depends on the sources
+//! only, so a test can regenerate it and compare bytes. Fortran's modules are not committed, because only builds of Fortran
+//! programs need them.
 
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -69,10 +69,15 @@ pub fn outputs(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
         let text = text.with_context(|| format!("cannot generate {path}"))?;
         outputs.push((root.join(path), text));
     }
+    let core = root.join("bindings/python/src/nvshmemrs/core");
+    for (path, text) in emit::python::repetitive() {
+        let text = text.with_context(|| format!("cannot generate {path}"))?;
+        outputs.push((core.join(path), text));
+    }
     Ok(outputs)
 }
 
-/// The modules of Fortran that are made by builds, as [`outputs`] gives the committed files.
+/// The Fortran modules that builds generate, in the form of [`outputs`].
 pub fn fortran(root: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
     let api = model::Api::read(&root.join("capi/src"))?;
     let mut modules = emit::fortran_typed::emit(&api)?;

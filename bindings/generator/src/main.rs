@@ -31,7 +31,7 @@ fn run() -> anyhow::Result<()> {
             "unknown arguments {arguments:?}; give none to write the files, `--check` to compare, `fortran`, or `reference`"
         ),
     };
-    // The rest is made from these.
+    // The other outputs are generated from these files.
     update(&root, &nvshmemrs_generator::families(&root)?, check)?;
     let outputs = nvshmemrs_generator::outputs(&root)?;
     update(&root, &outputs, check)?;
@@ -39,7 +39,7 @@ fn run() -> anyhow::Result<()> {
     update(&root, &nvshmemrs_generator::fortran(&root)?, false)
 }
 
-/// Writes the outputs that differ, or says which one does.
+/// Writes the outputs that differ; with `check`, fails and names the first one.
 fn update(root: &Path, outputs: &[(PathBuf, String)], check: bool) -> anyhow::Result<()> {
     for (path, wanted) in outputs {
         let shown = path.strip_prefix(root).unwrap_or(path).display();

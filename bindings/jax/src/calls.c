@@ -18,15 +18,15 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* As `_OPERATIONS` of `nvshmemrs.core.interop.jax._calls` has them. */
+/* The numbers of `_OPERATIONS` of `nvshmemrs.core.interop.jax._calls`. */
 enum operation {
     REDUCE, REDUCESCATTER, FCOLLECT, ALLTOALL, BROADCAST, BARRIER, QUIET, PUT, GET, PUT_SIGNAL, SIGNAL_WAIT, KERNEL,
 };
 
-/* The results of collectives are aligned as XLA's own buffers. */
+/* The alignment of collectives' results, the same as of XLA's own buffers. */
 enum { ALIGNMENT = 256 };
 
-/* A stream of XLA's, and our handle for it. */
+/* A stream of XLA, and the library's handle for it. */
 struct stream {
     struct stream *next;
     void *cuda;
@@ -42,7 +42,7 @@ static struct {
     /* The heap's GPU; -1: the heap is host memory. */
     int32_t device;
     struct stream *streams;
-    /* On the host: the token that the last call gave, and whether a call runs. */
+    /* On the host: the token of the last call, and whether a call is running. */
     uint32_t token;
     bool busy;
 } job = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -69,7 +69,7 @@ static struct xla_error *failed(const struct xla_call *call, int32_t status)
     return fail(call, XLA_INTERNAL, "nvshmemrs: %s", nvshmemrs_last_error_in(NVSHMEMRS_LANGUAGE_PYTHON));
 }
 
-/* ---- What a call is given ---- */
+/* ---- Arguments of a call ---- */
 
 static size_t bytes_of(const struct xla_buffer *buffer)
 {
@@ -96,13 +96,13 @@ static int64_t attribute(const struct xla_call *call, const char *name)
     return 0;
 }
 
-/* The address that an attribute means. */
+/* The address in an attribute. */
 static void *place(const struct xla_call *call, const char *name)
 {
     return job.staging + attribute(call, name);
 }
 
-/* The PE that a call names: its number, or its distance from this PE if the call is to be the same on all PEs. */
+/* The PE of a call: its number, or its distance from this PE if the call must be the same on all PEs. */
 static int32_t target(const struct xla_call *call)
 {
     const int32_t pe = (int32_t)attribute(call, "pe");
@@ -144,7 +144,7 @@ static int32_t collective(const struct xla_call *call, uint64_t where, enum oper
     return nvshmemrs_get(where, to->data, dest, result, job.me);
 }
 
-/* Launches a kernel of Mosaic's on a stream of CUDA's. Its buffers are operands of the call, or symmetric memory. */
+/* Launches a kernel of Mosaic on a CUDA stream. Its buffers are operands of the call, or symmetric memory. */
 static struct xla_error *launch(const struct xla_call *call, void *cuda)
 {
     enum { MOST = 64 };
@@ -166,7 +166,8 @@ static struct xla_error *launch(const struct xla_call *call, void *cuda)
     return NULL;
 }
 
-/* Runs a call: `where` is the runtime, or a stream, which is CUDA's `cuda`. The first operand and the first result that are not the token follow it. */
+/* Runs a call. `where` is the runtime's handle, or the handle of a stream, which is CUDA's `cuda`. The first operand and the first result
+ * that are not the token come after it. */
 static struct xla_error *run(const struct xla_call *call, uint64_t where, void *cuda)
 {
     const enum operation operation = (enum operation)attribute(call, "operation");
@@ -208,7 +209,8 @@ static struct xla_error *run(const struct xla_call *call, uint64_t where, void *
         (int)operation);
 }
 
-/* Answers what XLA asks when it registers a handler; else what is wrong with a call, in `error`. Whether the call is to run. */
+/* Answers XLA's query when it registers a handler; otherwise checks a call, with the problem in `error`. Returns whether the call is to be
+ * run. */
 static bool begins(const struct xla_call *call, bool on_host, struct xla_error **error)
 {
     *error = NULL;
@@ -236,7 +238,7 @@ static bool begins(const struct xla_call *call, bool on_host, struct xla_error *
 
 /* ---- The host ---- */
 
-/* Takes the token of a call: it begins a chain (0), or is the one that the last call gave. */
+/* Checks the token of a call: it starts a chain (0), or is the token of the last call. */
 static struct xla_error *take(const struct xla_call *call)
 {
     const uint32_t given = *(const uint32_t *)call->operands.buffers[0]->data;
@@ -281,7 +283,7 @@ EXPORTED struct xla_error *nvshmemrs_jax_host(const struct xla_call *call)
 
 /* ---- GPUs ---- */
 
-/* Our handle for a stream of XLA's; 0 after an error. */
+/* The library's handle for a stream of XLA; 0 after an error. */
 static nvshmemrs_stream_t adopted(void *cuda, int32_t *status)
 {
     *status = NVSHMEMRS_SUCCESS;
@@ -332,7 +334,7 @@ EXPORTED void nvshmemrs_jax_version(int32_t *major, int32_t *minor)
     *minor = XLA_FFI_MINOR;
 }
 
-/* Lets calls run for a PE; runtime 0: no more. Local. Streams of XLA's that were used are let go. */
+/* Enables calls for a PE; runtime 0 disables them. Local. Handles of XLA's streams are released. */
 EXPORTED int32_t nvshmemrs_jax_use(nvshmemrs_runtime_t runtime, void *staging, size_t bytes)
 {
     int32_t me = 0, n = 0, device = -1, status = runtime != 0 ? nvshmemrs_my_pe(runtime, &me) : NVSHMEMRS_SUCCESS;
@@ -346,7 +348,7 @@ EXPORTED int32_t nvshmemrs_jax_use(nvshmemrs_runtime_t runtime, void *staging, s
     while (job.streams != NULL) {
         struct stream *stream = job.streams;
         job.streams = stream->next;
-        /* Of a job that is over the handle means nothing, which does not matter. */
+        /* After the end of the job the handle is invalid, which is harmless. */
         int32_t released = nvshmemrs_stream_release(stream->handle);
         (void)released;
         free(stream);

@@ -224,7 +224,7 @@ function SymmetricArray{T, N}(source::AbstractArray{S, N}) where {T, S, N}
     else
         put!(x, convert(Array{T, N}, source), my_pe())
     end
-    # Nobody may put to a copy before its PE has filled it.
+    # No PE may put to a copy before its owner has filled it.
     barrier()
     return x
 end

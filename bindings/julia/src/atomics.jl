@@ -1,6 +1,6 @@
 # Atomic memory operations on one element of a symmetric array.
 
-# Each row: the operation, its operands, whether it gives the old value, the types of the library's forms, and what it does.
+# Each row: the operation, its operands, whether it returns the old value, the types of the library's forms, and its effect.
 const WORDS = (UInt32, UInt64)
 const NUMBERS = (UInt32, UInt64, Float32, Float64)
 const ATOMIC_TABLE = (

@@ -126,7 +126,7 @@ Base.broadcast!(dest::AbstractArray, source::OnHeap, root::Integer; team::Team =
 Base.broadcast!(x::OnHeap, root::Integer; team::Team = TEAM_WORLD, stream = nothing) =
     broadcast!(x, x, root; team = team, stream = stream)
 
-# The collectives that move as many bytes from every member: the argument's part in the size is what differs.
+# The collectives that move the same number of bytes from every member. They differ in the relation of the sizes.
 for (name, call, shape, text) in (
     (:fcollect!, :nvshmemrs_fcollect, :gathered, """
         fcollect!(dest, source; team = TEAM_WORLD, stream)

@@ -1,4 +1,4 @@
-# A PE's membership in a job: init, finalize, and what is asked about the job.
+# A PE's membership in a job: init, finalize, and queries of the job.
 
 """
     NVSHMEMRS.Job
@@ -128,7 +128,7 @@ function joined(handle)
     # Only lets the memory go, which needs no other PE.
     finalizer(job -> FFI.nvshmemrs_heap_drop(job.mapping), job)
     CURRENT[] = job
-    # Without either setting nobody asks for places, and the hook would only cost its compilation.
+    # Without either setting the hook is never called, and would only cost its compilation.
     if setting("NVSHMEMRS_CHECK") || setting("NVSHMEMRS_TRACK")
         check(name_places(handle))
         HOOKED[] = true

@@ -1,4 +1,4 @@
-# fence and quiet, and what stays alive until quiet.
+# fence and quiet, and the arrays that are kept alive until quiet.
 
 """
     fence(; job, stream)

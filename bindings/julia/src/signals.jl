@@ -32,7 +32,7 @@ function put_signal!(dest::OnHeap{T}, source::AbstractArray, signal::SignalWord,
     size(dest) == size(source) || wrong_shape(dest, source)
     at, how = one_of(:signal, signal), update(op)
     if !(without_gaps(dest) && without_gaps(source))
-        # With a signal that is none nothing must be written; the library says what is wrong with it.
+        # With an invalid signal nothing must be written; the library's error describes it.
         is_symmetric(signal) && put!(dest, source, pe; stream = stream)
         # An update comes after all earlier puts to that PE.
         return signal_op!(signal, value, pe; op = op, stream = stream)

@@ -71,7 +71,7 @@ function record_stream(stream)
         finalizer(record_stream, stream)
         return nothing
     end
-    # What is queued still runs.
+    # Queued operations still run.
     push!(job.kept, stream.pending)
     unlock(job.lock)
     stream.live = false
@@ -172,7 +172,7 @@ function destroy!(stream::Stream)
     stream.live = false
     status = @blocking FFI.nvshmemrs_stream_free(stream.handle)
     queued = taken(stream)
-    # After an error what is queued may still run.
+    # After an error, queued operations may still run.
     status == FFI.Status.SUCCESS || locked(() -> push!(stream.job.kept, queued), stream.job.lock)
     return check(status)
 end

@@ -1,4 +1,4 @@
-# What the library calls Julia's element types, reductions and comparisons.
+# The library's numbers of Julia's element types, reductions and comparisons.
 
 """
     NVSHMEMRS.dtype(T) -> Int32

@@ -1,4 +1,4 @@
-# Waits and tests: what other PEs write to this PE's copy of a symmetric array.
+# Waits and tests for writes of other PEs to this PE's copy of a symmetric array.
 
 "Elements to look at, as the library takes them: where they begin, how many, and what excludes some."
 function elements(x, status)

@@ -23,7 +23,7 @@ enum { ON_GPU = 0, ON_CPU = 1 };
 #define STATE_NAME "nvshmemi_device_state_d"
 
 enum { SECOND_NS = 1000000000 };
-/* The thread tries units that are late after these pauses: the first, each twice the one before, and at most the longest; for so long. */
+/* The pauses after which the thread retries late units: the first, doubled each time, up to the longest; and for how long it retries. */
 enum { FIRST_PAUSE_NS = 200000, LONGEST_PAUSE_NS = 50000000 };
 #define LATE_NS (10LL * SECOND_NS)
 /* How long a registration waits for other threads: one may need the dynamic linker's lock, which this thread holds. */
@@ -35,15 +35,15 @@ struct unit {
     int kind;
     unsigned version;
     bool late;
-    /* Threads that are in `fill`. */
+    /* The number of threads in `fill`. */
     int busy;
     bool gone;
 };
 
-/* A PE of this process that has been initialized. The places are never freed, but used again. */
+/* A PE of this process that has been initialized. Entries are reused, but never freed. */
 struct pe {
     struct pe *next;
-    /* 0: the place is free. */
+    /* 0: the entry is free. */
     nvshmemrs_runtime_t runtime;
     /* -1: the heap is in host memory. */
     int device;
@@ -54,10 +54,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
 static struct unit *units;
 static struct pe *pes;
-/* Whether the thread for late units runs. */
+/* Whether the thread for late units is running. */
 static bool trying;
 
-/* Says what went wrong where a call only answers with a number, if NVSHMEM_DEBUG asks for it. */
+/* Logs an error of a call that returns only a number, if NVSHMEM_DEBUG asks for it. */
 static int refused(int status, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 static int refused(int status, const char *format, ...)
 {
@@ -86,7 +86,7 @@ static struct {
     int (*current)(void **context);
     int (*make_current)(void *context);
 } driver;
-/* The first of them that the process lacks, or NULL. */
+/* The first of them that is missing, or NULL. */
 static const char *missing;
 
 static void find_driver(void)
@@ -104,7 +104,7 @@ static void find_driver(void)
     }
 }
 
-/* Called before threads of this file need the driver: the dynamic linker's lock is not to be waited for with ours. */
+/* Called before threads of this file need the driver: they must not wait for the dynamic linker's lock while they hold this file's lock. */
 static void know_driver(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -113,13 +113,13 @@ static void know_driver(void)
 
 /* ---- Units ---- */
 
-/* Whether a unit's kernels reach the heap of a PE. */
+/* Whether a unit's kernels can access the heap of a PE. */
 static bool reaches(const struct unit *unit, const struct pe *pe)
 {
     return (unit->kind == ON_GPU) == (pe->device >= 0);
 }
 
-/* Whether kernels of a unit could not tell two PEs of this process apart. */
+/* Whether kernels of a unit could confuse two PEs of this process. */
 static const struct pe *sharing(const struct pe *pe)
 {
     const struct pe *other = pes;
@@ -128,8 +128,8 @@ static const struct pe *sharing(const struct pe *pe)
     return other;
 }
 
-/* Calls the function of a unit. It makes the PE's GPU current, so the context that was current is so again afterwards. Where none was, none
- * is restored: that would create one on GPU 0. */
+/* Calls the function of a unit. It makes the PE's GPU current; afterwards the previous context is restored. If there was none, none is
+ * restored, because that would create a context on GPU 0. */
 static int call(const struct unit *unit, const nvshmemrs_device_state_t *state, int device, const char **why)
 {
     void *before = NULL;
@@ -140,7 +140,7 @@ static int call(const struct unit *unit, const nvshmemrs_device_state_t *state, 
     return status;
 }
 
-/* Fills the constant of a unit for a PE; `state` NULL clears it. Called with the lock, which it gives up meanwhile. */
+/* Fills the constant of a unit for a PE; `state` NULL clears it. Called with the lock, which it releases meanwhile. */
 static int fill(struct unit *unit, const struct pe *pe, const nvshmemrs_device_state_t *state, const char **why)
 {
     nvshmemrs_device_state_t copy = pe->state;
@@ -156,7 +156,7 @@ static int fill(struct unit *unit, const struct pe *pe, const nvshmemrs_device_s
     return status;
 }
 
-/* What is wrong with a unit for a PE, in `text`; NULL: nothing. */
+/* Writes the problem of a unit for a PE to `text`; NULL if there is none. */
 static const char *wrong(const struct unit *unit, const struct pe *pe, char text[300])
 {
     const struct pe *other = sharing(pe);
@@ -181,7 +181,7 @@ static const char *wrong(const struct unit *unit, const struct pe *pe, char text
     return text;
 }
 
-/* Fills a unit for a PE, and says what went wrong. With the lock, which it gives up meanwhile. */
+/* Fills a unit for a PE, and logs a failure. Called with the lock, which it releases meanwhile. */
 static const char *fill_checked(struct unit *unit, const struct pe *pe, char text[300])
 {
     if (unit->gone || pe->runtime == 0 || !reaches(unit, pe))
@@ -197,7 +197,7 @@ static const char *fill_checked(struct unit *unit, const struct pe *pe, char tex
     return text;
 }
 
-/* Tries the units that are late once more. Whether some still are. With the lock, which it gives up meanwhile. */
+/* Retries late units; returns whether some are still late. Called with the lock, which it releases meanwhile. */
 static bool try_late(void)
 {
     bool left = false;
@@ -236,7 +236,7 @@ static void *keep_trying(void *unused)
     return NULL;
 }
 
-/* Has a thread try units that are late. With the lock. */
+/* Starts the thread that retries late units. Called with the lock. */
 static void start_trying(void)
 {
     pthread_t thread;
@@ -252,7 +252,7 @@ static void start_trying(void)
             strerror(code));
 }
 
-/* Whether a thread is in the function of a unit. With the lock. */
+/* Whether a thread is in the function of a unit. Called with the lock. */
 static bool is_busy(void)
 {
     const struct unit *unit = units;
@@ -261,7 +261,7 @@ static bool is_busy(void)
     return unit != NULL;
 }
 
-/* Waits until no thread is in the function of a unit, but not for ever. With the lock, which it gives up meanwhile. */
+/* Waits for a limited time until no thread is in the function of a unit. Called with the lock, which it releases meanwhile. */
 static void wait_briefly(void)
 {
     const struct timespec until = nvshmemrs_nvshmem_time_in(REGISTRATION_NS);
@@ -278,9 +278,9 @@ void nvshmemrs_nvshmem_register(fill_t function, int kind, unsigned version)
     pthread_mutex_lock(&lock);
     unit->next = units;
     units = unit;
-    /* A constructor must not end the program: a kernel that calls then says that it has no state. */
+    /* A constructor must not end the program: a kernel that calls afterwards reports that it has no state. */
     unit->late = pes != NULL;
-    /* A unit that another thread tries may be late again, and this registration may be the one that it needs. */
+    /* A unit that another thread is retrying may be late again, and may depend on this registration. */
     wait_briefly();
     if (try_late())
         start_trying();
@@ -313,7 +313,7 @@ const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime)
     int32_t status = nvshmemrs_device_state(runtime, &new.state);
     if (status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_device(runtime, &new.device);
-    /* The job's memory is not for kernels: the host's functions work, and a kernel that calls says that it has no state. */
+    /* Kernels cannot use the job's memory: the host's functions work, and a kernel that calls reports that it has no state. */
     if (status == NVSHMEMRS_ERROR_NOT_SUPPORTED)
         return NULL;
     if (status != NVSHMEMRS_SUCCESS)
@@ -351,14 +351,14 @@ void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime)
     while (pe != NULL && pe->runtime != runtime)
         pe = pe->next;
     if (pe != NULL) {
-        /* No unit gets the state of this PE any more, and those that are about to get it have it before they are cleared. */
+        /* No further unit gets the state of this PE; units that are being filled are completed before they are cleared. */
         const struct pe leaving = *pe;
         pe->runtime = 0;
         while (is_busy())
             pthread_cond_wait(&idle, &lock);
         for (struct unit *unit = units; unit != NULL; unit = unit->next) {
             const char *why;
-            /* Errors do not matter: kernels are over, or the process is about to be. */
+            /* Errors are ignored: kernels have ended, or the process is about to end. */
             if (!unit->gone && reaches(unit, &leaving) && sharing(&leaving) == NULL)
                 fill(unit, &leaving, NULL, &why);
         }
@@ -368,7 +368,7 @@ void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime)
 
 /* ---- Modules ---- */
 
-/* On a stream of its own, so that it is allowed during a stream capture. */
+/* A separate stream, so that the copy is allowed during a stream capture. */
 static int write_global(void *at, const nvshmemrs_device_state_t *state)
 {
     enum { RELAXED = 2, NON_BLOCKING = 1 };
@@ -388,7 +388,7 @@ static int write_global(void *at, const nvshmemrs_device_state_t *state)
     return code;
 }
 
-/* Fills, or clears, the state of what the driver has loaded: a module or a library. */
+/* Fills or clears the state of a module or library that the driver has loaded. */
 static int set_state(const char *name, void *handle, bool library, bool clear)
 {
     nvshmemrs_device_state_t state;
@@ -402,7 +402,7 @@ static int set_state(const char *name, void *handle, bool library, bool clear)
         return refused(NVSHMEMX_ERROR_NOT_SUPPORTED, "%s: libraries need a driver of CUDA 12", name);
     if (!clear) {
         int32_t device = -1;
-        /* The second stage of init, if need be, on the GPU that the module is on. */
+        /* The second stage of init, if necessary, on the module's GPU. */
         nvshmemrs_runtime_t runtime = nvshmemrs_nvshmem_complete(name);
         if (WITH(runtime, nvshmemrs_device(runtime, &device)) != NVSHMEMRS_SUCCESS)
             return refused(NVSHMEMX_ERROR_INTERNAL, "%s: %s", name, nvshmemrs_last_error());
@@ -556,7 +556,7 @@ int nvshmemx_collective_launch_attr(const struct launch *attr, const void *func,
     return start(&whole, func, args) == 0 ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED;
 }
 
-/* What a state in constant memory can say: nothing is lent. */
+/* The state in constant memory has no lent memory. */
 int nvshmemx_ask_smem(int amount)
 {
     (void)amount;

@@ -1,4 +1,4 @@
-/* Atomic operations of `half`. No memory has such of 16 bits, so they exchange the 32 bits around, as those of kernels do. */
+/* Atomic operations of `half`. There are none on 16 bits, so they exchange the enclosing 32 bits, as kernels do. */
 
 #include "internal.h"
 
@@ -21,7 +21,7 @@ static float widened(uint16_t bits)
     return value;
 }
 
-/* The `half` nearest to a `float`; of two the even one. */
+/* The `half` nearest to a `float`; ties to even. */
 static uint16_t narrowed(float value)
 {
     uint32_t wide;
@@ -60,7 +60,7 @@ int32_t nvshmemrs_nvshmem_half(
 {
     const uintptr_t place = (uintptr_t)address;
     uint16_t first = 0;
-    /* An error, which says why. */
+    /* An error with a reason. */
     if (place % sizeof *address != 0)
         return nvshmemrs_g16(rt, (const uint16_t *)address, pe, &first);
     uint32_t *word = (uint32_t *)(place & ~(uintptr_t)3);

@@ -3,9 +3,9 @@
 #ifndef NVSHMEMRS_NVSHMEM_INTERNAL_H
 #define NVSHMEMRS_NVSHMEM_INTERNAL_H
 
-/* `(void)` says in these files that a status does not matter, which the compiler would not take for an answer. */
+/* In these files `(void)` marks a status that is ignored on purpose. */
 #define NVSHMEMRS_MUST_CHECK
-/* The library needs no header of CUDA's: its types are pointers, and the bits of numbers of 16 bits. */
+/* The library needs no CUDA header: CUDA's types are pointers, or the bits of numbers of 16 bits. */
 #include "../../../include/nvshmemrs.h"
 #include "../../../include/nvshmemx.h"
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 #define HIDDEN __attribute__((__visibility__("hidden")))
 
-/* The time in so many nanoseconds, less than a second, for waits with a limit. */
+/* The time in the given number of nanoseconds, less than a second, for waits with a limit. */
 static inline struct timespec nvshmemrs_nvshmem_time_in(long ns)
 {
     enum { ONE_SECOND_NS = 1000000000 };
@@ -27,27 +27,27 @@ static inline struct timespec nvshmemrs_nvshmem_time_in(long ns)
     return time;
 }
 
-/* ---- A PE of this process that has joined by these names, or is known to them ---- */
+/* ---- A PE of this process that joined through this library, or is known to it ---- */
 
 struct nvshmemrs_nvshmem_member {
     nvshmemrs_runtime_t rt;
-    /* How often init was called and not finalized; whether the last finalize has begun. */
+    /* The number of init calls without finalize; whether the last finalize has begun. */
     unsigned inits;
     bool leaving;
-    /* Whether another interface has joined, whose runtime it is. */
+    /* Whether another interface has joined, and owns the runtime. */
     bool adopted;
-    /* Whether the second stage of init is over; and what the thread holds that is in it. */
+    /* Whether the second stage of init is over; and the lock of the thread in it. */
     bool complete;
     pthread_mutex_t completing;
-    /* The status and the reason of an init that has failed; 0 and NULL. */
+    /* The status and the reason of a failed init; 0 and NULL otherwise. */
     int32_t failed;
     char *reason;
-    /* How it joined: the flags, and what they say is given. */
+    /* How it joined: the flags, and the arguments that they announce. */
     unsigned flags;
     nvshmemrs_unique_id_t id;
     int rank, n_ranks;
     uint64_t comm;
-    /* The GPU that init was told to use, or -1. */
+    /* The GPU requested at init, or -1. */
     int device;
     /* Streams of NULL, cudaStreamLegacy and cudaStreamPerThread; 0 until they are used. */
     nvshmemrs_stream_t streams[3];
@@ -57,18 +57,18 @@ struct nvshmemrs_nvshmem_member {
 /* The calling thread's PE; NULL before init. */
 HIDDEN struct nvshmemrs_nvshmem_member *nvshmemrs_nvshmem_member(void);
 
-/* The runtime of a process that is one PE, once init is complete; else 0. */
+/* The runtime of a process that is one PE, after init is complete; else 0. */
 extern HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_only;
 HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void);
 
-/* The runtime of the calling thread, as far as its init has come; 0 before init. */
+/* The runtime of the calling thread in its present stage of init; 0 before init. */
 static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_now(void)
 {
     const nvshmemrs_runtime_t runtime = __atomic_load_n(&nvshmemrs_nvshmem_only, __ATOMIC_RELAXED);
     return __builtin_expect(runtime != 0, 1) ? runtime : nvshmemrs_nvshmem_find();
 }
 
-/* The same after the second stage of init, which this does if need be for the function `name`. */
+/* The runtime after the second stage of init, which this call runs if necessary for the function `name`. */
 HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_complete_now(const char *name) __attribute__((__cold__));
 static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_complete(const char *name)
 {
@@ -76,25 +76,25 @@ static inline nvshmemrs_runtime_t nvshmemrs_nvshmem_complete(const char *name)
     return __builtin_expect(runtime != 0, 1) ? runtime : nvshmemrs_nvshmem_complete_now(name);
 }
 
-/* The runtime for the end of the job, without waiting for threads that join: `joining` says that there is such a thread. */
+/* The runtime for the end of the job, without waiting for threads that are joining; `joining`: there is such a thread. */
 HIDDEN nvshmemrs_runtime_t nvshmemrs_nvshmem_known(bool *joining);
 
 /* The status of a call without a runtime. */
 HIDDEN int32_t nvshmemrs_nvshmem_absent(void) __attribute__((__cold__));
 
-/* Gives the kernels of this process their state, when init is complete; the reason if that fails, else NULL. */
+/* Gives the kernels of this process their state, after init is complete; returns the reason for a failure, else NULL. */
 HIDDEN const char *nvshmemrs_nvshmem_fill_all(nvshmemrs_runtime_t runtime);
-/* Takes it away, before finalize. */
+/* Clears the state, before finalize. */
 HIDDEN void nvshmemrs_nvshmem_clear_all(nvshmemrs_runtime_t runtime);
 
-/* Waits for the streams that the library keeps for a PE, and frees them. The first error of a call that was queued there is returned. */
+/* Waits for the streams that the library keeps for a PE, and frees them. Returns the first error of a queued call. */
 HIDDEN int32_t nvshmemrs_nvshmem_end_streams(struct nvshmemrs_nvshmem_member *member);
-/* Forgets what the program has registered and not ended. */
+/* Drops registrations that the program has not ended. */
 HIDDEN void nvshmemrs_nvshmem_forget(void);
 
 /* ---- Teams ---- */
 
-/* Bits of a team's number, below those of the count of teams. */
+/* The bits of a team's number below the count of teams. */
 #define TEAM_BITS 8
 
 static inline nvshmemrs_team_t nvshmemrs_nvshmem_native(nvshmem_team_t team)
@@ -106,7 +106,7 @@ static inline nvshmemrs_team_t nvshmemrs_nvshmem_native(nvshmem_team_t team)
     return (uint64_t)((uint32_t)team >> TEAM_BITS) << 32 | ((uint32_t)team & ((1u << TEAM_BITS) - 1));
 }
 
-/* The core counts teams in as many bits as there are. */
+/* The core counts teams in this many bits. */
 static inline nvshmem_team_t nvshmemrs_nvshmem_from_native(nvshmemrs_team_t team)
 {
     return team == NVSHMEMRS_TEAM_INVALID ? NVSHMEM_TEAM_INVALID : (nvshmem_team_t)(team >> 32 << TEAM_BITS | (uint32_t)team);
@@ -115,9 +115,9 @@ static inline nvshmem_team_t nvshmemrs_nvshmem_from_native(nvshmemrs_team_t team
 /* ---- Streams ---- */
 
 struct nvshmemrs_nvshmem_queue {
-    /* What takes the place of a runtime; 0 if there is none, which has been reported. */
+    /* The handle in place of a runtime's; 0 after an error, which has been reported. */
     nvshmemrs_stream_t handle;
-    /* Whether the handle is for this call only. */
+    /* Whether the handle is freed after this call. */
     bool released;
 };
 
@@ -129,11 +129,11 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
         nvshmemrs_stream_release(queue->handle);
 }
 
-/* ---- What the generated functions are made of ---- */
+/* ---- Macros for the generated functions ---- */
 
 #define NVSHMEMRS_NVSHMEM_FUNCTION(RESULT, NAME, ARGS) RESULT NAME ARGS
 
-/* Where the function that says it was called. */
+/* The program's call site of the function that uses it. */
 #define NVSHMEMRS_NVSHMEM_PLACE __builtin_return_address(0)
 
 #define NVSHMEMRS_NVSHMEM_ENTER(NAME) \
@@ -155,7 +155,8 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
     NVSHMEMRS_NVSHMEM_ENTER_STREAM(NAME); \
     const nvshmemrs_team_t native = nvshmemrs_nvshmem_native(team)
 
-/* The status of a call with the runtime, the queue or the like `RT`. Without one the core is not asked: its error would hide the reason. */
+/* The status of a call with the handle `RT` of a runtime or a stream. Without a handle the core is not called, because its error would hide
+ * the reason. */
 #define WITH(RT, CALL) (__builtin_expect((RT) != 0, 1) ? (CALL) : nvshmemrs_nvshmem_absent())
 
 #define NVSHMEMRS_NVSHMEM_DO(CALL) \
@@ -172,7 +173,7 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
         NVSHMEMRS_NVSHMEM_DO(CALL); \
     } while (0)
 
-/* A collective answers with a status. An address that is not symmetric ends the job: hardly any program looks at the status. */
+/* A collective returns a status. An address that is not symmetric ends the job, because few programs check the status. */
 #define NVSHMEMRS_NVSHMEM_COLLECTIVE(CALL) \
     do { \
         const int32_t nvshmemrs_status = WITH(rt, CALL); \
@@ -181,7 +182,7 @@ static inline void nvshmemrs_nvshmem_leave(const struct nvshmemrs_nvshmem_queue 
         return nvshmemrs_status; \
     } while (0)
 
-/* A size that does not fit becomes one that no allocation has. */
+/* A size that overflows becomes one that no allocation can have. */
 #define NVSHMEMRS_NVSHMEM_BYTES(COUNT, SIZE) nvshmemrs_nvshmem_bytes((COUNT), (SIZE))
 static inline size_t nvshmemrs_nvshmem_bytes(size_t count, size_t size)
 {
@@ -242,7 +243,7 @@ HIDDEN int32_t nvshmemrs_nvshmem_half(
 #define DO NVSHMEMRS_NVSHMEM_DO
 #define ENTER NVSHMEMRS_NVSHMEM_ENTER
 #define ENTER_TEAM NVSHMEMRS_NVSHMEM_ENTER_TEAM
-/* For collective functions, and for questions about a team. */
+/* For collective functions, and for queries of a team. */
 #define ENTER_COLLECTIVE(NAME) \
     const char *const nvshmemrs_name __attribute__((__unused__)) = (NAME); \
     const nvshmemrs_runtime_t rt = nvshmemrs_nvshmem_complete(nvshmemrs_name)
@@ -253,7 +254,7 @@ HIDDEN int32_t nvshmemrs_nvshmem_half(
 /* Reports that the function `name`, called from `place`, has failed, and ends the job, unless NVSHMEMRS_ON_ERROR=return is set. */
 HIDDEN void nvshmemrs_nvshmem_failed(const char *name, int32_t status, const void *place) __attribute__((__cold__));
 
-/* The bytes that an allocation of so many has: whole words, because atomic operations of `half` take the 32 bits around. */
+/* The size of an allocation of so many bytes: whole words, because atomic operations of `half` access the enclosing 32 bits. */
 static inline size_t nvshmemrs_nvshmem_whole(size_t bytes)
 {
     return bytes > SIZE_MAX - 3 ? bytes : (bytes + 3) & ~(size_t)3;

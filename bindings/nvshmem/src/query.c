@@ -1,4 +1,4 @@
-/* What can be asked, attributes of init, and what teams have beside OpenSHMEM's. */
+/* Queries, attributes of init, and functions of teams that OpenSHMEM lacks. */
 
 #include "internal.h"
 

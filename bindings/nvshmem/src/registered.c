@@ -1,11 +1,11 @@
-/* Memory of the program's, and what the program is given numbers for: queue pairs and regions. */
+/* Memory of the program, and objects that the program gets numbers for: queue pairs and regions. */
 
 #include "internal.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Something that the program has begun and not ended. */
+/* An object that the program has begun and not ended. */
 struct thing {
     enum { BUFFER, QUEUE_PAIRS, REGION } kind;
     /* The address of a buffer, or of the array of queue pairs; the number of a region. */
@@ -18,7 +18,7 @@ struct thing {
 static struct thing *things;
 static uint64_t regions;
 static int queue_pairs = NVSHMEMX_QP_DEFAULT;
-/* Guards them. */
+/* Guards the objects. */
 static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
 
 static int keep(struct thing thing)
@@ -43,7 +43,7 @@ static void drop(struct thing **at)
     free(thing);
 }
 
-/* Forgets the thing of this kind with this number; an error if there is none. */
+/* Drops the object of this kind with this number; an error if there is none. */
 static int end(int kind, uint64_t number)
 {
     pthread_mutex_lock(&changes);
@@ -65,7 +65,7 @@ void nvshmemrs_nvshmem_forget(void)
     pthread_mutex_unlock(&changes);
 }
 
-/* ---- Buffers that only this PE uses. Operations take any memory, so that nothing is to be done. ---- */
+/* ---- Buffers that only this PE uses. Operations accept any memory, so nothing needs to be done. ---- */
 
 int nvshmemx_buffer_register(void *addr, size_t length)
 {
@@ -92,7 +92,7 @@ void nvshmemx_buffer_unregister_all(void)
     pthread_mutex_unlock(&changes);
 }
 
-/* ---- Symmetric memory of the program's ---- */
+/* ---- Symmetric memory of the program ---- */
 
 static void *symmetric(const char *name, void *buffer, size_t size, void *preferred, int flags, const void *place)
 {
@@ -128,7 +128,7 @@ void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr)
     ENTER_TEAM_QUERY("nvshmemx_mc_ptr");
     int32_t n_pes = 0;
     (void)ptr;
-    /* No memory has a multicast address. A team that was destroyed is an error all the same. */
+    /* No memory has a multicast address. A destroyed team is still an error. */
     if (team != NVSHMEM_TEAM_INVALID)
         DO(nvshmemrs_team_n_pes(rt, native, &n_pes));
     return NULL;

@@ -15,17 +15,17 @@
 
 nvshmemrs_runtime_t nvshmemrs_nvshmem_only;
 
-/* Guards what follows. */
+/* Guards the variables below. */
 static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
-/* A member has left the list. */
+/* Signalled when a member leaves the list. */
 static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
 static struct nvshmemrs_nvshmem_member *members;
-/* The PE that this thread has joined as. Other threads are the process's only PE, if there is one. */
+/* The PE that this thread has joined as. Other threads belong to the process's only PE, if there is one. */
 static _Thread_local struct nvshmemrs_nvshmem_member *own;
 
 /* ---- Which PE calls ---- */
 
-/* Whether a member is in the list and will stay there. What another thread has finalized is gone. */
+/* Whether a member is in the list and will stay there; another thread may have finalized it. */
 static bool is_there(const struct nvshmemrs_nvshmem_member *member)
 {
     const struct nvshmemrs_nvshmem_member *at = members;
@@ -40,7 +40,7 @@ static struct nvshmemrs_nvshmem_member *only_member(void)
     return members != NULL && members->next == NULL && !members->leaving ? members : NULL;
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static struct nvshmemrs_nvshmem_member *find_member(void)
 {
     return own != NULL && is_there(own) ? own : only_member();
@@ -80,7 +80,7 @@ nvshmemrs_runtime_t nvshmemrs_nvshmem_find(void)
     return runtime;
 }
 
-/* Takes a lock that other threads hold for a moment, or as long as PEs take to join. */
+/* Acquires a lock that other threads hold briefly, or while PEs join. */
 static bool lock_soon(pthread_mutex_t *mutex)
 {
     enum { PATIENCE_NS = 100000000 };
@@ -121,7 +121,7 @@ uint64_t nvshmemrs_nvshmem_team(nvshmem_team_t team)
     return nvshmemrs_nvshmem_native(team);
 }
 
-/* Tells all threads the runtime of a process that is one PE. Under the lock. */
+/* Publishes the runtime of a process that is one PE to all threads. Called under the lock. */
 static void publish(void)
 {
     const struct nvshmemrs_nvshmem_member *only = only_member();
@@ -137,7 +137,7 @@ static void *driver(const char *name)
     return library != NULL ? dlsym(library, name) : NULL;
 }
 
-/* Whether there is a GPU. Returns 0, or the error of a driver that is there and fails. */
+/* Whether there is a GPU. Returns 0, or the error of an installed driver that fails. */
 static int find_gpu(bool *found)
 {
     enum { NO_DEVICE = 100 };
@@ -160,7 +160,7 @@ static bool has_current_device(void)
 
 /* ---- Init ---- */
 
-/* Where the program has called the library. */
+/* The program's call site. */
 static const void *caller(void)
 {
     void *frames[16];
@@ -172,7 +172,7 @@ static const void *caller(void)
     return PLACE;
 }
 
-/* Whether the heap is in device memory: as the setting says, or else if there is a GPU. */
+/* Whether the heap is in device memory: by the setting, or else if there is a GPU. */
 static int32_t on_device(const char *name, bool *device)
 {
     const char *setting = getenv("NVSHMEMRS_MEMORY");
@@ -183,7 +183,7 @@ static int32_t on_device(const char *name, bool *device)
     const int code = find_gpu(device);
     if (code == 0)
         return NVSHMEMRS_SUCCESS;
-    /* Host memory would hide that the GPUs are not usable. */
+    /* A fallback to host memory would hide the broken GPUs. */
     nvshmemrs_nvshmem_misused(name, caller(),
         "the CUDA driver answers with error %d; set `NVSHMEMRS_MEMORY=host` for a heap in host memory", code);
     return NVSHMEMRS_ERROR_CUDA;
@@ -198,7 +198,7 @@ static int32_t join(const struct nvshmemrs_nvshmem_member *member, const nvshmem
     return nvshmemrs_init(attr, runtime);
 }
 
-/* The first stage; the only one if the heap is in host memory. */
+/* The first stage; the only stage if the heap is in host memory. */
 static int32_t bootstrap(const char *name, struct nvshmemrs_nvshmem_member *member)
 {
     nvshmemrs_init_attr_t attr;
@@ -209,12 +209,12 @@ static int32_t bootstrap(const char *name, struct nvshmemrs_nvshmem_member *memb
         return status;
     member->complete = !device;
     attr.memory_kind = member->complete ? NVSHMEMRS_MEMORY_DEFAULT : NVSHMEMRS_MEMORY_HOST;
-    /* The heap of the first stage is not used: the smallest there is. */
+    /* The heap of the first stage is not used, so it has the smallest size. */
     attr.heap_bytes = member->complete ? 0 : 1;
     return join(member, &attr, &member->rt);
 }
 
-/* Remembers why a PE cannot be used, and returns the status. */
+/* Records why a PE cannot be used, and returns the status. */
 static int32_t fail(struct nvshmemrs_nvshmem_member *member, int32_t status, const char *reason)
 {
     member->reason = strdup(reason);
@@ -222,14 +222,14 @@ static int32_t fail(struct nvshmemrs_nvshmem_member *member, int32_t status, con
     return status;
 }
 
-/* What follows the last stage. */
+/* Steps after the last stage. */
 static int32_t fill(struct nvshmemrs_nvshmem_member *member)
 {
     const char *why = nvshmemrs_nvshmem_fill_all(member->rt);
     return why != NULL ? fail(member, NVSHMEMRS_ERROR_NOT_SUPPORTED, why) : NVSHMEMRS_SUCCESS;
 }
 
-/* Reports what was remembered, and ends the job, unless NVSHMEMRS_ON_ERROR=return is set. Returns the status. */
+/* Reports the recorded error, and ends the job unless NVSHMEMRS_ON_ERROR=return is set. Returns the status. */
 static int32_t report(const char *name, const struct nvshmemrs_nvshmem_member *member)
 {
     if (member->failed != NVSHMEMRS_SUCCESS)
@@ -237,7 +237,7 @@ static int32_t report(const char *name, const struct nvshmemrs_nvshmem_member *m
     return member->failed;
 }
 
-/* The second stage; once, whether it succeeds or fails. With `completing`. */
+/* The second stage; runs once, whether it succeeds or fails. Called with `completing`. */
 static int32_t complete(struct nvshmemrs_nvshmem_member *member)
 {
     nvshmemrs_init_attr_t attr;
@@ -263,7 +263,7 @@ static int32_t complete(struct nvshmemrs_nvshmem_member *member)
     return NVSHMEMRS_SUCCESS;
 }
 
-/* Of the threads of a PE one does it. */
+/* Only one thread of a PE runs it. */
 static int32_t complete_once(struct nvshmemrs_nvshmem_member *member)
 {
     pthread_mutex_lock(&member->completing);
@@ -288,14 +288,14 @@ int32_t nvshmemrs_nvshmem_absent(void)
 {
     const struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
     nvshmemrs_runtime_t none;
-    /* The reason of a stage that has failed stays the thread's last error. */
+    /* The error of a stage that failed stays the thread's last error. */
     if (member != NULL && member->failed != NVSHMEMRS_SUCCESS)
         return member->failed;
     (void)nvshmemrs_current(&none);
     return NVSHMEMRS_ERROR_NOT_INITIALIZED;
 }
 
-/* Whether an init asks for the job that a PE is in. One that names no job means any. */
+/* Whether an init refers to the job that a PE is in. An init that names no job refers to any. */
 static bool is_same(const struct nvshmemrs_nvshmem_member *asked, const struct nvshmemrs_nvshmem_member *joined)
 {
     if ((asked->flags & (NVSHMEMX_INIT_WITH_UNIQUEID | NVSHMEMX_INIT_WITH_MPI_COMM)) == 0)
@@ -316,7 +316,7 @@ static int32_t again(const struct nvshmemrs_nvshmem_member *asked, struct nvshme
     return NVSHMEMRS_SUCCESS;
 }
 
-/* Whether this process leaves its job, so that no runtime may be adopted. */
+/* Whether this process is leaving its job, so that no runtime may be adopted. */
 static bool is_left(void)
 {
     const struct nvshmemrs_nvshmem_member *at = members;
@@ -402,7 +402,7 @@ int nvshmem_init_thread(int requested, int *provided)
     return status;
 }
 
-/* What attributes ask for; false if they are not sound. */
+/* The flags and arguments of attributes; false if they are invalid. */
 static bool read_attributes(unsigned flags, const nvshmemx_init_attr_t *attributes, struct nvshmemrs_nvshmem_member *asked)
 {
     const unsigned jobs = NVSHMEMX_INIT_WITH_MPI_COMM | NVSHMEMX_INIT_WITH_SHMEM | NVSHMEMX_INIT_WITH_UNIQUEID;
@@ -417,7 +417,7 @@ static bool read_attributes(unsigned flags, const nvshmemx_init_attr_t *attribut
         const void *comm = attributes->mpi_comm;
         if (comm == NULL)
             return false;
-        /* An MPI_Comm has 8 bytes or 4, and the address of 8 is a multiple of them. */
+        /* An MPI_Comm has 8 bytes or 4; a pointer to 8 bytes is a multiple of 8. */
         memcpy(&asked->comm, comm, (uintptr_t)comm % sizeof asked->comm == 0 ? sizeof asked->comm : 4);
     }
     if (job == NVSHMEMX_INIT_WITH_UNIQUEID) {
@@ -428,7 +428,7 @@ static bool read_attributes(unsigned flags, const nvshmemx_init_attr_t *attribut
         asked->rank = args->myrank;
         asked->n_ranks = args->nranks;
     }
-    /* Attributes of older versions, or filled in part, have no such field. */
+    /* Attributes of older versions, and partly filled ones, lack this field. */
     const nvshmemx_init_args_t known = NVSHMEMX_INIT_ARGS_INITIALIZER;
     if (attributes->args.version == known.version && attributes->args.cuda_device_id >= 0)
         asked->device = attributes->args.cuda_device_id;
@@ -468,7 +468,7 @@ static void finalize(const char *nvshmemrs_name, const void *place)
     int32_t status = nvshmemrs_nvshmem_end_streams(member);
     if (status != NVSHMEMRS_SUCCESS)
         nvshmemrs_nvshmem_failed(nvshmemrs_name, status, place);
-    /* A second stage that has failed may have left no runtime. */
+    /* A failed second stage may have left no runtime. */
     if (!member->adopted && member->rt != 0) {
         status = nvshmemrs_finalize(member->rt);
         if (status != NVSHMEMRS_SUCCESS)
@@ -506,7 +506,7 @@ void nvshmem_global_exit(int status)
 {
     bool joining;
     nvshmemrs_global_exit(nvshmemrs_nvshmem_known(&joining), status);
-    /* There is no job; or a thread joins one, and the functions of `atexit` would wait for it. */
+    /* There is no job; or a thread is joining one, and the functions of `atexit` would wait for it. */
     if (joining) {
         fflush(stdout);
         _exit(status);

@@ -1,4 +1,4 @@
-/* Which stream of the library's a `cudaStream_t` is. */
+/* Maps a `cudaStream_t` to a stream of the library. */
 
 #include "internal.h"
 
@@ -13,7 +13,7 @@ static bool on_device(nvshmemrs_runtime_t rt)
     return nvshmemrs_device(rt, &device) == NVSHMEMRS_SUCCESS && device >= 0;
 }
 
-/* The stream of NULL, cudaStreamLegacy or cudaStreamPerThread, which is kept. On host memory all are one. */
+/* The stream for NULL, cudaStreamLegacy or cudaStreamPerThread, which is kept. On host memory all three are one stream. */
 static int32_t kept(struct nvshmemrs_nvshmem_member *member, uintptr_t number, nvshmemrs_stream_t *handle)
 {
     const bool device = on_device(member->rt);
@@ -34,7 +34,7 @@ struct nvshmemrs_nvshmem_queue nvshmemrs_nvshmem_queue(const char *name, cudaStr
     struct nvshmemrs_nvshmem_member *member = nvshmemrs_nvshmem_member();
     const uintptr_t number = (uintptr_t)stream;
     int32_t status = NVSHMEMRS_SUCCESS, done = 0;
-    /* The call itself says that there is no runtime. */
+    /* The call itself reports that there is no runtime. */
     if (rt == 0 || member == NULL) {
         if (rt != 0)
             nvshmemrs_nvshmem_misused(name, place, "a function on a stream needs `nvshmem_init` on this thread");
@@ -43,7 +43,7 @@ struct nvshmemrs_nvshmem_queue nvshmemrs_nvshmem_queue(const char *name, cudaStr
     if (number < sizeof member->streams / sizeof *member->streams) {
         status = kept(member, number, &queue.handle);
     } else if (on_device(rt)) {
-        /* The program may destroy its stream, and another one may get the address: so no handle is kept. */
+        /* The program may destroy its stream, and a new one may get the address, so no handle is kept. */
         status = nvshmemrs_stream_from_cuda(rt, stream, &queue.handle);
         queue.released = status == NVSHMEMRS_SUCCESS;
     } else if (nvshmemrs_stream_query(number, &done) == NVSHMEMRS_ERROR_BAD_HANDLE) {

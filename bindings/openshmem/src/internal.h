@@ -1,5 +1,5 @@
-/* What the files of libnvshmemrs_shmem.so share. A function of a standard's name is defined by the macros below: under its `pshmem_` name, with
- * the `shmem_` name as a weak one for the same code, so that a tool can define it instead. */
+/* Shared parts of the files of libnvshmemrs_shmem.so. The macros below define a function under its `pshmem_` name, with the `shmem_` name
+ * as a weak symbol for the same code, so that a tool can define its own. */
 
 #ifndef NVSHMEMRS_SHMEM_INTERNAL_H
 #define NVSHMEMRS_SHMEM_INTERNAL_H
@@ -10,7 +10,7 @@
     RESULT NAME ARGS __attribute__((__weak__, __alias__("p" #NAME))); \
     RESULT p##NAME ARGS
 
-/* Where the function that says it was called. */
+/* The program's call site of the function that uses it. */
 #define NVSHMEMRS_SHMEM_PLACE __builtin_return_address(0)
 
 #ifdef NVSHMEMRS_SHMEM_DEFINES_HOT
@@ -19,18 +19,18 @@
 #define NVSHMEMRS_SHMEM_HOT(RESULT, NAME, ARGS) NVSHMEMRS_SHMEM_INLINE RESULT NAME ARGS
 #endif
 
-/* `(void)` says in these files that a status does not matter, which the compiler would not take for an answer. */
+/* In these files `(void)` marks a status that is ignored on purpose. */
 #define NVSHMEMRS_MUST_CHECK
 #include "../../../include/shmemx.h"
 #include <stdbool.h>
 
 #define HIDDEN __attribute__((__visibility__("hidden")))
 
-/* Ends what the files keep of a runtime that is finalized. */
+/* Drops the state of a runtime that is finalized. */
 HIDDEN void nvshmemrs_shmem_forget_contexts(nvshmemrs_runtime_t rt);
 HIDDEN void nvshmemrs_shmem_forget_sets(nvshmemrs_runtime_t rt);
 
-/* Handles of teams: the native ones plus 1, so that 0 is no team. */
+/* Handles of teams: the native handles plus 1, so that 0 is no team. */
 static inline nvshmemrs_team_t nvshmemrs_shmem_native(shmem_team_t team)
 {
     return (nvshmemrs_team_t)(uintptr_t)team - 1;
@@ -41,7 +41,7 @@ static inline shmem_team_t nvshmemrs_shmem_from_native(nvshmemrs_team_t team)
     return (shmem_team_t)(uintptr_t)(team + 1);
 }
 
-/* The runtime of a context, and the number of `pe` in the job; false if there is none, which has been reported. */
+/* The runtime of a context, and the number of `pe` in the job; false after an error, which has been reported. */
 HIDDEN bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmemrs_runtime_t *rt, int *pe, const void *place);
 
 #define NVSHMEMRS_SHMEM_ENTER_CTX(NAME, RESULT) \
@@ -55,8 +55,8 @@ HIDDEN bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmem
     const nvshmemrs_runtime_t rt = nvshmemrs_shmem_now(); \
     const nvshmemrs_team_t native = nvshmemrs_shmem_native(team)
 
-/* A collective answers with a status. An address that is not symmetric ends the job: hardly any program looks at the status, and all have
- * static variables in mind. */
+/* A collective returns a status. An address that is not symmetric ends the job: few programs check the status, and all expect static
+ * variables to work. */
 #define NVSHMEMRS_SHMEM_COLLECTIVE(CALL) \
     do { \
         const int32_t nvshmemrs_status = (CALL); \
@@ -65,7 +65,7 @@ HIDDEN bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmem
         return nvshmemrs_status; \
     } while (0)
 
-/* The team of the active set that the arguments name; the function returns if there is none, which has been reported. */
+/* The team of the active set in the arguments; the function returns after an error, which has been reported. */
 HIDDEN bool nvshmemrs_shmem_set(
     const char *name, nvshmemrs_runtime_t rt, int start, int log_stride, int size, nvshmemrs_team_t *team, const void *place);
 
@@ -75,10 +75,10 @@ HIDDEN bool nvshmemrs_shmem_set(
     if (!nvshmemrs_shmem_set(nvshmemrs_name, rt, PE_start, logPE_stride, PE_size, &native, NVSHMEMRS_SHMEM_PLACE)) \
     return
 
-/* A number of elements that must not be negative becomes one that no allocation has. */
+/* A negative number of elements becomes one that no allocation can have. */
 #define NVSHMEMRS_SHMEM_ELEMENTS(COUNT) ((COUNT) < 0 ? SIZE_MAX : (size_t)(COUNT))
 
-/* Collectives that nvshmemrs.h does not have in this form; `dtype` 0 stands for `long double`. */
+/* Collectives that nvshmemrs.h lacks in this form; `dtype` 0 stands for `long double`. */
 HIDDEN int32_t nvshmemrs_shmem_reduce(
     nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t count, int32_t dtype, int32_t op);
 HIDDEN int32_t nvshmemrs_shmem_inscan(
@@ -104,7 +104,7 @@ HIDDEN int32_t nvshmemrs_shmem_set_broadcast(
 #define DO NVSHMEMRS_SHMEM_DO
 #define ENTER NVSHMEMRS_SHMEM_ENTER
 #define ENTER_TEAM NVSHMEMRS_SHMEM_ENTER_TEAM
-/* For collective functions, and for questions about a team. */
+/* For collective functions, and for queries of a team. */
 #define ENTER_COLLECTIVE NVSHMEMRS_SHMEM_ENTER
 #define ENTER_TEAM_QUERY NVSHMEMRS_SHMEM_ENTER_TEAM
 
@@ -115,17 +115,17 @@ static inline nvshmemrs_runtime_t nvshmemrs_shmem_complete(const char *name)
     return nvshmemrs_shmem_now();
 }
 
-/* The runtime for the end of the job; init has one stage, which nobody waits for. */
+/* The runtime for the end of the job; init has one stage, so there is nothing to wait for. */
 static inline nvshmemrs_runtime_t nvshmemrs_shmem_known(bool *joining)
 {
     *joining = false;
     return nvshmemrs_shmem_now();
 }
 
-/* The status of a call with a runtime. The core says that there is none. */
+/* The status of a call with a runtime. The core reports a missing runtime. */
 #define WITH(RT, CALL) (CALL)
 
-/* The bytes that an allocation of so many has. */
+/* The size of an allocation of so many bytes. */
 static inline size_t nvshmemrs_shmem_whole(size_t bytes)
 {
     return bytes;

@@ -77,7 +77,7 @@ static int32_t find_lock(struct lock *found, nvshmemrs_runtime_t rt, volatile lo
     int32_t status = nvshmemrs_my_pe(rt, &found->me);
     if (status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_n_pes(rt, &n_pes);
-    /* Every PE calls the same PE the home, whatever address its own heap has: the first. */
+    /* Every PE derives the same home PE, whatever the address of its own heap: from the address on the first PE. */
     found->home = 0;
     return status;
 }
@@ -113,7 +113,7 @@ static int32_t clear_lock(const struct lock *lock)
         status = nvshmemrs_atomic_compare_swap32(lock->rt, lock->last, me, 0, lock->home, &last);
     if (status != NVSHMEMRS_SUCCESS || last == me)
         return status;
-    /* The PE behind has come to the queue, and says so here at once. */
+    /* The next PE has entered the queue, and will announce itself here immediately. */
     status = nvshmemrs_wait_until(lock->rt, lock->own, NVSHMEMRS_CMP_NE, &none, NVSHMEMRS_DTYPE_UINT32);
     if (status == NVSHMEMRS_SUCCESS)
         status = nvshmemrs_atomic_swap32(lock->rt, lock->own, 0, lock->me, &next);
@@ -122,11 +122,12 @@ static int32_t clear_lock(const struct lock *lock)
     return status;
 }
 
-/* The locks that threads of this process hold or wait for. The queue of a lock has one place for a PE, for which its threads wait here. */
+/* The locks that threads of this process hold or wait for. The queue of a lock has one entry per PE; the PE's threads wait for that entry
+ * here. */
 struct taken {
     nvshmemrs_runtime_t rt;
     volatile long *lock;
-    /* How many threads hold it or wait for it. */
+    /* The number of threads that hold it or wait for it. */
     unsigned users;
     bool held;
     pthread_t holder;
@@ -147,7 +148,7 @@ static struct taken **find_taken(nvshmemrs_runtime_t rt, volatile long *lock)
 
 enum take { TAKEN, BUSY, TWICE, NO_MEMORY };
 
-/* Takes the PE's place for this thread; `waits`: until no other thread has it. */
+/* Acquires the PE's entry for this thread; `waits`: waits until no other thread has it. */
 static enum take take(nvshmemrs_runtime_t rt, volatile long *lock, bool waits)
 {
     enum take outcome = TAKEN;
@@ -175,7 +176,7 @@ static enum take take(nvshmemrs_runtime_t rt, volatile long *lock, bool waits)
     return outcome;
 }
 
-/* Gives the PE's place to the next thread. */
+/* Passes the PE's entry to the next thread. */
 static void give(nvshmemrs_runtime_t rt, volatile long *lock)
 {
     pthread_mutex_lock(&changes);
@@ -244,11 +245,11 @@ FUNCTION(int, shmem_test_lock, (volatile long *lock))
             give(rt, lock);
     }
     DO(status);
-    /* The lock is not taken by a call that failed. */
+    /* A failed call does not take the lock. */
     return status != NVSHMEMRS_SUCCESS || before != 0;
 }
 
-/* ---- Caches, which need no care ---- */
+/* ---- Caches, which need no management ---- */
 
 FUNCTION(void, shmem_clear_cache_inv, (void))
 {

@@ -1,4 +1,4 @@
-/* Collectives that nvshmemrs.h does not have in this form: those of active sets, and reductions and scans of `long double`. */
+/* Collectives that nvshmemrs.h lacks in this form: on active sets, and reductions and scans of `long double`. */
 
 #include "internal.h"
 
@@ -18,7 +18,7 @@ FUNCTION(void, shmem_sync_all, (void))
     DO(nvshmemrs_sync(rt, NVSHMEMRS_TEAM_WORLD));
 }
 
-/* ---- Active sets: each is a team, made by its members when they first use it ---- */
+/* ---- Active sets: each is a team, created by its members on first use ---- */
 
 struct set {
     nvshmemrs_runtime_t rt;
@@ -40,7 +40,7 @@ static struct set *find(nvshmemrs_runtime_t rt, int start, int log_stride, int s
     return set;
 }
 
-/* Makes the team of a set; only its members take part, so the number by which they find each other follows from the set. */
+/* Creates the team of a set. Only its members take part, so the unique id is derived from the set. */
 static int32_t make(nvshmemrs_runtime_t rt, int start, int log_stride, int size, int index, nvshmemrs_team_t *team)
 {
     nvshmemrs_team_config_t config;
@@ -119,7 +119,7 @@ FUNCTION(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *p
     DO(nvshmemrs_sync(rt, native));
 }
 
-/* The root's `dest` stays as it is, unlike that of a team's broadcast. So the members fetch the root's data. */
+/* The root's `dest` is not written, unlike in a team's broadcast, so the members fetch the root's data. */
 int32_t nvshmemrs_shmem_set_broadcast(
     nvshmemrs_runtime_t rt, nvshmemrs_team_t team, void *dest, const void *source, size_t bytes, int root)
 {
@@ -132,14 +132,14 @@ int32_t nvshmemrs_shmem_set_broadcast(
         status = nvshmemrs_team_translate_pe(rt, team, root, NVSHMEMRS_TEAM_WORLD, &world);
     if (status == NVSHMEMRS_SUCCESS && me != root)
         status = nvshmemrs_get(rt, dest, source, bytes, world);
-    /* All have read. A member that failed comes, too, so that the others do not wait for it. */
+    /* All members have read. A member that failed takes part, too, so that the others do not wait for it. */
     const int32_t met = nvshmemrs_sync(rt, team);
     return status != NVSHMEMRS_SUCCESS ? status : met;
 }
 
-/* ---- `long double`: every member reads what the others have, and folds in team order ---- */
+/* ---- `long double`: every member reads the other members' elements, and folds in team order ---- */
 
-/* Elements that are read at a time. */
+/* The number of elements that are read at a time. */
 #define CHUNK 512
 
 static void fold(long double *into, const long double *from, size_t count, int32_t op)
@@ -162,7 +162,7 @@ static void fold(long double *into, const long double *from, size_t count, int32
     }
 }
 
-/* Folds `count` elements of the first `members` members of `team` into `result`, which has the operation's identity. */
+/* Folds `count` elements of the first `members` members of `team` into `result`, which is initialised with the operation's identity. */
 static int32_t gather(
     nvshmemrs_runtime_t rt, nvshmemrs_team_t team, long double *result, const long double *source, size_t count, int32_t members, int32_t op)
 {
@@ -203,7 +203,7 @@ static int32_t long_doubles(
         status = NVSHMEMRS_ERROR_OUT_OF_MEMORY;
     if (status == NVSHMEMRS_SUCCESS)
         status = gather(rt, team, result, source, count, all ? n_pes : me + extra, op);
-    /* All have read: `dest` may be `source`. A member that failed comes, too, so that the others do not wait for it. */
+    /* All members have read, so `dest` may be `source`. A member that failed takes part, too, so that the others do not wait for it. */
     const int32_t met = nvshmemrs_sync(rt, team);
     if (status == NVSHMEMRS_SUCCESS)
         status = met;

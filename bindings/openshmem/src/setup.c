@@ -1,4 +1,4 @@
-/* Setup, exit and queries. The functions that programs inline are defined here, too. */
+/* Setup, exit and queries. The functions that programs inline are also defined here. */
 
 #define NVSHMEMRS_SHMEM_DEFINES_HOT
 #include "internal.h"
@@ -12,11 +12,11 @@
 
 nvshmemrs_runtime_t nvshmemrs_shmem_runtime;
 
-/* Guards what follows. */
+/* Guards the variables below. */
 static pthread_mutex_t changes = PTHREAD_MUTEX_INITIALIZER;
-/* How often `shmem_init` was called and not finalized, in a process that joined by it. */
+/* The number of `shmem_init` calls without finalize, in a process that joined by it. */
 static unsigned inits;
-/* The same of a thread, or a program, that joined its job by nvshmemrs.h. */
+/* The same for a thread, or a program, that joined its job by nvshmemrs.h. */
 static _Thread_local unsigned adopted;
 /* Whether the end of the program finalizes, and in which process. */
 static bool implicit;
@@ -40,7 +40,7 @@ nvshmemrs_team_t shmemx_team(shmem_team_t team)
 
 /* ---- Init and finalize ---- */
 
-/* Called on the way out of `shmem_init`, by every PE. Where variables cannot be symmetric, an operation on one fails and says why. */
+/* Called at the end of `shmem_init`, by every PE. If variables cannot be made symmetric, an operation on a variable fails with the reason. */
 static void joined(nvshmemrs_runtime_t runtime)
 {
     (void)nvshmemrs_static_data_register(runtime);
@@ -60,7 +60,7 @@ static void init(const char *name, const void *place)
         adopted += status == NVSHMEMRS_SUCCESS;
     } else {
         nvshmemrs_runtime_t runtime = 0;
-        /* The standard's variables. NVSHMEM's, which mean the same, come first. */
+        /* The standard's variables. NVSHMEM's variables of the same meaning take precedence. */
         static const char *const settings[][2] = {{"SHMEM_SYMMETRIC_SIZE", "NVSHMEM_SYMMETRIC_SIZE"}, {"SHMEM_DEBUG", "NVSHMEM_DEBUG"}};
         for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
             const char *value = getenv(settings[i][0]);
@@ -109,7 +109,7 @@ FUNCTION(void, shmem_query_initialized, (int *initialized))
         *initialized = nvshmemrs_shmem_now() != 0;
 }
 
-/* Ends what one init has begun. With the runtime its contexts and active sets are gone. */
+/* Undoes one init. Contexts and active sets end with the runtime. */
 static int32_t end_one(nvshmemrs_runtime_t runtime)
 {
     const int32_t status = nvshmemrs_finalize(runtime);
@@ -150,11 +150,11 @@ FUNCTION(void, shmem_finalize, (void))
     finalize("shmem_finalize", PLACE);
 }
 
-/* What the end of a program that began with `start_pes` does. A program that has failed must not wait for the others. */
+/* Runs at the end of a program that called `start_pes`. A program that has failed must not wait for the others. */
 static void at_exit(int status, void *unused)
 {
     (void)unused;
-    /* A forked child is no PE. */
+    /* A forked child is not a PE. */
     if (getpid() != began)
         return;
     while (implicit && inits > 0 && status == 0)
@@ -164,7 +164,7 @@ static void at_exit(int status, void *unused)
 void start_pes(int npes)
 {
     (void)npes;
-    /* Older programs call it again and again; once counts. */
+    /* Older programs call it repeatedly; only the first call counts. */
     if (implicit)
         return;
     init("start_pes", PLACE);
@@ -228,7 +228,7 @@ FUNCTION(void, shmem_pcontrol, (int level, ...))
 
 FUNCTION(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-    /* Also those that nobody knows: a hint changes nothing that a program can see. */
+    /* Unknown hints are accepted: a hint has no visible effect. */
     (void)hints;
     void *memory = NULL;
     return nvshmemrs_shmem_allocated("shmem_malloc_with_hints", nvshmemrs_malloc(nvshmemrs_shmem_now(), size, &memory), &memory, PLACE);

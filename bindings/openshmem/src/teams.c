@@ -36,7 +36,7 @@ FUNCTION(int, shmem_team_sync, (shmem_team_t team))
 
 /* ---- Contexts ---- */
 
-/* Contexts of a PE, and of all PEs that are threads of this process. */
+/* The contexts of a PE, or of all PEs that are threads of this process. */
 #define MAX_CONTEXTS 1024
 #define SLOTS 16384
 
@@ -46,10 +46,10 @@ struct context {
     uintptr_t handle;
     uintptr_t generation;
     nvshmemrs_runtime_t rt;
-    /* The handle of nvshmemrs, which takes the runtime's place. */
+    /* The handle of nvshmemrs, used in place of the runtime's. */
     nvshmemrs_runtime_t native;
     nvshmemrs_team_t team;
-    /* The PEs of the members of a team; NULL if they are those of the job. */
+    /* The PEs of the members of a team; NULL if these are the PEs of the job. */
     int32_t *pes;
     int32_t n_pes;
 };
@@ -91,7 +91,7 @@ bool nvshmemrs_shmem_enter_ctx(const char *name, shmem_ctx_t ctx, nvshmemrs_runt
     return true;
 }
 
-/* Frees a slot. Under the lock. Completes the context's operations. */
+/* Frees a slot. Called under the lock. Completes the context's operations. */
 static int32_t clear(struct context *context)
 {
     __atomic_store_n(&context->handle, 0, __ATOMIC_RELEASE);
@@ -175,7 +175,7 @@ FUNCTION(void, shmem_ctx_destroy, (shmem_ctx_t ctx))
     }
     if (!nvshmemrs_shmem_enter_ctx(nvshmemrs_name, ctx, &rt, NULL, PLACE))
         return;
-    /* Before the lock: other threads' contexts need not wait. */
+    /* Without the lock, so that other threads' contexts need not wait. */
     int32_t status = nvshmemrs_quiet(rt);
     pthread_mutex_lock(&changes);
     struct context *found = find(ctx);

@@ -1,4 +1,4 @@
-// For fast.c: what Python has told of the library and of NumPy, and plain arguments of calls.
+// For fast.c: properties of the library and of NumPy that Python passed, and plain arguments of calls.
 
 // An element, or a value for it.
 typedef union {
@@ -14,7 +14,7 @@ typedef union {
     double f64;
 } Element;
 
-// --- what Python has told ---------------------------------------------------------------------------
+// --- properties passed by Python --------------------------------------------------------------------
 
 // The runtime whose heap is host memory, while this process has one and no thread has another; 0 passes every call on.
 static nvshmemrs_runtime_t runtime;

@@ -176,7 +176,7 @@ static bool set_kinds(PyObject *rows) {
 }
 
 // setup(functions, (job, raise_status, reductions, TEAM_MC_SHARED), (Op, ComparisonType, SignalOp), kinds, (ndarray, SymmetricArray), (sample, data,
-// flags)): `sample` is an array of three elements, whose address and flags NumPy has told.
+// flags)): `sample` is an array of three elements, whose address and flags come from NumPy.
 static PyObject *setup(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *functions, *rows, *classes[2], *sample;
@@ -228,7 +228,7 @@ static PyObject *keep(PyObject *module, PyObject *array) {
     }
     PyObject *reference = PyWeakref_NewRef(keeper, NULL);
     if (reference == NULL) {
-        PyErr_Clear();  // an object of another library's, for which Python is asked each time
+        PyErr_Clear();  // an object of another library, which Python code handles each time
         Py_RETURN_NONE;
     }
     size_t place = place_of(keeper, 0);

@@ -1,12 +1,12 @@
-//! Handles, and everything that touches a caller's pointer. The only module of this crate with `unsafe`: here are the handles, in
-//! `pointers` what a caller's pointers lead to, in `values` structs, numbers and hooks, in `removal` the end of objects.
+//! The table of handles, and all accesses through a caller's pointers. This is the only module of the crate with `unsafe`:
+//! `pointers` reads and writes through pointers, `values` converts structs, numbers and hooks, and `removal` ends objects.
 //!
 //! # Rules of this module
 //!
 //! 1. A pointer argument is NULL or, as the C header demands of the caller, valid for what the function's documentation
 //!    says: an output for one write of its type, an input for one read, a buffer for its length. NULL is checked
 //!    here; the rest is the caller's word, as everywhere in C.
-//! 2. Symmetric addresses are numbers here. They are never dereferenced; the core checks them against the heap.
+//! 2. Symmetric addresses are numbers in this module: never dereferenced, and checked by the core against the heap.
 //! 3. A slot of the table holds a boxed object, or [`ENDED`], as long as its `handle` word is not [`FREE`]; its `runtime` points into
 //!    that box, or nowhere. Objects are taken out under the lock, and the header forbids finalizing a runtime, and destroying a context,
 //!    while another thread is inside a call with it.
@@ -29,11 +29,11 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, Once};
 
-/// Handles that can be live at a time.
+/// The number of handles that can be live at a time.
 const SLOTS: usize = 1 << 15;
 /// The first slots are for runtimes only: as many as a job can have PEs that are threads.
 const RUNTIMES: usize = 4096;
-/// So many slots of a kind are used before those of handles that have ended.
+/// The number of slots of a kind that are used before slots of ended handles are reused.
 const FIRST_USED: usize = 4096;
 const _: () = assert!(SLOTS <= 1 << INDEX_BITS);
 const INDEX_BITS: u32 = 24;
@@ -54,7 +54,7 @@ pub(crate) enum Object {
     },
     Stream(Arc<Stream>),
     Event(Event),
-    /// The runtime as a context reaches it.
+    /// The runtime of a context.
     Context(Runtime),
     /// A stream, an event or a context of a runtime that has been finalized.
     Ended,
@@ -66,12 +66,12 @@ const FREE: u64 = u64::MAX;
 struct Slot {
     /// The live handle, or [`FREE`].
     handle: AtomicU64,
-    /// The runtime in `object`, if it is one or a context, for a fast lookup; else NULL.
+    /// The runtime in `object`, or in the context there, for a fast lookup; else NULL.
     runtime: AtomicPtr<Runtime>,
     object: AtomicPtr<Object>,
     /// How often the slot has been used.
     generation: AtomicU32,
-    /// Whether its runtime is being finalized. Under the lock.
+    /// Whether its runtime is being finalized. Accessed under the lock.
     ending: AtomicBool,
 }
 
@@ -85,8 +85,8 @@ static TABLE: [Slot; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Held while slots are filled and emptied. A forked child takes another lock than its parent, because a thread of the parent may
-/// hold that one for ever.
+/// Held while slots are filled or emptied. A forked child uses another lock than its parent, because a thread of the parent may
+/// hold the parent's lock for ever.
 static CHANGES: [Mutex<()>; 8] = [const { Mutex::new(()) }; 8];
 
 fn changes() -> MutexGuard<'static, ()> {
@@ -108,7 +108,7 @@ fn kind_name(kind: u64) -> &'static str {
 /// Creates a handle for an object.
 pub(crate) fn insert(object: Object) -> Result<u64> {
     static QUIET: Once = Once::new();
-    // A caught panic is reported as a status; the library prints nothing. This is the library's own copy of std.
+    // Caught panics become statuses, and the library prints nothing. The hook is that of the library's own copy of std.
     QUIET.call_once(|| std::panic::set_hook(Box::new(|_| {})));
     let kind = match &object {
         Object::Runtime(runtime) => {
@@ -131,7 +131,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     let (index, slot) = slots()
         .take(FIRST_USED)
         .find(is_free)
-        // A program that leaves streams and events to finalize shall not fill the table by and by.
+        // Slots of ended handles are reused, so streams and events that a program leaves to finalize do not exhaust the table.
         .or_else(|| slots().find(|(_, slot)| is_ended(slot)))
         .or_else(|| slots().find(is_free))
         .ok_or_else(|| {
@@ -143,7 +143,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     let generation = slot.generation.fetch_add(1, Relaxed).wrapping_add(1);
     let handle = kind << KIND_SHIFT | u64::from(generation) << INDEX_BITS | index as u64;
     let object = Box::into_raw(Box::new(object));
-    // SAFETY: it comes from a box, which nobody else knows yet.
+    // SAFETY: the pointer comes from a box that is not shared yet.
     let runtime = match unsafe { &mut *object } {
         Object::Runtime(runtime) | Object::Context(runtime) => std::ptr::from_mut(runtime),
         _ => std::ptr::null_mut(),
@@ -154,7 +154,7 @@ pub(crate) fn insert(object: Object) -> Result<u64> {
     Ok(handle)
 }
 
-/// The object of all handles that have ended: not in a box, so they cost no memory, and their slots can be used again.
+/// The object of all ended handles. It is not boxed, so ended handles cost no memory and their slots can be reused.
 static ENDED: Object = Object::Ended;
 
 fn ended() -> *mut Object {
@@ -166,31 +166,32 @@ fn is_ended(slot: &Slot) -> bool {
     slot.object.load(Acquire) == ended()
 }
 
-/// Takes the object out of a live slot and puts another one, or NULL, there. Under the lock.
+/// Replaces the object of a live slot by another object, or by NULL. Called under the lock.
 fn exchange(slot: &Slot, object: *mut Object) -> Object {
     slot.runtime.store(std::ptr::null_mut(), Relaxed);
     let before = slot.object.swap(object, AcqRel);
     if before == ended() {
         return Object::Ended;
     }
-    // SAFETY: rule 3: a live slot holds a box, unless it has ended, and it was just taken out, under the lock. Streams and events are
-    // used through clones that were made under it.
+    // SAFETY: rule 3: a live slot holds a box, unless it has ended, and the box was just taken out, under the lock. Other threads
+    // use streams and events through clones that were made under the lock.
     *unsafe { Box::from_raw(before) }
 }
 
 #[inline(always)]
 fn find(handle: u64) -> Option<&'static Slot> {
-    // The low bits of what is no handle lead to a slot, too; the comparison finds out. FREE finds a free slot, without an object.
+    // Any number leads to a slot by its low bits; the comparison rejects numbers that are not handles. FREE finds a free slot,
+    // which has no object.
     let slot = &TABLE[handle as usize % SLOTS];
     (slot.handle.load(Acquire) == handle).then_some(slot)
 }
 
-/// The runtime that a handle names, also that of a context. The object of any other kind may be freed by another thread as soon as the
-/// lock is not held.
+/// The runtime of a runtime's or context's handle. Objects of other kinds may be freed by another thread once the lock is
+/// released.
 #[inline(always)]
 fn find_runtime(handle: u64) -> Option<&'static Runtime> {
     let slot = find(handle)?;
-    // SAFETY: rule 3: while the slot is live, so is its runtime, which nobody takes out during a call.
+    // SAFETY: rule 3: while the slot is live, so is its runtime, which is not removed during a call.
     unsafe { slot.runtime.load(Acquire).as_ref() }
 }
 
@@ -238,7 +239,7 @@ thread_local! {
     static CURRENT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Makes a runtime the calling thread's.
+/// Makes a runtime the calling thread's current one.
 pub(crate) fn set_current(handle: u64) {
     CURRENT.set(handle);
 }
@@ -261,7 +262,7 @@ pub(crate) fn current() -> Result<u64> {
     if find_runtime(own).is_some() {
         return Ok(own);
     }
-    // Under it no runtime is taken out.
+    // While the lock is held, no runtime is removed.
     let _changes = changes();
     let slots = TABLE[..RUNTIMES].iter();
     let handles = slots.map(|slot| slot.handle.load(Acquire));
@@ -281,7 +282,7 @@ pub(crate) fn current() -> Result<u64> {
 
 /// The handle of the runtime whose heap is in the memory of a GPU.
 pub(crate) fn runtime_on(device: i32) -> Result<u64> {
-    // Under it no runtime is taken out.
+    // While the lock is held, no runtime is removed.
     let _changes = changes();
     let slots = TABLE[..RUNTIMES].iter();
     let handles = slots.map(|slot| slot.handle.load(Acquire));
@@ -296,7 +297,7 @@ pub(crate) fn runtime_on(device: i32) -> Result<u64> {
     })
 }
 
-/// Calls `body` with the runtime that a handle names, or that a stream belongs to.
+/// Calls `body` with the runtime of a handle, or with the runtime that a stream belongs to.
 #[inline(always)]
 pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>) -> Result<T> {
     if handle >> KIND_SHIFT == STREAM {
@@ -305,7 +306,7 @@ pub(crate) fn with_view<T>(handle: u64, body: impl FnOnce(&Runtime) -> Result<T>
     with_runtime(handle, body)
 }
 
-/// Calls `body` with the runtime that a handle names, or lets `queue` hand it to the stream that it names.
+/// Calls `body` with the runtime of a handle, or passes it to `queue` for the stream of the handle.
 #[inline(always)]
 pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static>(
     handle: u64,
@@ -314,12 +315,12 @@ pub(crate) fn with_runtime_or_stream<F: FnOnce(&Runtime) -> Result<()> + 'static
 ) -> Result<()> {
     match find_runtime(handle) {
         Some(runtime) => body(runtime),
-        // A copy for the way that is rarely gone, so that on the other one the arguments stay in registers.
+        // The closure is copied on this cold path, so that the arguments stay in registers on the other path.
         None => queue_on(handle, std::hint::black_box(body), queue),
     }
 }
 
-/// Hands `body` to the stream that a handle names. The stream is held meanwhile, so that another thread may free it.
+/// Passes `body` to the stream of a handle. The clone keeps the stream alive, so another thread may free it meanwhile.
 #[cold]
 fn queue_on<F>(handle: u64, body: F, queue: fn(&Stream, F) -> Result<()>) -> Result<()> {
     match stream(handle) {
@@ -328,15 +329,15 @@ fn queue_on<F>(handle: u64, body: F, queue: fn(&Stream, F) -> Result<()>) -> Res
     }
 }
 
-/// An operation with a caller's pointers in it, on its way to a stream's thread.
+/// A queued operation that holds pointers of the caller.
 struct Queued<F>(F);
 
-// SAFETY: rule 1 holds longer for what is queued, as the header says: the caller keeps buffers valid, and leaves them alone, until
-// the stream has run the operation. All else that these closures own are numbers, and vectors of them.
+// SAFETY: the header extends rule 1 to queued operations: the caller keeps buffers valid, and does not access them, until the
+// stream has run the operation. These closures own only numbers and vectors of numbers besides.
 unsafe impl<F> Send for Queued<F> {}
 
 impl<F: FnOnce(&Runtime) -> Result<()>> Queued<F> {
-    /// Runs it as if it was called at `place`.
+    /// Runs the operation with `place` as its call site.
     fn run(self, place: Option<CodeAddress>, runtime: &Runtime) -> Result<()> {
         match place {
             Some(place) => place.during(|| (self.0)(runtime)),
@@ -367,7 +368,7 @@ pub(crate) fn submit_and_wait<F: FnOnce(&Runtime) -> Result<()> + 'static>(
 
 /// A stream of the program's GPU code.
 pub(crate) fn cuda_stream(stream: *mut c_void) -> CudaStreamRef {
-    // SAFETY: rule 1 holds for it, too: as the header says, the caller keeps it until the handle is freed.
+    // SAFETY: rule 1 holds for it, too: by the header, the caller keeps the stream until the handle is freed.
     unsafe { CudaStreamRef::from_raw(stream as u64) }
 }
 
@@ -395,7 +396,7 @@ pub(crate) fn event(argument: &'static str, handle: u64) -> Result<Event> {
     }
 }
 
-/// Whether a handle names a runtime; if so, ends its waits. Allocates nothing, so that a signal handler may call it.
+/// Ends the waits of a runtime; returns whether the handle names one. It allocates nothing, so a signal handler may call it.
 pub(crate) fn interrupt(handle: u64) -> bool {
     match find_runtime(handle) {
         Some(runtime) if runtime.check_live().is_ok() => {
@@ -418,20 +419,20 @@ pub(crate) fn job(handle: u64) -> Result<Arc<local::Job>> {
     }
 }
 
-/// An operation on its way: its arguments are read while the caller is inside the call, before it is run or queued.
+/// An operation whose arguments are read while the caller is inside the call, before it is run or queued.
 pub(crate) struct Call<'a> {
     runtime: &'a Runtime,
     stream: Option<&'a Stream>,
 }
 
 impl<'a> Call<'a> {
-    /// The runtime, to check arguments with.
+    /// The runtime against which arguments are checked.
     #[inline(always)]
     pub(crate) fn runtime(&self) -> &'a Runtime {
         self.runtime
     }
 
-    /// Runs `body`, or queues it. It owns what was read for it.
+    /// Runs `body`, or queues it; it owns its captures.
     #[inline(always)]
     pub(crate) fn queued(self, body: impl FnOnce(&Runtime) -> Result<()> + 'static) -> Result<()> {
         match self.stream {
@@ -440,12 +441,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Runs `body`, or waits until the stream has run it. It owns what was read for it.
+    /// Runs `body`, or waits until the stream has run it; it owns its captures.
     #[inline(always)]
     pub(crate) fn fetched(self, body: impl FnOnce(&Runtime) -> Result<()> + 'static) -> Result<()> {
         match self.stream {
             None => body(self.runtime),
-            // The box keeps one copy of the wait, rather than one for every body and type.
+            // Boxed, so that the wait is compiled once, not for every body and type.
             Some(stream) => {
                 let body: Box<Body> = Box::new(body);
                 submit_and_wait(stream, body)
@@ -454,10 +455,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a call does once its arguments have been read.
+/// The operation of a call, once its arguments have been read.
 type Body = dyn FnOnce(&Runtime) -> Result<()>;
 
-/// Calls `body` with the runtime or the stream that a handle names.
+/// Calls `body` with the runtime or the stream of a handle.
 #[inline(always)]
 pub(crate) fn with_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) -> Result<()> {
     match find_runtime(handle) {
@@ -469,8 +470,8 @@ pub(crate) fn with_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) 
     }
 }
 
-/// Calls `body` with the stream that a handle names, which is held meanwhile. A copy of its own, so that the other one need not
-/// care about streams.
+/// Calls `body` with the stream of a handle; the clone keeps the stream alive meanwhile. A separate function, so that the path of
+/// runtimes is compiled without streams.
 #[cold]
 #[inline(never)]
 fn with_stream_call(handle: u64, body: impl FnOnce(Call<'_>) -> Result<()>) -> Result<()> {

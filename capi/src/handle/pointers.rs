@@ -1,4 +1,4 @@
-//! What a caller's pointers lead to: outputs, arrays, buffers.
+//! Accesses through a caller's pointers: outputs, arrays, buffers.
 
 use nvshmem_core::{
     AtomicElement, Element, Error, LocalDest, LocalSource, NbiDest, NbiSource, Operation, Result,
@@ -14,7 +14,7 @@ pub(super) fn null(argument: &'static str) -> Error {
     }
 }
 
-/// Checks an output before work is done for it.
+/// Checks an output argument before the operation runs.
 #[inline(always)]
 pub(crate) fn check_out<T>(argument: &'static str, out: *mut T) -> Result<()> {
     if out.is_null() {
@@ -28,12 +28,12 @@ pub(crate) fn check_out<T>(argument: &'static str, out: *mut T) -> Result<()> {
 #[inline(always)]
 pub(crate) fn write<T>(argument: &'static str, out: *mut T, value: T) -> Result<()> {
     check_out(argument, out)?;
-    // SAFETY: rule 1: not NULL, so valid for a write. C may have aligned it as it liked.
+    // SAFETY: rule 1: not NULL, so valid for a write. The C caller need not have aligned it.
     unsafe { out.write_unaligned(value) };
     Ok(())
 }
 
-/// Writes the result of an atomic operation that does not block: at once, or at some time before quiet if the job is checked.
+/// Writes the result of a non-blocking atomic operation: at once, or at some time before quiet if the job is checked.
 #[inline(always)]
 pub(crate) fn write_until_quiet<T: AtomicElement>(
     rt: &Runtime,
@@ -43,7 +43,7 @@ pub(crate) fn write_until_quiet<T: AtomicElement>(
     called: Operation,
 ) -> Result<()> {
     check_out(argument, out)?;
-    // SAFETY: rule 1: not NULL, so valid for a write; the header says that the result is there only after quiet.
+    // SAFETY: rule 1: not NULL, so valid for a write; by the header, the result is valid only after quiet.
     let dest = unsafe { NbiDest::until_quiet(LocalDest::from_raw(out.cast(), size_of::<T>())) };
     match rt.give_until_quiet(dest, value, called) {
         true => Ok(()),
@@ -51,7 +51,7 @@ pub(crate) fn write_until_quiet<T: AtomicElement>(
     }
 }
 
-/// Writes an output that the caller may leave out.
+/// Writes an output that may be NULL.
 #[inline(always)]
 pub(crate) fn write_optional<T>(out: *mut T, value: T) {
     if !out.is_null() {
@@ -66,11 +66,11 @@ pub(crate) fn read<T: Element>(argument: &'static str, ptr: *const c_void) -> Re
     if ptr.is_null() {
         return Err(null(argument));
     }
-    // SAFETY: rule 1: not NULL, so valid for a read; any bits are a T. C may have aligned it as it liked.
+    // SAFETY: rule 1: not NULL, so valid for a read; any bits are a T. The C caller need not have aligned it.
     Ok(unsafe { ptr.cast::<T>().read_unaligned() })
 }
 
-/// A copy of a local array: C may have aligned it as it liked, and may change it during the call.
+/// A copy of a local array, which the caller need not have aligned and may change during the call.
 pub(crate) fn read_array<T: Element>(
     rt: &Runtime,
     argument: &'static str,
@@ -97,7 +97,7 @@ pub(crate) fn status_array(
     read_array(rt, "status", status.cast(), count).map(Some)
 }
 
-/// Checks an output array of `count` numbers before work is done for it.
+/// Checks an output array of `count` numbers before the operation runs.
 pub(crate) fn check_array(
     rt: &Runtime,
     argument: &'static str,
@@ -108,16 +108,16 @@ pub(crate) fn check_array(
     check_buffer(rt, argument, out.cast(), bytes)
 }
 
-/// Writes the first elements of an output array that [`check_array`] has seen.
+/// Writes the first elements of an output array checked by [`check_array`].
 pub(crate) fn write_array(out: *mut usize, values: &[usize]) {
     for (index, &value) in values.iter().enumerate() {
-        // SAFETY: rule 1: valid for writes of as many elements as were checked, which are no fewer. C may have aligned
-        // it as it liked.
+        // SAFETY: rule 1: valid for writes of the number of elements checked, which is not exceeded. The C caller need not have
+        // aligned it.
         unsafe { out.add(index).write_unaligned(value) };
     }
 }
 
-/// Writes as much of a text as a buffer of the caller's has room for, and a NUL behind it.
+/// Writes a text to the caller's buffer, cut to its size, with a NUL at the end.
 pub(crate) fn write_text(
     rt: &Runtime,
     argument: &'static str,
@@ -131,7 +131,7 @@ pub(crate) fn write_text(
     };
     let part = &text.as_bytes()[..text.len().min(room)];
     let out = out.cast::<u8>();
-    // SAFETY: rule 1: valid for writes of `bytes` bytes; the part and the NUL are no more. Nobody else has the buffer.
+    // SAFETY: rule 1: valid for writes of `bytes` bytes, which the part and the NUL do not exceed. The buffer is not shared.
     unsafe {
         std::ptr::copy_nonoverlapping(part.as_ptr(), out, part.len());
         out.add(part.len()).write(0);
@@ -139,24 +139,24 @@ pub(crate) fn write_text(
     Ok(())
 }
 
-/// A pointer as the number that the core checks.
+/// A pointer as a number.
 #[inline(always)]
 pub(crate) fn addr<T>(ptr: *const T) -> u64 {
     ptr as u64
 }
 
-/// A symmetric buffer that the core checks.
+/// A symmetric buffer, which the core checks.
 #[inline(always)]
 pub(crate) fn symmetric(ptr: *const c_void) -> nvshmem_core::Symmetric {
     nvshmem_core::Symmetric::Address(addr(ptr))
 }
 
-/// A checked address as a pointer; NULL for none.
+/// A checked address as a pointer; NULL for `None`.
 pub(crate) fn address(address: Option<u64>) -> *mut c_void {
     address.unwrap_or(0) as *mut c_void
 }
 
-/// A local buffer that an operation reads.
+/// A local buffer that an operation reads during the call.
 #[inline(always)]
 pub(crate) fn source<'a>(
     rt: &Runtime,
@@ -176,7 +176,7 @@ pub(crate) fn source_until_quiet<'a>(
     bytes: usize,
 ) -> Result<NbiSource<'a>> {
     let source = source(rt, ptr, bytes)?;
-    // SAFETY: rule 1: the header says that the buffer may be reused only after quiet.
+    // SAFETY: rule 1: by the header, the buffer may be reused only after quiet.
     Ok(unsafe { NbiSource::until_quiet(source) })
 }
 
@@ -188,11 +188,11 @@ pub(crate) fn dest_until_quiet<'a>(
     bytes: usize,
 ) -> Result<NbiDest<'a>> {
     let dest = dest(rt, ptr, bytes)?;
-    // SAFETY: rule 1: the header says that the data is there only after quiet.
+    // SAFETY: rule 1: by the header, the data is valid only after quiet.
     Ok(unsafe { NbiDest::until_quiet(dest) })
 }
 
-/// A local buffer that an operation writes.
+/// A local buffer that an operation writes during the call.
 #[inline(always)]
 pub(crate) fn dest<'a>(rt: &Runtime, ptr: *mut c_void, bytes: usize) -> Result<LocalDest<'a>> {
     check_buffer(rt, "dest", ptr, bytes)?;
@@ -239,7 +239,7 @@ pub(crate) fn strided_symmetric(
     rt.symmetric(argument, lowest, strides.span() as usize)
 }
 
-/// No bytes may lie anywhere.
+/// Accepts NULL for a buffer of 0 bytes.
 #[cold]
 fn check_null(argument: &'static str, bytes: usize) -> Result<()> {
     match bytes {
@@ -248,7 +248,7 @@ fn check_null(argument: &'static str, bytes: usize) -> Result<()> {
     }
 }
 
-/// Checks a buffer that a call is given, before work is done for it.
+/// Checks a buffer argument before the operation runs.
 #[inline(always)]
 pub(crate) fn check_buffer(
     rt: &Runtime,
@@ -262,12 +262,12 @@ pub(crate) fn check_buffer(
     rt.check_local(argument, addr(ptr), bytes)
 }
 
-/// Memory of the caller's that is to become symmetric.
+/// Memory of the caller to be registered.
 pub(crate) fn registration(
     buffer: *mut c_void,
     bytes: usize,
     preferred: *mut c_void,
 ) -> nvshmem_core::Registration {
-    // SAFETY: the header says what the caller has to keep: the memory stays, and nobody uses it during the calls.
+    // SAFETY: by the header, the caller keeps the memory mapped, and does not access it during the calls.
     unsafe { nvshmem_core::Registration::from_raw(buffer.cast(), bytes, addr(preferred)) }
 }

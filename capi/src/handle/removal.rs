@@ -1,4 +1,4 @@
-//! Objects are taken out of the table: runtimes when their PE finalizes or leaves, the others when they are freed.
+//! The removal of objects from the table: runtimes when their PE finalizes or leaves, other objects when they are freed.
 
 use super::{
     CONTEXT, EVENT, FREE, JOB, KIND_SHIFT, MAPPING, Object, RUNTIME, STREAM, Slot, TABLE, changes,
@@ -19,13 +19,13 @@ fn remove(argument: &'static str, handle: u64, kind: u64) -> Result<Option<Objec
     Ok(Some(exchange(slot, std::ptr::null_mut())))
 }
 
-/// The slot of an object that may be taken out. Under the lock.
+/// The slot of an object that may be removed. Called under the lock.
 fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static Slot> {
     let slot = find(handle)
         .filter(|slot| handle >> KIND_SHIFT == kind && !slot.ending.load(Relaxed))
         .ok_or_else(|| not_found(argument, handle, kind))?;
     if let Some(runtime) = find_runtime(handle).filter(|_| kind == RUNTIME) {
-        // A forked child may not take away what its parent still uses.
+        // A forked child must not remove an object that its parent still uses.
         runtime.check_live()?;
         if nvshmem_core::in_interrupt_hook() {
             return Err(Error::InHook("`finalize` or `leave`"));
@@ -37,8 +37,8 @@ fn removable(argument: &'static str, handle: u64, kind: u64) -> Result<&'static 
     Ok(slot)
 }
 
-/// Ends a runtime by `end`, then takes it out of the table; `None` for handle 0. Until then a signal handler can interrupt it by its
-/// handle.
+/// Ends a runtime by `end`, then removes it from the table; `None` for handle 0. Until then a signal handler can interrupt it by
+/// its handle.
 pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Result<Option<T>> {
     if handle == 0 {
         return Ok(None);
@@ -55,7 +55,7 @@ pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Re
         slot.ending.store(false, Relaxed);
         take_runtime(slot)
     };
-    // Another thread may have been in a wait, and may still be on its way out of the call.
+    // Another thread may still be returning from a wait.
     match &*taken {
         Object::Runtime(runtime) if runtime.is_interrupted() => lock(&LEFT).push(taken),
         _ => drop(taken),
@@ -63,23 +63,23 @@ pub(crate) fn end_runtime<T>(handle: u64, end: impl FnOnce(&Runtime) -> T) -> Re
     result.map(Some)
 }
 
-/// Frees the slot of a live runtime. Threads that are inside calls hold references to what is in the box.
+/// Frees the slot of a live runtime. Threads inside calls hold references to the contents of the box.
 fn take_runtime(slot: &Slot) -> Box<Object> {
     slot.handle.store(FREE, Release);
     slot.runtime.store(std::ptr::null_mut(), Relaxed);
-    // SAFETY: rule 3: the slot of a live runtime holds a box, and it was just taken out, under the lock.
+    // SAFETY: rule 3: the slot of a live runtime holds a box, which is taken out here, under the lock.
     unsafe { Box::from_raw(slot.object.swap(std::ptr::null_mut(), AcqRel)) }
 }
 
-/// Runtimes that were left, or finalized while other threads waited. Another thread may still be on its way out of a call, so they are
-/// dropped when the next runtime is made.
+/// Runtimes that were left, or finalized while other threads waited. Another thread may still be returning from a call, so they
+/// are dropped when the next runtime is created.
 #[expect(
     clippy::vec_box,
     reason = "such a thread holds a reference to what is in the box"
 )]
 static LEFT: Mutex<Vec<Box<Object>>> = Mutex::new(Vec::new());
 
-/// Leaves the job of a runtime and makes its handle stale; the object stays for threads that are inside calls with it.
+/// Leaves the job of a runtime and invalidates its handle; the object is kept for threads inside calls with it.
 pub(crate) fn leave(handle: u64) -> Result<()> {
     if handle == 0 {
         return Ok(());
@@ -95,10 +95,10 @@ pub(crate) fn leave(handle: u64) -> Result<()> {
     Ok(())
 }
 
-/// Lets go of the runtimes that were left: their threads have returned by now, as the header demands.
+/// Drops the runtimes that were left: by the header, their threads have returned from their calls.
 pub(crate) fn forget_left() {
     let gone = std::mem::take(&mut *lock(&LEFT));
-    // Outside of the lock.
+    // Dropped without the lock.
     drop(gone);
 }
 
@@ -118,36 +118,36 @@ pub(crate) fn streams_of(runtime: &Runtime) -> Vec<u64> {
     slots.map(|slot| slot.handle.load(Relaxed)).collect()
 }
 
-/// Lets go of streams, events and contexts whose runtime has ended, and with them of its memory; with `wait`, once the streams' threads have
-/// ended. Their handles can still be freed.
+/// Drops streams, events and contexts whose runtime has ended, and with them its memory; with `wait`, after the streams' threads
+/// have ended. Their handles can still be freed.
 pub(crate) fn end_streams(handles: Vec<u64>, wait: bool) {
     let ended: Vec<Object> = {
         let _changes = changes();
         let slots = handles.into_iter().filter_map(find);
         slots.map(|slot| exchange(slot, ended())).collect()
     };
-    // Outside of the lock: this waits.
+    // Without the lock, because closing a stream waits.
     for object in ended {
         if let (Object::Stream(stream), true) = (object, wait)
             && let Ok(stream) = Arc::try_unwrap(stream)
         {
-            // Finalize has run what was queued; its error was told there.
+            // Finalize has run the queued operations and reported their error.
             let _ = stream.close();
         }
     }
 }
 
-/// Takes a local job out of the table; handle 0 does nothing.
+/// Removes a local job from the table; handle 0 has no effect.
 pub(crate) fn remove_job(handle: u64) -> Result<()> {
     remove("job", handle, JOB).map(drop)
 }
 
-/// Takes a mapping out of the table; handle 0 does nothing.
+/// Removes a mapping from the table; handle 0 has no effect.
 pub(crate) fn remove_mapping(handle: u64) -> Result<()> {
     remove("mapping", handle, MAPPING).map(drop)
 }
 
-/// Takes a stream out of the table; `None` for handle 0.
+/// Removes a stream from the table; `None` for handle 0.
 pub(crate) fn remove_stream(handle: u64) -> Result<Option<Arc<Stream>>> {
     match remove("stream", handle, STREAM)? {
         Some(Object::Stream(stream)) => Ok(Some(stream)),
@@ -155,7 +155,7 @@ pub(crate) fn remove_stream(handle: u64) -> Result<Option<Arc<Stream>>> {
     }
 }
 
-/// Takes a context out of the table; `None` for handle 0.
+/// Removes a context from the table; `None` for handle 0.
 pub(crate) fn remove_context(handle: u64) -> Result<Option<Runtime>> {
     match remove("context", handle, CONTEXT)? {
         Some(Object::Context(context)) => Ok(Some(context)),
@@ -163,7 +163,7 @@ pub(crate) fn remove_context(handle: u64) -> Result<Option<Runtime>> {
     }
 }
 
-/// Takes an event out of the table; handle 0 does nothing.
+/// Removes an event from the table; handle 0 has no effect.
 pub(crate) fn remove_event(handle: u64) -> Result<()> {
     remove("event", handle, EVENT).map(drop)
 }

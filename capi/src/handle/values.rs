@@ -1,4 +1,4 @@
-//! Structs, numbers and hooks from C and for C.
+//! Conversions of structs, numbers and hooks from and to C.
 
 use super::pointers::null;
 use crate::guard::status::SUCCESS;
@@ -14,10 +14,10 @@ use std::time::Duration;
 const ATTR_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_init_attr_t>() as u32;
 const ID_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_unique_id_t>() as u32;
 
-/// The device of attributes that do not name one.
+/// The device number of attributes that name no device.
 const NO_DEVICE: i32 = -1;
 
-/// Attributes that ask for nothing in particular.
+/// The default attributes.
 pub(crate) fn default_attr() -> nvshmemrs_init_attr_t {
     nvshmemrs_init_attr_t {
         version: ATTR_VERSION,
@@ -50,7 +50,7 @@ pub(crate) fn attr(attr: *const nvshmemrs_init_attr_t) -> Result<InitAttr> {
     if version != ATTR_VERSION {
         return Err(wrong_version("attr", version, ATTR_VERSION));
     }
-    // SAFETY: the version word says that it is this struct, whole.
+    // SAFETY: by the version word, the caller passes this struct in full.
     let attr = unsafe { attr.read_unaligned() };
     let memory = match attr.memory_kind {
         0 => None,
@@ -110,13 +110,13 @@ pub(crate) fn communicator(mpi_comm: *const c_void) -> Result<Communicator> {
     if mpi_comm.is_null() {
         return Err(null("mpi_comm"));
     }
-    // SAFETY: rule 1: the caller gives the address of an MPI_Comm, as the documentation asks.
+    // SAFETY: rule 1: by the documentation, the caller passes the address of an MPI_Comm.
     unsafe { Communicator::from_c(mpi_comm) }
 }
 
 /// A communicator from Fortran.
 pub(crate) fn communicator_of_fortran(mpi_comm: i32) -> Communicator {
-    // SAFETY: rule 1: the caller gives the number of a communicator, as the documentation asks.
+    // SAFETY: rule 1: by the documentation, the caller passes the number of a communicator.
     unsafe { Communicator::from_fortran(mpi_comm) }
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn team_to_c(team: Option<Team>) -> nvshmemrs_team_t {
 
 const CONFIG_VERSION: u32 = (1 << 16) + size_of::<nvshmemrs_team_config_t>() as u32;
 
-/// A team configuration that asks for nothing in particular.
+/// The default team configuration.
 pub(crate) fn default_team_config() -> nvshmemrs_team_config_t {
     nvshmemrs_team_config_t {
         version: CONFIG_VERSION,
@@ -204,7 +204,7 @@ pub(crate) fn team_config(config: *const nvshmemrs_team_config_t, mask: i64) -> 
     if version != CONFIG_VERSION {
         return Err(wrong_version("config", version, CONFIG_VERSION));
     }
-    // SAFETY: the version word says that it is this struct, whole.
+    // SAFETY: by the version word, the caller passes this struct in full.
     let config = unsafe { config.read_unaligned() };
     if config.reserved != [0; 48] {
         return Err(Error::InvalidValue {
@@ -243,7 +243,7 @@ fn check_team_mask(mask: i64) -> Result<()> {
     })
 }
 
-/// The configuration for team_init, which needs a unique id.
+/// The configuration of team_init, which requires a unique id.
 pub(crate) fn team_init_config(
     config: *const nvshmemrs_team_config_t,
     mask: i64,
@@ -293,7 +293,7 @@ pub(crate) fn host_function(
     user: *mut c_void,
 ) -> Result<impl FnOnce(&Runtime) -> Result<()> + Send + 'static> {
     let function = function.ok_or_else(|| null("function"))?;
-    // The pointer travels as a number: it is the caller's, and only handed back.
+    // The pointer is kept as a number, because it is only passed back to the caller.
     let user = user as usize;
     let run = move || call_out("nvshmemrs_stream_call", || function(user as *mut c_void));
     Ok(move |_: &Runtime| match run() {
@@ -305,7 +305,7 @@ pub(crate) fn host_function(
     })
 }
 
-/// What a program does to memory, from C.
+/// The kind of the program's access to memory, from C.
 pub(crate) fn access(access: i32) -> Result<Access> {
     match access {
         0 => Ok(Access::Load),
@@ -321,7 +321,7 @@ pub(crate) fn access(access: i32) -> Result<Access> {
     }
 }
 
-/// Calls a function of the program's, which the function `given_to` was given.
+/// Calls a callback of the program; `given_to` is the function that it was passed to.
 fn call_out<T>(given_to: &'static str, function: impl FnOnce() -> T) -> T {
     let left = CallbackGuard(given_to);
     let result = function();
@@ -329,8 +329,8 @@ fn call_out<T>(given_to: &'static str, function: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Dropped when a function of the program's does not return: what leaves it would go through this library's frames, and leave waits,
-/// locks and counts half done.
+/// Dropped when a callback does not return normally: an unwinding or a jump through the library's frames would leave waits, locks
+/// and counters inconsistent.
 struct CallbackGuard(&'static str);
 
 impl Drop for CallbackGuard {
@@ -342,25 +342,25 @@ impl Drop for CallbackGuard {
     }
 }
 
-/// A hook from C, which the function `given_to` was given.
+/// An interrupt hook from C; `given_to` is the function that it was passed to.
 pub(crate) fn hook(
     given_to: &'static str,
     hook: nvshmemrs_interrupt_hook_t,
     user: *mut c_void,
 ) -> Option<nvshmem_core::InterruptHook> {
-    // The pointer travels as a number: it is the caller's, and only handed back.
+    // The pointer is kept as a number, because it is only passed back to the caller.
     let user = user as usize;
     hook.map(|hook| -> nvshmem_core::InterruptHook {
         Arc::new(move || call_out(given_to, || hook(user as *mut c_void)) != SUCCESS)
     })
 }
 
-/// Bytes for the place that a hook names.
+/// The size of the buffer for the call site that a hook names.
 const PLACE_BYTES: usize = 512;
 
-/// A hook that names places, from C.
+/// A call-site hook from C.
 pub(crate) fn site_hook(hook: nvshmemrs_site_hook_t, user: *mut c_void) -> Option<SiteHook> {
-    // The pointer travels as a number: it is the caller's, and only handed back.
+    // The pointer is kept as a number, because it is only passed back to the caller.
     let user = user as usize;
     hook.map(|hook| -> SiteHook {
         Arc::new(move |address| {
@@ -370,7 +370,7 @@ pub(crate) fn site_hook(hook: nvshmemrs_site_hook_t, user: *mut c_void) -> Optio
                 let address = address as *const c_void;
                 hook(user as *mut c_void, address, pointer, PLACE_BYTES)
             });
-            // What a hook writes without a NUL behind it is cut.
+            // A text without a NUL is cut.
             let end = text
                 .iter()
                 .position(|byte| *byte == 0)

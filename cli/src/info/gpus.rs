@@ -1,72 +1,41 @@
-//! The GPUs of this machine, those that a job would use, and missing requirements.
+//! The GPUs of this machine, their suitability for a job, and missing requirements.
 
 use anyhow::Result;
-use nvshmemrs::gpus::{self, Survey};
+pub use nvshmemrs::gpus::Link;
+use nvshmemrs::gpus::{self, Compiler, GpuFacts, Survey};
 use serde::Serialize;
 
-/// What device memory would do for.
+/// The feature that GPUs provide, for the list of missing requirements.
 const DEVICE_MEMORY: &str = "device memory";
 
-/// GPUs and what belongs to them.
+/// The GPUs and the software for them.
 #[derive(Debug, Serialize)]
 pub struct Gpus {
-    /// The version of CUDA that the driver is for, if there is a driver that serves.
+    /// The CUDA version that the driver supports, if there is a usable driver.
     pub cuda: Option<String>,
-    /// The driver's own version, as far as NVML tells.
+    /// The driver's own version, if NVML reports it.
     pub driver: Option<String>,
     /// Every GPU that this process sees.
     pub devices: Vec<Device>,
-    /// How they reach each other's memory: every ordered pair.
+    /// The access of every GPU to the memory of every other GPU.
     pub links: Vec<Link>,
-    /// Where images of the kernels are looked for.
+    /// The folders that are searched for images of the kernels.
     pub images: Vec<Images>,
-    /// The compiler of kernels, if it was found.
-    pub nvrtc: Option<Nvrtc>,
-    /// What does not work here, and the remedy.
+    /// NVRTC, if it was found.
+    pub nvrtc: Option<Compiler>,
+    /// The features that do not work here, with remedies.
     pub missing: Vec<Missing>,
 }
 
 /// A GPU.
 #[derive(Debug, Serialize)]
 pub struct Device {
-    /// Its number in this process.
+    /// The GPU's ordinal in this process.
     pub ordinal: i32,
     /// Whether a job can use it.
     pub usable: bool,
-    /// What it is, unless it lacks what every job needs.
-    pub facts: Option<GpuDescription>,
-}
-
-/// What a GPU is.
-#[derive(Debug, Serialize)]
-pub struct GpuDescription {
-    /// Its name.
-    pub name: String,
-    /// As `nvidia-smi -L` prints it.
-    pub uuid: String,
-    /// Bytes of memory.
-    pub memory_bytes: u64,
-    /// Compute capability, such as "9.0".
-    pub capability: String,
-    /// How many multiprocessors it has.
-    pub multiprocessors: i32,
-    /// Where a job gets its kernels from.
-    pub kernels: Option<String>,
-}
-
-/// How one GPU reaches another one's memory.
-#[derive(Debug, Serialize)]
-pub struct Link {
-    /// The GPU that loads and stores.
-    pub from: i32,
-    /// The GPU whose memory it is.
-    pub to: i32,
-    /// Whether it can.
-    pub access: bool,
-    /// Whether atomic operations work there as on its own memory.
-    pub atomics: bool,
-    /// By what they are linked, if NVML tells.
-    pub way: Option<&'static str>,
+    /// The GPU's properties, unless it lacks a feature that every job needs.
+    pub facts: Option<GpuFacts>,
 }
 
 /// A folder of images.
@@ -74,53 +43,30 @@ pub struct Link {
 pub struct Images {
     /// The folder.
     pub folder: String,
-    /// For which architectures it has images.
+    /// The architectures for which the folder has images.
     pub architectures: Vec<String>,
-    /// Images that cannot be read, and why.
+    /// Images that could not be read, and why.
     pub unreadable: Vec<String>,
 }
 
-/// NVRTC.
-#[derive(Debug, Serialize)]
-pub struct Nvrtc {
-    /// Its version.
-    pub version: String,
-    /// The file, or the name by which the dynamic linker knows it.
-    pub origin: String,
-}
-
-/// Something that does not work here.
+/// A feature that does not work here.
 #[derive(Debug, Serialize)]
 pub struct Missing {
-    /// What does not work.
+    /// The feature.
     pub what: String,
-    /// Why, and what to do about it.
+    /// The reason and the remedy.
     pub why: String,
 }
 
 impl Gpus {
-    /// Looks; no GPU is put to use.
+    /// Surveys the GPUs, without using any.
     pub fn gather() -> Result<Self> {
         let survey = gpus::survey()?;
         let missing = missing(&survey);
         let device = |gpu: gpus::Gpu| Device {
             ordinal: gpu.ordinal,
             usable: gpu.facts.as_ref().is_ok_and(|facts| facts.kernels.is_ok()),
-            facts: gpu.facts.ok().map(|facts| GpuDescription {
-                name: facts.name,
-                uuid: facts.uuid,
-                memory_bytes: facts.memory_bytes,
-                capability: format!("{}.{}", facts.capability.0, facts.capability.1),
-                multiprocessors: facts.multiprocessors,
-                kernels: facts.kernels.ok(),
-            }),
-        };
-        let link = |link: gpus::Link| Link {
-            from: link.from,
-            to: link.to,
-            access: link.access,
-            atomics: link.atomics,
-            way: link.way,
+            facts: gpu.facts.ok(),
         };
         let images = |folder: gpus::Folder| Images {
             folder: folder.path.display().to_string(),
@@ -131,17 +77,14 @@ impl Gpus {
             cuda: survey.cuda.ok(),
             driver: survey.driver,
             devices: survey.gpus.into_iter().map(device).collect(),
-            links: survey.links.into_iter().map(link).collect(),
+            links: survey.links,
             images: survey.folders.into_iter().map(images).collect(),
-            nvrtc: survey.compiler.ok().map(|compiler| Nvrtc {
-                version: compiler.version,
-                origin: compiler.origin,
-            }),
+            nvrtc: survey.compiler.ok(),
             missing,
         })
     }
 
-    /// Why no job can have its heap in device memory here; `None` if one can.
+    /// Why no job can have its heap in device memory here; `None` if device memory works.
     pub fn none(&self) -> Option<String> {
         if self.devices.iter().any(|device| device.usable) {
             return None;
@@ -187,7 +130,7 @@ fn missing(survey: &Survey) -> Vec<Missing> {
         } else {
             continue;
         };
-        // A pair is told once.
+        // Each pair is listed once.
         if link.from < link.to || back.next().is_none() {
             add(
                 format!("a job on GPUs {} and {}", link.from, link.to),

@@ -5,7 +5,7 @@ use nvshmemrs::config::presentable;
 use serde::Serialize;
 use std::env;
 
-/// One launcher's variables, as they are here.
+/// The variables of one launcher that are set.
 #[derive(Debug, Serialize)]
 pub struct Launcher {
     /// The launcher, as in `NVSHMEMRS_BOOTSTRAP`.
@@ -19,11 +19,11 @@ pub struct Launcher {
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// Its value, for people.
+    /// Its value, in printable form.
     pub value: String,
 }
 
-/// All launchers, in the order in which init looks; those of which nothing is set have no variables.
+/// All launchers, in the order in which init tries them. A launcher without variables set has an empty list.
 pub fn all() -> Vec<Launcher> {
     let ours = ["NVSHMEMRS_PE", "NVSHMEMRS_N_PES", "NVSHMEMRS_UNIQUE_ID"];
     let mut launchers = vec![Launcher {

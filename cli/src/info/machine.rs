@@ -14,7 +14,7 @@ pub struct Machine {
     pub kernel: String,
     /// Processor architecture.
     pub architecture: String,
-    /// Cores that this process may use: affinity and control group count.
+    /// Cores that this process may use, within its affinity and control group.
     pub usable_cores: usize,
     /// Memory of the machine, in bytes.
     pub memory_bytes: u64,
@@ -24,9 +24,9 @@ pub struct Machine {
     pub available_limit: String,
     /// The control group's memory limit in bytes, if it has one.
     pub cgroup_limit_bytes: Option<u64>,
-    /// What of that limit is used, in bytes.
+    /// The used part of that limit, in bytes.
     pub cgroup_used_bytes: Option<u64>,
-    /// The symmetric heap per PE when nobody says otherwise.
+    /// The default heap sizes per PE.
     pub default_heaps: Vec<DefaultHeap>,
 }
 
@@ -40,7 +40,7 @@ pub struct DefaultHeap {
 }
 
 impl Machine {
-    /// Looks.
+    /// Reads the resources of this machine.
     pub fn gather() -> Result<Self> {
         let name = rustix::system::uname();
         let lossy = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();

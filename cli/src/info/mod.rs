@@ -4,7 +4,7 @@
 //! * [`machine`]: host, cores, memory. [`gpus`]: GPUs, those that jobs use, missing requirements.
 //! * [`launchers`]: which launcher started this process.
 //! * [`settings`]: the settings in force, and unknown names.
-//! * [`report`]: all of it as one value. [`print`](mod@print): the same as text.
+//! * [`report`]: the whole report as one value. [`print`](mod@print): the report as text.
 //!
 //! Package nvshmemrs-inspect inspects a running job.
 

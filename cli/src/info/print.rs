@@ -95,7 +95,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "  {:<15} {offered}", format!("{} memory", kind.name))?;
     }
 
-    // Without a driver, the line above has said all.
+    // Without a driver, the line above says everything.
     if report.gpus.cuda.is_some() {
         gpus(out, &report.gpus)?;
     }
@@ -201,10 +201,11 @@ fn gpus(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
         };
         writeln!(
             out,
-            "  {name:<15} {}, {}, compute capability {}, {} multiprocessors",
+            "  {name:<15} {}, {}, compute capability {}.{}, {} multiprocessors",
             facts.name,
             size(facts.memory_bytes),
-            facts.capability,
+            facts.capability.0,
+            facts.capability.1,
             facts.multiprocessors
         )?;
         writeln!(out, "  {:15} {}", "", facts.uuid)?;
@@ -238,7 +239,7 @@ fn gpus(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
     Ok(())
 }
 
-/// Who reaches whose memory: a line for each GPU that loads and stores.
+/// The access matrix: a row for each GPU that loads and stores.
 fn matrix(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
     let cell = |link: &Link| match (link.access, link.atomics, link.way) {
         (false, _, _) => "no access".to_string(),
@@ -276,7 +277,7 @@ fn matrix(out: &mut String, gpus: &Gpus) -> std::fmt::Result {
     Ok(())
 }
 
-/// A size in the largest unit of which there is at least one.
+/// A size in the largest unit in which it is at least 1.
 pub fn size(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (bytes.checked_ilog2().unwrap_or(0) / 10) as usize;

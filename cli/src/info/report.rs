@@ -14,7 +14,7 @@ pub struct Report {
     pub version: &'static str,
     /// The machine.
     pub machine: Machine,
-    /// Where symmetric heaps can live.
+    /// The kinds of memory for symmetric heaps.
     pub memory_kinds: Vec<MemoryKind>,
     /// The GPUs.
     pub gpus: Gpus,
@@ -32,12 +32,12 @@ pub struct MemoryKind {
     pub name: &'static str,
     /// Whether a job can use it here.
     pub offered: bool,
-    /// What is missing where it is not offered.
+    /// The missing requirement, if it is not offered.
     pub why: String,
 }
 
 impl Report {
-    /// Looks at machine and environment.
+    /// Collects the report.
     pub fn gather() -> Result<Self> {
         let gpus = Gpus::gather()?;
         let no_device_memory = gpus.none();

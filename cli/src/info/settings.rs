@@ -5,14 +5,14 @@ use nvshmemrs::config::unknown::{Unknown, unknown};
 use nvshmemrs::config::{SETTINGS, lookup, presentable};
 use serde::Serialize;
 
-/// All that there is to say about settings.
+/// The settings in force, and NVSHMEM's.
 #[derive(Debug, Serialize)]
 pub struct Settings {
-    /// The settings that hold.
+    /// The settings in force.
     pub settings: Vec<Setting>,
     /// NVSHMEM's settings.
     pub nvshmem: Vec<NvshmemSetting>,
-    /// Names in the environment that begin like settings and that nothing reads.
+    /// Unknown variables in the environment whose names begin like settings.
     pub unknown: Vec<UnknownSetting>,
 }
 
@@ -23,33 +23,33 @@ pub struct Setting {
     pub name: &'static str,
     /// Its value.
     pub value: String,
-    /// Where the value comes from: `default` or `environment`.
+    /// The source of the value: `default` or `environment`.
     pub source: &'static str,
-    /// What it does.
+    /// Its meaning.
     pub help: &'static str,
 }
 
 /// A setting that NVSHMEM documents.
 #[derive(Debug, Serialize)]
 pub struct NvshmemSetting {
-    /// The variable; with `*` at its end, all that begin so.
+    /// The variable; a `*` at the end stands for all variables with that prefix.
     pub name: String,
-    /// What it does in NVSHMEM.
+    /// Its meaning in NVSHMEM.
     pub meaning: &'static str,
-    /// What it does here: `the same`, `something else` or `nothing`.
+    /// Its effect here: `the same`, `something else` or `nothing`.
     pub here: &'static str,
-    /// How, or why not.
+    /// An explanation of the effect.
     pub why: &'static str,
     /// The variables of this name that are set.
     pub set: Vec<String>,
 }
 
-/// A name that nothing reads.
+/// A variable that no part of the library reads.
 #[derive(Debug, Serialize)]
 pub struct UnknownSetting {
     /// The name.
     pub name: String,
-    /// The known name that is most like it, if one is.
+    /// The most similar known name, if there is a similar one.
     pub nearest: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl From<Unknown> for UnknownSetting {
 }
 
 impl Settings {
-    /// Looks at the environment.
+    /// Reads the settings from the environment.
     pub fn gather() -> Self {
         let setting = |setting: &nvshmemrs::config::Setting| {
             let found = lookup(setting.name);

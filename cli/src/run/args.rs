@@ -17,7 +17,7 @@ pub const MAX_PES: i64 = 4096;
 #[command(name = "nvshmemrs-run", version, after_help = NOTES)]
 pub struct Args {
     /// Number of PEs, 1 to 4096; `-np N` and `--np N` mean the same.
-    // They are no names of it here, so that errors of usage say `-n`: see `words`.
+    // `np` is not an alias in clap, so that usage errors name `-n`: see `words`.
     #[arg(short = 'n', value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PES))]
     pub n_pes: u32,
@@ -96,7 +96,7 @@ Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to every PE; a second S
 and SIGCONT stop and continue it. SIGUSR1 prints what the PEs wait for.
 Standard input goes to PE 0; the others read nothing.";
 
-/// The words of a command line, with `-n` for `-np` and `--np` before the command: clap would read the first as `-n p`.
+/// The words of a command line, with `-n` in place of `-np` and `--np` before the command: clap would parse `-np` as `-n p`.
 pub fn words(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let command = Args::command();
     let takes_value = |word: &str| {
@@ -131,7 +131,7 @@ pub fn words(line: impl Iterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
-/// Checks a size; the text itself goes to the PEs.
+/// Checks a size; the PEs get the text unchanged.
 fn size(text: &str) -> Result<String, String> {
     match nvshmemrs::config::parse_size("NVSHMEM_SYMMETRIC_SIZE", text) {
         Ok(_) => Ok(text.to_string()),
@@ -139,7 +139,7 @@ fn size(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a number of seconds.
+/// Parses a number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
     let limit = 1e9;
     match text.parse::<f64>() {

@@ -1,5 +1,5 @@
-//! Which CPUs each PE runs on. If the PEs fit, each gets as many whole cores as every other, and no two share a core. A PE that
-//! waits in a loop then keeps its core, and its caches.
+//! The CPUs of each PE. If there are enough cores, every PE gets the same number of whole cores, and no two PEs share a core. A
+//! PE that polls then keeps its core and its caches.
 
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -12,19 +12,19 @@ use std::{fs, thread};
 
 use super::args::{Args, BindTo};
 
-/// CPUs by number, in the order of their cores.
+/// Numbers of CPUs, ordered by core.
 type Cpus = Vec<usize>;
 
 /// The CPUs of each PE.
 #[derive(Debug)]
 pub struct Binding {
     shares: Vec<Cpus>,
-    /// Held while the job runs: another job of this user that starts meanwhile binds nothing.
+    /// Held while the job runs, so that another job of this user, started meanwhile, binds nothing.
     _claim: UnixListener,
 }
 
 impl Binding {
-    /// Chooses CPUs for the PEs, or says why the kernel chooses.
+    /// Chooses CPUs for the PEs, or returns the reason for leaving the choice to the kernel.
     pub fn of_job(args: &Args) -> Result<Self, String> {
         if args.bind_to == BindTo::None {
             return Err("--bind-to none".into());
@@ -34,7 +34,7 @@ impl Binding {
         }
         let allowed = allowed().map_err(|error| format!("the CPUs cannot be read: {error}"))?;
         let cores = cores(&allowed, Path::new("/sys/devices/system/cpu"));
-        // This counts the CPUs that a cgroup grants, too.
+        // This number includes the limit of a control group.
         let granted = thread::available_parallelism().map_or(1, |number| number.get());
         let (n_pes, places) = (args.n_pes as usize, cores.len().min(granted));
         if n_pes > places {
@@ -51,13 +51,13 @@ impl Binding {
         })
     }
 
-    /// The CPUs of a PE, as [`bind`] reads them.
+    /// The CPUs of a PE, in the format that [`bind`] parses.
     pub fn cpus_of(&self, pe: u32) -> String {
         text(&self.shares[pe as usize])
     }
 }
 
-/// Binds the calling process to CPUs, as [`Binding::cpus_of`] names them.
+/// Binds the calling process to CPUs in the format of [`Binding::cpus_of`].
 pub fn bind(cpus: &str) -> Result<(), Errno> {
     let mut set = CpuSet::new();
     for cpu in cpus.split(',') {
@@ -80,11 +80,11 @@ fn allowed() -> Result<Cpus, Errno> {
         .collect())
 }
 
-/// The cores that have these CPUs, those of a package together. A CPU of which the kernel tells nothing counts as a core.
+/// The cores of these CPUs, grouped by package. A CPU without topology files counts as a core.
 fn cores(cpus: &[usize], folder: &Path) -> Vec<Cpus> {
     let mut cores: BTreeMap<(usize, usize), Cpus> = BTreeMap::new();
     for &cpu in cpus {
-        // Of a list of CPUs, such as `0,8` or `0-1`, the first.
+        // Reads the first CPU of a list, such as `0,8` or `0-1`.
         let number = |file: &str| -> Option<usize> {
             let path = folder.join(format!("cpu{cpu}/topology/{file}"));
             let text = fs::read_to_string(path).ok()?;
@@ -99,13 +99,13 @@ fn cores(cpus: &[usize], folder: &Path) -> Vec<Cpus> {
     cores.into_values().collect()
 }
 
-/// Neighbouring cores for each PE.
+/// Assigns adjacent cores to each PE.
 fn shares(cores: &[Cpus], n_pes: usize) -> Vec<Cpus> {
     let each = cores.len() / n_pes;
     cores.chunks(each).take(n_pes).map(<[_]>::concat).collect()
 }
 
-/// The right of one job of this user on this machine to bind its PEs. It ends with this process.
+/// Claims the right to bind PEs for one job of this user on this machine, until this process ends.
 fn claim() -> std::io::Result<UnixListener> {
     let user = rustix::process::geteuid().as_raw();
     let name = format!("nvshmemrs-run-binding-{user}");
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn threads_of_a_core_are_found_and_unknown_cpus_are_cores() {
         let folder = tempfile::tempdir().unwrap();
-        // CPUs 0 and 2 are of one core of package 1, as 4 and 5 are; 1 is of package 0; the kernel tells nothing of 3.
+        // CPUs 0 and 2 share a core of package 1, as do 4 and 5; 1 is in package 0; 3 has no topology files.
         for (cpu, package, file, core) in [
             (0, 1, "core_cpus_list", "0,2"),
             (1, 0, "core_cpus_list", "1"),
@@ -139,7 +139,7 @@ mod tests {
             fs::create_dir_all(&place).unwrap();
             fs::write(place.join("physical_package_id"), format!("{package}\n")).unwrap();
             fs::write(place.join(file), format!("{core}\n")).unwrap();
-            // As on a package of several dies.
+            // As on a package with several dies.
             fs::write(place.join("core_id"), "0\n").unwrap();
         }
         let found = cores(&[0, 1, 2, 3, 4, 5], folder.path());
@@ -153,7 +153,7 @@ mod tests {
         for bad in ["", "x", "0,", "-1", "1024", "99999999999999999999"] {
             assert_eq!(bind(bad), Err(Errno::INVAL), "{bad}");
         }
-        // The thread of this test may be bound to all that it may use.
+        // The thread of this test may be bound to all CPUs that it may use.
         assert_eq!(bind(&text(&allowed().unwrap())), Ok(()));
     }
 }

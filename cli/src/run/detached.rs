@@ -1,34 +1,34 @@
-//! A PE that has left its job while its process runs: it has executed another program, or has closed the job's memory.
+//! A PE that has left its job while its process runs: it has executed another program, or closed the job's memory.
 
 use nvshmemrs::board::Board;
 use std::fs;
 
-/// How the memory of a job is called in a list of what a process has mapped.
+/// The name of a job's memory in /proc/PID/maps.
 const JOB: &str = "/memfd:nvshmemrs-job";
 
-/// One such PE.
+/// A detached PE.
 #[derive(Clone, Debug)]
 pub struct Detached {
     /// Its number.
     pub pe: usize,
-    /// The name of the program that its process executes now, if it is another one.
+    /// The name of the program that its process executes now, if it is another program.
     pub program: Option<String>,
-    /// Where it was in nvshmemrs.
+    /// The PE's last operation.
     pub place: String,
 }
 
 impl Detached {
-    /// The PE that was the first to be gone, if its process still runs.
+    /// The first PE that left, if its process still runs.
     pub fn first_of(board: &Board) -> Option<Self> {
         let pe = board.first_gone()?;
         let pes = board.pes();
         let pid = pes.get(usize::try_from(pe).ok()?)?.pid;
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-        // A process that is about to end has nothing mapped any more.
+        // The process is about to end: nothing is mapped any more.
         if maps.is_empty() {
             return None;
         }
-        // The job's memory stays mapped in a program that joined, until finalize.
+        // In a program that joined, the job's memory stays mapped until finalize.
         let program = (!maps.contains(JOB))
             .then(|| fs::read_to_string(format!("/proc/{pid}/comm")).ok())
             .flatten();

@@ -1,8 +1,8 @@
-//! Records the exits of PEs for the others: a PE that waits in init cannot see the exit of a PE that has not joined.
+//! Records the exits of PEs for the other PEs: a PE in init cannot see the exit of a PE that has not joined.
 //!
-//! A failed PE ends the job, so its exit is recorded at once. A PE that has exited with status 0 may have left the real program in the
-//! background, as a wrapper does; so its exit is recorded when its process group is empty, and no process that it started and that has a
-//! group of its own is left.
+//! A failed PE ends the job, so its exit is recorded at once. A PE that exited with status 0 may be a wrapper that left the real
+//! program in the background. So its exit is recorded once its process group is empty, and no orphan of it with a group of its
+//! own is left.
 
 use super::job::{End, Job, Pe};
 use super::watch::numbers;
@@ -14,19 +14,19 @@ use rustix::process::test_kill_process_group;
 use std::fs;
 use std::io::ErrorKind;
 
-/// Notifies the PEs of a job of PEs that have ended.
+/// Records which PEs of a job have ended.
 #[derive(Debug)]
 pub struct ExitNotifier {
-    /// There unless the launcher cannot have the file: then who waits in init for a PE that has ended waits until its deadline.
+    /// `None` if the launcher cannot create the file: then a PE in init waits for an ended PE until its deadline.
     registry: Option<ExitRegistry>,
-    /// Those that have ended, but of which something may be left.
+    /// PEs that have ended, but whose processes may not all have ended.
     open: Vec<usize>,
-    /// Those that have ended before the launcher ended the job.
+    /// PEs that ended before the launcher ended the job.
     own: Vec<usize>,
 }
 
 impl ExitNotifier {
-    /// Those of a job of `n_pes` PEs.
+    /// The notifier of a job of `n_pes` PEs.
     pub fn new(n_pes: u32) -> Self {
         let mut notifier = Self {
             registry: None,
@@ -40,7 +40,7 @@ impl ExitNotifier {
         notifier
     }
 
-    /// Goes on without the file.
+    /// Continues without the file.
     fn lose(&mut self, error: &nvshmemrs::Error) {
         console::error(format_args!(
             "nvshmemrs-run: PEs in init cannot learn that other PEs end: {error}"
@@ -48,7 +48,7 @@ impl ExitNotifier {
         self.registry = None;
     }
 
-    /// The variable by which PEs find out, and its value.
+    /// The environment variable that names the file, and its value.
     pub fn variable(&self) -> Result<Option<(&'static str, String)>> {
         Ok(self
             .registry
@@ -57,7 +57,7 @@ impl ExitNotifier {
             .transpose()?)
     }
 
-    /// Takes note that PEs have ended; `own`: the launcher has not told any to.
+    /// Records that PEs have ended; `own`: the launcher did not end them.
     pub fn add(&mut self, ended: &[usize], own: bool) {
         self.open.extend(ended);
         if own {
@@ -65,12 +65,12 @@ impl ExitNotifier {
         }
     }
 
-    /// Whether something may be left of a PE that has ended.
+    /// Whether processes of an ended PE may be left.
     pub fn are_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Tells the PEs of those that have ended for good.
+    /// Publishes the exits of PEs that have no processes left.
     pub fn tell(&mut self, job: &Job) {
         let mut orphans = None;
         let mut left = Vec::new();
@@ -95,14 +95,14 @@ impl ExitNotifier {
         self.open = left;
     }
 
-    /// The PE that went wrong before PE `index` did, if the PEs know of one that ended by itself.
+    /// The PE that failed before PE `index` did, if the registry has one that ended by itself.
     pub fn before(&self, index: usize) -> Option<usize> {
         let registry = self.registry.as_ref()?;
         let culprit = registry.culprit(u32::try_from(index).ok()?) as usize;
         (culprit != index && self.own.contains(&culprit)).then_some(culprit)
     }
 
-    /// That PEs have ended as if nothing were wrong, and have not finalized; none if there are none.
+    /// A message about PEs that exited with status 0 without finalize; `None` if there are none.
     pub fn unfinalized(&self, job: &Job) -> Option<String> {
         let registry = self.registry.as_ref()?;
         let joined = |pe: &u32| registry.part(*pe) == Progress::Joined;
@@ -119,7 +119,7 @@ impl ExitNotifier {
     }
 }
 
-/// As the PEs are told.
+/// Converts an end into the registry's form.
 fn words(end: End) -> nvshmemrs::End {
     match end {
         End::Exited(status) => nvshmemrs::End::Exited(u8::try_from(status).unwrap_or(u8::MAX)),
@@ -127,12 +127,13 @@ fn words(end: End) -> nvshmemrs::End {
     }
 }
 
-/// Whether a process of the PE's group is left. One of another user (a program that changes it) cannot be signalled, but is there.
+/// Whether a process of the PE's group is left. A process of another user (a setuid program) cannot be signalled, but exists.
 fn has_group(pe: &Pe) -> bool {
     test_kill_process_group(pe.pid) != Err(Errno::SRCH)
 }
 
-/// Processes whose parent has ended: they are the launcher's children now. What they have started in turn has their environment.
+/// Orphans: processes whose parent has ended, so that they are children of the launcher now, with their environments. Processes
+/// that they start inherit the environment.
 struct Orphans(Vec<Option<String>>);
 
 fn orphans_of(job: &Job) -> Orphans {
@@ -150,14 +151,14 @@ fn orphans_of(job: &Job) -> Orphans {
         orphans.filter_map(|pid: u32| match fs::read(format!("/proc/{pid}/environ")) {
             Ok(bytes) => Some(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Some(None),
-            // It has ended meanwhile.
+            // The process has ended meanwhile.
             Err(_) => None,
         });
     Orphans(environments.collect())
 }
 
 impl Orphans {
-    /// Whether one may still join as this PE: it has its number, or cannot be looked at.
+    /// Whether an orphan may still join as this PE: it has the PE's number in its environment, or its environment cannot be read.
     fn may_be(&self, pe: &Pe) -> bool {
         let own = format!("NVSHMEMRS_PE={}", pe.pe);
         self.0.iter().any(|environment| match environment {

@@ -1,5 +1,6 @@
-//! The results of the checker: whether it ran, its findings, and accesses that it could not watch. PEs inherit a memfd, and each appends
-//! a record when it joins, and for each finding a record with its text. So findings of a PE that does not reach finalize count, too.
+//! The results of the checker: whether it ran, its findings, and accesses that it could not watch. PEs inherit a memfd, and
+//! append a record when they join, and a record with a text for each finding. So the findings of a PE that does not reach
+//! finalize count, too.
 
 use super::report::Report;
 use anyhow::{Context, Result};
@@ -9,26 +10,26 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 
-/// Bytes of a record: what it is, and four keys. The checker writes it.
+/// Bytes of a record: its kind, and four keys. The checker writes it.
 const RECORD: usize = 40;
 
-/// What a record says.
+/// The kinds of records.
 mod what {
     /// A PE has joined a job with the checker.
     pub(super) const JOINED: u64 = 1;
-    /// It has found something.
+    /// A PE has a finding.
     pub(super) const FOUND: u64 = 2;
-    /// Its program shows loads and stores of its own.
+    /// A PE's program announces its own loads and stores.
     pub(super) const ACCESSES: u64 = 3;
-    /// It has symmetric memory that a line of Python has allocated.
+    /// A PE has symmetric memory allocated by a line of Python.
     pub(super) const PYTHON_ARRAYS: u64 = 4;
-    /// It has streams.
+    /// A PE has streams.
     pub(super) const STREAMS: u64 = 5;
-    /// It has handed symmetric memory to something that shows nothing.
+    /// A PE passed symmetric memory to a library whose accesses the checker cannot see.
     pub(super) const HANDED_OUT: u64 = 6;
-    /// So many bytes of JSON follow, which describe the finding before: up to a multiple of a record's length.
+    /// The JSON of the preceding finding follows: this many bytes, padded to a multiple of a record's length.
     pub(super) const TEXT: u64 = 7;
-    /// Its heap is memory of GPUs.
+    /// A PE's heap is GPU memory.
     pub(super) const GPUS: u64 = 8;
     /// It has kernels that show their operations.
     pub(super) const KERNELS: u64 = 9;
@@ -38,47 +39,47 @@ mod what {
 #[derive(Debug)]
 pub struct Findings(File);
 
-/// What the PEs have written to it.
+/// The totals over all PEs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How often a PE has joined a job with the checker.
+    /// How many PEs have joined a job with the checker.
     joined: u64,
-    /// How many reports they have made.
+    /// The number of reports.
     pub reports: u64,
-    /// How many causes these have.
+    /// The number of distinct causes.
     problems: u64,
-    /// Whether a PE's program shows loads and stores, has arrays in Python, has streams, hands memory out.
+    /// Whether a PE's program announces loads and stores, has arrays in Python, has streams, passes memory on.
     accesses: bool,
     python_arrays: bool,
     streams: bool,
     handed_out: bool,
-    /// Whether its heap is memory of GPUs.
+    /// Whether a heap is GPU memory.
     gpus: bool,
     /// Whether kernels have shown their operations.
     kernels: bool,
 }
 
 impl Findings {
-    /// An empty file.
+    /// Creates an empty file.
     pub fn new() -> Result<Self> {
-        // Not closed on exec: it is for the PEs.
+        // Not closed on exec, because PEs inherit it.
         let file = memfd_create("nvshmemrs-findings", MemfdFlags::empty());
         Ok(Self(file.context("cannot make a memfd")?.into()))
     }
 
-    /// What a PE's environment calls it: the descriptor, the device and the inode.
+    /// The file's name in a PE's environment: the descriptor, the device and the inode.
     pub fn name(&self) -> Result<String> {
         let seen = fstat(&self.0).context("cannot look at the file of findings")?;
         let number = self.0.as_raw_fd();
         Ok(format!("{number}:{}:{}", seen.st_dev, seen.st_ino))
     }
 
-    /// What the PEs have counted so far.
+    /// The totals so far.
     pub fn count(&self) -> Result<Count> {
         Ok(self.read()?.0)
     }
 
-    /// The same, and what they have found, in groups of one cause.
+    /// The totals, and the findings in groups of one cause.
     pub fn read(&self) -> Result<(Count, Vec<Vec<Report>>)> {
         let mut bytes = Vec::new();
         let mut file = &self.0;
@@ -88,7 +89,7 @@ impl Findings {
         let (mut count, mut causes) = (Count::default(), CauseGroups::default());
         let mut reports: Vec<Report> = Vec::new();
         let mut rest = &bytes[..];
-        // What is not a whole record was cut off.
+        // An incomplete record at the end is ignored.
         while let Some((record, behind)) = rest.split_first_chunk::<RECORD>() {
             rest = behind;
             let words: [u64; 5] = std::array::from_fn(|index| {
@@ -104,7 +105,7 @@ impl Findings {
                 .checked_next_multiple_of(RECORD)
                 .filter(|len| *len <= rest.len());
             let Some(padded) = padded else { break };
-            // A text that a PE has spoilt is left out; the finding counts all the same.
+            // A text that cannot be parsed is omitted; the finding still counts.
             reports.extend(serde_json::from_slice::<Report>(&rest[..len]));
             rest = &rest[padded..];
         }
@@ -119,10 +120,10 @@ impl Findings {
     }
 }
 
-/// Reports in groups of one cause.
+/// A disjoint-set structure: reports in groups of one cause.
 #[derive(Debug, Default)]
 struct CauseGroups {
-    /// For each report one that has the same cause and is in the way to the group's first; that one itself.
+    /// For each report its parent in the tree; a root is its own parent.
     next: Vec<usize>,
     /// A report with this key.
     by_key: HashMap<u64, usize>,
@@ -136,7 +137,7 @@ impl CauseGroups {
         report
     }
 
-    /// Adds a report: it has the same cause as all that have one of its keys. 0 is no key.
+    /// Adds a report, and joins the groups of all reports that share a key with it. 0 is no key.
     fn add(&mut self, keys: impl Iterator<Item = u64>) {
         let report = self.next.len();
         self.next.push(report);
@@ -171,12 +172,12 @@ impl Count {
         }
     }
 
-    /// Whether a PE has joined the job with the checker.
+    /// Whether a PE joined the job with the checker.
     pub fn ran(&self) -> bool {
         self.joined > 0
     }
 
-    /// The last line of the job's output; `failed`: a PE of it has failed.
+    /// The last line of the job's output; `failed`: a PE has failed.
     pub fn line(&self, failed: bool) -> String {
         if self.reports > 0 {
             let several = |count: u64, word: &str| match count {
@@ -204,7 +205,7 @@ impl Count {
         )
     }
 
-    /// What the checker cannot see in this job.
+    /// The kinds of accesses that the checker cannot see in this job.
     pub fn not_watched(&self) -> Vec<&'static str> {
         let loads = match (self.accesses, self.python_arrays) {
             (true, _) => "loads and stores that the program does not show",

@@ -1,8 +1,8 @@
-//! Kills the processes that PEs have started when the launcher is killed.
+//! The guard process: it kills the processes that PEs have started if the launcher is killed.
 //!
-//! The kernel kills each PE's own process with the launcher (see [`super::shim`]), but not the processes that it started: with a wrapper
-//! such as `uv run` those are the real PEs. So a small process reads a pipe from the launcher, receives each PE's process group, and kills
-//! them all if the pipe is closed without a final message.
+//! The kernel kills each PE's own process together with the launcher (see [`super::shim`]), but not the processes that it
+//! started: with a wrapper such as `uv run` those are the real PEs. So a small process reads each PE's process group from a pipe
+//! of the launcher, and kills all groups if the pipe is closed without a final message.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, BufRead, Write};
@@ -12,10 +12,10 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 /// First argument of the guard process.
 pub const FLAG: &str = "--nvshmemrs-guard";
 
-/// The launcher's word that the job is over.
+/// The final message: the job is over.
 const DISMISSED: &str = "over";
 
-/// The launcher's end.
+/// The launcher's side of the guard.
 #[derive(Debug)]
 pub struct Guard {
     process: Child,
@@ -23,12 +23,12 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard, out of reach of the terminal's signals.
+    /// Starts the guard in a process group of its own, which the terminal's signals do not reach.
     pub fn start() -> io::Result<Self> {
         let mut process = Command::new("/proc/self/exe")
             .arg0("nvshmemrs-run")
             .arg(FLAG)
-            // It is none of the PEs, whatever the launcher itself is.
+            // The guard is not a PE, even if the launcher is.
             .env_remove("NVSHMEMRS_PE")
             .process_group(0)
             .current_dir("/")
@@ -45,16 +45,16 @@ impl Guard {
         writeln!(self.pipe, "{}", group.as_raw_pid())
     }
 
-    /// Lets the guard go, and waits until it has.
+    /// Dismisses the guard, and waits until it has ended.
     pub fn dismiss(mut self) {
-        // A guard that somebody killed cannot be told; it is reaped all the same.
+        // The write fails if the guard was killed; it is reaped all the same.
         let _ = writeln!(self.pipe, "{DISMISSED}");
         drop(self.pipe);
         let _ = self.process.wait();
     }
 }
 
-/// The guard's life: reads groups until the launcher is done, or dead.
+/// The main function of the guard: reads groups until the launcher is done or dead.
 pub fn watch_over() -> ExitCode {
     let mut groups = Vec::new();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
@@ -64,7 +64,7 @@ pub fn watch_over() -> ExitCode {
         groups.extend(line.parse().ok().and_then(Pid::from_raw));
     }
     for group in groups {
-        // A group that is gone needs no killing.
+        // The group may already be empty.
         let _ = kill_process_group(group, Signal::KILL);
     }
     ExitCode::SUCCESS

@@ -1,8 +1,7 @@
 //! Standard input of PE 0.
 //!
-//! PE 0 inherits a file or a pipe. It does not inherit a terminal: PE 0 is in a process group of its own,
-//! which the terminal would stop when it reads. Then the launcher reads the terminal, and forwards the
-//! input through a pipe.
+//! PE 0 inherits a file or a pipe, but not a terminal: PE 0 is in a process group of its own, which the terminal would stop when
+//! it reads. For a terminal, the launcher reads the input and forwards it through a pipe.
 
 use super::threads;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{ChildStdin, Stdio};
 use std::thread;
 
-/// What PE 0 gets as its standard input.
+/// The standard input of PE 0.
 pub fn for_first_pe() -> Stdio {
     if io::stdin().is_terminal() {
         Stdio::piped()
@@ -22,7 +21,7 @@ pub fn for_first_pe() -> Stdio {
     }
 }
 
-/// Passes on what is typed, until its end or until PE 0 no longer reads. The thread ends with the process.
+/// Forwards the terminal's input, until its end or until PE 0 closes the pipe. The thread ends with the process.
 pub fn pump(mut pipe: ChildStdin) -> io::Result<()> {
     threads::spawn("input", move || {
         let mut buffer = [0; 4096];
@@ -35,7 +34,7 @@ pub fn pump(mut pipe: ChildStdin) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for input; none at its end.
+/// Waits for input; `None` at its end.
 fn next_input(buffer: &mut [u8]) -> Option<usize> {
     let stdin = io::stdin();
     let pause = Timespec {
@@ -43,7 +42,7 @@ fn next_input(buffer: &mut [u8]) -> Option<usize> {
         tv_nsec: 200_000_000,
     };
     loop {
-        // A job in the background must not read: the terminal would stop the launcher.
+        // A background job must not read: the terminal would stop the launcher.
         if tcgetpgrp(&stdin).ok()? != getpgrp() {
             thread::sleep(std::time::Duration::from_millis(200));
             continue;

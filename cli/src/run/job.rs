@@ -19,13 +19,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many queues the driver gives the streams of a GPU; the driver's own number is 8. In a queue, what waits holds up what comes after
-/// it on other streams.
+/// The number of hardware queues that the driver uses for the streams of a GPU, 8 by default. A waiting stream blocks the other
+/// streams of its queue.
 const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
-/// As many as the driver can give.
+/// The driver's maximum.
 const MOST_CONNECTIONS: &str = "32";
 
-/// Only a process stuck in the kernel outlives SIGKILL by so much.
+/// Only a process that is stuck in the kernel survives SIGKILL for this long.
 pub const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a PE's process ended.
@@ -38,12 +38,12 @@ pub enum End {
 }
 
 impl End {
-    /// Whether it is anything but exit status 0.
+    /// Whether the PE ended with anything but exit status 0.
     pub fn failed(self) -> bool {
         self != Self::Exited(0)
     }
 
-    /// The status that the launcher passes on: 128 + N for signal N, as shells do.
+    /// The exit status of the launcher: 128 + N for signal N, as in shells.
     pub fn exit_status(self) -> u8 {
         let status = match self {
             Self::Exited(status) => status,
@@ -73,9 +73,9 @@ pub fn named(signal: i32) -> String {
 /// Why the launcher sends a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalReason {
-    /// The launcher has got it itself, and passes it on.
+    /// The launcher received the signal, and forwards it.
     PassedOn,
-    /// The job must end: a PE has failed, or the user has had enough.
+    /// The job must end: a PE has failed, or the user has interrupted the job.
     TheEnd,
 }
 
@@ -88,13 +88,13 @@ pub struct Pe {
     pub pid: Pid,
     /// How it ended, once it has.
     pub end: Option<End>,
-    /// What the launcher has sent it until then, but for what stops and continues it.
+    /// The signals that the launcher sent before the PE ended, except SIGTSTP and SIGCONT.
     sent: Vec<(Signal, SignalReason)>,
 }
 
 impl Pe {
-    /// The signal that the launcher has sent for its end, if it has ended only after that, and of that: then its end says nothing
-    /// about the PE. One that another signal killed has ended by itself.
+    /// The launcher's signal that ended the PE, if one did: then the PE itself did not fail. A PE killed by another signal ended
+    /// by itself.
     pub fn ended_by_launcher(&self) -> Option<Signal> {
         let mut sent = self.sent.iter().rev();
         let last = match self.end? {
@@ -106,7 +106,7 @@ impl Pe {
         last.map(|sent| sent.0)
     }
 
-    /// Whether a signal killed it that the launcher had got itself.
+    /// Whether the PE was killed by a signal that the launcher had received and forwarded.
     pub fn ended_by_user(&self) -> bool {
         let passed_on = |signal| {
             let is = |sent: &(Signal, SignalReason)| {
@@ -124,15 +124,15 @@ pub struct Job {
     pes: Vec<Pe>,
     by_pid: HashMap<Pid, usize>,
     live: usize,
-    /// The signal that has stopped a PE, since it was last asked.
+    /// The signal that stopped a PE since the last `take_stopped`.
     stopped: Option<i32>,
     guard: Guard,
 }
 
 impl Job {
-    /// A job without PEs, and the guard that ends it if the launcher is killed.
+    /// Creates a job without PEs, and the guard that ends it if the launcher is killed.
     pub fn new() -> Result<Self> {
-        // What a PE leaves behind becomes a child of the launcher, which then can tell when it has ended.
+        // Orphans of PEs become children of the launcher, which then sees their exits.
         set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
         let guard = Guard::start().map_err(limits::error("cannot start the guard process"))?;
         Ok(Self {
@@ -144,8 +144,8 @@ impl Job {
         })
     }
 
-    /// Starts the next PE; its streams are as `set_streams` leaves them. The PE dies with the calling
-    /// thread, so the main thread must call.
+    /// Starts the next PE, with the streams that `set_streams` sets. The kernel kills the PE when the calling thread ends, so the
+    /// main thread must call this.
     pub fn start_pe(
         &mut self,
         args: &Args,
@@ -220,8 +220,8 @@ impl Job {
             .map(|pe| pe.pid.as_raw_pid() as u32)
     }
 
-    /// Collects the PEs that have ended since the last call. One killed by a signal comes first: the
-    /// others may have failed because of it.
+    /// Collects the PEs that have ended since the last call. A PE killed by a signal comes first: the others may have failed
+    /// because of it.
     pub fn reap(&mut self) -> Result<Vec<usize>> {
         let mut ended = Vec::new();
         loop {
@@ -256,10 +256,10 @@ impl Job {
         self.stopped.take()
     }
 
-    /// Sends a signal to everything that PEs have started, whether or not the PE itself still runs.
+    /// Sends a signal to the process groups of all PEs, also of PEs that have ended.
     pub fn signal(&mut self, signal: Signal, why: SignalReason) {
         for pe in &mut self.pes {
-            // No such group any more: then there is nobody to tell.
+            // The group may be empty.
             let _ = kill_process_group(pe.pid, signal);
             if pe.end.is_none() && !matches!(signal, Signal::TSTP | Signal::CONT) {
                 pe.sent.push((signal, why));
@@ -267,14 +267,14 @@ impl Job {
         }
     }
 
-    /// PEs of which something is left: themselves, or processes of their group.
+    /// PEs that run, or whose process group is not empty.
     pub fn remaining(&self) -> Vec<u32> {
         let left = |pe: &&Pe| pe.end.is_none() || test_kill_process_group(pe.pid).is_ok();
         self.pes.iter().filter(left).map(|pe| pe.pe).collect()
     }
 
-    /// Kills all that PEs have started, and waits until it is gone; gives the PEs of which something is left even so, which the kernel
-    /// then holds up.
+    /// Kills all process groups and waits until they are empty; returns the PEs whose groups are still not empty, because the
+    /// kernel delays their end.
     pub fn kill(mut self) -> Result<Vec<u32>> {
         self.signal(Signal::KILL, SignalReason::TheEnd);
         let until = Instant::now() + KILL_LIMIT;

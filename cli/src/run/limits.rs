@@ -8,7 +8,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Makes the launcher's error of one in starting a process or a thread, or in opening a pipe: with the limit behind it.
+/// Turns an error in starting a process or a thread, or in opening a pipe, into the launcher's error, which names the limit that
+/// was reached.
 pub fn error<E: Into<io::Error>>(what: impl Display) -> impl FnOnce(E) -> Error {
     move |error| {
         let error = error.into();
@@ -16,7 +17,7 @@ pub fn error<E: Into<io::Error>>(what: impl Display) -> impl FnOnce(E) -> Error 
     }
 }
 
-/// " (the limit ... is too low)"; nothing where no limit was reached.
+/// " (the limit ... is too low)"; empty if no limit was reached.
 fn reached(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::MFILE) => {
@@ -31,14 +32,14 @@ fn reached(error: &io::Error) -> String {
     }
 }
 
-/// The limit of processes that is reached.
+/// The limit on processes that was reached.
 fn processes() -> String {
     let user = getrlimit(Resource::Nproc).current;
     match (full_group(), user) {
         (Some(limit), _) => format!(
             " (the control group's limit of processes and threads, pids.max, is {limit}: too low)"
         ),
-        // It does not hold for root.
+        // The limit does not apply to root.
         (None, Some(limit)) if !getuid().is_root() => format!(
             " (the limit of processes and threads of a user, `ulimit -u`, is {limit}: too low)"
         ),
@@ -47,7 +48,7 @@ fn processes() -> String {
     }
 }
 
-/// The limit of processes of a control group of this process's that has as many.
+/// The limit on processes of the first full control group of this process.
 fn full_group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     groups.lines().find_map(|line| {

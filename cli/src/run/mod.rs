@@ -1,14 +1,14 @@
 //! `nvshmemrs-run`: starts the PEs of a job on this host and watches over them.
 //!
 //! * [`args`]: the command line.
-//! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: how PEs end when the launcher is killed; [`limits`]: why a process cannot
-//!   be started.
+//! * [`job`]: the PEs as processes; [`shim`]: how a process becomes a PE; [`guard`]: ends the PEs if the launcher is killed;
+//!   [`limits`]: why a process cannot be started.
 //! * [`binding`]: the CPUs of each PE.
-//! * [`input`], [`output`]: the streams of the PEs; [`relay`]: those of processes that PEs leave behind; [`terminal`]: the only
-//!   PE's terminal.
+//! * [`input`], [`output`]: the streams of the PEs; [`relay`]: output of orphans after the job; [`terminal`]: the terminal of a
+//!   single PE.
 //! * [`exit_notifier`]: records the exits of PEs for the others. [`findings`]: the findings of the checker.
-//! * [`report`]: the same as a file.
-//! * [`signals`]: signals to the launcher; [`threads`]: its threads, which take none.
+//! * [`report`]: the findings as a file.
+//! * [`signals`]: signals to the launcher; [`threads`]: its threads, which block signals.
 //! * [`verdict`]: the last lines of a job that has failed; [`detached`]: a PE that has left its job while its process runs. [`watch`]: the main loop.
 
 pub mod args;
@@ -39,7 +39,7 @@ const LAUNCHER_FAILED: u8 = 125;
 /// The program `nvshmemrs-run`.
 pub fn main() -> ExitCode {
     console::survive_writes();
-    // The launcher also starts itself, for three small tasks with a flag of their own.
+    // The launcher also runs its own program for three helper processes, each with a flag.
     let mut args = std::env::args_os().skip(1);
     let first = args.next();
     if first.as_deref() == Some(shim::FLAG.as_ref()) {

@@ -1,5 +1,5 @@
-//! Forwards the output of a process that a PE has left behind, after the launcher has ended: without it, SIGPIPE would kill that
-//! process.
+//! The relay process: it forwards the output of an orphan after the launcher has ended. Without it, SIGPIPE would kill the
+//! orphan.
 //!
 //! The launcher starts its own program with [`FLAG`] as the first argument, the pipe as standard input, and the pipe's destination
 //! as standard output.
@@ -15,13 +15,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// First argument of a relay; then follows what lines begin with.
+/// The first argument of a relay process; the prefix of its lines follows.
 pub const FLAG: &str = "--nvshmemrs-relay";
 
 /// The longest line that is printed in one piece.
 const MOST: usize = 1 << 20;
 
-/// Starts one for a pipe.
+/// Starts a relay process for a pipe.
 pub(super) fn start(pipe: OwnedFd, stream: Stream, tag: &str) -> io::Result<()> {
     let end = match stream {
         Stream::Out => stdout().as_fd().try_clone_to_owned()?,
@@ -40,7 +40,7 @@ pub(super) fn start(pipe: OwnedFd, stream: Stream, tag: &str) -> io::Result<()> 
     Ok(())
 }
 
-/// The relay's life: reads until nobody writes any more.
+/// The main function of the relay: forwards output until all writers have closed the pipe.
 pub fn pass_on(mut args: Skip<ArgsOs>) -> ExitCode {
     let tag = args.next().unwrap_or_default();
     match lines(&tag.to_string_lossy()) {
@@ -57,7 +57,7 @@ fn lines(tag: &str) -> io::Result<()> {
         let count = match read(stdin(), &mut *chunk) {
             Ok(count) => count,
             Err(Errno::INTR) => continue,
-            // The end of a terminal.
+            // EIO is the end of a terminal.
             Err(Errno::IO) => 0,
             Err(error) => return Err(error.into()),
         };

@@ -1,4 +1,4 @@
-//! What the checker has found, as a file for programs: JSON, or SARIF 2.1.0, which CI systems and editors show at the lines.
+//! The checker's findings as a file: JSON, or SARIF 2.1.0, which CI systems and editors show at the lines.
 
 use super::findings::Count;
 use anyhow::{Context, Result};
@@ -13,18 +13,18 @@ pub struct Report {
     /// The kind of problem, such as "read-early".
     problem: String,
     title: String,
-    /// The PE that has noticed it.
+    /// The PE that detected it.
     pe: u32,
     seed: u64,
     /// The two operations.
     accesses: Vec<Access>,
-    /// Which memory it is about: symmetric, private, or none but a team's collectives.
+    /// The memory concerned: symmetric, private, or none for a collective.
     memory: String,
     #[serde(rename = "where")]
     place: String,
     why: String,
     remedy: String,
-    /// The keys of the report's record, by which it belongs to a group.
+    /// The keys that group reports of one cause.
     #[serde(skip_serializing)]
     pub(super) keys: [u64; 4],
 }
@@ -48,7 +48,7 @@ struct Line<'a> {
     function: Option<&'a str>,
 }
 
-/// The line that a place names, if it names one.
+/// Parses a place that names a line.
 fn line(place: &str) -> Option<Line<'_>> {
     let (line, function) = match place.strip_suffix(')') {
         None => (place, None),
@@ -65,7 +65,7 @@ fn line(place: &str) -> Option<Line<'_>> {
     })
 }
 
-/// The form of a report file.
+/// The format of a report file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,
@@ -80,7 +80,7 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Where `--check-report` says; an error in words if the name does not say in which form.
+    /// Parses the argument of `--check-report`; an error text if the name has no known extension.
     pub fn parse(name: &str) -> Result<ReportFile, String> {
         let path = PathBuf::from(name);
         let form = match path.extension().and_then(|extension| extension.to_str()) {
@@ -91,7 +91,7 @@ impl ReportFile {
         Ok(ReportFile { path, form })
     }
 
-    /// Writes what was found, in groups of one cause.
+    /// Writes the findings, in groups of one cause.
     pub fn write(&self, count: &Count, problems: &[Vec<Report>]) -> Result<()> {
         let value = match self.form {
             Form::Json => as_json(count, problems),
@@ -106,7 +106,7 @@ impl ReportFile {
         })
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -160,7 +160,7 @@ fn location(access: &Access) -> Value {
     }
 }
 
-/// A path as a reference of a URI.
+/// Encodes a path for a URI.
 fn uri(path: &str) -> String {
     let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {
@@ -185,7 +185,7 @@ fn as_sarif(count: &Count, problems: &[Vec<Report>]) -> Value {
             true => String::new(),
             false => format!("\nWhy: {}.", first.why),
         };
-        // A viewer shows the first place; one that names a line comes first.
+        // A viewer shows the first location, so a location with a line comes first.
         let mut accesses: Vec<&Access> = first.accesses.iter().collect();
         accesses.sort_by_key(|access| line(&access.place).is_none());
         json!({

@@ -1,8 +1,8 @@
-//! The program between the launcher and a PE's command: it ties the PE's life to the launcher's.
+//! The shim: the program between the launcher and a PE's command. It ties the lifetime of the PE to that of the launcher.
 //!
-//! The launcher starts its own program once per PE with [`FLAG`] first. That process asks the kernel to be
-//! killed when the launcher dies, even by SIGKILL, and then becomes the command by `exec`: the request
-//! survives it. When `exec` fails, its error number goes back to the launcher, which reports it once.
+//! For each PE, the launcher starts its own program with [`FLAG`] as the first argument. That process asks the kernel to kill it
+//! when the launcher dies, even by SIGKILL, and then executes the command; the request survives `exec`. If `exec` fails, the shim
+//! sends the error number to the launcher, which reports it once.
 
 use super::{binding, signals};
 use crate::console;
@@ -16,14 +16,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// First argument of a process that is to become a PE; then follow the launcher's pid, the number of the
-/// pipe there that takes the error, the CPUs to be bound to (empty for none), and the command.
+/// The first argument of a shim. The launcher's pid, the number of the pipe for the error, the CPUs to bind to (empty for none)
+/// and the command follow.
 pub const FLAG: &str = "--nvshmemrs-become-pe";
 
-/// Exit status of a process that could not become a PE; the launcher finds the reason in the pipe.
+/// The exit status of a shim whose `exec` failed; the launcher reads the reason from the pipe.
 pub const FAILED: u8 = 127;
 
-/// Becomes the command; returns only when that fails.
+/// Executes the command; returns only on failure.
 pub fn become_pe(args: Skip<ArgsOs>) -> ExitCode {
     match try_become(args) {
         Ok(()) => {}
@@ -44,7 +44,7 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     signals::for_pe()?;
 
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The launcher may have died before the request: then nobody waits for this PE.
+    // The launcher may have died before the request, which then has no effect.
     if getppid() != Pid::from_raw(launcher) {
         anyhow::bail!("the launcher (pid {launcher}) is gone");
     }
@@ -52,7 +52,7 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
         let bound = binding::bind(&cpus.to_string_lossy());
         bound.with_context(|| format!("it cannot be bound to the CPUs {}", cpus.display()))?;
     }
-    // Opened by name and not inherited, so that `exec` closes it and the command never sees it.
+    // Opened by name, so that it is closed on `exec` and the command does not inherit it.
     let mut report = OpenOptions::new()
         .write(true)
         .open(format!("/proc/{launcher}/fd/{pipe}"))
@@ -63,7 +63,7 @@ fn try_become(mut args: Skip<ArgsOs>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Why a process cannot look at its launcher in /proc, where its own link there leads to `own`.
+/// Why a process cannot find its launcher in /proc; `own` is the target of its own link there.
 fn proc_trouble(own: Option<&Path>) -> &'static str {
     let pid = std::process::id().to_string();
     match own {
@@ -75,7 +75,7 @@ fn proc_trouble(own: Option<&Path>) -> &'static str {
     }
 }
 
-/// Says why a command could not be executed.
+/// The message for a command that could not be executed.
 pub fn explain(command: &str, errno: i32) -> String {
     let error = io::Error::from_raw_os_error(errno);
     if let (io::ErrorKind::PermissionDenied, Some(folder)) =
@@ -98,20 +98,20 @@ pub fn explain(command: &str, errno: i32) -> String {
     format!("cannot start '{command}': {remedy}")
 }
 
-/// The folder on the way to a file that this user may not enter.
+/// The first folder on the way to a file that this user may not enter.
 fn closed_folder(file: &Path, may_enter: impl Fn(&Path) -> bool) -> Option<&Path> {
     let folders: Vec<&Path> = file.ancestors().skip(1).collect();
     let mut named = folders.into_iter().rev();
     named.find(|folder| !folder.as_os_str().is_empty() && !may_enter(folder))
 }
 
-/// Whether this user may look something up in a folder.
+/// Whether this user may look up files in a folder.
 fn may_enter(folder: &Path) -> bool {
     let looked_up = folder.join(".").metadata();
     !looked_up.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// The exit status that shells give for this failure.
+/// The exit status that shells use for this failure.
 pub fn exit_status(errno: i32) -> u8 {
     match io::Error::from_raw_os_error(errno).kind() {
         io::ErrorKind::NotFound => 127,

@@ -11,21 +11,22 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// Signals that tell the user's wish to a whole job; one that the launcher was started to ignore (by
-/// `nohup`, by `&` in a script) stays ignored, here and in the PEs.
+/// Signals by which the user controls a whole job. A signal that the launcher was started to ignore (by `nohup`, or by `&` in a
+/// script) stays ignored, in the launcher and in the PEs.
 const FROM_USER: [i32; 4] = [SIGINT, SIGQUIT, SIGHUP, SIGTSTP];
 
-/// Signals that the launcher always takes.
+/// Signals that the launcher always handles.
 const ALWAYS: [i32; 5] = [SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD];
 
-/// Unblocks all signals on the main thread. Whoever has started the launcher may have blocked some, as batch systems do.
+/// Unblocks all signals on the main thread: the parent process may have blocked some, as batch systems do.
 pub fn unblock() -> Result<()> {
     SigSet::empty()
         .thread_set_mask()
         .context("cannot unblock signals")
 }
 
-/// Prepares the signals of a process that is about to become a PE: none is blocked, and only those of [`FROM_USER`] may be ignored.
+/// Prepares the signals of a process that is about to become a PE: none is blocked, and only signals of [`FROM_USER`] may be
+/// ignored.
 pub fn for_pe() -> Result<()> {
     unblock()?;
     let ignored = ignored()?;
@@ -33,13 +34,13 @@ pub fn for_pe() -> Result<()> {
     for signal in
         to_reset.filter(|signal| !FROM_USER.contains(signal) && !FORBIDDEN.contains(signal))
     {
-        // `exec` gives a signal with a handler its default action. Those that the C library keeps for itself take no handler.
+        // `exec` resets a signal with a handler to its default action. Signals reserved by the C library accept no handler.
         let _ = flag::register(signal, Arc::default());
     }
     Ok(())
 }
 
-/// Takes the signals from now on; each arrives in the receiver.
+/// Installs the handlers; each signal arrives in the receiver.
 pub fn listen() -> Result<Receiver<i32>> {
     let ignored = ignored()?;
     let wanted = FROM_USER
@@ -55,7 +56,7 @@ pub fn listen() -> Result<Receiver<i32>> {
         }
     })
     .map_err(limits::error("cannot start the signal thread"))?;
-    // Only now: one that was pending would end the launcher before.
+    // Unblocked last: a pending signal would otherwise end the launcher.
     unblock()?;
     Ok(receiver)
 }

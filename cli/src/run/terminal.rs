@@ -1,8 +1,9 @@
 //! The terminal of a job of one PE.
 //!
-//! A PE is in a process group of its own, and the kernel lets only the foreground group of a terminal read and sends it the signals of
-//! Ctrl-C and Ctrl-Z. So if all standard streams are a terminal, the launcher makes the only PE its foreground group, as a shell does
-//! with a job: the PE can read and edit lines. When Ctrl-Z has stopped the PE, the launcher takes the terminal back and stops, too.
+//! A PE is in a process group of its own. The kernel lets only the foreground group of a terminal read, and sends it the signals
+//! of Ctrl-C and Ctrl-Z. So if all standard streams are a terminal, the launcher makes the group of a single PE the foreground
+//! group, as a shell does with a job: the PE can then read and edit lines. When Ctrl-Z stops the PE, the launcher takes the
+//! terminal back and stops, too.
 
 use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal};
@@ -10,48 +11,48 @@ use rustix::process::{Pid, getpgrp, test_kill_process_group};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 use std::io::{IsTerminal, stderr, stdin, stdout};
 
-/// The launcher's terminal, which it may lend.
+/// The launcher's terminal, which it can lend to a PE.
 #[derive(Debug)]
 pub struct Terminal(());
 
 impl Terminal {
-    /// That of a job of one PE, if there is one and the launcher is in its foreground. For the main thread.
+    /// The terminal of a job of one PE, if there is one and the launcher is in its foreground. Called by the main thread.
     pub fn of_job(n_pes: u32) -> Result<Option<Self>> {
         let all = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
         if n_pes != 1 || !all || foreground() != Some(getpgrp()) {
             return Ok(None);
         }
-        // Unless it is blocked, this signal stops whoever takes a terminal back. A PE unblocks it before it executes its program.
+        // Unless this signal is blocked, it stops a process that takes a terminal back. A PE unblocks it before `exec`.
         let mut blocked = SigSet::empty();
         blocked.add(Signal::SIGTTOU);
         blocked.thread_block().context("cannot block SIGTTOU")?;
         Ok(Some(Self(())))
     }
 
-    /// Lends it to a PE's group, if the launcher has it.
+    /// Makes a PE's group the foreground group, if the launcher is in the foreground.
     pub fn lend(&self, group: Pid) {
         if foreground() == Some(getpgrp()) {
-            // Without it, a PE that reads is stopped, as any job in the background.
+            // If this fails, a PE that reads is stopped, as any background job.
             let _ = tcsetpgrp(stdin(), group);
         }
     }
 
-    /// Whether a PE's group has it.
+    /// Whether a PE's group is the foreground group.
     pub fn is_lent(&self, group: Pid) -> bool {
         foreground() == Some(group)
     }
 
-    /// Takes it back from a PE's group, or from one that the PE has given it to and that is gone.
+    /// Takes the terminal back from a PE's group, or from a group that the PE has made the foreground group and that has ended.
     pub fn take_back(&self, group: Pid) {
         let gone = |group| test_kill_process_group(group).is_err();
         if foreground().is_some_and(|now| now == group || gone(now)) {
-            // A terminal that has been hung up is nobody's.
+            // The call fails for a terminal that has been hung up.
             let _ = tcsetpgrp(stdin(), getpgrp());
         }
     }
 }
 
-/// The group that the terminal listens to.
+/// The foreground group of the terminal.
 fn foreground() -> Option<Pid> {
     tcgetpgrp(stdin()).ok()
 }

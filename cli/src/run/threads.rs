@@ -1,11 +1,11 @@
-//! The launcher's threads. Signals are for its main thread.
+//! The launcher's threads. They block signals, which the main thread handles.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// What a thread does not block: signals of its own faults, and those by which a terminal stops a process in the background. The kernel
-/// refuses input to a thread that blocks SIGTTIN, and lets one write that blocks SIGTTOU.
+/// Signals that threads do not block: signals of their own faults, and those by which a terminal stops a background process. The
+/// kernel fails a terminal read of a thread that blocks SIGTTIN, and allows a write of a thread that blocks SIGTTOU.
 const UNBLOCKED: [Signal; 8] = [
     Signal::SIGSEGV,
     Signal::SIGBUS,
@@ -17,7 +17,7 @@ const UNBLOCKED: [Signal; 8] = [
     Signal::SIGTTOU,
 ];
 
-/// Starts a thread, which blocks signals.
+/// Starts a thread with signals blocked.
 pub(super) fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,

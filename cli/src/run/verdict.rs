@@ -1,28 +1,28 @@
-//! The last lines of a job that has failed: which PE, how and in what operation it ended, and what the others were doing.
+//! The last lines of a failed job: the PE that failed, how and in which operation it ended, and the operations of the other PEs.
 
 use super::detached::Detached;
 use super::job::{End, Job, Pe, named};
 use nvshmemrs::board::{Board, Picture, State};
 
-/// What is kept for the last lines, from the moment when the first PE went wrong.
+/// The evidence for these lines, collected when the first PE failed.
 #[derive(Debug, Default)]
 pub struct Evidence {
-    /// The PE that failed first, as the launcher learned of it.
+    /// The PE that the launcher first saw fail.
     pub first: Option<usize>,
-    /// What all PEs were doing then.
+    /// The operations of all PEs at that time.
     picture: Option<Picture>,
-    /// Where that PE was.
+    /// The last operations of ended PEs.
     places: Vec<(usize, String)>,
-    /// The PE because of which that one may have failed, if it was gone then though its process ran.
+    /// A detached PE, which may have caused that failure although its process ran.
     detached: Option<Detached>,
-    /// The PE that went wrong before that one, as the PEs know where the board does not: one that did not join.
+    /// The PE that failed before that one according to the exit registry: a PE that did not join is not on the board.
     pub before: Option<usize>,
-    /// What all were doing when the user interrupted the job.
+    /// The operations of all PEs when the user interrupted the job.
     interrupted: Option<Picture>,
 }
 
 impl Evidence {
-    /// Takes note that PE `index` has ended, if it should not have.
+    /// Records that PE `index` has ended, if that is a failure.
     pub fn ended(
         &mut self,
         index: usize,
@@ -50,7 +50,7 @@ impl Evidence {
             self.first = Some(index);
             let detached = board.and_then(Detached::first_of);
             self.detached = detached.filter(|detached| detached.pe != index);
-            // Where the PE was because of which this one may have failed: its own end is not looked at any more.
+            // The detached PE's last operation is recorded now, because its own exit is not examined later.
             let another_program = self
                 .detached
                 .as_ref()
@@ -64,15 +64,15 @@ impl Evidence {
         }
     }
 
-    /// Takes note that the user wants the job to end.
+    /// Records that the user interrupted the job.
     pub fn interrupted(&mut self, board: Option<&Board>) {
         if self.interrupted.is_none() {
             self.interrupted = board.map(Board::picture);
         }
     }
 
-    /// The PE that went wrong first. The job may know better than the order in which the launcher learned of ends: a PE that has
-    /// left takes a moment to end, and those that noticed may be faster.
+    /// The PE that failed first. The board may know better than the order of the exits that the launcher saw: a PE that has left
+    /// takes a moment to exit, and a PE that notices may exit earlier.
     fn culprit(&self, board: Option<&Board>) -> Option<usize> {
         let gone = board.and_then(Board::first_gone);
         gone.and_then(|pe| usize::try_from(pe).ok())
@@ -80,7 +80,7 @@ impl Evidence {
             .or(self.first)
     }
 
-    /// The exit status of the job: that of the PE that went wrong first, unless it ended as if nothing were wrong.
+    /// The exit status of the job: that of the PE that failed first, unless that PE exited with status 0.
     pub fn exit_status(&self, job: &Job, board: Option<&Board>) -> Option<u8> {
         let culprit = self.culprit(board).filter(|&pe| own_failure(job, pe));
         let pe = culprit.or(self.first)?;
@@ -112,14 +112,15 @@ impl Evidence {
                 .filter(|detached| detached.pe == culprit);
             let own = own_failure(job, culprit);
             match detached {
-                // Its own status is the job's, so its line takes the place of that of the one that failed because of it.
+                // The status of the detached PE is the job's, so its line replaces the line of the PE that failed because of it.
                 Some(detached) if own && detached.program.is_some() => {
                     lines.pop();
                     let before = format!("before that, it had left the job {}", detached.how());
                     lines.push(format!("{}; {before}, {}", line(culprit), detached.place));
                     told = [culprit; 2];
                 }
-                // One that leaves the job in order to end is no different from one that ends: how long that took says nothing.
+                // A PE that left the job in order to exit is treated as a PE that exited: the delay between the two has no
+                // meaning.
                 _ if own => {
                     lines.pop();
                     lines.push(line(culprit));
@@ -186,13 +187,13 @@ impl Evidence {
     }
 }
 
-/// Whether the PE has failed by itself: it is not the launcher that has ended it.
+/// Whether the PE failed by itself, and was not ended by the launcher.
 fn own_failure(job: &Job, index: usize) -> bool {
     let pe = job.pes().get(index);
     pe.is_some_and(|pe| pe.end.is_some_and(|end| end.failed()) && pe.ended_by_launcher().is_none())
 }
 
-/// What became of the process of a PE that was gone before: "nvshmemrs-run ended it with signal 15 (SIGTERM), because PE 0 had failed".
+/// The end of a detached PE's process: "nvshmemrs-run ended it with signal 15 (SIGTERM), because PE 0 had failed".
 fn afterwards(pe: &Pe, first: usize) -> String {
     let because = format!("because PE {first} had failed");
     match (pe.end, pe.ended_by_launcher()) {

@@ -1,4 +1,4 @@
-//! The launcher's main loop: signals, ended PEs, deadlines, stalls.
+//! The launcher's main loop: signals, exits of PEs, deadlines, stalls.
 
 use super::args::Args;
 use super::binding::Binding;
@@ -26,28 +26,27 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often the launcher looks whether processes that a failed PE left behind have ended; nothing tells
-/// it.
+/// The interval at which the launcher polls for the exit of processes that a failed PE left behind; there is no notification.
 const LEFTOVER_INTERVAL: Duration = Duration::from_millis(20);
-/// How long after the start the launcher first looks for the board, and the longest pause between two such looks. It must have
-/// the board before PEs end, because then nobody may be left to ask.
+/// The delay before the launcher first looks for the board, and the longest interval between attempts. The launcher must find the
+/// board before the PEs exit, because it is reached through a running PE.
 const FIRST_FIND: Duration = Duration::from_millis(20);
 const LAST_FIND: Duration = Duration::from_millis(500);
 
-/// How far the end of a failed job has come.
+/// The phases of the end of a job.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// No PE has failed.
     Running,
-    /// The other PEs may still report by themselves, until then.
+    /// Until this time the other PEs may report and exit by themselves.
     Grace(Instant),
-    /// They have got SIGTERM, and get SIGKILL then.
+    /// They have received SIGTERM, and receive SIGKILL at this time.
     Terminating(Instant),
-    /// They have got SIGKILL; nothing is waited for after that time.
+    /// They have received SIGKILL; the launcher waits until this time at most.
     Killed(Instant),
 }
 
-/// Runs the job; the exit status is that of the first PE that failed.
+/// Runs the job; returns the exit status of the first PE that failed.
 pub fn run(args: &Args) -> Result<u8> {
     if let Some(line) = unknown_line() {
         console::error(format_args!("nvshmemrs-run: {line}"));
@@ -70,7 +69,7 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
-/// Chooses the CPUs of the PEs, and says which if that was asked for.
+/// Chooses the CPUs of the PEs, and reports them if requested.
 fn bind(args: &Args) -> Option<Binding> {
     let binding = Binding::of_job(args);
     if args.report_bindings {
@@ -87,7 +86,7 @@ fn bind(args: &Args) -> Option<Binding> {
     binding.ok()
 }
 
-/// Merges the parts of a timeline that PE 0 has left, because a PE has failed. The job's exit status stays.
+/// Merges the parts of a timeline that PE 0 did not merge, because a PE failed. The job's exit status is unchanged.
 fn merge_timeline(path: &Path) {
     if trace::is_left(path)
         && let Some(line) = trace::merge(path).line(path)
@@ -101,28 +100,28 @@ struct Launcher<'a> {
     command: String,
     job: Job,
     output: Option<Pump>,
-    /// The terminal, which the only PE has.
+    /// The terminal of a single PE.
     terminal: Option<Terminal>,
-    /// What `exec` said where a PE's command could not be started; the write end stays open for them.
+    /// A pipe for the errors of `exec`; the write end stays open for the shims.
     exec_errors: (OwnedFd, OwnedFd),
-    /// Which PEs have ended, for the others.
+    /// Records the exits of PEs for the other PEs.
     exits: ExitNotifier,
     /// The CPUs of the PEs, if they are bound.
     binding: Option<Binding>,
-    /// What the checker has found, if it is on.
+    /// The checker's findings, if it is on.
     findings: Option<Findings>,
-    /// Where to write them.
+    /// The file for the findings.
     report: Option<ReportFile>,
     phase: Phase,
     /// The exit status, once a PE has failed.
     failure: Option<u8>,
     interrupted: bool,
     monitor: Monitor,
-    /// Whether PE 0 itself reports that nothing moves (NVSHMEMRS_STALL_AFTER).
+    /// Whether PE 0 itself reports stalls (NVSHMEMRS_STALL_AFTER).
     stall_reported_by_pe: bool,
     next_look: Option<Instant>,
     board: Option<Board>,
-    /// When to look for the board again, and the pause before that.
+    /// When to look for the board again, and the interval before that.
     next_find: (Instant, Duration),
     evidence: Evidence,
 }
@@ -191,7 +190,7 @@ impl<'a> Launcher<'a> {
         Ok(())
     }
 
-    /// Ends the job, of which nothing is left then, because the launcher itself has failed; gives the reason back.
+    /// Kills all processes of the job after an error of the launcher; returns the error.
     fn give_up(self, error: Error) -> Error {
         self.take_terminal_back();
         match self.job.kill() {
@@ -201,9 +200,9 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// Goes on until no PE is left and, in a failed job, nothing that a PE started.
+    /// Runs until all PEs have ended and, in a failed job, all processes that they started.
     fn watch(&mut self, signals: &Receiver<i32>) -> Result<()> {
-        // A PE may have ended before the signals were looked at.
+        // A PE may have ended before the handlers were installed.
         self.take_ended()?;
         while !self.over() {
             match self.next_deadline() {
@@ -233,7 +232,7 @@ impl<'a> Launcher<'a> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        // Nothing tells when the last process of a PE has ended.
+        // There is no notification of the end of a PE's last process.
         let open = (self.exits.are_open() && self.job.live() > 0)
             .then(|| Instant::now() + LEFTOVER_INTERVAL);
         let own = match self.phase {
@@ -260,13 +259,13 @@ impl<'a> Launcher<'a> {
             }
             Phase::Grace(until) if now >= until => {
                 self.job.signal(Signal::TERM, SignalReason::TheEnd);
-                // A stopped process takes SIGTERM only when it goes on.
+                // A stopped process handles SIGTERM only after SIGCONT.
                 self.job.signal(Signal::CONT, SignalReason::TheEnd);
                 self.phase = Phase::Terminating(now + self.args.grace);
             }
             Phase::Terminating(until) if now >= until => {
                 let left = self.job.remaining();
-                // The last process may have ended since the loop looked.
+                // The last process may have ended since the loop checked.
                 if !left.is_empty() {
                     let (pes, grace) = (numbers(&left), self.args.grace.as_secs_f64());
                     console::error(format_args!(
@@ -337,20 +336,20 @@ impl<'a> Launcher<'a> {
         Ok(())
     }
 
-    /// The launcher has been continued: so are the PEs.
+    /// Continues the PEs after the launcher has been continued.
     fn go_on(&mut self) {
         self.lend_terminal();
         self.job.signal(Signal::CONT, SignalReason::PassedOn);
         self.monitor.reset(Instant::now());
     }
 
-    /// A signal has stopped a PE. One of the terminal's stops the job, as a shell sees it.
+    /// Handles a signal that stopped a PE. A stop by the terminal stops the job, as the shell sees it.
     fn pe_stopped(&mut self, signal: i32) -> Result<()> {
         let (Some(terminal), Some(pe)) = (&self.terminal, self.job.pes().first()) else {
             return Ok(());
         };
         match signal {
-            // It has used the terminal a moment before it had it.
+            // The PE used the terminal just before it was in the foreground.
             SIGTTIN | SIGTTOU if terminal.is_lent(pe.pid) => {
                 self.job.signal(Signal::CONT, SignalReason::PassedOn);
                 Ok(())
@@ -372,7 +371,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// Looks for the board: that of the job in which the PEs are now.
+    /// Looks for the board of the job that the PEs are in now.
     fn find_board(&mut self) {
         let found = find::board(self.job.live_pids());
         // After finalize the PEs may join another job.
@@ -390,7 +389,7 @@ impl<'a> Launcher<'a> {
         find::forming(self.job.live_pids())
     }
 
-    /// What all PEs do while the job comes together; none if no PE is in init.
+    /// The operations of all PEs during init; `None` if no PE is in init.
     fn forming(&self) -> Option<Picture> {
         board::init_picture(&self.inits(), |pe| {
             let pe = self.job.pes().get(usize::try_from(pe).ok()?)?;
@@ -403,7 +402,7 @@ impl<'a> Launcher<'a> {
         })
     }
 
-    /// Takes note of the PEs that have ended; the first failure begins the end of the job.
+    /// Records the PEs that have ended; the first failure starts the end of the job.
     fn take_ended(&mut self) -> Result<()> {
         let ended = self.job.reap()?;
         if let Some(signal) = self.job.take_stopped() {
@@ -440,7 +439,7 @@ impl<'a> Launcher<'a> {
                 self.phase = Phase::Grace(now + self.args.grace);
             }
         }
-        // What the others did is on record: now they may learn of it, and end.
+        // The operations of the others are recorded, so the exits can be published now.
         self.exits.tell(&self.job);
         Ok(())
     }
@@ -474,7 +473,7 @@ impl<'a> Launcher<'a> {
                 (true, board) => board.as_ref().map(Board::report),
                 (false, _) => self.forming().map(|picture| picture.to_string()),
             };
-            // PE 0 reports a job that has come together.
+            // PE 0 itself reports stalls of a job that is past init.
             let reported = inits.is_empty() && self.stall_reported_by_pe;
             if let Some(report) = report.filter(|_| !reported) {
                 console::error(format_args!(
@@ -486,7 +485,7 @@ impl<'a> Launcher<'a> {
         self.next_look = self.monitor.interval().map(|interval| now + interval);
     }
 
-    /// Says what went wrong, after all that the PEs have printed.
+    /// Prints the verdict, after all output of the PEs.
     fn finish(mut self) -> Result<u8> {
         self.take_terminal_back();
         self.evidence.before = self.evidence.first.and_then(|pe| self.exits.before(pe));
@@ -517,7 +516,7 @@ impl<'a> Launcher<'a> {
             }
         }
         match printed {
-            // The job's own failure is the news.
+            // The failure of the job takes precedence over this error.
             Err(error) if status != 0 => line(&format!("{error:#}")),
             printed => printed?,
         }

@@ -1,4 +1,4 @@
-//! The state of `nvshmemrs-top`: the jobs, the chosen job as it was last seen, and the view of it.
+//! The state of `nvshmemrs-top`: the jobs, the last snapshot of the selected job, and the view.
 
 use anyhow::Result;
 use nvshmemrs_inspect::list::{Listing, jobs};
@@ -7,18 +7,18 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// How long PEs may take to answer, in seconds.
 const PATIENCE: f64 = 0.2;
-/// How many allocations a key moves the list by.
+/// The number of allocations by which a key scrolls.
 const PAGE: usize = 10;
 
 /// A view of the chosen job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// Who waits for whom.
+    /// The wait graph.
     #[default]
     Board,
-    /// Who has moved how much to whom.
+    /// The traffic between PEs.
     Traffic,
-    /// How full the heaps are, and the allocations of a PE.
+    /// The fill of the heaps, and the allocations of a PE.
     Heap,
 }
 
@@ -26,7 +26,7 @@ impl View {
     /// All, in their order.
     pub const ALL: [View; 3] = [View::Board, View::Traffic, View::Heap];
 
-    /// Its name, which begins with its key.
+    /// The view's name, which begins with its key.
     pub fn name(self) -> &'static str {
         match self {
             View::Board => "board",
@@ -41,24 +41,24 @@ impl View {
 pub struct App {
     /// The jobs of this machine.
     pub listing: Listing,
-    /// The process that stands for the chosen job.
+    /// A process of the selected job.
     pub chosen: Option<u32>,
-    /// The chosen job as it was last seen.
+    /// The last snapshot of the selected job.
     pub seen: Option<Snapshot>,
-    /// Why it is not seen any more, or was not at all.
+    /// Why there is no newer snapshot, or none at all.
     pub why: Option<String>,
-    /// The view of it.
+    /// The current view.
     pub view: View,
-    /// The chosen PE: its row is on the screen, and its allocations are shown.
+    /// The selected PE: its row is on the screen, and its allocations are shown.
     pub pe: usize,
-    /// The first allocation that is shown.
+    /// The first allocation on the screen.
     pub first_allocation: usize,
-    /// The chosen job.
+    /// The selected job.
     pub(super) job: Option<Job>,
 }
 
 impl App {
-    /// Begins with the job of a process; an error if it has none that this user may look into.
+    /// Starts with the job of a process; an error if the process has no job that this user may inspect.
     pub fn new(pid: Option<u32>) -> Result<App> {
         let mut app = App::default();
         if let Some(pid) = pid {
@@ -68,11 +68,11 @@ impl App {
         Ok(app)
     }
 
-    /// Looks at the jobs and the chosen one.
+    /// Updates the list of jobs and the snapshot.
     pub fn refresh(&mut self) {
         self.listing = jobs();
         if self.job.is_none() {
-            // A job that could not be looked into keeps its place as long as it is listed.
+            // A job that cannot be inspected keeps its place as long as it is listed.
             let first = self.listing.jobs.first().map(|job| job.pid);
             self.choose(self.position().and(self.chosen).or(first));
         }
@@ -92,7 +92,7 @@ impl App {
         }
     }
 
-    /// The last values stay on the screen.
+    /// Keeps the last values on the screen.
     fn ended(&mut self) {
         self.why = Some("the job has ended; these are its last values".into());
     }
@@ -108,7 +108,7 @@ impl App {
         }
     }
 
-    /// The place of the chosen job in the list; none if it has ended.
+    /// The position of the selected job in the list; `None` if it has ended.
     pub fn position(&self) -> Option<usize> {
         let chosen = self.chosen?;
         let is =
@@ -123,7 +123,7 @@ impl App {
             || control && key.code == KeyCode::Char('c')
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub fn press(&mut self, key: KeyCode) {
         let jobs = &self.listing.jobs;
         let step = |by: isize| {
@@ -163,13 +163,13 @@ impl App {
         }
     }
 
-    /// Chooses a PE, or the last one if there are fewer.
+    /// Selects a PE, or the last one if there are fewer.
     fn choose_pe(&mut self, pe: usize) {
         let n_pes = self.seen.as_ref().map_or(0, |seen| seen.pes.len());
         (self.pe, self.first_allocation) = (pe.min(n_pes.saturating_sub(1)), 0);
     }
 
-    /// Chooses a job of the list, unless it is chosen already.
+    /// Selects another job of the list.
     fn choose_other(&mut self, pid: Option<u32>) {
         let own = self.position().map(|place| self.listing.jobs[place].pid);
         if pid.is_some() && pid != own {

@@ -9,14 +9,14 @@ use ratatui::style::{Style, Stylize};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Block, Paragraph, Row, Table, Wrap};
 
-/// Most rows of the list of jobs.
+/// The maximum number of rows of the job list.
 const MOST_JOBS: u16 = 6;
 
-/// The widths of the traffic matrix' first column and of the others.
+/// The widths of the first column of the traffic matrix, and of the others.
 const HEAD_COLUMN: u16 = 9;
 const COLUMN: u16 = 13;
 
-/// Draws everything.
+/// Draws the screen.
 pub fn draw(app: &App, frame: &mut Frame<'_>) {
     let rows = (app.listing.jobs.len() + app.listing.others.len()).max(1) as u16;
     let [jobs, body, keys] = Layout::vertical([
@@ -61,7 +61,7 @@ fn draw_jobs(app: &App, frame: &mut Frame<'_>, area: Rect) {
         ])
         .dim()
     });
-    // The chosen job stays on the screen.
+    // The selected job stays on the screen.
     let skipped = chosen.map_or(0, |place| (place + 1).saturating_sub(MOST_JOBS.into()));
     let mut rows: Vec<Row<'_>> = jobs.chain(hidden).skip(skipped).collect();
     if rows.is_empty() {
@@ -114,12 +114,12 @@ fn draw_job(app: &App, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// How many rows below a head of one row are left out, so that the row of the chosen PE is on the screen.
+/// The number of rows that are scrolled out below a header, so that the row of the selected PE is visible.
 fn rows_left_out(chosen: usize, height: u16) -> usize {
     (chosen + 2).saturating_sub(height.into())
 }
 
-/// Marks the row of the chosen PE.
+/// Highlights the row of the selected PE.
 fn mark(row: Row<'_>, chosen: bool) -> Row<'_> {
     if chosen { row.reversed() } else { row }
 }
@@ -201,7 +201,7 @@ fn draw_traffic(seen: &Snapshot, chosen: usize, frame: &mut Frame<'_>, area: Rec
         })
     };
     let [lines, about] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
-    // The column of the chosen PE is on the screen, as its row is.
+    // The column of the selected PE is visible, as its row is.
     let columns = (lines.width.saturating_sub(HEAD_COLUMN) / (COLUMN + 1)).max(1);
     let left_out = (chosen + 1).saturating_sub(columns.into());
     let numbers = || seen.pes.iter().map(|pe| pe.pe).skip(left_out);
@@ -452,7 +452,7 @@ mod tests {
         app.press(KeyCode::Right);
         app.press(KeyCode::Right);
         assert_shows(&app, &["allocations of PE 1"]);
-        // Both rows are of the chosen job, by its launcher and by a PE.
+        // Both rows are of the selected job: its launcher and a PE.
         assert_eq!(app.position(), Some(0));
     }
 

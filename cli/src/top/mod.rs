@@ -1,6 +1,6 @@
-//! `nvshmemrs-top`: the jobs of this machine in a terminal, and of the chosen job the wait board, the traffic and the heaps.
+//! `nvshmemrs-top`: the jobs of this machine in a terminal, and the wait board, the traffic and the heaps of a selected job.
 //!
-//! * [`app`]: the jobs, the chosen job and the keys. [`draw`]: the same on a screen.
+//! * [`app`]: the jobs, the selected job and the keys. [`draw`]: the screen.
 
 pub mod app;
 pub mod draw;

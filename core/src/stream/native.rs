@@ -45,8 +45,7 @@ impl NativeStream {
 
     /// Whether all its operations have run; an error while it is captured, or if an operation may have ended early.
     pub(super) fn is_done(&self, inner: &Inner) -> Result<bool> {
-        self.stream
-            .check_capture("asking whether a stream is done")?;
+        self.stream.check_capture("a query of a stream")?;
         let done = self.stream.is_idle()?;
         inner.check_running(Operation::StreamSynchronize)?;
         Ok(done)
@@ -54,8 +53,7 @@ impl NativeStream {
 
     /// An error while it is captured, because the result would exist only when the graph runs.
     pub(super) fn check_result(&self) -> Result<()> {
-        self.stream
-            .check_capture("an operation that gives something back")
+        self.stream.check_capture("an operation with a result")
     }
 
     /// Waits until all its operations have run, and returns the first error.

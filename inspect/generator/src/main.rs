@@ -1,5 +1,5 @@
-//! Writes bindings of nvshmemrs-inspect, from `target/release/libnvshmemrs_inspect.so`: without an argument those that are committed, given
-//! a language and a folder those of that language. `NVSHMEMRS_BIN_DIR` names another folder of built files.
+//! Generates bindings of nvshmemrs-inspect from `target/release/libnvshmemrs_inspect.so`: without an argument the committed ones;
+//! with a language and a folder those of that language. `NVSHMEMRS_BIN_DIR` names another folder of built files.
 
 use anyhow::{Context, Result, bail};
 use nvshmemrs_inspect_generator::{on_request, outputs};

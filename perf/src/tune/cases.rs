@@ -1,4 +1,4 @@
-//! The cases and variants that are measured, as the program `perf/gpu/tune.c` reads them.
+//! The cases and variants to measure, in the input format of the program `perf/gpu/tune.c`.
 
 use super::{Machinery, Measured, Medians};
 use nvshmemrs::Operation;
@@ -6,7 +6,7 @@ use nvshmemrs::tuning::{self, Algorithm, Choice, Geometry, Tuning};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// What is measured.
+/// The tuned collectives.
 const COLLECTIVES: [Operation; 5] = [
     Operation::Reduce,
     Operation::Reducescatter,
@@ -23,14 +23,14 @@ const LEAST_BY_ENGINES: u64 = 1 << 20;
 /// A collective of one size, and the choices for it, of which no two come to the same: the default is the first.
 pub(super) struct Case {
     collective: Operation,
-    /// Elements of the message, or of a part where there are parts.
+    /// Elements of the message, or of a part if there are parts.
     count: u64,
     /// Elements of the whole buffer.
     whole: u64,
     variants: Vec<Choice>,
 }
 
-/// All cases: each collective with each of these sizes of the whole buffer.
+/// All cases: each collective at each of these buffer sizes.
 pub(super) fn all(machinery: &Machinery, sizes: &[u64]) -> Vec<Case> {
     let shipped = Tuning::shipped(&machinery.gpu, machinery.link);
     let of = |collective| {
@@ -45,7 +45,7 @@ pub(super) fn most(cases: &[Case]) -> u64 {
     cases.iter().map(|case| case.whole).max().unwrap_or(1)
 }
 
-/// The lines that the program reads.
+/// The program's input.
 pub(super) fn lines(cases: &[Case]) -> String {
     let mut text = String::new();
     for case in cases {
@@ -53,7 +53,7 @@ pub(super) fn lines(cases: &[Case]) -> String {
         let calls = calls(case.whole * FLOAT);
         let _ = writeln!(text, "case {name} {} {calls}", case.count);
         for variant in &case.variants {
-            // As nvshmemrs_algorithm_t.
+            // The numbers of nvshmemrs_algorithm_t.
             let algorithm = match variant.algorithm {
                 Algorithm::Flags => 1,
                 Algorithm::Direct => 2,
@@ -66,7 +66,7 @@ pub(super) fn lines(cases: &[Case]) -> String {
     text
 }
 
-/// What the program's times, in the order of the variants, say; `None` if they are not as many.
+/// Assigns the program's times to the variants, in order; `None` if their numbers differ.
 pub(super) fn measured(cases: &[Case], times: &[Medians]) -> Option<Vec<Measured>> {
     let variants = cases.iter().flat_map(|case| {
         let variants = case.variants.iter().enumerate();
@@ -113,7 +113,7 @@ impl Case {
     }
 }
 
-/// Enough calls that the start of a graph does not matter.
+/// The number of calls, large enough to hide the launch of a graph.
 fn calls(bytes: u64) -> u32 {
     match bytes {
         0..=0x1_0000 => 50,
@@ -123,7 +123,7 @@ fn calls(bytes: u64) -> u32 {
     }
 }
 
-/// The choices to measure for `bytes` bytes of a message or of a part.
+/// The choices to measure for a message or part of `bytes` bytes.
 fn variants(
     collective: Operation,
     bytes: u64,

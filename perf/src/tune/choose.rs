@@ -1,14 +1,14 @@
-//! What was measured, as rows of the tuning file and as a table.
+//! The measurements as rows of the tuning file and as a table.
 
 use super::{Machinery, Measured};
 use crate::tables::Sheet;
 use nvshmemrs::tuning::{Algorithm, Choice, Table, Tuning, file::Row};
 
-/// A variant takes the default's place if it takes less than this share of its time in both halves of the rounds: less is noise, and
-/// what disturbs the machine for a while meets one half only.
+/// A variant replaces the default if it takes less than this share of its time in both halves of the rounds: a smaller gain is
+/// noise, and a temporary disturbance affects one half only.
 const WORTH: f64 = 0.97;
 
-/// What is best for a buffer of so many bytes is best for larger ones.
+/// The choice for a buffer of this size applies to all larger ones.
 const LARGE: u64 = 64 << 20;
 
 /// The best variant of a case, beside the default.
@@ -18,7 +18,7 @@ pub(super) struct Chosen {
 }
 
 impl Measured {
-    /// `most`: the most blocks of a collective on this machine.
+    /// Describes the choice; `most`: the maximum number of blocks of a collective on this machine.
     fn words(&self, most: u32) -> String {
         let Choice {
             algorithm,
@@ -40,7 +40,7 @@ impl Measured {
     }
 }
 
-/// The best of each case, in the order of the lines.
+/// The best variant of each case, in the order of the lines.
 pub(super) fn choose(lines: &[Measured]) -> Vec<Chosen> {
     let of_case = |one: &Measured, other: &Measured| {
         (one.collective, one.bytes) == (other.collective, other.bytes)
@@ -63,7 +63,7 @@ pub(super) fn choose(lines: &[Measured]) -> Vec<Chosen> {
         .collect()
 }
 
-/// The table of the file.
+/// The table for the file.
 pub(super) fn table(machinery: &Machinery, chosen: &[Chosen], written: String) -> Table {
     let shipped = Tuning::shipped(&machinery.gpu, machinery.link);
     let of_collective = |one: &Chosen, other: &Chosen| one.best.collective == other.best.collective;
@@ -83,7 +83,7 @@ pub(super) fn table(machinery: &Machinery, chosen: &[Chosen], written: String) -
     }
 }
 
-/// The choices of a collective: from one case to the next the change is half-way; behind the last case those of `later` hold.
+/// The choices of a collective. The boundary between two cases is half-way; after the last case, the choices of `later` apply.
 fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
     for (index, case) in cases.iter().enumerate() {
@@ -113,7 +113,7 @@ fn merged(cases: &[Chosen], later: &[Choice]) -> Vec<Choice> {
     choices
 }
 
-/// Adds a choice; two that differ in their size only are one.
+/// Adds a choice; choices that differ in size only are merged.
 fn add(choices: &mut Vec<Choice>, choice: Choice) {
     match choices.last_mut() {
         Some(last)
@@ -128,7 +128,7 @@ fn add(choices: &mut Vec<Choice>, choice: Choice) {
     }
 }
 
-/// For people.
+/// The table as text.
 pub(super) fn text(machinery: &Machinery, chosen: &[Chosen]) -> String {
     let title = format!(
         "{}, {} PEs: us per call in graphs; a variant is an algorithm and the most blocks x threads that it takes, of which the settings \
@@ -227,18 +227,18 @@ mod tests {
         };
         let made = table(&machinery, &chosen, "now".into());
         let rows: Vec<_> = made.rows.iter().map(|row| row.choice).collect();
-        // Half-way between 1 KiB and 64 MiB, and the last one for all that is larger.
+        // Half-way between 1 KiB and 64 MiB; the last choice applies to all larger sizes.
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].up_to, rows[0].algorithm), (256 * 1024 + 8, Flags));
         assert_eq!((rows[1].up_to, rows[1].blocks), (u64::MAX, 16));
-        // The file is one that the library reads.
+        // The library can read the file.
         let file = nvshmemrs::tuning::TuningFile { tables: vec![made] };
         let read = nvshmemrs::tuning::TuningFile::parse(&file.text());
         assert_eq!(read, Ok(file));
         assert!(text(&machinery, &chosen).contains("1 of 3 cases"));
     }
 
-    /// As a program that disturbs the machine for a while makes it.
+    /// Times as a temporary disturbance produces them.
     #[test]
     fn a_spike_in_half_of_the_rounds_decides_nothing() {
         let mut lines = [

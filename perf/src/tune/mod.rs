@@ -1,8 +1,9 @@
-//! `nvshmemrs-perf --tune`: measures which algorithm, and which geometry of it, does each collective on this machine's GPUs, and writes
-//! the tuning file that the library reads.
+//! `nvshmemrs-perf --tune`: finds the fastest algorithm and geometry of each collective on this machine's GPUs, and writes the
+//! tuning file that the library reads.
 //!
-//! * [`cases`]: what is measured. The program `perf/gpu/tune.c` does it: the bundle has it as `gpu-tune`; else it is compiled here.
-//! * [`choose`]: what the figures come to: rows of the file, and a table for people.
+//! * [`cases`]: the cases. The program `perf/gpu/tune.c` measures them: the bundle has it as `gpu-tune`; otherwise it is compiled
+//!   here.
+//! * [`choose`]: the results: rows of the file, and a table.
 
 mod cases;
 mod choose;
@@ -18,13 +19,13 @@ use nvshmemrs::{Operation, config, gpus};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What is tuned.
+/// The machine that is tuned.
 #[derive(Debug)]
 struct Machinery {
     gpu: String,
     link: Link,
     n_pes: u32,
-    /// The most blocks of a collective.
+    /// The maximum number of blocks of a collective.
     blocks: u32,
 }
 
@@ -32,18 +33,18 @@ struct Machinery {
 #[derive(Clone, Debug, PartialEq)]
 struct Measured {
     collective: Operation,
-    /// Of the whole buffer.
+    /// Bytes of the whole buffer.
     bytes: u64,
-    /// Of the message, or of a part where there is a part per member: what a row of the file goes by.
+    /// Bytes of the message, or of the part of a member: the size in a row of the file.
     part: u64,
     choice: Choice,
-    /// Whether it is the one that the library takes without a file.
+    /// Whether the library chooses it without a file.
     default: bool,
     /// Microseconds of one call.
     us: Medians,
 }
 
-/// The median of all rounds, and those of two halves of them.
+/// The median over all rounds, and over each half of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Medians {
     all: f64,
@@ -51,7 +52,7 @@ struct Medians {
 }
 
 impl Medians {
-    /// Of the line that the program prints.
+    /// Parses the times in a line of the program.
     fn read(line: &str) -> Option<Medians> {
         let numbers: Option<Vec<f64>> = line.split(' ').map(|word| word.parse().ok()).collect();
         match numbers?[..] {
@@ -64,7 +65,7 @@ impl Medians {
     }
 }
 
-/// Measures with each number of PEs in turn, and writes the file after each.
+/// Measures with each number of PEs in turn, and updates the file after each.
 pub(crate) fn tune(args: &Args) -> Result<String> {
     let path = path(args)?;
     let mut file = earlier(&path)?;
@@ -93,7 +94,7 @@ pub(crate) fn tune(args: &Args) -> Result<String> {
     Ok(text)
 }
 
-/// Where the file goes: where the library looks for it, unless somebody says otherwise.
+/// The path of the file: by default where the library looks for it.
 fn path(args: &Args) -> Result<PathBuf> {
     let set = config::tuning_file().filter(|name| name != "none");
     let path = args
@@ -104,7 +105,7 @@ fn path(args: &Args) -> Result<PathBuf> {
     path.context("neither XDG_CONFIG_HOME nor HOME is set: name the file with --tune-file")
 }
 
-/// What the file has so far.
+/// The present contents of the file.
 fn earlier(path: &Path) -> Result<TuningFile> {
     match fs::read_to_string(path) {
         Ok(text) => match TuningFile::parse(&text) {
@@ -119,7 +120,7 @@ fn earlier(path: &Path) -> Result<TuningFile> {
     }
 }
 
-/// Writes the file in one step, so that no job reads half of it.
+/// Writes the file atomically, so that no job reads a part of it.
 fn write(path: &Path, file: &TuningFile) -> Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new("."));
@@ -139,7 +140,7 @@ struct Gpus {
     multiprocessors: i32,
 }
 
-/// An error unless there are GPUs, of one model.
+/// Surveys the GPUs; an error unless there are GPUs, all of one model.
 fn look() -> Result<Gpus> {
     let seen = gpus::survey()?;
     if let Err(why) = &seen.cuda {
@@ -186,7 +187,7 @@ impl Gpus {
     }
 }
 
-/// The program that measures: the one beside this program, else one that is compiled here.
+/// The measuring program: beside this program, else compiled here.
 fn program(sources: &Sources) -> Result<PathBuf> {
     let beside = env::current_exe().context("cannot find the place of this program")?;
     let beside = beside.with_file_name("gpu-tune");
@@ -203,7 +204,7 @@ fn program(sources: &Sources) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Runs the job that measures, and reads the times that its PE 0 prints.
+/// Runs the measuring job, and reads the times that its PE 0 prints.
 fn measured(
     args: &Args,
     machinery: &Machinery,

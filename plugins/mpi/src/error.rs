@@ -19,7 +19,7 @@ impl Failure {
     }
 }
 
-/// What a call of MPI has returned.
+/// The error code of an MPI call.
 #[inline]
 pub(crate) fn check(code: c_int, call: &str) -> Result<()> {
     match code {

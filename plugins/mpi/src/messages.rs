@@ -1,7 +1,7 @@
 //! Short messages: copied into slots on both sides.
 //!
 //! A ring of receives from any rank is posted all the time. MPI matches messages with receives in the order of posting, so the oldest
-//! receive has the oldest message, and only that one is asked. What comes while none is free waits inside MPI.
+//! receive gets the oldest message, and only that receive is tested. Messages without a free receive wait inside MPI.
 
 use crate::error::{Result, check};
 use mpi::ffi;
@@ -37,17 +37,17 @@ pub(crate) struct Message {
     pub(crate) len: usize,
 }
 
-/// What is posted and under way on the communicator of the messages.
+/// The receives and sends in flight on the communicator of the messages.
 pub(crate) struct Messages {
     comm: ffi::MPI_Comm,
     /// Posted, the oldest first.
     receives: VecDeque<(Slot, ffi::MPI_Request)>,
-    /// Given to the caller, until it asks again.
+    /// Returned to the caller, until its next call.
     given: Vec<Slot>,
     /// Sent, the oldest first, and not yet taken by MPI.
     sends: VecDeque<Sent>,
     free: Vec<Slot>,
-    /// Ranks that MPI could not send to, and whether that has been told.
+    /// Ranks that MPI could not send to, and whether they have been reported.
     lost: Vec<(c_int, bool)>,
 }
 
@@ -159,8 +159,8 @@ impl Messages {
         Ok(())
     }
 
-    /// Takes back the slot of a message that MPI has taken; gives the message if MPI has not. One that MPI could not send says that its
-    /// receiver is lost, and nothing of others.
+    /// Reclaims the slot of a completed send; returns the send if it is in flight. A failed send means that its receiver is lost, and
+    /// says nothing about other ranks.
     fn try_settle(&mut self, mut sent: Sent) -> Option<Sent> {
         match test(&mut sent.request) {
             Ok(None) => return Some(sent),
@@ -204,7 +204,7 @@ impl Messages {
         self.sends.len()
     }
 
-    /// Ends the receives, whose messages nobody wants any more. What MPI may still use is never freed.
+    /// Cancels the receives. Memory that MPI may still use is never freed.
     pub(crate) fn end(mut self) -> Result<()> {
         let mut ended = Ok(());
         while let Some((slot, mut request)) = self.receives.pop_front() {

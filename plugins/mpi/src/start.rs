@@ -1,8 +1,8 @@
 //! MPI's start and end in this process.
 //!
-//! Who initialises MPI finalises it. If the program has not, the plugin initialises MPI with the first wire, and finalises it when the
+//! The party that initialises MPI finalises it. If the program has not initialised MPI, the plugin does so with the first wire, and finalises it when the
 //! process exits, because MPI cannot be initialised twice but a program may join several jobs in turn. If the program ends MPI while
-//! a wire is open, a callback at MPI_COMM_SELF learns of it before MPI_Finalize does anything; then no call to MPI follows.
+//! a wire is open, a callback at MPI_COMM_SELF runs before MPI_Finalize does anything; no call to MPI follows it.
 
 use crate::error::{Failure, Result, check};
 use mpi::environment::{self, Threading, Universe};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// What the process has done with MPI.
+/// The state of MPI in the process.
 #[derive(Default)]
 pub(crate) struct MpiState {
     /// MPI is ours, and this ends it.
@@ -104,8 +104,8 @@ pub(crate) fn start() -> Result<()> {
     Ok(())
 }
 
-/// How the name of the MPI begins that this plugin was built for. The two families differ in their handles, so that one cannot stand in
-/// for the other.
+/// The prefix of the name of the MPI that this plugin was built for. The two families have different handles, so they are not
+/// interchangeable.
 const FAMILY: &str = match size_of::<ffi::MPI_Comm>() {
     4 => "MPICH",
     _ => "Open MPI",
@@ -282,7 +282,7 @@ fn own_paths() -> Option<(PathBuf, PathBuf)> {
     Some((plugin, mpi))
 }
 
-/// What an MPI that is loaded says of itself.
+/// The version string of a loaded MPI.
 fn version_of(library: &Path) -> Option<String> {
     let path = CString::new(library.as_os_str().as_bytes()).ok()?;
     let mut text = vec![0u8; 8192];

@@ -513,7 +513,7 @@ unsafe extern "C" fn close(ctx: *mut c_void, timeout_ms: u64) -> i32 {
     closed.map_or_else(|failure| failure.status, |()| status::OK)
 }
 
-/// Closes a wire. Where not all ranks do, its communicators and what MPI may still use are left as they are.
+/// Closes a wire. If not all ranks do, its communicators and the memory that MPI may still use are kept.
 fn shut(mut open: Open, timeout_ms: u64) -> Result<()> {
     let mut met = Err(Failure::new(status::TIMEOUT, "nobody was waited for"));
     if timeout_ms > 0 {
@@ -574,6 +574,6 @@ fn meet(open: &mut Open, until: Instant) -> Result<()> {
     }
 }
 
-// What another compiler or another version of this crate would lay out differently.
+// The layout that another compiler or another version of this crate might change.
 const _: () = assert!(offset_of!(Wire, version) == 0 && offset_of!(Wire, size) == 4);
 const _: () = assert!(offset_of!(OpenArgs, version) == 0 && offset_of!(OpenArgs, size) == 4);

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Programs of the release profile, and their folders.
 const PROGRAMS: [(&str, &[&str]); 1] = [("tests", &["device", "suite", "conformance"])];
 
-/// Programs in C, by what they are made from.
+/// C programs, with their sources.
 #[rustfmt::skip]
 pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
     ("tests/ring-c", &["tests/conformance/ring.c"]),
@@ -30,7 +30,7 @@ pub(super) const C_PROGRAMS: [(&str, &[&str]); 14] = [
     ("bin/gpu-tune", &["perf/gpu/tune.c"]),
 ];
 
-/// Files and folders that are taken as they are.
+/// Files and folders that are copied unchanged.
 #[rustfmt::skip]
 const TEXTS: [(&str, &str); 27] = [
     ("examples", "examples"),
@@ -86,12 +86,12 @@ pub(super) fn natives(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The kernels, where the library and all programs find them: in `../share` as seen from each.
+/// The kernels, in `../share` relative to the library and to all programs, where they look.
 pub(super) fn images(tree: &Tree, dist: &Path) -> Result<()> {
     copy_folder(&tree.images(), &dist.join("share/nvshmemrs/images"))
 }
 
-/// What is text.
+/// Copies the text files.
 pub(super) fn texts(tree: &Tree, dist: &Path) -> Result<()> {
     for (from, to) in TEXTS {
         let from = tree.root.join(from);
@@ -107,7 +107,7 @@ pub(super) fn texts(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All files below a folder, but what was compiled there.
+/// Copies all files below a folder, except compiled ones.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for file in files(from)? {
         let path = file.strip_prefix(from)?;
@@ -122,7 +122,7 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A copy of a file, in a folder that need not be there.
+/// Copies a file, and creates its folder if needed.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

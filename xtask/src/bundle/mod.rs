@@ -1,5 +1,6 @@
-//! `cargo xtask bundle`: a folder `dist/` that runs on GPU nodes without Rust: library, programs, Python's package, kernel images, tests. No path
-//! leads out of it, so it can be copied anywhere. Its programs are for this machine's processor, and a glibc that is not older.
+//! `cargo xtask bundle`: a folder `dist/` that runs on GPU nodes without Rust: library, programs, Python package, kernel images,
+//! tests. It refers to no path outside, so it can be copied anywhere. Its programs need this machine's processor architecture,
+//! and a glibc that is not older.
 
 pub(crate) mod content;
 
@@ -15,16 +16,16 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// How long the compiler of numba-cuda-mlir may take.
+/// The limit for compiling the kernels of numba-cuda-mlir.
 const COMPILING: Duration = Duration::from_secs(3600);
 
-/// What a bundle may weigh, in bytes: some nodes are fed through a narrow pipe.
+/// The maximum size of a bundle in bytes: some nodes have a slow connection.
 const MOST: u64 = 76 << 20;
 
-/// The machine that the ELF header of a kernel names.
+/// The machine number of kernels in an ELF header.
 const EM_CUDA: u16 = 190;
 
-/// What is left out.
+/// The parts that can be omitted.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Leave out the kernels of numba-cuda-mlir, which take over 20 minutes of processor time to compile at first
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     without_numba_mlir: bool,
 }
 
-/// Makes `dist/`, in place of what is there.
+/// Creates `dist/`, replacing an existing one.
 pub(crate) fn bundle(tree: &Tree, args: &Args) -> Result<()> {
     build_only(tree, &["--lib", "--bins", "--example=landscape"])?;
     images::images(tree)?;
@@ -63,7 +64,7 @@ pub(crate) fn bundle(tree: &Tree, args: &Args) -> Result<()> {
     if dist.exists() {
         fs::remove_dir_all(&dist).context("cannot remove the old dist")?;
     }
-    // The build folder may be on another file system, which a rename does not cross.
+    // `cp`, because a rename does not cross file systems and the build folder may be on another one.
     run::run(Command::new("cp").arg("-a").args([&made, &dist]))?;
     println!(
         "{} has {:.1} MiB; on a machine with GPUs: dist/run-gpu-tests, dist/run-gpu-bench",
@@ -73,8 +74,8 @@ pub(crate) fn bundle(tree: &Tree, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Makes the wheel from what is bundled, and unpacks it, so that `PYTHONPATH=dist/python` does without pip. The wheel itself would hold
-/// the library a second time: `cargo xtask wheel` makes one.
+/// Builds the wheel from the bundled files and unpacks it, so that `PYTHONPATH=dist/python` works without pip. The wheel itself
+/// would contain the library a second time; `cargo xtask wheel` makes one.
 fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
     python::packages(tree, Purpose::Bench)?;
     let out = tree.scratch("bundle")?.join("wheel");
@@ -84,7 +85,7 @@ fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
     let python = dist.join("python");
     unpack.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&python);
     run::run(&mut unpack)?;
-    // Libraries, headers and programs are in the bundle already; so are the images, where the library finds them.
+    // Libraries, headers, programs and images are in the bundle already.
     let scripts = files(&python)?
         .into_iter()
         .find(|file| file.ends_with("scripts/nvshmemrs-run"));
@@ -99,7 +100,7 @@ fn wheel(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the kernels of CuTe, which GPU nodes have no compiler for.
+/// Compiles the kernels of CuTe, because GPU nodes lack its compiler.
 fn cute(tree: &Tree, dist: &Path) -> Result<()> {
     python::packages(tree, Purpose::Test)?;
     for program in [
@@ -111,15 +112,15 @@ fn cute(tree: &Tree, dist: &Path) -> Result<()> {
         build.args(["-W", "ignore"]).arg(tree.root.join(program));
         build.arg(dist.join("share/nvshmemrs/cute"));
         build.env("PYTHONPATH", dist.join("python"));
-        // CuTe leaves files where it runs.
+        // CuTe writes files to its working folder.
         build.current_dir(tree.scratch("cute")?);
         run::run(&mut build)?;
     }
     Ok(())
 }
 
-/// Compiles the kernels of numba-cuda-mlir, which is too large to be brought to some GPU nodes. That takes over twenty minutes of
-/// processor time, so what was compiled from the same sources stays in the build folder.
+/// Compiles the kernels of numba-cuda-mlir, which is too large for some GPU nodes. That takes over twenty minutes of processor
+/// time, so kernels of unchanged sources are kept in the build folder.
 fn numba_mlir(tree: &Tree, dist: &Path) -> Result<()> {
     let kept = tree.scratch("numba-mlir")?;
     let program = "bindings/python/tests/programs/numba_mlir_build.py";
@@ -135,7 +136,7 @@ fn numba_mlir(tree: &Tree, dist: &Path) -> Result<()> {
     run::run_within(&mut build, COMPILING)?;
     for file in files(&kept)? {
         let name = file.file_name().context("a file without a name")?;
-        // The text of a kernel is for tests here.
+        // The text form of a kernel is for tests on this machine.
         if file.extension().is_some_and(|end| end == "cubin") || name == "kernels.json" {
             content::copy(&file, &dist.join("share/nvshmemrs/numba-mlir").join(name))?;
         }
@@ -149,7 +150,7 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
         let mut compiler = tree.command("cc");
         compiler.args([
             "-std=c11",
-            // The results of the examples are compared bit for bit.
+            // The results of the examples are compared bit by bit.
             "-ffp-contract=off",
             "-D_GNU_SOURCE",
             "-O2",
@@ -173,10 +174,10 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes out what only a debugger reads, if the file is a program or a library.
+/// Removes debug information, if the file is a program or a library.
 pub(crate) fn strip(file: &Path) -> Result<()> {
     let start = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    // Kernels for a GPU are ELF, too; `strip` does not know them.
+    // Kernels are ELF files, too, but `strip` does not support them.
     let for_gpu = start.get(18..20) == Some(&EM_CUDA.to_le_bytes());
     if start.starts_with(b"\x7fELF") && !for_gpu {
         run::run(Command::new("strip").arg("--strip-unneeded").arg(file))?;
@@ -184,7 +185,7 @@ pub(crate) fn strip(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is in the bundle starts, without anything of the checkout.
+/// Checks that the bundled programs start, without files of the checkout.
 fn works(dist: &Path) -> Result<()> {
     let bundled = |program: &str| {
         let mut command = Command::new(dist.join(program));
@@ -241,7 +242,7 @@ fn weight(folder: &Path) -> Result<u64> {
     sizes.sum()
 }
 
-/// Lets everybody run a file.
+/// Makes a file executable for all users.
 pub(crate) fn executable(file: &Path) -> Result<()> {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755))
         .with_context(|| format!("cannot make {} executable", file.display()))

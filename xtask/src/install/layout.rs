@@ -1,5 +1,5 @@
-//! The files that `cargo xtask install`, the bundle and Python's wheel have in common. `packaging/files.json` lists them, for the build
-//! hook of the wheel, too.
+//! The files that `cargo xtask install`, the bundle and Python's wheel have in common. `packaging/files.json` lists them; the
+//! build hook of the wheel reads it, too.
 
 use crate::bundle::{executable, files, strip};
 use crate::tree::Tree;
@@ -13,18 +13,18 @@ use std::path::{Path, PathBuf};
 /// `packaging/files.json`.
 #[derive(Deserialize)]
 pub(crate) struct Layout {
-    /// What cargo builds, and the name under which a program looks for it.
+    /// The libraries that cargo builds, with the names under which programs look for them.
     libraries: BTreeMap<String, String>,
     programs: Vec<String>,
     /// The names of the script `compiler`.
     compilers: Vec<String>,
     compiler: String,
     headers: Vec<Headers>,
-    /// By place below the prefix: a file with `@VERSION@` for the version.
+    /// By path below the prefix: files in which `@VERSION@` stands for the version.
     texts: BTreeMap<String, String>,
 }
 
-/// Files below `from` whose names have this beginning, and that no rule before took.
+/// Files below `from` whose names have this prefix, and that no earlier rule matches.
 #[derive(Deserialize)]
 struct Headers {
     from: String,
@@ -47,7 +47,7 @@ impl Layout {
         self.libraries.keys().chain(&self.programs)
     }
 
-    /// Puts all of it below `prefix`. What is there already is replaced; a process that has a file open keeps the old one.
+    /// Installs everything below `prefix`. Existing files are replaced; a process that has a file open keeps the old one.
     pub(crate) fn place(&self, tree: &Tree, natives: &Path, prefix: &Path) -> Result<()> {
         for (file, name) in &self.libraries {
             let place = prefix.join("lib").join(name);
@@ -74,13 +74,13 @@ impl Layout {
         Ok(())
     }
 
-    /// Puts the script that compiles programs under a name.
+    /// Installs the script that compiles programs under a name.
     pub(crate) fn place_compiler(&self, tree: &Tree, place: &Path) -> Result<()> {
         put(&tree.root.join(&self.compiler), place)?;
         executable(place)
     }
 
-    /// Where each header comes from, and its place below the prefix.
+    /// The source of each header, and its path below the prefix.
     pub(crate) fn headers(&self, tree: &Tree) -> Result<Vec<(PathBuf, PathBuf)>> {
         let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
         for rule in &self.headers {
@@ -97,7 +97,7 @@ impl Layout {
     }
 }
 
-/// Puts a file of `packaging` at a place, with the version of the workspace.
+/// Installs a file of `packaging`, with the version of the workspace.
 pub(crate) fn put_text(tree: &Tree, text: &str, place: &Path) -> Result<()> {
     let from = tree.root.join(text);
     let text =
@@ -109,13 +109,13 @@ pub(crate) fn put_text(tree: &Tree, text: &str, place: &Path) -> Result<()> {
     )
 }
 
-/// Writes a new file, in a folder that need not be there.
+/// Writes a new file, and creates its folder if needed.
 pub(crate) fn write(place: &Path, contents: &[u8]) -> Result<()> {
     vacate(place)?;
     fs::write(place, contents).with_context(|| format!("cannot write {}", place.display()))
 }
 
-/// Copies a file to where another one may be.
+/// Copies a file, replacing an existing one.
 pub(crate) fn put(from: &Path, place: &Path) -> Result<()> {
     vacate(place)?;
     fs::copy(from, place)
@@ -129,7 +129,7 @@ pub(crate) fn link(target: &str, place: &Path) -> Result<()> {
     symlink(target, place).with_context(|| format!("cannot make the link {}", place.display()))
 }
 
-/// Makes the folder of a place, and takes away what is there: a program that runs from it keeps its file.
+/// Creates the folder of a path, and removes an existing file there: a program that runs from it keeps its file.
 fn vacate(place: &Path) -> Result<()> {
     if let Some(folder) = place.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

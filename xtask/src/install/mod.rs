@@ -1,5 +1,5 @@
-//! `cargo xtask install`: libraries, headers, tools, manual pages and what build systems look for, below a prefix. Nothing there names the
-//! prefix, so that the folder can be moved.
+//! `cargo xtask install`: libraries, headers, tools, manual pages and files for build systems, below a prefix. No file contains
+//! the prefix, so the folder can be moved.
 
 pub(crate) mod layout;
 
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use layout::{Layout, link, put, put_text, write};
 use std::path::{Path, PathBuf};
 
-/// Where to.
+/// The destination.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder below which everything is installed; it need not be there
@@ -19,14 +19,15 @@ pub(crate) struct Args {
     prefix: PathBuf,
 }
 
-/// What programs that use NVSHMEM look for in its folder, and our file there. The device library has nothing: kernels need headers only.
+/// Files that programs look for in NVSHMEM's folder, and the files of this library in their place. The device library is empty,
+/// because kernels need headers only.
 const NVSHMEM_LINKS: [(&str, &str); 4] = [
     ("libnvshmem_host.so.3", "libnvshmemrs_nvshmem.so.0"),
     ("libnvshmemrs_nvshmem.so.0", "libnvshmemrs_nvshmem.so.0"),
     ("libnvshmemrs.so.0", "libnvshmemrs.so.0"),
     ("libnvshmemrs.so", "libnvshmemrs.so.0"),
 ];
-/// What `-lnvshmem_host` means: functions that the headers inline call those of the core.
+/// The linker script of `-lnvshmem_host`: inline functions of the headers call the core's library.
 const NVSHMEM_HOST: &[u8] = b"INPUT(libnvshmem_host.so.3 libnvshmemrs.so.0)\n";
 /// An archive without members.
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
@@ -48,7 +49,7 @@ pub(crate) fn install(tree: &Tree, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Installs what is built; says what that is not.
+/// Installs the built files; returns the parts that were not built.
 pub(crate) fn place(tree: &Tree, prefix: &Path) -> Result<Vec<&'static str>> {
     let natives = tree.release();
     let layout = Layout::read(tree)?;
@@ -75,7 +76,7 @@ pub(crate) fn place(tree: &Tree, prefix: &Path) -> Result<Vec<&'static str>> {
     Ok(left_out)
 }
 
-/// The manual pages, which the programs have in them.
+/// The manual pages, which the programs print themselves.
 fn manual(tree: &Tree, prefix: &Path) -> Result<()> {
     for program in ["nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-top"] {
         let page = run::output(tree.command(tree.release().join(program)).arg("--man"))?;
@@ -101,7 +102,7 @@ fn julia(tree: &Tree, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Fortran modules as sources and, where gfortran is, compiled; whether it is.
+/// The Fortran modules as sources and, if gfortran is installed, compiled; returns whether they were compiled.
 fn fortran(tree: &Tree, prefix: &Path) -> Result<bool> {
     run::run(
         tree.command(tree.release().join("nvshmemrs-generator"))
@@ -137,7 +138,8 @@ fn fortran(tree: &Tree, prefix: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The commands that programs with OpenSHMEM's names are compiled and started by, which other libraries have under the same names.
+/// The commands that compile and start programs with OpenSHMEM's names, in a folder of their own, because other libraries use the
+/// same command names.
 fn openshmem(tree: &Tree, layout: &Layout, prefix: &Path) -> Result<()> {
     let folder = prefix.join("compat/bin");
     for name in ["oshcc", "oshc++"] {
@@ -146,7 +148,7 @@ fn openshmem(tree: &Tree, layout: &Layout, prefix: &Path) -> Result<()> {
     link("../../bin/nvshmemrs-run", &folder.join("oshrun"))
 }
 
-/// The folder that works as NVSHMEM_HOME.
+/// The folder for NVSHMEM_HOME.
 fn nvshmem(tree: &Tree, prefix: &Path) -> Result<()> {
     let home = prefix.join("compat/nvshmem");
     empty(&home)?;

@@ -1,11 +1,10 @@
 //! The core's tests under ThreadSanitizer or AddressSanitizer, or with Rust's checks of unsafe code, with the PEs as threads; and C
 //! programs of the tests under sanitizers and valgrind, with the PEs as processes ([`programs`]).
 //!
-//! The compiler is the stable one, which has the sanitizers' libraries. For ThreadSanitizer the standard library is built anew from
-//! its sources, because what its locks and channels order cannot be seen otherwise; `--quick` does without, runs tests
-//! that need few of them, and suppresses what is known to be false (`tests/tsan.supp`). Tests run one after another: the
-//! memory of one job may lie where that of an earlier one was, which the sanitizer cannot know, and only threads that were joined
-//! are ordered before the next test.
+//! The stable compiler has the sanitizers' libraries. For ThreadSanitizer the standard library is rebuilt from its sources,
+//! because the sanitizer must see the order that its locks and channels establish; `--quick` omits that, runs tests that use few
+//! of them, and suppresses known false reports (`tests/tsan.supp`). Tests run one after another: the memory of a job may be
+//! reused by the next job, and the sanitizer only orders threads that were joined before the next test.
 
 mod programs;
 
@@ -19,7 +18,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What to look for.
+/// The kind of defect to detect.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Sanitizer {
     /// Data races
@@ -32,9 +31,9 @@ pub(crate) enum Sanitizer {
     Valgrind,
 }
 
-/// What is instrumented besides the library, but for a quick run.
+/// The instrumented package besides the library, except in a quick run.
 const SUITE: &str = "nvshmemrs-suite";
-/// Lets instrumented crates use others as they are.
+/// Lets instrumented crates use uninstrumented ones.
 const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 const ADDRESS: [&str; 2] = ["-Zsanitizer=address", MIXED];
 /// Rust's own checks of unsafe code.
@@ -43,16 +42,16 @@ const CHECKS: [&str; 3] = [
     "-Cdebug-assertions=on",
     "-Coverflow-checks=on",
 ];
-/// The exit status of a program in which the sanitizer has found something.
+/// The exit status of a program with a finding.
 const FOUND: i32 = 66;
-/// How long the tests may take under a sanitizer: the quick form, and the full one.
+/// The time limits of the tests under a sanitizer: quick and full.
 const QUICK_LIMIT: Duration = Duration::from_secs(900);
 const LIMIT: Duration = Duration::from_secs(1800);
-/// Of the tests over random cases, which are many times slower here: what is looked for is seen in any run that comes by the place.
+/// The number of random cases, reduced because they run many times slower: a defect shows in any run that reaches its place.
 const CASES: &str = "2000";
-/// Tests that make the difference: data, ordering, waiting.
+/// The tests of a quick run: data, ordering, waiting.
 const QUICK: [&str; 3] = ["--lib", "--test=rma", "--test=litmus"];
-/// What threads do under the standard library's locks and channels, which the quick form does not see; the full form runs these tests.
+/// Tests of threads that use the standard library's locks and channels: only a full run has them.
 const LOCKED: [&str; 10] = [
     "sites::",
     "delay::",
@@ -65,7 +64,7 @@ const LOCKED: [&str; 10] = [
     "trace::part::",
     "a_state_that_differs_does_not_compile",
 ];
-/// What the full form leaves out: a program that is racy on purpose.
+/// Tests that the full run omits: a program that is racy on purpose.
 const RACY: [&str; 1] = ["a_flag_overtakes_data_without_a_fence"];
 /// The races that must be found.
 const PLANTED: [&str; 2] = ["puts_to_the_same_words", "a_flag_without_acquire"];
@@ -117,7 +116,7 @@ fn core(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Shown> {
     Ok(shown)
 }
 
-/// Brings the sources of the standard library.
+/// Installs the sources of the standard library.
 fn rust_sources() -> Result<()> {
     let sysroot = run::output(Command::new("rustc").args(["--print", "sysroot"]))?;
     let lock = "lib/rustlib/src/rust/library/Cargo.lock";
@@ -132,7 +131,7 @@ fn rust_sources() -> Result<()> {
     run::run(Command::new("rustup").args(["component", "add", "rust-src"]))
 }
 
-/// Runs a race that is there on purpose.
+/// Runs a planted race.
 fn planted(tree: &Tree, name: &str, quick: bool) -> Result<()> {
     let mut cargo = cargo(tree, Sanitizer::Thread, quick)?;
     cargo.args([
@@ -188,7 +187,7 @@ fn cargo(tree: &Tree, sanitizer: Sanitizer, quick: bool) -> Result<Command> {
         .env("TSAN_OPTIONS", options)
         .env("LITMUS_WITHOUT_FENCES", "1")
         .env("NVSHMEMRS_CASES", CASES)
-        // Memory that a failed test leaves behind is not what is looked for.
+        // Leaks after a failed test are not findings.
         .env("ASAN_OPTIONS", format!("detect_leaks=0 exitcode={FOUND}"));
     Ok(cargo)
 }

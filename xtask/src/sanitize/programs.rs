@@ -1,9 +1,9 @@
 //! C programs of the tests under AddressSanitizer, UndefinedBehaviorSanitizer and valgrind, on two PEs.
 //!
 //! The programs are compiled by gcc, the library by rustc, and both are instrumented for AddressSanitizer: the library leaves the
-//! sanitizer's runtime to the program, and gcc's serves both, because they agree on its version (`__asan_version_mismatch_check_v8`;
-//! the loader says so if they ever do not). rustc has no UndefinedBehaviorSanitizer: the library is compiled with Rust's own checks of
-//! unsafe code instead. valgrind takes program and library as they are.
+//! sanitizer's runtime to the program, and gcc's runtime serves both, because they have the same version
+//! (`__asan_version_mismatch_check_v8`; the loader reports a mismatch). rustc has no UndefinedBehaviorSanitizer: the library is
+//! compiled with Rust's own checks of unsafe code instead. valgrind needs no instrumentation.
 
 use crate::instrument;
 use crate::run::{self, Shown};
@@ -17,16 +17,16 @@ use std::time::Duration;
 
 use super::{ADDRESS, CHECKS, FOUND};
 
-/// How long a program may take. valgrind makes it some fifty times slower.
+/// The time limit of a program. valgrind slows it down about fifty times.
 const LIMIT: Duration = Duration::from_secs(300);
-/// The programs, in `tests`: they end by themselves, with status 0 if all is well.
+/// The programs in `tests`: they end by themselves, with status 0 on success.
 const PROGRAMS: [&str; 4] = [
     "conformance/ring.c",
     "conformance/model.c",
     "programs/waits_model.c",
     "programs/quiet.c",
 ];
-/// Those that a quick run does with.
+/// The number of programs in a quick run.
 const QUICK: usize = 2;
 
 /// How C programs are built and run.
@@ -36,7 +36,7 @@ pub(super) enum How {
     Address,
     /// UndefinedBehaviorSanitizer in the program, Rust's checks in the library.
     Undefined,
-    /// As they are, under memcheck.
+    /// Without instrumentation, under memcheck.
     Valgrind,
 }
 
@@ -53,7 +53,7 @@ impl How {
         }
     }
 
-    /// rustc's flags for the library, if it takes any.
+    /// rustc's flags for the library, if any.
     fn rustflags(self) -> Option<&'static [&'static str]> {
         match self {
             How::Address => Some(&ADDRESS),
@@ -62,7 +62,7 @@ impl How {
         }
     }
 
-    /// The mistakes in `programs/planted.c` that must be found, and the words for them.
+    /// The planted defects in `programs/planted.c`, with the words of the reports.
     fn planted(self) -> &'static [(&'static str, &'static str)] {
         match self {
             How::Address => &[
@@ -84,7 +84,8 @@ impl How {
     }
 }
 
-/// Builds the library if it must be, then the programs, runs them, and sees that what is planted is found. Each program is a check.
+/// Builds the library if needed, then the programs; runs them, and checks that planted defects are found. Each program is a
+/// check.
 pub(super) fn programs(tree: &Tree, how: How, quick: bool) -> Result<Shown> {
     let library = library(tree, how, quick)?;
     let folder = tree.scratch(how.folder())?;
@@ -123,7 +124,7 @@ pub(super) fn programs(tree: &Tree, how: How, quick: bool) -> Result<Shown> {
 
 /// The library that the programs are linked to: instrumented, or the usual one.
 fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
-    // Rust's checks are for the tests of the core; a quick run leaves the library as it is.
+    // Rust's checks are for the tests of the core; a quick run uses the usual library.
     let flags = match how.rustflags() {
         Some(flags) if !(quick && how == How::Undefined) => flags,
         _ => {
@@ -151,10 +152,10 @@ fn library(tree: &Tree, how: How, quick: bool) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// The tests of the C ABI that make hostile and wrong calls, with their programs and the library checked.
+/// The tests of the C ABI with hostile and wrong calls, with their programs and the library instrumented.
 pub(super) fn tests(tree: &Tree, how: How) -> Result<Shown> {
     let library = library(tree, how, false)?;
-    // cargo's LD_LIBRARY_PATH has the folder of the library that is not instrumented.
+    // cargo's LD_LIBRARY_PATH contains the folder of the uninstrumented library.
     let first = ["-Wl,--disable-new-dtags"];
     let flags = [how.flags(), &first].concat().join(" ");
     let mut cargo = tree.cargo();
@@ -219,7 +220,7 @@ fn command(tree: &Tree, how: How, program: &Path, n_pes: u32) -> Command {
     command
 }
 
-/// Runs a program that nothing must be found in.
+/// Runs a program that must have no finding.
 fn clean(tree: &Tree, how: How, program: &Path) -> Result<()> {
     let log = program.with_extension("log");
     let file = fs::File::create(&log).with_context(|| format!("cannot make {}", log.display()))?;
@@ -227,7 +228,7 @@ fn clean(tree: &Tree, how: How, program: &Path) -> Result<()> {
     let shown = run::tee(command.stderr(file), LIMIT)?;
     let errors = fs::read_to_string(&log).unwrap_or_default();
     shown.outcome.with_context(|| errors.clone())?;
-    // valgrind is quiet unless it has something to say about a program; large mappings are no matter.
+    // valgrind prints only findings; its messages about large mappings are ignored.
     let words = [
         "ERROR: ",
         "runtime error",
@@ -240,7 +241,7 @@ fn clean(tree: &Tree, how: How, program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program in which something must be found.
+/// Runs a program that must have a finding.
 fn found(tree: &Tree, how: How, program: &Path, mistake: &str, words: &str) -> Result<()> {
     let mut command = command(tree, how, program, 1);
     let output = run::capture(command.arg(mistake).stdin(Stdio::null()))?;

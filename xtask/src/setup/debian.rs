@@ -1,5 +1,5 @@
-//! Packages of another Debian than this machine's: apt resolves and verifies them with a state of its own, they are unpacked in the
-//! checkout, and the system's packages stay as they are.
+//! Packages of another Debian release: apt resolves and verifies them with separate state, and they are unpacked in the checkout,
+//! so the system's packages do not change.
 
 use crate::run;
 use anyhow::{Context, Result, bail};
@@ -8,24 +8,24 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Where Debian is found: the mirror network, and the archive once a release has moved there.
+/// Debian's servers: the mirror network, and the archive for old releases.
 const MIRRORS: &[&str] = &[
     "http://deb.debian.org/debian",
     "http://archive.debian.org/debian",
 ];
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// A package and all that it depends on.
+/// A package and its dependencies.
 pub(super) struct Packages {
     /// The release of Debian.
     pub(super) suite: &'static str,
     pub(super) wanted: &'static str,
-    /// Those of the closure that are not unpacked.
+    /// Dependencies that are not unpacked.
     pub(super) left_out: &'static [&'static str],
 }
 
 impl Packages {
-    /// Unpacks them into `home/root`; what was in `home` is removed.
+    /// Unpacks them into `home/root`, after removing the contents of `home`.
     pub(super) fn unpack(&self, home: &Path) -> Result<()> {
         for tool in ["apt-get", "dpkg"] {
             if !run::exists(tool) {
@@ -71,7 +71,7 @@ impl Packages {
         for folder in ["lists/partial", "cache/archives/partial", "debs"] {
             fs::create_dir_all(apt.join(folder))?;
         }
-        // An empty list of installed packages makes the closure the same on every machine.
+        // With an empty list of installed packages, the result is the same on every machine.
         fs::write(apt.join("status"), "")?;
         fs::write(
             apt.join("sources.list"),
@@ -97,7 +97,7 @@ impl Packages {
     }
 }
 
-/// apt with its lists, its cache and its idea of what is installed below `apt`.
+/// apt with its lists, cache and status below `apt`.
 fn apt_get(apt: &Path) -> Command {
     let mut command = Command::new("apt-get");
     let folder = |name: &str| apt.join(name).display().to_string();
@@ -109,17 +109,17 @@ fn apt_get(apt: &Path) -> Command {
         ("Dir::Etc::sourceparts", "-".to_owned()),
         ("Dir::Etc::preferences", "-".to_owned()),
         ("Dir::Etc::preferencesparts", "-".to_owned()),
-        // An old release is no longer signed anew; the signature itself is checked.
+        // The signature of an old release has expired, but is still verified.
         ("Acquire::Check-Valid-Until", "false".to_owned()),
         ("Acquire::Languages", "none".to_owned()),
         ("Acquire::Retries", "3".to_owned()),
         ("APT::Install-Recommends", "false".to_owned()),
-        // As the caller, root or not: the user _apt may have no access to the checkout.
+        // Runs as the caller: the user _apt may have no access to the checkout.
         ("APT::Sandbox::User", "root".to_owned()),
     ] {
         command.arg("-o").arg(format!("{option}={value}"));
     }
-    // A plan is read by its words.
+    // The output of a plan is parsed.
     command.env("LC_ALL", "C");
     command
 }
@@ -132,7 +132,7 @@ fn unpack(home: &Path) -> Result<()> {
             run::output(Command::new("dpkg").arg("--extract").args([&path, &root]))?;
         }
     }
-    // Nobody reads them here.
+    // Not needed.
     for unread in ["usr/share/doc", "usr/share/locale", "usr/share/man"] {
         let folder = root.join(unread);
         if folder.exists() {

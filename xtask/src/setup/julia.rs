@@ -1,5 +1,4 @@
-//! Julia 1.5.3 in `.julia`. Debian 12 has no Julia, so this takes Debian 11's packages: apt resolves and verifies
-//! them with a state of its own, they are unpacked in the checkout, and the system's packages stay as they are.
+//! Julia 1.5.3 in `.julia`, from Debian 11's packages, because Debian 12 has no Julia; see [`debian`](super::debian).
 
 use super::debian::{Packages, multiarch, script};
 use super::{done, is_done, say};
@@ -11,8 +10,8 @@ use std::process::Command;
 
 const VERSION: &str = "1.5.3";
 
-/// Packages of the closure that must not shadow the machine's own: the C and C++ run time, and what only
-/// matters to an installed package.
+/// Packages of the closure that must not replace the machine's own: the C and C++ run time, and packages that matter only to an
+/// installed system.
 const LEFT_OUT: &[&str] = &[
     "debconf",
     "dpkg",
@@ -25,7 +24,7 @@ const LEFT_OUT: &[&str] = &[
     "tar",
 ];
 
-/// Changes when this file unpacks something else.
+/// Must change when this file unpacks different packages.
 const RECIPE: &str = "julia 1.5.3 from bullseye, 1";
 
 /// Unpacks Julia and writes the script that starts it. Does nothing if `NVSHMEMRS_JULIA` names a Julia.
@@ -58,8 +57,7 @@ pub(crate) fn install(tree: &Tree) -> Result<()> {
     done(&stamp, RECIPE)
 }
 
-/// Has Julia precompile the package, so that programs that run at the same time do not all do it; then prints how long loading it
-/// takes.
+/// Precompiles the package once, so that parallel programs do not all do it, and prints the load time.
 pub(crate) fn package(tree: &Tree) -> Result<()> {
     for program in [
         "using NVSHMEMRS",
@@ -77,7 +75,7 @@ pub(crate) fn package(tree: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// What version the Julia at `program` is.
+/// The version of the Julia at `program`.
 fn version(program: &Path) -> Result<String> {
     let mut julia = Command::new(program);
     let text = run::output(julia.args(["--startup-file=no", "-e", "print(VERSION)"]))?;

@@ -1,5 +1,5 @@
-//! Installs the requirements of a command and no more. Installed ones are not changed, so a second run needs
-//! no network; outside the checkout only Debian packages are installed, and only as root.
+//! Installs the requirements of a command. Installed requirements are not changed, so a second run needs no network; outside the
+//! checkout only Debian packages are installed, and only as root.
 
 mod debian;
 pub(crate) mod julia;
@@ -44,12 +44,12 @@ pub(crate) fn all(tree: &Tree, purpose: Purpose) -> Result<()> {
         torch::install(tree)?;
     }
     python::packages(tree, purpose)?;
-    // The default members: library, launcher, and what the wheel is made from.
+    // The default members: library, launcher, and the parts of the wheel.
     crate::run::run(tree.cargo().args(["build", "--release"]))?;
     python::wheel(tree)
 }
 
-/// A hash over the contents of `files` and over `text`, to see whether anything has changed.
+/// A hash over the contents of `files` and over `text`, to detect changes.
 fn fingerprint(text: &str, files: &[PathBuf]) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(text);
@@ -66,17 +66,17 @@ fn fingerprint(text: &str, files: &[PathBuf]) -> Result<String> {
         .collect())
 }
 
-/// Whether `stamp` says that the work described by `fingerprint` was done.
+/// Whether `stamp` records that the work described by `fingerprint` was done.
 fn is_done(stamp: &Path, fingerprint: &str) -> bool {
     fs::read_to_string(stamp).is_ok_and(|text| text == fingerprint)
 }
 
-/// Writes into `stamp` that the work described by `fingerprint` is done.
+/// Records in `stamp` that the work described by `fingerprint` is done.
 fn done(stamp: &Path, fingerprint: &str) -> Result<()> {
     fs::write(stamp, fingerprint).with_context(|| format!("cannot write {}", stamp.display()))
 }
 
-/// Tells the user about a step that takes a while.
+/// Announces a step that takes a while.
 pub(crate) fn say(what: &str) {
     eprintln!("setup: {what}");
 }

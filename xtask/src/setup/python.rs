@@ -1,4 +1,4 @@
-//! The virtual environment `.venv`: pinned packages, and nvshmemrs as a user would install it.
+//! The virtual environment `.venv`: pinned packages, and the nvshmemrs wheel.
 
 use super::{Purpose, done, fingerprint, is_done, say};
 use crate::bundle::empty;
@@ -30,7 +30,7 @@ pub(crate) fn packages(tree: &Tree, purpose: Purpose) -> Result<()> {
     if matches!(purpose, Purpose::Test) {
         nvcc(tree)?;
     }
-    // The longer files include the shorter ones, so all of them say whether anything has changed.
+    // The longer files include the shorter ones, so a hash over all of them detects any change.
     let files = [
         "requirements.txt",
         "requirements-demo.txt",
@@ -65,8 +65,8 @@ fn nvcc(tree: &Tree) -> Result<()> {
     done(&stamp, &print)
 }
 
-/// Builds the wheel of `bindings/python` around the library just built and installs it into `.venv`, unless
-/// exactly that one is there.
+/// Builds the wheel of `bindings/python` around the library just built and installs it into `.venv`, unless the same wheel is
+/// installed.
 pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     let package = tree.root.join("bindings/python");
     let mut files = vec![
@@ -111,12 +111,12 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
     done(&stamp, &print)
 }
 
-/// Where the wheel that `.venv` has was made.
+/// The folder with the wheel that is installed in `.venv`.
 pub(crate) fn wheel_folder(tree: &Tree) -> Result<PathBuf> {
     Ok(tree.scratch("wheel")?.join("own"))
 }
 
-/// The files below `folder` that make up the package: no libraries, no byte code.
+/// The source files of the package below `folder`: no libraries, no byte code.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;

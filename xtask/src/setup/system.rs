@@ -5,13 +5,13 @@ use crate::run;
 use anyhow::{Result, bail};
 use std::process::Command;
 
-/// A program that must be there, and the Debian packages that bring it.
+/// A required program, and the Debian packages that contain it.
 struct Need {
     program: &'static str,
     packages: &'static [&'static str],
 }
 
-/// With it come venv and pip, which Debian packs separately.
+/// Includes venv and pip, which Debian packages separately.
 const PYTHON: Need = Need::new("python3", &["python3", "python3-venv"]);
 const CC: Need = Need::new("cc", &["gcc", "libc6-dev"]);
 const CXX: Need = Need::new("c++", &["g++"]);
@@ -26,11 +26,11 @@ const OSHRUN: Need = Need::new("oshrun", &["openmpi-bin"]);
 const OSHCC: Need = Need::new("oshcc", &["gcc", "libopenmpi-dev"]);
 
 const MPICC: Need = Need::new("mpicc", &["gcc", "libopenmpi-dev"]);
-/// A second opinion on the headers. The test that wants it is left out where it is missing.
+/// A second compiler for the headers. Without it, its test is omitted.
 const CLANG: Need = Need::new("clang", &["clang"]);
-/// Makes bitcode of what clang has written as text.
+/// Assembles bitcode from clang's textual output.
 const LLVM: Need = Need::new("llvm-as", &["llvm"]);
-/// The controller of Slurm; with it come the daemons and the commands that its test needs.
+/// The controller of Slurm; its packages include the daemons and commands of its test.
 const SLURM: Need = Need::new(
     "slurmctld",
     &["slurmctld", "slurmd", "slurm-client", "munge"],
@@ -38,7 +38,7 @@ const SLURM: Need = Need::new(
 /// bindgen reads MPI's header with it.
 const LIBCLANG: Need = Need::new("libclang", &["libclang-dev"]);
 
-/// torch for the Python that Debian brings; the Python tests run a program with it.
+/// torch for Debian's Python; a program of the Python tests uses it.
 const TORCH: Need = Need::new(
     "/usr/bin/python3",
     &["python3", "python3-torch", "python3-numpy"],
@@ -46,9 +46,9 @@ const TORCH: Need = Need::new(
 const VALGRIND: Need = Need::new("valgrind", &["valgrind"]);
 /// Compares the C ABI with an earlier one.
 const ABIDIFF: Need = Need::new("abidiff", &["abigail-tools"]);
-/// With its package for calls into libraries, which the bindings of nvshmemrs-inspect need.
+/// With its package for foreign functions, which the bindings of nvshmemrs-inspect need.
 const RUBY: Need = Need::new("ruby", &["ruby", "ruby-ffi"]);
-/// Acts as another user.
+/// Runs a program as another user.
 const SETPRIV: Need = Need::new("setpriv", &["util-linux"]);
 
 impl Need {
@@ -75,7 +75,7 @@ impl Need {
         if self.program == LIBCLANG.program {
             return has_libclang();
         }
-        // The plugin's build takes the compiler of another MPI from there.
+        // MPICC names the compiler of another MPI for the plugin's build.
         if self.program == MPICC.program && std::env::var_os("MPICC").is_some() {
             return true;
         }
@@ -87,7 +87,7 @@ impl Need {
     }
 }
 
-/// Whether libclang is where `LIBCLANG_PATH` says, or where Debian's packages have it.
+/// Whether libclang is in `LIBCLANG_PATH` or in the folder of Debian's packages.
 fn has_libclang() -> bool {
     let versions = std::fs::read_dir("/usr/lib")
         .into_iter()
@@ -112,7 +112,7 @@ fn needs(purpose: Purpose) -> &'static [Need] {
     }
 }
 
-/// Programs that are used where they can be had.
+/// Optional programs.
 fn wishes(purpose: Purpose) -> &'static [Need] {
     match purpose {
         Purpose::Test => &[CLANG, LLVM, SLURM],
@@ -124,8 +124,8 @@ fn unmet(needs: &'static [Need]) -> Vec<&'static Need> {
     needs.iter().filter(|need| !need.is_met()).collect()
 }
 
-/// Installs the Debian packages of those programs that are missing. Only root can; everybody else is told what
-/// to install. What is only wished for is installed where that is possible.
+/// Installs the Debian packages of missing programs as root; other users get a message with the packages. Optional programs are
+/// installed if possible.
 pub(crate) fn packages(purpose: Purpose) -> Result<()> {
     must_have(&unmet(needs(purpose)))?;
     let wished = unmet(wishes(purpose));
@@ -149,7 +149,7 @@ fn packages_of(needs: &[&Need]) -> Vec<&'static str> {
     packages.copied().collect()
 }
 
-/// Installs what is missing, or says what the user has to install.
+/// Installs missing programs, or fails with a message that lists them.
 fn must_have(missing: &[&Need]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
@@ -169,7 +169,7 @@ fn must_have(missing: &[&Need]) -> Result<()> {
     install(missing)
 }
 
-/// Installs the packages of programs that are missing, as root.
+/// Installs the packages of missing programs, as root.
 fn install(missing: &[&Need]) -> Result<()> {
     let packages = packages_of(missing);
     say(&format!("installing {}", packages.join(" ")));
@@ -186,7 +186,7 @@ fn install(missing: &[&Need]) -> Result<()> {
     Ok(())
 }
 
-/// Adds rustfmt and clippy, which the tests run and small installations of Rust lack.
+/// Installs rustfmt and clippy, which the tests run and minimal installations of Rust lack.
 pub(crate) fn rust_components(purpose: Purpose) -> Result<()> {
     if purpose != Purpose::Test {
         return Ok(());
@@ -218,7 +218,7 @@ pub(crate) fn rust_components(purpose: Purpose) -> Result<()> {
 
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
-    // Another apt may be at work on a machine that has just started.
+    // Another apt may be running on a machine that has just started.
     command.args(["-o", "DPkg::Lock::Timeout=300"]);
     command.env("DEBIAN_FRONTEND", "noninteractive");
     command

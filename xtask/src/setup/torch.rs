@@ -1,4 +1,4 @@
-//! Debian 13's torch in `.torch`, with a Python of its own: the tests of what Debian 12's, 1.13, does not have yet, such as
+//! Debian 13's torch in `.torch`, with its own Python, for tests of features that Debian 12's torch, 1.13, lacks, such as
 //! `torch.compile`.
 
 use super::debian::{Packages, multiarch, script};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Packages of the closure that Python and torch run without.
+/// Packages of the closure that Python and torch do not need.
 const LEFT_OUT: &[&str] = &[
     "adduser",
     "base-passwd",
@@ -33,7 +33,7 @@ const LEFT_OUT: &[&str] = &[
     "tar",
 ];
 
-/// Changes when this file unpacks something else.
+/// Must change when this file unpacks different packages.
 const RECIPE: &str = "torch from trixie, 1";
 
 /// Unpacks torch and writes the script that starts its Python. Does nothing if `NVSHMEMRS_TORCH` names a Python that has torch.
@@ -65,7 +65,8 @@ fn works(python: &Path) -> Result<()> {
     run::output(command.args(["-c", "import numpy, torch"])).map(drop)
 }
 
-/// Writes `home/bin/python-torch`. It starts Python by the dynamic linker that came with it: this machine's C library is older.
+/// Writes `home/bin/python-torch`. It starts Python with the dynamic linker of the unpacked release, because this machine's C
+/// library is older.
 fn write_script(home: &Path) -> Result<()> {
     let triplet = multiarch(home, "libc.so.6")?;
     let text = format!(

@@ -1,7 +1,8 @@
-//! `cargo xtask soak`: operations drawn by lot on several PEs for a set time, every result checked, memory and descriptors watched.
+//! `cargo xtask soak`: random operations on several PEs for a set time; every result is checked, memory and descriptors are
+//! watched.
 //!
-//! The PEs run `tests/programs/soak`, which draws everything from a seed, so a seed says what was done and a failing one can be run again. Each
-//! PE leaves a file with its checks and samples; here they are added up, judged and drawn.
+//! The PEs run `tests/programs/soak`, which derives everything from a seed, so a failing run can be repeated by its seed. Each PE
+//! writes a file with its checks and samples; this module sums, judges and draws them.
 
 mod report;
 
@@ -15,12 +16,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Symmetric heap of each PE.
 const HEAP: &str = "64m";
-/// Seconds after which a wait counts as hung; its error says who waits for whom.
+/// The time limit of a wait in seconds; its error names the PEs that wait for each other.
 const TIMEOUT: &str = "60";
-/// How much longer than asked the PEs may take, to start, to end, and to time out.
+/// The time that the PEs may take beyond the requested time, to start, to end, and to time out.
 const MORE: Duration = Duration::from_secs(180);
 
-/// What a run is asked to do.
+/// The options of a run.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How long
@@ -46,12 +47,12 @@ pub(crate) fn soak(tree: &Tree, args: &Args) -> Result<()> {
         setup::all(tree, Purpose::Demo)?;
         build_only(tree, &["--bin=soak"])?;
     }
-    // Relative to where the user is.
+    // Relative to the user's folder.
     let out = std::path::absolute(&args.out)?;
     soak_built(tree, args, &out)
 }
 
-/// A short run, for `cargo xtask test`, which has built everything.
+/// A short run, for `cargo xtask test`, after its build.
 pub(crate) fn short(tree: &Tree) -> Result<()> {
     python::packages(tree, Purpose::Test)?;
     let args = Args {
@@ -90,7 +91,7 @@ fn soak_built(tree: &Tree, args: &Args, out: &Path) -> Result<()> {
         .arg(tree.release().join("soak"))
         .args([time.as_secs_f64().to_string(), seed.to_string()])
         .arg(out)
-        // The C library's allocator shall give back what is freed, and not look as if something grew.
+        // The C library's allocator must return freed memory, so that it does not look like growth.
         .envs([
             ("MALLOC_ARENA_MAX", "1"),
             ("MALLOC_MMAP_THRESHOLD_", "65536"),
@@ -129,7 +130,7 @@ fn picture(tree: &Tree, out: &Path) -> Result<()> {
     run::run(&mut command)
 }
 
-/// A seed that nobody gave: the clock's.
+/// A seed from the clock.
 fn drawn() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(1, |now| now.as_micros() as u64 % 1_000_000_000)

@@ -1,4 +1,4 @@
-//! The results of the PEs of a soak run: summed, judged, as a table and as JSON.
+//! The results of the PEs of a soak run: summed and judged, as a table and as JSON.
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What one PE has left.
+/// The file of a PE.
 #[derive(Deserialize, Serialize)]
 struct Pe {
     pe: u32,
     rounds: u64,
-    /// How many checks each operation has had.
+    /// The number of checks of each operation.
     checks: BTreeMap<String, u64>,
     samples: Vec<Sample>,
 }
 
-/// One look at a PE's process.
+/// A sample of a PE's process.
 #[derive(Clone, Deserialize, Serialize)]
 struct Sample {
     ms: u64,
     round: u64,
-    /// Whether the PE had given everything back just before.
+    /// Whether the PE had released everything just before.
     empty: bool,
     anonymous_kib: u64,
     shared_kib: u64,
@@ -32,18 +32,19 @@ struct Sample {
     committed_kib: u64,
 }
 
-/// Something that must not grow.
+/// A quantity that must not grow.
 struct Series {
     name: &'static str,
     of: fn(&Sample) -> u64,
-    /// How much more it may be at the end than when the PE was warm.
+    /// The allowed growth from the warm state to the end.
     most: i64,
 }
 
-/// Growth is judged by the moments when everything has been given back, after the first third, the warm-up: the least of the last quarter
-/// of them against the least of the first quarter. What happens to be in use does not count so, and a leak in every round does.
+/// Growth is measured at samples after everything has been released and after the first third, the warm-up: the minimum of their
+/// last quarter against the minimum of their first quarter. So memory in use at the moment does not count, but a leak in every
+/// round does.
 const SERIES: [Series; 6] = [
-    // The C library's allocator keeps freed memory, in pieces that differ.
+    // The C library's allocator keeps freed memory, in varying pieces.
     Series::new("own pages, KiB", |sample| sample.anonymous_kib, 2048),
     Series::new("heap pages touched, KiB", |sample| sample.shared_kib, 2048),
     Series::new(
@@ -51,7 +52,7 @@ const SERIES: [Series; 6] = [
         |sample| sample.committed_kib,
         2048,
     ),
-    // One thread may just list a folder, or come to its end.
+    // A thread may just be listing a folder, or ending.
     Series::new("descriptors", |sample| sample.descriptors, 1),
     Series::new("threads", |sample| sample.threads, 1),
     Series::new("mappings", |sample| sample.mappings, 16),
@@ -63,7 +64,7 @@ impl Series {
     }
 }
 
-/// How a series went on a PE.
+/// The growth of a series on a PE.
 #[derive(Serialize)]
 struct Growth {
     pe: u32,
@@ -73,13 +74,13 @@ struct Growth {
     growth: i64,
 }
 
-/// What all PEs have left.
+/// The results of all PEs.
 pub(super) struct Report {
     seed: u64,
     pes: Vec<Pe>,
 }
 
-/// The files that PEs have left in a folder.
+/// The files of the PEs in a folder.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
@@ -97,7 +98,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Report {
-    /// Reads what is in the folder.
+    /// Reads the files in the folder.
     pub(super) fn read(folder: &Path, seed: u64) -> Result<Report> {
         let mut pes = Vec::new();
         for file in files(folder)? {
@@ -111,12 +112,12 @@ impl Report {
         Ok(Report { seed, pes })
     }
 
-    /// How many PEs there are.
+    /// The number of PEs.
     pub(super) fn pes(&self) -> usize {
         self.pes.len()
     }
 
-    /// Checks of each operation, on all PEs.
+    /// The checks of each operation, over all PEs.
     fn checks(&self) -> BTreeMap<&str, u64> {
         let mut all = BTreeMap::new();
         for (name, count) in self.pes.iter().flat_map(|pe| &pe.checks) {
@@ -125,7 +126,7 @@ impl Report {
         all
     }
 
-    /// How a series went, on all PEs that have enough samples to tell.
+    /// The growth of a series on all PEs with enough samples.
     fn grown(&self, series: &Series) -> impl Iterator<Item = Growth> {
         self.pes.iter().filter_map(|pe| growth(pe, series).ok())
     }
@@ -135,7 +136,7 @@ impl Report {
         samples.map(|sample| sample.ms).max().unwrap_or(0) as f64 / 1000.0
     }
 
-    /// Fails if something has grown, or if there is too little to tell.
+    /// Fails if a series has grown, or if there are too few samples.
     pub(super) fn judge(&self) -> Result<()> {
         for series in &SERIES {
             for pe in &self.pes {
@@ -154,7 +155,7 @@ impl Report {
         Ok(())
     }
 
-    /// For people.
+    /// The report as text.
     pub(super) fn table(&self) -> String {
         let checks = self.checks();
         let total: u64 = checks.values().sum();
@@ -210,7 +211,7 @@ impl Report {
         text
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub(super) fn json(&self) -> Result<String> {
         let growth: BTreeMap<&str, Vec<Growth>> = SERIES
             .iter()
@@ -227,7 +228,7 @@ impl Report {
     }
 }
 
-/// How a series went on a PE.
+/// The growth of a series on a PE.
 fn growth(pe: &Pe, series: &Series) -> Result<Growth> {
     let end = pe.samples.last().map_or(0, |sample| sample.ms);
     let empty = || pe.samples.iter().filter(|sample| sample.empty);
@@ -262,7 +263,7 @@ fn growth(pe: &Pe, series: &Series) -> Result<Growth> {
 mod tests {
     use super::*;
 
-    /// A PE with so many descriptors in each sample; every other sample is empty.
+    /// A PE with the given descriptors in each sample; every other sample is empty.
     fn pe(descriptors: impl Fn(u64) -> u64) -> Pe {
         let sample = |index: u64| Sample {
             ms: index * 1000,
@@ -296,7 +297,7 @@ mod tests {
     #[test]
     fn a_leak_is_found_and_what_is_in_use_is_none() {
         judged(|_| 9).unwrap();
-        // Grows while it warms up, and is larger whenever something is in use.
+        // Grows during the warm-up, and is larger whenever something is in use.
         judged(|at| at.min(15) + 50 * (at % 2)).unwrap();
         let error = judged(|at| 9 + at / 15).unwrap_err().to_string();
         assert!(

@@ -1,5 +1,5 @@
-//! A second try for failed tests. On a busy machine a process may not run for as long as a test waits for it. Such a test passes
-//! when it runs alone, and is reported as unsteady. A test that fails twice has failed.
+//! Repeats failed tests. On a busy machine a process may not run for longer than a test waits for it. A test that passes when it
+//! is repeated alone is reported as unsteady. A test that fails twice has failed.
 
 use super::count::Count;
 use crate::run::{self, Shown};
@@ -9,29 +9,29 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
-/// More failures than this are not by chance: then no test gets a second try.
+/// With more failures than this, no test is repeated: so many are not due to chance.
 const MOST: usize = 4;
-/// How long all tests of a kind may take, on a slow machine.
+/// The time limit for all tests of a kind, on a slow machine.
 pub(super) const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Steps that may have others beside them hold it together; a second try holds it alone.
+/// Steps that run beside others hold it shared; a repetition holds it alone.
 static TURN: RwLock<()> = RwLock::new(());
 
-/// Until the result is dropped, no second try runs.
+/// No repetition runs until the result is dropped.
 pub(super) fn beside_others() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is known of one kind of test program.
+/// How the output of a kind of test program is read.
 pub(super) struct Kind {
-    /// Counts the tests in what it prints.
+    /// Counts the tests in the output.
     pub(super) count: fn(&str) -> Count,
-    /// The names of the tests that failed; `None` if something failed that has no name, such as a program that crashed.
+    /// The names of failed tests; `None` if a failure has no name, such as a crash.
     pub(super) failed: fn(&str) -> Option<Vec<String>>,
 }
 
-/// Runs `all`, and the tests of it that failed once more with `alone`, which gets their names as further arguments. It fails by its
-/// status, and if it ran no test. The second try waits until the steps beside this one have ended, and no other begins meanwhile.
+/// Runs `all`, and repeats failed tests with `alone`, which gets their names as further arguments. Fails by the status of the
+/// command, or if it ran no test. The repetition waits until the steps beside this one have ended, and no other starts meanwhile.
 pub(super) fn counted(
     kind: &Kind,
     all: impl FnOnce() -> Result<Shown>,
@@ -78,7 +78,7 @@ fn ran_some(count: Count) -> Result<()> {
     Ok(())
 }
 
-/// Reads the lines `test NAME ... FAILED` of `cargo test`.
+/// The failed tests in the output of `cargo test`: lines `test NAME ... FAILED`.
 pub(super) fn failed_in_cargo(text: &str) -> Option<Vec<String>> {
     let begun = text
         .lines()
@@ -95,7 +95,7 @@ pub(super) fn failed_in_cargo(text: &str) -> Option<Vec<String>> {
     (begun == ended).then_some(names)
 }
 
-/// Reads the lines `FAILED NAME - why` that pytest's `-ra` prints.
+/// The failed tests in the output of pytest's `-ra`: lines `FAILED NAME - why`.
 pub(super) fn failed_in_pytest(text: &str) -> Option<Vec<String>> {
     let errors = text.lines().any(|line| line.starts_with("ERROR "));
     let names = once(text.lines().filter_map(|line| {
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(failed_in_pytest("ERROR t/test_a.py::test_b - no\n"), None);
     }
 
-    /// With words of its own: lines of `cargo test` in the output of this test would be counted as its own.
+    /// The output is not in the format of `cargo test`, because it would be counted among this test's own.
     #[test]
     fn only_a_test_that_passes_alone_is_unsteady() {
         let kind = Kind {

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// How many checks passed, failed, and were not run.
+/// The numbers of checks that passed, failed, and were not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     /// Ignored by their attribute or skipped.
     pub(crate) left_out: u64,
-    /// Of those that passed: failed at first.
+    /// Passed tests that failed at first.
     pub(crate) unsteady: u64,
 }
 
@@ -23,7 +23,7 @@ impl Count {
         }
     }
 
-    /// The same, after the tests that failed had a second try, in which so many failed again.
+    /// The counts after the failed tests were repeated, and `failed` of them failed again.
     pub(crate) fn with_second_try(self, failed: u64) -> Self {
         let passed = self.failed.saturating_sub(failed);
         Self {
@@ -34,7 +34,7 @@ impl Count {
         }
     }
 
-    /// The same, where so many of those that passed have not looked at anything.
+    /// The counts with `left_out` of the passed tests moved to those left out, because they checked nothing.
     pub(crate) fn without(self, left_out: u64) -> Self {
         Self {
             passed: self.passed.saturating_sub(left_out),
@@ -57,21 +57,21 @@ impl fmt::Display for Count {
     }
 }
 
-/// Adds up the lines `test result: ok. 3 passed; 0 failed; 1 ignored; ...` of `cargo test`.
+/// Sums the lines `test result: ok. 3 passed; 0 failed; 1 ignored; ...` of `cargo test`.
 pub(crate) fn of_cargo(text: &str) -> Count {
     text.lines()
         .filter_map(|line| line.strip_prefix("test result: "))
         .fold(Count::default(), |sum, line| sum.plus(of_words(line)))
 }
 
-/// Reads pytest's last line, such as `== 1 failed, 12 passed, 2 skipped in 3.21s ==`.
+/// The counts in pytest's last line, such as `== 1 failed, 12 passed, 2 skipped in 3.21s ==`.
 pub(crate) fn of_pytest(text: &str) -> Count {
     text.lines()
         .rfind(|line| line.contains(" in "))
         .map_or(Count::default(), of_words)
 }
 
-/// Adds up every number that stands before a word we know.
+/// Sums the numbers before known words.
 fn of_words(line: &str) -> Count {
     let words: Vec<&str> = line
         .split([' ', ',', ';', '.', '='])

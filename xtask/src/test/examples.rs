@@ -1,5 +1,5 @@
-//! The landscape example in its six languages, in small, the tutorial, and the examples in two languages. Each checks its result
-//! against a single-process run of its own; here the results are compared between languages.
+//! The landscape example in six languages at a small size, the tutorial, and the examples in two languages. Each program checks
+//! its result against a single-process run; here the results are compared between languages.
 
 use crate::tree::Tree;
 use crate::{build_only, run, show};
@@ -10,7 +10,7 @@ use std::process::Command;
 const N_PES: u32 = 4;
 const STEPS: &str = "50";
 
-/// `examples/python/landscape.py`, with its picture. Gives the fingerprint of the result.
+/// Runs `examples/python/landscape.py` with its picture. Returns the fingerprint of the result.
 pub(super) fn python(tree: &Tree) -> Result<String> {
     let out = tree.scratch("landscape")?;
     let picture = out.join("landscape-jacksboro.png");
@@ -57,13 +57,13 @@ pub(super) fn tutorial(tree: &Tree) -> Result<()> {
     Ok(())
 }
 
-/// `core/examples/landscape.rs`, which must come to `expected`.
+/// Runs `core/examples/landscape.rs`, whose fingerprint must be `expected`.
 pub(super) fn rust(tree: &Tree, expected: Option<&str>) -> Result<()> {
     build_only(tree, &["--example=landscape"])?;
     native(tree, tree.release().join("examples/landscape"), expected)
 }
 
-/// `examples/julia/landscape.jl`, which must come to `expected`.
+/// Runs `examples/julia/landscape.jl`, whose fingerprint must be `expected`.
 pub(super) fn julia(tree: &Tree, expected: Option<&str>) -> Result<()> {
     let mut command = tree.with_contract(tree.launch(N_PES));
     command
@@ -74,12 +74,12 @@ pub(super) fn julia(tree: &Tree, expected: Option<&str>) -> Result<()> {
     compare(&fingerprint(&mut command)?, expected)
 }
 
-/// `examples/c/landscape.c`, which must come to `expected`.
+/// Runs `examples/c/landscape.c`, whose fingerprint must be `expected`.
 pub(super) fn c(tree: &Tree, expected: Option<&str>) -> Result<()> {
     landscape(tree, "examples/c", expected)
 }
 
-/// `examples/c/landscape.c`, which [`c`] has built, on two hosts that this machine plays; it must come to `expected`.
+/// Runs `examples/c/landscape.c`, which [`c`] has built, on two simulated hosts; its fingerprint must be `expected`.
 pub(super) fn two_hosts(tree: &Tree, expected: Option<&str>) -> Result<()> {
     let (program, map) = (tree.root.join("examples/c/landscape"), map(tree)?);
     let mut command = tree.with_contract(tree.command("mpirun"));
@@ -95,17 +95,17 @@ pub(super) fn two_hosts(tree: &Tree, expected: Option<&str>) -> Result<()> {
     compare(&fingerprint(&mut command)?, expected)
 }
 
-/// `examples/cpp/landscape.cpp`, which must come to `expected`.
+/// Runs `examples/cpp/landscape.cpp`, whose fingerprint must be `expected`.
 pub(super) fn cxx(tree: &Tree, expected: Option<&str>) -> Result<()> {
     landscape(tree, "examples/cpp", expected)
 }
 
-/// `examples/fortran/landscape.f90`, which must come to `expected`.
+/// Runs `examples/fortran/landscape.f90`, whose fingerprint must be `expected`.
 pub(super) fn fortran(tree: &Tree, expected: Option<&str>) -> Result<()> {
     landscape(tree, "examples/fortran", expected)
 }
 
-/// The landscape in a folder with a Makefile.
+/// Builds and runs the landscape in a folder with a Makefile.
 fn landscape(tree: &Tree, folder: &str, expected: Option<&str>) -> Result<()> {
     native(tree, made(tree, folder, "landscape")?, expected)
 }
@@ -118,7 +118,8 @@ pub(super) fn sample_sort(tree: &Tree) -> Result<()> {
     in_two_languages(tree, "sample_sort", &["--keys", "200000"], c)
 }
 
-/// PageRank in Python and Rust: Debian's packages where apt has their lists, and else a generated graph, as a line says.
+/// PageRank in Python and Rust: on the graph of Debian's packages if apt has their lists, else on a generated graph, as a line
+/// reports.
 pub(super) fn pagerank(tree: &Tree) -> Result<()> {
     build_only(tree, &["--example=pagerank"])?;
     let file = tree.scratch("pagerank")?.join("graph");
@@ -177,7 +178,7 @@ fn in_two_languages(tree: &Tree, name: &str, arguments: &[&str], mut other: Comm
     compare(&printed(&mut other, "result: ")?, Some(&expected))
 }
 
-/// Makes a program in a folder with a Makefile.
+/// Builds a program in a folder with a Makefile.
 pub(super) fn made(tree: &Tree, folder: &str, program: &str) -> Result<PathBuf> {
     let folder = tree.root.join(folder);
     let library = format!("LIBDIR={}", tree.release().display());
@@ -202,7 +203,7 @@ fn compare(found: &str, expected: Option<&str>) -> Result<()> {
     }
 }
 
-/// The elevation model as the programs in other languages than Python read it.
+/// The elevation model in the format of the programs in other languages than Python.
 fn map(tree: &Tree) -> Result<PathBuf> {
     let file = tree.scratch("landscape")?.join("jacksboro.raw");
     let mut command = tree.command(tree.python());
@@ -213,12 +214,12 @@ fn map(tree: &Tree) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Runs `command`, which must succeed, and gives the fingerprint that it prints.
+/// Runs `command`, which must succeed, and returns the fingerprint that it prints.
 fn fingerprint(command: &mut Command) -> Result<String> {
     printed(command, "fingerprint: ")
 }
 
-/// Runs `command`, which must succeed, and gives the rest of the line that begins with `label`.
+/// Runs `command`, which must succeed, and returns the rest of the line that begins with `label`.
 fn printed(command: &mut Command, label: &str) -> Result<String> {
     let shown = run::tee(command, run::LIMIT)?;
     shown.outcome?;

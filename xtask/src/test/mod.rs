@@ -1,5 +1,5 @@
-//! Every check of the project; a failing one does not keep the next from running. Two rows of steps run side by side where one
-//! does not need the other: in either one, there are times at which one process works, or all wait.
+//! Runs every check of the project; a failing check does not stop the others. Independent rows of steps run side by side, because
+//! each row has times when one process works or all wait.
 
 mod again;
 mod count;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Instant;
 
-/// Runs all steps, prints the summary and, as the very last line, how many checks passed and failed.
+/// Runs all steps, prints the summary and, in the last line, the numbers of checks that passed and failed.
 pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
     let mut steps = Steps::default();
     let start = Instant::now();
@@ -28,7 +28,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
         system::packages(Purpose::Test)?;
         system::rust_components(Purpose::Test)
     });
-    // What is brought waits for the network, what is built for the cores.
+    // Installation waits for the network, the build for the cores.
     steps.side_by_side(
         |steps| build(tree, steps),
         |steps| {
@@ -56,7 +56,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             }
         },
     );
-    // Each row goes on with what is left when its tests are over, so that neither leaves a core idle for long.
+    // Each row continues with further steps when its tests are done, so that no core is idle for long.
     steps.side_by_side(
         |steps| {
             steps.tested("cargo test", || cargo_test(tree, quick));
@@ -89,16 +89,16 @@ fn build(tree: &Tree, steps: &mut Steps) {
     steps.step("format", || {
         run::run(tree.cargo().args(["fmt", "--all", "--check"]))
     });
-    // With the tests and the examples, so that nothing is compiled twice for another choice of features.
+    // Tests and examples included, so that nothing is compiled again with other features.
     steps.step("build", || build_only(tree, &["--all-targets"]));
     steps.step("generated files", || {
-        // Built just now with the workspace; `cargo run` of one package would build it anew.
+        // Built with the workspace; `cargo run` of one package would compile it again.
         let generator = tree.release().join("nvshmemrs-generator");
         run::run(tree.command(generator).arg("--check"))
     });
 }
 
-/// Tests of instrumented builds, one after another: cargo has one of them build at a time. A quick run leaves them out.
+/// Tests of instrumented builds, one after another, because cargo locks the build folder. A quick run omits them.
 fn instrumented(tree: &Tree, steps: &mut Steps) {
     for (name, sanitizer) in [
         ("thread sanitizer", Sanitizer::Thread),
@@ -111,7 +111,7 @@ fn instrumented(tree: &Tree, steps: &mut Steps) {
     steps.counted("fuzz", || fuzzed(tree));
 }
 
-/// What the pages show, in every language. A quick run leaves it out.
+/// The examples of the pages, in every language. A quick run omits them.
 fn examples(tree: &Tree, steps: &mut Steps) {
     let mut fingerprint = None;
     steps.step("example: Python", || {
@@ -178,7 +178,7 @@ impl Step {
         let start = Instant::now();
         let (mut count, outcome) = body().unwrap_or_else(|error| (Count::default(), Err(error)));
         let error = outcome.err().map(|error| format!("{error:#}"));
-        // A failure that no test stands for, such as a program that does not compile, counts as one.
+        // A failure without a failed test, such as a compile error, counts as one.
         if error.is_some() && count.failed == 0 {
             count.failed = 1;
         }

@@ -1,5 +1,5 @@
 // Errors. With exceptions a failed call throws `nvshmemrs::error`. Without them (`-fno-exceptions`) the same call
-// returns an `nvshmemrs::expected`, which must be looked at. `result<T>` is what a call returns in either case.
+// returns an `nvshmemrs::expected`, which must be checked. `result<T>` is the type of results in both cases.
 
 #ifndef NVSHMEMRS_ERROR_HPP
 #define NVSHMEMRS_ERROR_HPP
@@ -30,7 +30,7 @@
 namespace nvshmemrs {
 inline namespace NVSHMEMRS_FORM {
 
-/// What went wrong: a status, and a sentence.
+/// An error: a status, and a sentence.
 #if NVSHMEMRS_THROWS
 class error : public std::runtime_error {
   public:
@@ -133,10 +133,10 @@ template <> class [[nodiscard]] expected<void> {
 };
 
 #if NVSHMEMRS_THROWS
-/// What a call returns that can fail: a value. A failure throws.
+/// The result of a call that can fail: a value. A failure throws.
 template <typename T> using result = T;
 #else
-/// What a call returns that can fail: a value, or an error.
+/// The result of a call that can fail: a value, or an error.
 template <typename T> using result = expected<T>;
 #endif
 
@@ -156,7 +156,7 @@ template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::St
     return fail<T>(error(status));
 }
 
-/// A failure that this layer has found: `text` says what must be.
+/// A failure detected by this layer; `text` states the requirement.
 template <typename T> [[gnu::cold, gnu::noinline]] inline result<T> fail(ffi::Status status, const std::string &text) {
     return fail<T>(error(status, text));
 }
@@ -187,7 +187,7 @@ template <typename Call> inline result<bool> truth(Call &&call) {
 
 } // namespace detail
 
-/// Success, unless a call of `nvshmemrs::ffi` has failed: the way to this layer's errors for what it has no name for.
+/// Success, unless a call of `nvshmemrs::ffi` has failed: turns statuses of functions that this layer does not wrap into its errors.
 inline result<void> check(ffi::Status status) {
     if (status != ffi::Status::Success)
         return detail::fail<void>(status);

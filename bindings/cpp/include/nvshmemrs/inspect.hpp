@@ -51,7 +51,7 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/// What the library says begins with the kind.
+/// The library's error text begins with the kind.
 [[noreturn]] inline void rethrow(const std::exception &why) {
     static constexpr std::pair<const char *, problem> kinds[] = {
         {"no_process", problem::no_process},       {"other_user", problem::other_user},
@@ -97,8 +97,8 @@ class job {
         return job(detail::guarded([] { return find_this(); }));
     }
 
-    /// What there is to see now. PEs have `patience` seconds, from 0 to 60, to tell of themselves; of one that does not, the
-    /// snapshot has what it told before. One thread looks at a time: another one waits for it.
+    /// A snapshot of the job. PEs have `patience` seconds, from 0 to 60, to answer; for a PE that does not, the snapshot has
+    /// its previous answer. One thread takes a snapshot at a time; others wait for it.
     ///
     /// Local: no PE waits for it. Errors: `bad_argument`; `no_job` if the job ended before it had come together.
     Snapshot snapshot(double patience = 0.1) const {
@@ -109,7 +109,7 @@ class job {
     /// How many PEs the job has. Local; does not wait for a snapshot that another thread takes.
     int n_pes() const { return found().count(); }
 
-    /// Who holds the others up, and what every PE does, in words. Local; asks only PEs of other hosts, and does not wait
+    /// The PEs that hold others up, and the operation of every PE, as text. Local; asks only PEs of other hosts, and does not wait
     /// for a snapshot that another thread takes.
     std::string report() const { return std::string(found().words()); }
 

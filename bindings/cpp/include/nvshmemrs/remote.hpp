@@ -28,7 +28,7 @@ template <> struct bits_of<2> { using type = std::uint16_t; };
 template <> struct bits_of<4> { using type = std::uint32_t; };
 template <> struct bits_of<8> { using type = std::uint64_t; };
 
-/// Where an element is. What is outside an array is an error of the operation, since there is another allocation.
+/// The place of an element. A place outside the array is an error of the operation.
 template <typename T> struct place {
     std::uint64_t lane;
     T *data;
@@ -55,7 +55,7 @@ template <typename T> class element_ref {
     using word = typename detail::bits_of<bytes>::type;
 
   public:
-    /// An element; `remote` gives these. Local.
+    /// An element; `remote` returns these. Local.
     explicit element_ref(const detail::place<T> &at) noexcept : at_(at) {}
     /// Another name of the same element.
     element_ref(const element_ref &) = default;
@@ -116,13 +116,13 @@ template <typename T> class element_ref {
 };
 
 /// Atomic operations on an element of another PE, by the names of `std::atomic_ref`. They are atomic with respect to
-/// those of all PEs. Operators give nothing back; the `fetch` forms give the old value; what an `_nbi` form gives is
-/// in its first argument after quiet. OpenSHMEM 1.5 section 9.7.
+/// those of all PEs. Operators have no result; the `fetch` forms return the old value; an `_nbi` form stores the old
+/// value in its first argument, where it is valid after quiet. OpenSHMEM 1.5 section 9.7.
 template <typename T> class atomic_ref {
     using word = typename element<T>::word;
 
   public:
-    /// An element; `remote::atomic` gives these. Local.
+    /// An element; `remote::atomic` returns these. Local.
     explicit atomic_ref(const detail::place<T> &at) noexcept : at_(at) {}
 
     /// Stores a value; a release.
@@ -139,7 +139,7 @@ template <typename T> class atomic_ref {
             return ffi::atomic_swap(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
-    /// Stores `desired` if the value is `wanted`, and gives what it was.
+    /// Stores `desired` if the value is `wanted`, and returns the old value.
     result<T> compare_exchange(T wanted, T desired) const {
         detail::check_atomic_compares<T>();
         return old([&](word *dest, word *found) {
@@ -172,32 +172,32 @@ template <typename T> class atomic_ref {
         return run([&](word *dest) { return ffi::atomic_xor(at_.lane, dest, bits(value), at_.pe); });
     }
 
-    /// Adds 1, and gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    /// Adds 1, and returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_inc() const {
         detail::check_atomic_compares<T>();
         return old([&](word *dest, word *found) { return ffi::atomic_fetch_inc(at_.lane, dest, at_.pe, found); });
     }
-    /// Adds a value, and gives the old one. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    /// Adds a value, and returns the old one. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_add(T value) const {
         return old([&](word *dest, word *found) {
             return ffi::atomic_fetch_add(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
-    /// Bitwise and; gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    /// Bitwise and; returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_and(T value) const {
         detail::check_atomic_bits<T>();
         return old([&](word *dest, word *found) {
             return ffi::atomic_fetch_and(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
-    /// Bitwise or; gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    /// Bitwise or; returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_or(T value) const {
         detail::check_atomic_bits<T>();
         return old([&](word *dest, word *found) {
             return ffi::atomic_fetch_or(at_.lane, dest, bits(value), at_.pe, found);
         });
     }
-    /// Bitwise exclusive or; gives the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
+    /// Bitwise exclusive or; returns the old value. One-sided; complete on return. OpenSHMEM 1.5 section 9.7.1.
     result<T> fetch_xor(T value) const {
         detail::check_atomic_bits<T>();
         return old([&](word *dest, word *found) {
@@ -334,7 +334,7 @@ template <typename T> class remote {
         return move_out(dest, [&](void *to, std::size_t bytes) { return ffi::get_nbi(lane_, to, data_, bytes, pe_); });
     }
 
-    /// As `put`; then updates the PE's signal. Who has seen the signal sees the data. OpenSHMEM 1.5 section 9.8.3.
+    /// As `put`; then updates the PE's signal. A PE that sees the signal sees the data. OpenSHMEM 1.5 section 9.8.3.
     template <typename Range, typename Update>
     result<void> put_signal(const Range &source, const signal_ref &sig, Update, std::uint64_t value) const {
         detail::check_writable<T>();

@@ -1,7 +1,7 @@
 // `runtime`: a PE's membership in a job, and the owner of handles that all classes here are made of.
 //
 // Destructors never wait for another PE. So they may run on some PEs only, while the stack is unwound, on any thread,
-// after finalize. What is collective (making and freeing arrays, finalize) is a call.
+// after finalize. Collective operations (allocating and freeing arrays, finalize) are explicit calls.
 
 #ifndef NVSHMEMRS_RUNTIME_HPP
 #define NVSHMEMRS_RUNTIME_HPP
@@ -21,17 +21,17 @@ inline namespace NVSHMEMRS_FORM {
 
 class team;
 
-/// A handle that one object owns; `let_go` lets it go, without waiting. An object that was moved from owns nothing: its
-/// calls give the library's error for a handle of 0.
+/// A handle that one object owns; `let_go` releases it without waiting. An object that was moved from owns nothing: its
+/// calls return the library's error for a handle of 0.
 template <typename Handle, ffi::Status (*let_go)(Handle) noexcept> class owner {
   public:
     owner() noexcept = default;
     /// Takes a handle over that `nvshmemrs::ffi` gave.
     explicit owner(Handle handle) noexcept : handle_(handle) {}
     owner(const owner &) = delete;
-    /// Takes over what the other owns, which owns nothing then. Local.
+    /// Takes over the other object's handle; it owns none afterwards. Local.
     owner(owner &&other) noexcept : handle_(other.take()) {}
-    /// Lets its own go, and takes over what the other owns. Local; never waits.
+    /// Releases its own handle, and takes over the other object's. Local; never waits.
     owner &operator=(owner &&other) noexcept {
         if (this != &other) {
             reset();
@@ -67,7 +67,7 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
     /// Those of `owner`.
     using owner::owner;
 
-    /// What init is told: kind of memory, size of the heap, deadlines. Local.
+    /// The attributes of init: kind of memory, size of the heap, deadlines. Local.
     static nvshmemrs_init_attr_t defaults() noexcept {
         nvshmemrs_init_attr_t attr{};
         static_cast<void>(ffi::init_attr_default(&attr)); // it fails for nullptr only
@@ -100,8 +100,8 @@ class runtime : public owner<nvshmemrs_runtime_t, ffi::leave> {
 
     /// Leaves the job with all others. Collective over all PEs; arrays, streams and events may still be destroyed
     /// afterwards, and their calls fail. OpenSHMEM 1.5 section 9.1.4. Errors: those of `ffi::finalize`, after which the
-    /// runtime has ended, too; NOT_INITIALIZED if there is none. Where it is refused, the runtime goes on and is still
-    /// this object's: BUSY in an interrupt hook and in what a stream calls, FORKED in a child.
+    /// runtime has ended, too; NOT_INITIALIZED if there is none. If it is refused, the runtime stays valid
+    /// and owned: BUSY in an interrupt hook and in a function that a stream calls, FORKED in a child.
     result<void> finalize() {
         if (!*this)
             return detail::fail<void>(ffi::Status::NotInitialized,

@@ -62,7 +62,7 @@ class signal_ref {
         return check(ffi::signal_wait(lane_, word_, Cmp::cmp, value, nullptr));
     }
 
-    /// The same, and gives the value that ended the wait. On a stream it returns when the stream has run it.
+    /// The same, and returns the value that ended the wait. On a stream it returns when the stream has run it.
     template <typename Cmp> result<std::uint64_t> wait_and_fetch(Cmp, std::uint64_t value) const {
         detail::check_comparison<Cmp, std::uint64_t>();
         return detail::ask<std::uint64_t>(

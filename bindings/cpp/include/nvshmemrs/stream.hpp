@@ -1,4 +1,4 @@
-// `stream` and `event`. What is queued on a stream runs in order, after the call that queued it has returned.
+// `stream` and `event`. Queued operations of a stream run in order, after the calls that queued them have returned.
 
 #ifndef NVSHMEMRS_STREAM_HPP
 #define NVSHMEMRS_STREAM_HPP
@@ -17,9 +17,9 @@ inline namespace NVSHMEMRS_FORM {
 
 class event;
 
-/// A stream. Symmetric memory, signals and teams have `on(stream)`, which gives the same with all operations queued on
-/// the stream. Buffers that those use must live until the stream has run them. The destructor lets what is queued run
-/// on, and finalize waits for it.
+/// A stream. Symmetric memory, signals and teams have `on(stream)`, which returns a view whose operations are queued
+/// on the stream. Their buffers must live until the stream has run them. After the destructor, queued operations still
+/// run, and finalize waits for them.
 class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
   public:
     /// Those of `owner`.
@@ -67,9 +67,9 @@ class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
         return check(ffi::stream_free(take()));
     }
 
-    /// Queues fence, and quiet: for what was queued before. Local.
+    /// Queues a fence for the operations queued before. Local.
     result<void> fence() const { return check(ffi::fence(handle())); }
-    /// Queues quiet, for what was queued before. Local.
+    /// Queues a quiet for the operations queued before. Local.
     result<void> quiet() const { return check(ffi::quiet(handle())); }
 
     /// Queues `function()`, which must not throw and must not wait for this stream. Local.
@@ -87,7 +87,7 @@ class stream : public owner<nvshmemrs_stream_t, ffi::stream_release> {
         return check(status);
     }
 
-    /// What is queued from now on waits for the event's latest record. Local; returns at once.
+    /// Makes operations queued later wait for the event's latest record. Local; returns at once.
     result<void> wait(const event &after) const;
 
   private:
@@ -117,7 +117,7 @@ class event : public owner<nvshmemrs_event_t, ffi::event_free> {
         return event(handle);
     }
 
-    /// Marks the end of what is queued on `of` now. Local; returns at once.
+    /// Records the event behind the operations now queued on `of`. Local; returns at once.
     result<void> record(const stream &of) const { return check(ffi::event_record(handle(), of.handle())); }
 
     /// Waits until the latest record has been reached. Local.

@@ -160,13 +160,13 @@ template <typename T> class symmetric_span {
         });
     }
 
-    /// Waits for one, and gives its index; nothing if all are excluded. OpenSHMEM 1.5 section 9.10.3, 9.10.6.
+    /// Waits for one, and returns its index; nothing if all are excluded. OpenSHMEM 1.5 section 9.10.3, 9.10.6.
     template <typename Cmp, typename V>
     result<std::optional<std::size_t>> wait_until_any(Cmp cmp, const V &value, exclude skip = {}) const {
         return any(cmp, value, skip, ffi::wait_until_any, ffi::wait_until_any_vector);
     }
 
-    /// Waits for one or more, and gives their indices. OpenSHMEM 1.5 section 9.10.4, 9.10.7.
+    /// Waits for one or more, and returns their indices. OpenSHMEM 1.5 section 9.10.4, 9.10.7.
     template <typename Cmp, typename V>
     result<std::vector<std::size_t>> wait_until_some(Cmp cmp, const V &value, exclude skip = {}) const {
         return some(cmp, value, skip, ffi::wait_until_some, ffi::wait_until_some_vector);
@@ -247,7 +247,7 @@ template <typename T> class symmetric_span {
 };
 
 /// An array on the symmetric heap of every PE. Its destructor records that this PE no longer uses it; the next
-/// collective allocation frees what all PEs have let go.
+/// collective allocation frees the arrays that all PEs have released.
 template <typename T> class symmetric_array : public symmetric_span<T> {
     using span_type = symmetric_span<T>;
     static_assert(!std::is_const_v<T>, "nvshmemrs: a symmetric_array must not be of constant elements; a symmetric_span may.");
@@ -272,11 +272,11 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
     }
 
     symmetric_array(const symmetric_array &) = delete;
-    /// Takes over what the other owns, which owns nothing then. Local.
+    /// Takes over the other object's resources; it owns none afterwards. Local.
     symmetric_array(symmetric_array &&other) noexcept : span_type(other), lane_(other.lane_), owned_(other.owned_) {
         other.hold(0, nullptr, 0);
     }
-    /// Lets its own go, and takes over what the other owns. Local; never waits.
+    /// Releases its own resources, and takes over the other object's. Local; never waits.
     symmetric_array &operator=(symmetric_array &&other) noexcept {
         symmetric_array(std::move(other)).swap(*this);
         return *this;
@@ -295,12 +295,12 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
         return detail::succeed();
     }
 
-    /// Changes the size; the array may move. What is new has no particular value. Collective over all PEs with equal
+    /// Changes the size; the array may move. New elements are undefined. Collective over all PEs with equal
     /// `size`. If it fails, the array is as it was. OpenSHMEM 1.5 section 9.3.1.
     result<void> resize(std::size_t size) {
         void *data = nullptr;
         if (size > SIZE_MAX / sizeof(T))
-            size = SIZE_MAX / sizeof(T); // too much for any heap, which all PEs are told
+            size = SIZE_MAX / sizeof(T); // larger than any heap, so that all PEs get the error
         const ffi::Status status = ffi::realloc(lane_, owned_, size * sizeof(T), &data);
         if (status != ffi::Status::Success)
             return detail::fail<void>(status);
@@ -308,7 +308,7 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
         return detail::succeed();
     }
 
-    /// What the destructor does. Local; never waits.
+    /// Releases the array, as the destructor does. Local; never waits.
     void release() noexcept {
         if (owned_ != nullptr)
             // There is nothing to do about a failure: the runtime has ended, or this is a forked child.
@@ -337,7 +337,7 @@ template <typename T> class symmetric_array : public symmetric_span<T> {
     T *owned_ = nullptr;
 };
 
-/// A signal of its own on every PE, 0 at first.
+/// A signal on every PE, 0 at first.
 class signal : public signal_ref {
   public:
     signal() noexcept = default;
@@ -357,9 +357,9 @@ class signal : public signal_ref {
         return signal(std::move(*word));
 #endif
     }
-    /// Takes over what the other owns, which owns nothing then. Local.
+    /// Takes over the other object's resources; it owns none afterwards. Local.
     signal(signal &&other) noexcept : signal(std::move(other.own_)) { static_cast<signal_ref &>(other) = {}; }
-    /// Lets its own go, and takes over what the other owns. Local; never waits.
+    /// Releases its own resources, and takes over the other object's. Local; never waits.
     signal &operator=(signal &&other) noexcept {
         if (this != &other) {
             own_ = std::move(other.own_);

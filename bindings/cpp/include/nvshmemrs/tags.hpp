@@ -1,5 +1,5 @@
 // The words of operations: reductions, comparisons, updates of a signal, and where strided elements lie. They are
-// objects, so that what does not fit a type is an error of the compiler, in a sentence.
+// objects, so that an operation a type lacks is a readable error of the compiler.
 
 #ifndef NVSHMEMRS_TAGS_HPP
 #define NVSHMEMRS_TAGS_HPP
@@ -77,7 +77,7 @@ struct strided {
     std::ptrdiff_t step = 1;
 };
 
-/// Local elements at a pointer, as a range: what std::span is in C++20.
+/// Local elements at a pointer, as a range, like std::span of C++20.
 template <typename T> class buffer {
   public:
     /// `size` elements at `data`.

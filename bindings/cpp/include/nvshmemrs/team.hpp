@@ -60,7 +60,7 @@ template <typename D, typename S> struct check_collective {
 } // namespace detail
 
 /// A team. It is a value, like a number: copies name the same team. A team lasts until `destroy`, or until finalize;
-/// what is done with one that is gone fails with the library's words.
+/// operations on a destroyed team fail with the library's error.
 class team {
   public:
     team() noexcept = default;
@@ -69,7 +69,7 @@ class team {
 
     /// The handle, for the calls of `nvshmemrs::ffi`.
     nvshmemrs_team_t handle() const noexcept { return team_; }
-    /// Whether it names a team: a split gives none to PEs that are not members.
+    /// Whether it names a team: after a split, PEs that are not members have none.
     explicit operator bool() const noexcept { return team_ != ffi::Team::Invalid; }
 
     /// The same team, with all collectives queued on a stream.
@@ -104,7 +104,7 @@ class team {
         });
     }
 
-    /// What a team is made with unless it is told otherwise. Local.
+    /// The default configuration of a team. Local.
     static nvshmemrs_team_config_t default_config() noexcept {
         nvshmemrs_team_config_t config{};
         static_cast<void>(ffi::team_config_default(&config)); // it fails for nullptr only
@@ -245,7 +245,7 @@ class team {
         return check(ffi::scatter(lane_, team_, dest.data(), source.data(), bytes, root));
     }
 
-    /// Reduces the sources of all members, element by element, and gives the result to all. OpenSHMEM 1.5
+    /// Reduces the sources of all members, element by element; all members get the result. OpenSHMEM 1.5
     /// section 9.9.9.
     template <typename Op, typename D, typename S> result<void> reduce(Op op, const D &dest, const S &source) const {
         return fold(op, dest, source, dest.size() >= source.size(), source.size(), ffi::reduce);
@@ -256,7 +256,7 @@ class team {
         return reduce(op, array, array);
     }
 
-    /// Reduces as `reduce`, and gives member k the k-th part of the result, of the size of `dest`. NVSHMEM
+    /// Reduces as `reduce`; member k gets the k-th part of the result, of the size of `dest`. NVSHMEM
     /// `nvshmem_reducescatter`.
     template <typename Op, typename D, typename S> result<void> reducescatter(Op op, const D &dest, const S &source) const {
         return fold(op, dest, source, source.size() / members() >= dest.size(), dest.size(), ffi::reducescatter);

@@ -1,5 +1,5 @@
-//! `bindings/bitcode/device.cu`: NVSHMEM's names for kernels as functions, of which the LLVM bitcode is made. For CuTe, which links the
-//! bitcode, the types of these functions.
+//! `bindings/bitcode/device.cu`: NVSHMEM's names for kernels as functions, the source of the LLVM bitcode. Also the types of
+//! these functions for CuTe, which links the bitcode.
 
 use super::names::{list, lists, over, pasted, spaced};
 use crate::table::names::{Name, Over, Place, SIZES};
@@ -7,7 +7,7 @@ use crate::table::nvshmem;
 use anyhow::{Context, Result};
 use minijinja::{Value, context};
 
-/// The endings of a family's names. Reductions are most of the code of all names, so the file has them for the largest group only.
+/// The suffixes of a family's names. Reductions would be most of the code, so the file defines them for the largest group only.
 fn scopes(family: &Name) -> &'static [&'static str] {
     let reduces = family.name.contains("_reduce");
     match (family.groups, reduces) {
@@ -29,7 +29,7 @@ fn definition(family: &Name, scope: &str) -> Vec<String> {
         ..family.clone()
     };
     let name = pasted(&named, false);
-    // Host code has a thread's function of this name, too.
+    // Host code also has a function of this name, for a thread.
     let side = match (family.place, scope) {
         (Place::Both, "") => "BOTH",
         _ => "KERNEL",
@@ -60,7 +60,7 @@ pub fn emit() -> Result<String> {
         context! { title, lines => defined.collect::<Vec<_>>() }
     });
     super::render(
-        include_str!("../../templates/bitcode.cu.jinja"),
+        super::with_macros!("bitcode.cu"),
         context! {
             sections => shown.collect::<Vec<Value>>(),
             lists => lists(&names),
@@ -101,7 +101,7 @@ fn type_code(ty: &str) -> Result<&'static str> {
         .with_context(|| format!("CuTe's names have no type code for {ty}"))
 }
 
-/// A family for CuTe: the prefix, the name, its list of types, its endings, the type codes of its parameters and of its result.
+/// The row of a family for CuTe: prefix, name, list of types, suffixes, and the type codes of its parameters and of its result.
 fn row(family: &Name) -> Result<String> {
     let args = family.args.split(',').filter(|arg| *arg != "void");
     let takes = args.map(|arg| {

@@ -21,7 +21,8 @@ pub fn emit(api: &Api) -> Result<String> {
             context! {
                 name => camel(&item.name),
                 repr => item.repr.c(),
-                // Handles are open numbers, of which the enum names a few, and masks are combined; so no `enum class`.
+                // Handles are open numbers, of which the enum names a few, and masks are combined, so an `enum class` does not
+                // fit.
                 numbers => item.repr == Scalar::U64 || item.name.ends_with("_mask"),
                 docs => super::wrap(&item.docs, 104),
                 members,

@@ -1,14 +1,14 @@
-//! `tests/programs/device/lists.hpp`: the types that functions in kernels are there for. The tests of `nvshmemrs_device.cuh` call every
-//! function for them; the header itself has lists of its own.
+//! `tests/programs/device/lists.hpp`: the element types of functions in kernels. The tests of `nvshmemrs_device.cuh` call every
+//! function for all its types; the header itself has lists of its own.
 
 use super::BANNER;
 use crate::table::types::{Library, List, TAGS, Tag};
 use anyhow::{Context, Result, ensure};
 
-/// Whether a list has a type.
+/// A predicate: whether a list contains a type.
 type Listed = dyn Fn(&Tag) -> bool;
 
-/// A type of C. Without CUDA's headers narrow floating-point numbers are integers.
+/// A C type. Without CUDA's headers, narrow floating-point numbers are integers.
 fn c_type(tag: &Tag) -> &'static str {
     match (tag.narrow(), tag.size) {
         (Some(_), 1) => "unsigned char",

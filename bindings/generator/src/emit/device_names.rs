@@ -1,7 +1,7 @@
-//! The names of the functions that kernels call for elements of a type, as macros: the end of `include/nvshmemrs_device.cuh` and of
-//! `include/nvshmemrs_qp.cuh`. The functions themselves are members of classes, which these headers have before.
+//! The names of the typed functions that kernels call, as macros: the end of `include/nvshmemrs_device.cuh` and of
+//! `include/nvshmemrs_qp.cuh`. The functions themselves are members of classes in these headers.
 //!
-//! Macros cost a compiler next to nothing. Functions cost it a second, for there are thousands.
+//! Macros cost the compiler almost nothing. Thousands of functions would cost a second per compilation.
 
 use crate::table::types::{DTYPES, Library, List, TAGS, Tag};
 use anyhow::{Context, Result};
@@ -9,12 +9,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// The line behind which a header's names begin.
+/// The line after which a header's generated names begin.
 const MARK: &str =
     "// ---- Names of the functions of a type. `cargo xtask generate` writes what follows. ----\n";
 const SCOPES: [&str; 3] = ["", "_warp", "_block"];
 const SIZES: [u32; 5] = [8, 16, 32, 64, 128];
-/// Functions in three scopes, with what follows `mem` or a size in their names.
+/// Functions in three scopes, with the part of the name after `mem` or a size.
 const PUTS: [(&str, &str); 6] = [
     ("put", ""),
     ("get", ""),
@@ -30,13 +30,13 @@ fn on(list: List, tag: &Tag) -> bool {
     tag.on(list, Library::Nvshmem)
 }
 
-/// The class of a type: `kind` is `Of`, or `Qp`.
+/// The class of a type; `kind` is `Of` or `Qp`.
 fn class(kind: &str, tag: &Tag) -> String {
     if let Some(narrow) = tag.narrow() {
         return format!("{kind}{}", narrow.class);
     }
     let own = match tag.name {
-        // Two types of C's have 64 bits.
+        // C has two types of 64 bits.
         "int64" => "Int64",
         "uint64" => "Uint64",
         _ => "",
@@ -58,11 +58,11 @@ fn class(kind: &str, tag: &Tag) -> String {
     format!("{kind}<{c}>")
 }
 
-/// Names of functions, with the members of classes that they stand for.
+/// Macros that map names of functions to members of classes.
 struct Names(String);
 
 impl Names {
-    /// Begins with the classes of narrow floating-point numbers; `kind` is `Of`, or `Qp`.
+    /// Starts with the classes of narrow floating-point numbers; `kind` is `Of` or `Qp`.
     fn new(kind: &str) -> Self {
         let narrow = || DTYPES.iter().filter_map(|dtype| dtype.narrow);
         let mut text =
@@ -80,14 +80,14 @@ impl Names {
     }
 
     fn add(&mut self, name: &str, class: &str, member: &str) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             self.0,
             "#define nvshmemrs_{name} nvshmemrs::device::{class}::{member}"
         );
     }
 
-    /// Functions in three scopes; `infix` follows the first word of a name, `prefix` comes before it.
+    /// Functions in three scopes; `prefix` comes before a name, `infix` after its first word.
     fn scoped(&mut self, prefix: &str, infix: &str, class: &str, functions: &[(&str, &str)]) {
         for (function, rest) in functions {
             for scope in SCOPES {
@@ -97,7 +97,7 @@ impl Names {
         }
     }
 
-    /// One thread's functions of a type.
+    /// Functions for one thread on a type.
     fn alone(&mut self, tag: &Tag, class: &str, functions: &[&str]) {
         for function in functions {
             self.add(&format!("{}_{function}", tag.name), class, function);
@@ -113,7 +113,7 @@ impl Names {
     }
 }
 
-/// A header with its names written anew.
+/// A header with its generated names replaced.
 pub(super) fn with_names(root: &Path, header: &str, names: &str) -> Result<String> {
     let text = fs::read_to_string(root.join(header))?;
     let (own, _) = text.split_once(MARK).context("the mark is missing")?;

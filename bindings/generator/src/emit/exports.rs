@@ -1,4 +1,4 @@
-//! `capi/src/generated/exports.rs`: where the exported functions begin.
+//! `capi/src/generated/exports.rs`: the addresses of the exported functions.
 
 use crate::model;
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ pub fn emit(root: &Path) -> Result<String> {
     )
 }
 
-/// What Rust calls the module in a file: `generated::atomics` for `generated/atomics.rs`.
+/// The Rust module of a file: `generated::atomics` for `generated/atomics.rs`.
 fn module(file: &Path) -> String {
     let path = file.with_extension("");
     let parts = path

@@ -1,6 +1,6 @@
 //! The exported functions of a [`Family`], in Rust: `capi/src/generated/<its file>.rs`.
 //!
-//! The model reads these files like the hand-written ones, so they are written first.
+//! The model reads these files like the hand-written ones, so they are generated first.
 
 use crate::table::types::DTYPES;
 use crate::table::waits::{Form, Of};
@@ -43,7 +43,7 @@ fn function(row: &Row) -> Value {
                 Passing::As(expression) => Some(typed(expression)),
                 Passing::Within | Passing::Output => None,
             });
-            // An output that the caller does not have on return is there after quiet.
+            // An output that is not written when the call returns is written before quiet returns.
             let late = queued && output.is_some();
             context! {
                 before,
@@ -63,7 +63,7 @@ fn function(row: &Row) -> Value {
     }
 }
 
-/// What the body of a wait consists of.
+/// The parts of a wait's body.
 fn wait(row: &Row, form: Form) -> Value {
     let compared = if form.vector { "&values" } else { "value" };
     let call = match form.of {

@@ -17,7 +17,7 @@ pub fn emit(api: &Api) -> Result<String> {
         .enums
         .iter()
         .map(|item| {
-            // Fortran's integers are signed; the bits are what counts.
+            // Fortran's integers are signed; only the bits matter.
             let signed = |value: i128| {
                 if value > i64::MAX.into() {
                     value - (1 << 64)
@@ -30,7 +30,7 @@ pub fn emit(api: &Api) -> Result<String> {
                 .iter()
                 .map(|member| context! { name => member.name, value => signed(member.value) })
                 .collect();
-            // A mask travels as an `int64_t`, so that it has room.
+            // A mask is an `int64_t`, so that it has room for more bits.
             let kind = if item.name.ends_with("_mask") {
                 Scalar::I64
             } else {
@@ -64,7 +64,7 @@ pub fn emit(api: &Api) -> Result<String> {
         include_str!("../../templates/fortran.f90.jinja"),
         context! {
             abi_version => api.abi_version,
-            // Fortran has no unsigned integers: the same 64 bits.
+            // Fortran has no unsigned integers: these are the same 64 bits.
             api_hash => format!("{:016x}", api_hash(api)),
             enums, structs, callbacks, aliases, functions,
         },
@@ -78,7 +78,7 @@ pub fn emit(api: &Api) -> Result<String> {
     Ok(text)
 }
 
-/// Fortran does not tell capitals from small letters.
+/// Fortran is not case-sensitive, so names must differ in more than case.
 fn check_names(api: &Api) -> Result<()> {
     let mut seen = BTreeSet::new();
     let constants = api
@@ -115,7 +115,7 @@ fn field(field: &Field) -> minijinja::Value {
     }
 }
 
-/// A function in the manner of FORD: a note says where the standard has it, and what it gives stands at its result.
+/// A function with FORD's documentation: a note gives the section of the standard, and the result has its own text.
 fn function(item: &Function) -> Result<minijinja::Value> {
     let parts = item.parts()?;
     let mut docs = parts.text();
@@ -146,7 +146,7 @@ fn procedure(
     context! {
         name => name,
         docs => super::wrap(docs, 110),
-        // A line that goes on ends with an ampersand.
+        // A continued line ends with an ampersand.
         head => super::wrap_code(&head, 112),
         result_docs => super::wrap(result_docs, 108),
         args => args.iter().map(declaration).collect::<Vec<_>>(),

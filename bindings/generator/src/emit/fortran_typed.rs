@@ -1,7 +1,7 @@
-//! `bindings/fortran/src/nvshmemrs*.f90`, except what is written by hand: generic names over the kinds and ranks of Fortran.
+//! `bindings/fortran/src/nvshmemrs*.f90`, except the hand-written modules: generic names over the kinds and ranks of Fortran.
 //!
-//! The templates have one procedure per operation, which is repeated here for each kind and rank. Which atomic operations, waits and
-//! reductions there are, and on which types, comes from the table of families.
+//! The templates have one procedure per operation, which is repeated here for each kind and rank. The atomic operations, waits
+//! and reductions, and their types, come from the table of families.
 
 use super::fortran::LINE;
 use crate::model::Api;
@@ -11,7 +11,7 @@ use crate::table::{self, Body, Passing, Row};
 use anyhow::{Context, Result};
 use minijinja::{Value, context};
 
-/// The modules: name and text. A module comes after those that it uses.
+/// The modules, each with name and text. A module comes after the modules that it uses.
 pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
     let families = table::families();
     let rows = |file: &str| {
@@ -33,7 +33,7 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
             !name.starts_with("NVSHMEMRS_LANGUAGE") && !name.starts_with("NVSHMEMRS_TEAM_")
         })
         .collect();
-    // The operations, and the bits of the value that some take.
+    // The operations, each with the bits of its value, if it takes one.
     let copies = ["put", "get", "put_nbi", "get_nbi"].map(|name| (name.to_string(), 0));
     let values = [8, 16, 32, 64].map(|bits| (format!("p{bits}"), bits));
     let modules = [
@@ -94,7 +94,7 @@ pub fn emit(api: &Api) -> Result<Vec<(&'static str, String)>> {
         .collect()
 }
 
-/// A line of code, continued after a comma where it is longer than is good to read.
+/// Continues a long line of code after a comma.
 fn fold(line: &str) -> String {
     const WIDTH: usize = 120;
     let mut folded = String::new();
@@ -119,7 +119,7 @@ fn fold(line: &str) -> String {
     folded + &rest + "\n"
 }
 
-/// The element types that have no kind of their own and travel in integers of their size: unsigned and narrow numbers.
+/// The element types without a kind of their own, which are passed in integers of their size: unsigned and narrow numbers.
 fn carried() -> Vec<Value> {
     let sizes = [1, 2, 4, 8].into_iter();
     let of_size = |bytes| {
@@ -172,7 +172,7 @@ fn rank(rank: usize) -> Value {
     context! { rank => rank, dims, first => list("1"), next, extents => extents.join(", ") }
 }
 
-/// The generic names of the atomic operations, and their forms.
+/// The generic names of the atomic operations, with their specific forms.
 fn atomics(rows: &[Row]) -> Result<Vec<Value>> {
     let mut names: Vec<String> = Vec::new();
     for row in rows {
@@ -186,7 +186,7 @@ fn atomics(rows: &[Row]) -> Result<Vec<Value>> {
             .iter()
             .filter(|row| generic(row).is_ok_and(|own| own == *name));
         let forms = forms.map(atomic).collect::<Result<Vec<_>>>()?;
-        // The table's texts speak of one type of C; here a name serves several.
+        // The table's texts name one C type, but this name serves several.
         let first = rows
             .iter()
             .find(|row| generic(row).is_ok_and(|own| own == *name));
@@ -216,7 +216,7 @@ fn atomics(rows: &[Row]) -> Result<Vec<Value>> {
     names.iter().map(operation).collect()
 }
 
-/// The name that all forms of an operation have.
+/// The generic name of all forms of an operation.
 fn generic(row: &Row) -> Result<String> {
     let typed = row
         .typed
@@ -302,7 +302,7 @@ fn collectives(rows: &[Row]) -> Result<Vec<Value>> {
         let item = row.arrays?;
         let reduces = matches!(item.form, "reduce" | "reducescatter");
         let standard = row.docs().join(" ");
-        // "OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`)." and the like.
+        // Finds a reference such as "OpenSHMEM 1.5 section 9.9.7 (`shmem_broadcastmem`).".
         let at = ["OpenSHMEM 1", "NVSHMEM `", "OpenSHMEM does"]
             .iter()
             .find_map(|mark| standard.find(mark));

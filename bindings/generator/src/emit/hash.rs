@@ -1,4 +1,4 @@
-//! `capi/src/generated/mod.rs`: the generated modules of the C ABI, and the API hash that the library answers with.
+//! `capi/src/generated/mod.rs`: the generated modules of the C ABI, and the API hash that the library returns.
 
 use crate::model::{Api, Arg, Type};
 use crate::table;
@@ -27,8 +27,8 @@ pub fn api_hash(api: &Api) -> u64 {
         .fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }
 
-/// The ABI as text: names, types and values, one line per declaration, sorted. Docs are not part of it, and
-/// neither is what is derived from them.
+/// The ABI as text: names, types and values, one line per declaration, sorted. Documentation is not part of it, nor is anything
+/// derived from documentation.
 pub fn canonical(api: &Api) -> String {
     let signature = |args: &[Arg], result: &Type| {
         let args: Vec<String> = args

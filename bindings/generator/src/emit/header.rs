@@ -5,7 +5,7 @@ use crate::model::{Api, Enum, Function, sources};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
-/// What stands before each function that returns a status.
+/// The attribute before each function that returns a status.
 const MUST_CHECK: &str = "\n\
     /* A status that is not looked at is a warning of the compiler, unless the program defines this as nothing. */\n\
     #ifndef NVSHMEMRS_MUST_CHECK\n\
@@ -28,12 +28,12 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
         api.abi_version,
         api_hash(api)
     ));
-    // cbindgen drops what no signature names, and enums travel as numbers.
+    // cbindgen omits types that no signature names, and enums are passed as numbers.
     config.export.include = api.enums.iter().map(|item| item.name.clone()).collect();
 
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in sources(&root.join("capi/src"))? {
-        // From there cbindgen would go to the other files, and write what is in them once more.
+        // From lib.rs cbindgen would follow the modules and write their contents twice.
         if !source.ends_with("lib.rs") {
             builder = builder.with_src(source);
         }
@@ -61,7 +61,7 @@ pub fn emit(api: &Api, root: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Writes a function's documentation in the manner of Doxygen, in place of the lines that cbindgen took over.
+/// Replaces the comment that cbindgen copied for a function by its documentation for Doxygen.
 fn with_commands(text: &str, function: &Function) -> Result<String> {
     let call = format!("{}(", function.name);
     let at = text.find(&call).context("a function that is not there")?;
@@ -90,8 +90,8 @@ fn with_commands(text: &str, function: &Function) -> Result<String> {
     Ok(format!("{}{docs}{checked}{}", &text[..start], &text[end..]))
 }
 
-/// Declares something unless the header for kernels, which may be included first, has done so. It goes from `start` to the `end` after it;
-/// where `start` is not unique, `end` is.
+/// Wraps a declaration in a guard, because the header for kernels may declare it first. The declaration goes from `start` to the
+/// next `end`; if `start` is not unique, `end` must be.
 fn unless_declared(text: &str, start: &str, end: &str) -> Result<String> {
     let lost = || format!("cbindgen no longer writes `{start}` ... `{end}` as expected");
     let from = match text.matches(start).count() {
@@ -100,7 +100,7 @@ fn unless_declared(text: &str, start: &str, end: &str) -> Result<String> {
     };
     let from = from.with_context(lost)?;
     let to = from + text[from..].find(end).with_context(lost)? + end.len();
-    // What is said of it stands right before it.
+    // The documentation is directly before the declaration.
     let docs = text[..from].rfind("\n\n").with_context(lost)? + 2;
     let (before, body, after) = (&text[..docs], &text[docs..to], &text[to..]);
     Ok(format!(
@@ -108,8 +108,8 @@ fn unless_declared(text: &str, start: &str, end: &str) -> Result<String> {
     ))
 }
 
-/// Takes out the typedef that cbindgen writes beside a sized enum. The name of an enum is a tag, so that a
-/// function can have it too (`nvshmemrs_signal_op`), and no signature needs it: values travel as numbers.
+/// Removes the typedef that cbindgen writes beside a sized enum. The name of an enum is a tag, so that a function can have it too
+/// (`nvshmemrs_signal_op`), and no signature needs it: values are passed as numbers.
 fn without_typedef(text: &str, name: &str, number: &str) -> Result<String> {
     let typedef = format!(
         "#ifndef __cplusplus\n#if __STDC_VERSION__ >= 202311L\ntypedef enum {name} {name};\n#else\n\
@@ -122,7 +122,7 @@ fn without_typedef(text: &str, name: &str, number: &str) -> Result<String> {
     Ok(text.replace(&typedef, ""))
 }
 
-/// Makes a macro of each member that does not fit an `int`, which is all that an enum may have in C before C23.
+/// Defines a macro for each member that does not fit an `int`, the limit of C enums before C23.
 fn with_wide_numbers(mut text: String, item: &Enum) -> Result<String> {
     for member in &item.members {
         if i32::try_from(member.value).is_ok() {

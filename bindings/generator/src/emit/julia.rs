@@ -90,7 +90,7 @@ fn function(item: &Function) -> Result<minijinja::Value> {
     })
 }
 
-/// An argument's name, or if that is a word of the language another one.
+/// An argument's name, or a substitute if the name is a keyword.
 fn variable(name: &str) -> String {
     const WORDS: [&str; 8] = [
         "begin", "do", "end", "function", "global", "local", "quote", "module",
@@ -117,7 +117,7 @@ fn sections(item: &Function) -> Result<Vec<String>> {
     Ok(docs(&lines, 92))
 }
 
-/// Doc text for a docstring: in the literal `$`, `"` and `\` mean something, in Markdown `_` does outside backticks.
+/// Text for a docstring: the literal gives `$`, `"` and `\` a meaning, and Markdown `_` outside backticks.
 fn docs(lines: &[String], width: usize) -> Vec<String> {
     let line = |line: String| -> String {
         let mut literal = line.replace('\\', "\\\\");
@@ -142,7 +142,7 @@ fn docs(lines: &[String], width: usize) -> Vec<String> {
 fn type_name(ty: &Type) -> String {
     match ty {
         Type::Scalar(of) | Type::Alias(_, of) => of.julia().into(),
-        // A function pointer, from @cfunction.
+        // A function pointer made by @cfunction.
         Type::Callback(_) => "Ptr{Cvoid}".into(),
         Type::Struct(name) => camel(name),
         Type::Void => "Cvoid".into(),

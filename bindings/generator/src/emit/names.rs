@@ -1,8 +1,8 @@
 //! The standards' names from their tables: `include/shmem.h`, `include/pshmem.h` and `bindings/openshmem/src/names.c` of OpenSHMEM,
 //! `include/nvshmem.h`, `include/nvshmemx.h` and `bindings/nvshmem/src/names.c` of NVSHMEM.
 //!
-//! Prototypes are written out, so that a name can be found in the header. Bodies and calls without a type in their name are macros over
-//! lists of types.
+//! Prototypes are written out, so that a search of the header finds a name. Bodies, and calls without a type in their name, are
+//! macros over lists of types.
 
 use crate::table::names::{Name, OldList, Over, Place, SIZES, Typed};
 use crate::table::types::{Library, List, Tag};
@@ -10,7 +10,7 @@ use crate::table::{nvshmem, openshmem};
 use anyhow::Result;
 use minijinja::{Value, context};
 
-/// The lists of types: what macros call them.
+/// The lists of types, with their names in macros.
 const LISTS: [(Over, &str); 16] = [
     (Over::Types(List::Rma), "RMA"),
     (Over::Types(List::Wait), "WAIT"),
@@ -30,9 +30,9 @@ const LISTS: [(Over, &str); 16] = [
     (Over::Named(&["float", "double"]), "FLOATING"),
 ];
 
-/// Words of bodies that are macros of a standard's own C files.
+/// Words in bodies that are macros of a standard's own C files.
 const MACROS: [&str; 6] = ["DO", "ALL", "BYTES", "ELEMENTS", "COLLECTIVE", "SET"];
-/// Words of bodies that are functions there.
+/// Words in bodies that are functions of these files.
 const FUNCTIONS: [&str; 7] = [
     "PUT_ONE",
     "GET_ONE",
@@ -52,7 +52,7 @@ pub fn header() -> Result<String> {
         .map(|name| definition(name, "HOT", false));
     let generic = names.iter().filter(|name| name.generic.is_some());
     super::render(
-        include_str!("../../templates/shmem.h.jinja"),
+        super::with_macros!("shmem.h"),
         context! {
             sections => shown(openshmem::sections(), |_| true),
             lists => lists(&names),
@@ -65,7 +65,7 @@ pub fn header() -> Result<String> {
     )
 }
 
-/// The header of OpenSHMEM's names for tools that measure.
+/// The profiling header of OpenSHMEM.
 pub fn profiling() -> Result<String> {
     let names = all(openshmem::sections());
     let declared = names.iter().flat_map(|name| {
@@ -86,32 +86,32 @@ pub fn profiling() -> Result<String> {
     )
 }
 
-/// The header of NVSHMEM, or of its extensions: what host code calls.
+/// The header of NVSHMEM, or of its extensions, for host code.
 pub fn nvshmem_header(extensions: bool) -> Result<String> {
     let prefix = if extensions { "nvshmemx_" } else { "nvshmem_" };
     let of = |place: Place| move |name: &Name| name.prefix == prefix && name.place == place;
     let template = match extensions {
-        true => include_str!("../../templates/nvshmemx.h.jinja"),
-        false => include_str!("../../templates/nvshmem.h.jinja"),
+        true => super::with_macros!("nvshmemx.h"),
+        false => super::with_macros!("nvshmem.h"),
     };
     let host = shown(nvshmem::sections(), of(Place::Host));
     let both = shown(nvshmem::sections(), of(Place::Both));
     super::render(template, context! { host, both })
 }
 
-/// The functions of OpenSHMEM that programs do not inline.
+/// The functions of OpenSHMEM that are not inline.
 pub fn functions() -> Result<String> {
     let names = all(openshmem::sections());
     let template = include_str!("../../templates/shmem_names.c.jinja");
     super::render(template, context! { families => defined(&names) })
 }
 
-/// The functions of NVSHMEM that host code calls.
+/// The host functions of NVSHMEM.
 pub fn nvshmem_functions() -> Result<String> {
     let mut names = all(nvshmem::sections());
     names.retain(|name| name.place != Place::Device);
     super::render(
-        include_str!("../../templates/nvshmem_names.c.jinja"),
+        super::with_macros!("nvshmem_names.c"),
         context! {
             families => defined(&names),
             lists => lists(&names),
@@ -133,7 +133,7 @@ fn defined(names: &[Name]) -> Vec<Vec<String>> {
     definitions.collect()
 }
 
-/// The families of each section that are `wanted`, as a header has them.
+/// The `wanted` families of each section, for a header.
 fn shown(sections: Vec<(&'static str, Vec<Name>)>, wanted: impl Fn(&Name) -> bool) -> Vec<Value> {
     let sections = sections.into_iter().filter_map(|(title, names)| {
         let names = names.iter().filter(|name| wanted(name));
@@ -149,7 +149,7 @@ fn all(sections: Vec<(&'static str, Vec<Name>)>) -> Vec<Name> {
     sections.into_iter().flat_map(|(_, names)| names).collect()
 }
 
-/// The prefix of the macros of a standard's C files.
+/// The prefix of macros in a standard's C files.
 fn macros(name: &Name) -> &'static str {
     match name.library() {
         Library::Openshmem => "NVSHMEMRS_SHMEM_",
@@ -157,7 +157,7 @@ fn macros(name: &Name) -> &'static str {
     }
 }
 
-/// A type before a name.
+/// A type, followed by a space where one is needed before a name.
 pub(super) fn spaced(ty: &str) -> String {
     match ty.ends_with('*') {
         true => ty.into(),
@@ -165,7 +165,7 @@ pub(super) fn spaced(ty: &str) -> String {
     }
 }
 
-/// The type in C. Complex numbers are no types of C++.
+/// The type in C. C++ lacks C's complex types.
 fn c_type(tag: &Tag) -> &'static str {
     match tag.name {
         "complexf" => "NVSHMEMRS_SHMEM_COMPLEXF",
@@ -174,7 +174,7 @@ fn c_type(tag: &Tag) -> &'static str {
     }
 }
 
-/// Replaces the word `from`.
+/// Replaces the word `from` by `to`.
 fn replace_word(text: &str, from: &str, to: &str) -> String {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut replaced = String::new();
@@ -220,13 +220,13 @@ fn prototypes(name: &Name) -> Vec<String> {
         .collect()
 }
 
-/// The list of types that a family is for, as macros call it.
+/// The name in macros of the list of types of a family.
 pub(super) fn list(name: &Name) -> &'static str {
     let found = LISTS.iter().find(|(over, _)| *over == name.over);
     found.map_or("SIZES", |(_, list)| list)
 }
 
-/// The name of a function of a family, as a macro puts it together.
+/// The name of a family's function, pasted together by a macro.
 pub(super) fn pasted(name: &Name, ctx: bool) -> String {
     let form = if ctx { "ctx_" } else { "" };
     let parts = name
@@ -236,7 +236,7 @@ pub(super) fn pasted(name: &Name, ctx: bool) -> String {
     format!("{}{form}{}", name.prefix, parts.trim_end_matches("##"))
 }
 
-/// The name in quotes.
+/// The pasted name as a string.
 fn quoted(name: &Name, ctx: bool) -> String {
     let form = if ctx { "ctx_" } else { "" };
     let parts = name
@@ -246,7 +246,7 @@ fn quoted(name: &Name, ctx: bool) -> String {
     format!("\"{}{form}{parts}\"", name.prefix).replace(" \"\"", "")
 }
 
-/// Lines of code for each type or size of a family.
+/// Repeats lines of code for each type or size of a family.
 pub(super) fn over(name: &Name, lines: Vec<String>) -> Vec<String> {
     let macros = macros(name);
     let arguments = match name.over {
@@ -266,7 +266,7 @@ pub(super) fn over(name: &Name, lines: Vec<String>) -> Vec<String> {
     all
 }
 
-/// The definitions of a family's functions by the macro of the standard's that `kind` names.
+/// The definitions of a family's functions, by the macro of the standard's files that `kind` names.
 fn definition(name: &Name, kind: &str, ctx: bool) -> Vec<String> {
     let macros = macros(name);
     let team = match name.args.split_once(' ') {
@@ -309,7 +309,7 @@ fn definition(name: &Name, kind: &str, ctx: bool) -> Vec<String> {
     over(name, lines)
 }
 
-/// The type that a name of an integer stands for.
+/// The type behind the name of an integer type.
 fn meant(tag: &Tag) -> &'static str {
     match tag.c {
         "int8_t" => "signed char",
@@ -324,7 +324,7 @@ fn meant(tag: &Tag) -> &'static str {
     }
 }
 
-/// The lists of types that some of `names` are for, as macros.
+/// The lists of types of `names`, as macros.
 pub(super) fn lists(names: &[Name]) -> Vec<Value> {
     let library = names[0].library();
     let of = |&(over, name): &(Over, &'static str)| {
@@ -354,7 +354,7 @@ pub(super) fn lists(names: &[Name]) -> Vec<Value> {
     LISTS.iter().filter(used).map(of).collect()
 }
 
-/// The macro of C11 for a call without a type in its name.
+/// The C11 generic macro of a call without a type in its name.
 fn generic_macro(name: &Name) -> String {
     let (list, untyped) = (list(name), name.untyped());
     let form = match (name.generic, name.ctx) {
@@ -366,7 +366,7 @@ fn generic_macro(name: &Name) -> String {
     format!("#define shmem_{untyped}(...) NVSHMEMRS_SHMEM_{form}({list}, _{untyped}, __VA_ARGS__)")
 }
 
-/// The functions of C++ for a call without a type in its name.
+/// The C++ overloads of a call without a type in its name.
 fn overload(name: &Name) -> Vec<String> {
     let (untyped, result) = (name.untyped(), spaced(name.result));
     let given = name.arguments().join(", ");

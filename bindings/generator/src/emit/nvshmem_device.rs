@@ -1,4 +1,5 @@
-//! NVSHMEM's names in kernels, as macros that give our functions the state of the program's unit: the end of `include/nvshmem_device.cuh`.
+//! NVSHMEM's names in kernels, as macros that pass the state of the program's compilation unit: the end of
+//! `include/nvshmem_device.cuh`.
 
 use super::device_names;
 use crate::table::names::{Name, Place};
@@ -8,7 +9,7 @@ use std::path::Path;
 
 const HEADER: &str = "include/nvshmem_device.cuh";
 
-/// Functions that the header has by hand.
+/// Functions written by hand in the header.
 const BY_HAND: [&str; 8] = [
     "ask_smem",
     "give_smem",
@@ -20,7 +21,7 @@ const BY_HAND: [&str; 8] = [
     "vendor_get_version_info",
 ];
 
-/// The names of a family in kernels, and the functions behind them without their prefix.
+/// The names of a family in kernels, each with its function without prefix.
 fn names(family: &Name) -> Vec<(String, String)> {
     let scopes: &[&str] = match family.groups {
         true => &["", "_warp", "_block"],
@@ -43,7 +44,7 @@ fn names(family: &Name) -> Vec<(String, String)> {
     scoped.collect()
 }
 
-/// The parameters of a macro, the arguments that it passes to our function behind the state, and those for the host's function.
+/// The parameters of a macro, the arguments after the state, and the arguments of the host's function.
 fn arguments(family: &Name) -> (&'static str, &'static str, &'static str) {
     let teams = family.args.matches("nvshmem_team_t").count();
     match (teams, family.arguments().len()) {
@@ -68,14 +69,14 @@ fn macros(family: &Name) -> impl Iterator<Item = (bool, String)> {
     let (parameters, given, passed) = arguments(family);
     names(family).into_iter().map(move |(name, function)| {
         let call = format!("nvshmemrs_{function}(NVSHMEMRS_I_STATE{given})");
-        // Only a thread's form has the host's name.
+        // Only the form for a thread shares the host's name.
         let both =
             family.place == Place::Both && !name.ends_with("_warp") && !name.ends_with("_block");
         let here = match family.result {
             "void" => "NVSHMEMRS_I_DO_HERE",
             _ => "NVSHMEMRS_I_HERE",
         };
-        // Nothing stands before the name of a function: a program may call `::nvshmem_quiet()`.
+        // No token is added before the name of a function: a program may call `::nvshmem_quiet()`.
         let text = match both {
             true => format!("{here}({call}, ({name})({passed}))"),
             false => call,

@@ -70,7 +70,29 @@ pub fn atomics() -> Result<String> {
     )
 }
 
-/// The functions that the extension calls besides the atomic operations.
+/// Modules whose functions differ in a few words, which their templates list: the path below `core`, and the template.
+const REPETITIVE: [(&str, &str); 3] = [
+    (
+        "interop/_types.py",
+        include_str!("../../templates/array_types.py.jinja"),
+    ),
+    (
+        "device/triton/_atomics.py",
+        include_str!("../../templates/triton_atomics.py.jinja"),
+    ),
+    (
+        "device/_kernels/amo.py",
+        include_str!("../../templates/kernel_atomics.py.jinja"),
+    ),
+];
+
+/// The modules that a template lists by itself: the path below `core`, and the text.
+pub fn repetitive() -> impl Iterator<Item = (&'static str, Result<String>)> {
+    let module = |(path, template)| (path, super::render(template, context! {}));
+    REPETITIVE.into_iter().map(module)
+}
+
+/// The functions, besides atomic operations, that the extension calls.
 const EXTENSION: [&str; 11] = [
     "put",
     "get",
@@ -85,7 +107,7 @@ const EXTENSION: [&str; 11] = [
     "reduce",
 ];
 
-/// The header of the extension.
+/// The header for the extension.
 pub fn extension(api: &Api) -> Result<String> {
     let mut forms = atomics::python();
     forms.retain(|form| !form.nbi);
@@ -104,7 +126,7 @@ pub fn extension(api: &Api) -> Result<String> {
     )
 }
 
-/// The ctypes names that the module needs: `c_uint32` and `c_uint64` for the check at load, and every type.
+/// The ctypes names that the module imports: `c_uint32` and `c_uint64` for the check at load, and every type.
 fn imports(api: &Api) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::from(["c_uint32", "c_uint64"]);
     names.extend(
@@ -163,15 +185,15 @@ fn function(item: &Function) -> Result<minijinja::Value> {
     })
 }
 
-/// Addresses are `c_void_p`, so that plain ints pass quickly; outputs and structs are typed pointers, so that
-/// the value itself can be passed and a wrong one is an error.
+/// Addresses are `c_void_p`, which converts plain ints fast. Outputs and structs are typed pointers, so that the object itself
+/// can be passed and an object of another type is an error.
 fn type_name(ty: &Type, output: bool) -> String {
     match ty {
         Type::Scalar(of) | Type::Alias(_, of) => of.python().into(),
         Type::Callback(name) | Type::Struct(name) => camel(name),
         Type::Void => "None".into(),
         Type::Pointer { to, mutable } => match &**to {
-            // `c_char_p` is a copy of the text.
+            // `c_char_p` copies the text.
             Type::Scalar(Scalar::Char) if !mutable => "c_char_p".into(),
             Type::Struct(name) => format!("POINTER({})", camel(name)),
             to if output => format!("POINTER({})", type_name(to, false)),

@@ -1,11 +1,11 @@
-//! The C ABI as JSON, for the reference pages of the documentation site: `docs/site/reference.py` adds the names and the argument orders
-//! of the other languages, which it reads from their sources.
+//! The C ABI as JSON, for the reference pages of the documentation site. `docs/site/reference.py` adds the names and argument
+//! orders of the other languages from their sources.
 
 use crate::model::{Api, Function};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-/// Functions with their documentation taken apart, enums, structs, handles and callbacks.
+/// Functions with the parts of their documentation, enums, structs, handles and callbacks.
 pub fn emit(api: &Api) -> Result<String> {
     let functions = api.functions.iter().map(function);
     let functions = functions.collect::<Result<Vec<_>>>()?;
@@ -16,7 +16,7 @@ pub fn emit(api: &Api) -> Result<String> {
             let members: Vec<Value> = item
                 .members
                 .iter()
-                // Values beyond 64 bits do not occur; a string keeps the values that a number of JavaScript would round.
+                // A string, because JavaScript would round a large number.
                 .map(|member| json!({ "name": member.name, "value": member.value.to_string(), "docs": member.docs.join(" ") }))
                 .collect();
             json!({ "name": item.name, "docs": item.docs.join(" "), "members": members })

@@ -1,4 +1,4 @@
-//! `bindings/cpp/include/nvshmemrs/typed.hpp`: what the families of functions are for each type of C++.
+//! `bindings/cpp/include/nvshmemrs/typed.hpp`: the families of functions for each C++ type.
 
 use crate::model::{Api, Function, camel};
 use crate::table::types::{DTYPES, Dtype, Library, List, TAGS, Tag};
@@ -31,7 +31,7 @@ pub fn emit(api: &Api) -> Result<String> {
     )
 }
 
-/// What a function for one type is called when its arguments say which type that is.
+/// The overloaded name of a function for one type, if its arguments determine the type.
 fn overloaded(row: &Row) -> Option<String> {
     let (Body::Call { core, .. }, Some(_)) = (&row.body, row.of) else {
         return None;
@@ -59,7 +59,7 @@ fn overload(api: &Api, row: &Row, name: &str) -> Result<Value> {
     })
 }
 
-/// The type in C++, if it is not another name of one of the others.
+/// The type in C++, unless it is an alias of another type in the list.
 fn cxx(tag: &Tag) -> Option<&'static str> {
     if let Some(narrow) = tag.narrow() {
         return Some(narrow.name);
@@ -72,7 +72,7 @@ fn cxx(tag: &Tag) -> Option<&'static str> {
     }
 }
 
-/// What can be done with a type: what the standards name for any type that is the same to the library.
+/// The operations that a type supports: all that the standards define for any type which the library treats alike.
 fn element(rows: &[Row], tag: &Tag, name: &str) -> Value {
     let same = || TAGS.iter().filter(|other| other.dtype == tag.dtype);
     let on = |list| {
@@ -94,7 +94,7 @@ fn element(rows: &[Row], tag: &Tag, name: &str) -> Value {
     context! {
         name,
         dtype => camel(&dtype.to_lowercase()),
-        // As C++ spells them.
+        // As C++ literals.
         sums => on(List::Sum).to_string(),
         ordered => on(List::Ordered).to_string(),
         bits => on(List::Bits).to_string(),
@@ -107,7 +107,7 @@ fn element(rows: &[Row], tag: &Tag, name: &str) -> Value {
     }
 }
 
-/// Whether it is a number that the machine adds: complex and narrow numbers have the size of some, and are none.
+/// Whether the type is an arithmetic type. Complex and narrow numbers are not, though they have the size of an arithmetic type.
 fn number(tag: &Tag) -> bool {
     !["complexf", "complexd"].contains(&tag.name) && tag.narrow().is_none()
 }

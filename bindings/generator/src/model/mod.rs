@@ -1,8 +1,8 @@
-//! The API model: what the C ABI says, read from `capi/src/*.rs` and the generated part of it.
+//! The API model: the C ABI, read from `capi/src/*.rs` and its generated part.
 //!
-//! A declaration belongs to the ABI if it is public and its name begins with `nvshmemrs_`. Reading fails,
-//! naming the place, on whatever would make a binding wrong: a type that has no C counterpart, an enum value
-//! that is not written out, a function without the panic barrier or whose docs do not say who must call it.
+//! A declaration belongs to the ABI if it is public and its name begins with `nvshmemrs_`. Reading fails, with the place, on a
+//! declaration that would make a binding wrong: a type without a C counterpart, an enum value that is not written out, a function
+//! without the panic barrier, or documentation that does not say who must call.
 
 mod parts;
 mod source;
@@ -17,13 +17,13 @@ pub use source::sources;
 pub struct Api {
     /// What `nvshmemrs_abi_version` returns.
     pub abi_version: u32,
-    /// Names for numbers: handles.
+    /// Handles: names for number types.
     pub aliases: Vec<Alias>,
-    /// Functions that the caller supplies.
+    /// Types of functions that the caller supplies.
     pub callbacks: Vec<Callback>,
     /// Enums.
     pub enums: Vec<Enum>,
-    /// Structs, laid out as C does.
+    /// Structs with C layout.
     pub structs: Vec<Struct>,
     /// Exported functions.
     pub functions: Vec<Function>,
@@ -36,7 +36,7 @@ pub struct Alias {
     pub name: String,
     /// Documentation, line by line.
     pub docs: Vec<String>,
-    /// What it stands for.
+    /// The number type.
     pub of: Scalar,
 }
 
@@ -53,7 +53,7 @@ pub struct Callback {
     pub result: Type,
 }
 
-/// An enum whose values are all written out. Its values travel as the number type.
+/// An enum whose values are all written out. Values are passed as the number type.
 #[derive(Clone, Debug, Serialize)]
 pub struct Enum {
     /// Name in C.
@@ -71,7 +71,7 @@ pub struct Enum {
 pub struct Member {
     /// Name in C.
     pub name: String,
-    /// Name inside the enum: without the part that all members share, and without `ERROR_`.
+    /// Name inside the enum: without the prefix that all members share, and without `ERROR_`.
     pub short: String,
     /// Documentation, line by line.
     pub docs: Vec<String>,
@@ -118,7 +118,7 @@ pub struct Function {
     pub args: Vec<Arg>,
     /// Result.
     pub result: Type,
-    /// The enum that the docs name for the result: "The answer is one of `nvshmemrs_thread`".
+    /// The enum that the documentation names for the result: "The answer is one of `nvshmemrs_thread`".
     pub one_of: Option<String>,
 }
 
@@ -129,12 +129,11 @@ pub struct Arg {
     pub name: String,
     /// Type.
     pub ty: Type,
-    /// Whether the function writes its answer there. Outputs come last: they are the pointers to something
-    /// other than `void` that no other kind of argument follows.
+    /// Whether the function writes a result there. Outputs come last: they are the trailing pointers to types other than `void`.
     pub output: bool,
-    /// Whether the docs say that it may be NULL.
+    /// Whether the documentation allows NULL.
     pub nullable: bool,
-    /// The enum that the docs name: "`cmp` is one of `nvshmemrs_cmp`".
+    /// The enum that the documentation names: "`cmp` is one of `nvshmemrs_cmp`".
     pub one_of: Option<String>,
 }
 
@@ -143,25 +142,25 @@ pub struct Arg {
 pub enum Type {
     /// A number.
     Scalar(Scalar),
-    /// The name of an [`Alias`] and what it stands for.
+    /// The name of an [`Alias`] and its number type.
     Alias(String, Scalar),
     /// The name of a [`Callback`].
     Callback(String),
-    /// The name of a [`Struct`]; only behind a pointer.
+    /// The name of a [`Struct`]; only as a pointer's target.
     Struct(String),
-    /// Only behind a pointer.
+    /// Only as a pointer's target.
     Void,
     /// `*mut` or `*const`.
     Pointer {
         /// Whether it is `*mut`.
         mutable: bool,
-        /// What it points to.
+        /// The pointer's target.
         to: Box<Type>,
     },
 }
 
 impl Type {
-    /// How C writes a declaration of `name` with this type; the name may be empty.
+    /// The declaration of `name` with this type in C; the name may be empty.
     pub fn c(&self, name: &str) -> String {
         match self {
             Self::Scalar(scalar) => format!("{} {name}", scalar.c()).trim_end().into(),
@@ -194,13 +193,13 @@ impl Function {
         strip(&self.name)
     }
 
-    /// Whether it returns a status. Every function with an `int32_t` result does, unless its docs name another enum; that is
-    /// a rule of the ABI.
+    /// Whether it returns a status. By a rule of the ABI, every function with an `int32_t` result does, unless its documentation
+    /// names another enum.
     pub fn returns_status(&self) -> bool {
         self.result == Type::Scalar(Scalar::I32) && self.one_of.is_none()
     }
 
-    /// Its documentation, taken apart. An error if a part is missing.
+    /// The parts of its documentation. An error if a part is missing.
     pub fn parts(&self) -> anyhow::Result<Parts> {
         use anyhow::Context;
         Parts::of(&self.docs, self.returns_status()).with_context(|| self.name.clone())

@@ -1,12 +1,12 @@
-//! The parts of a function's documentation, which every function has: what it does, who must call it and when it is complete, where
-//! the standard has it, its errors. Each emitter writes them in the manner of its language.
+//! The parts of a function's documentation: its effect, who must call it and when it is complete, its section in the standard,
+//! its errors. Each emitter formats them for its language.
 
 use anyhow::{Context, Result, ensure};
 
-/// The words that say who must call a function. The paragraph that begins with one of them also says when the call is complete.
+/// The first words of the paragraph that says who must call the function and when the call is complete.
 const CALLERS: [&str; 3] = ["Local", "One-sided", "Collective"];
 
-/// What tells when an operation is complete.
+/// The phrases that state completion.
 const COMPLETION: [&str; 8] = [
     "Returns when",
     "returns when",
@@ -18,7 +18,7 @@ const COMPLETION: [&str; 8] = [
     "after `nvshmemrs_quiet`",
 ];
 
-/// How the sentence about the standard begins, and what it ends with.
+/// The beginning and the end of the sentence about the standard.
 const STANDARDS: [(&str, &str); 4] = [
     ("OpenSHMEM 1.", ")."),
     ("NVSHMEM `", "`."),
@@ -29,18 +29,19 @@ const STANDARDS: [(&str, &str); 4] = [
 /// The parts, each without line breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// What the function does: paragraphs.
+    /// The effect of the function: paragraphs.
     pub does: Vec<String>,
     /// Who must call it, and when it is complete: a paragraph.
     pub call: String,
-    /// Where OpenSHMEM or NVSHMEM has it: a sentence.
+    /// The section of OpenSHMEM or NVSHMEM: a sentence.
     pub standard: String,
-    /// What follows the word "Errors", with its mark: `: A, B.` or `, on every member: A, B.`; empty if it gives no status.
+    /// The text after the word "Errors", with its punctuation: `: A, B.` or `, on every member: A, B.`; empty if the function
+    /// returns no status.
     pub errors: String,
 }
 
 impl Parts {
-    /// What it does, and who must call it, as paragraphs with empty lines between.
+    /// The effect, and who must call it, as paragraphs with empty lines between.
     pub fn text(&self) -> Vec<String> {
         let paragraphs = self.does.iter().chain([&self.call]);
         let with_gaps = paragraphs.flat_map(|one| [one.clone(), String::new()]);
@@ -49,7 +50,8 @@ impl Parts {
         lines
     }
 
-    /// What a function gives that gives a status: `success`, as the language writes it, or the errors. None if it gives none.
+    /// The result of a function that returns a status: `success`, as the language writes it, or the errors. `None` without a
+    /// status.
     pub fn result(&self, success: &str) -> Option<String> {
         match self.errors.as_str() {
             "" => None,
@@ -58,7 +60,7 @@ impl Parts {
         }
     }
 
-    /// Takes documentation apart. An error names the part that is missing.
+    /// Splits documentation into its parts. An error names a missing part.
     pub fn of(docs: &[String], gives_status: bool) -> Result<Self> {
         let mut paragraphs = vec![String::new()];
         for line in docs {
@@ -100,7 +102,7 @@ impl Parts {
     }
 }
 
-/// Takes the sentence about the standard out of a paragraph.
+/// Removes the sentence about the standard from a paragraph, and returns both.
 fn without_standard(call: &str) -> Result<(String, String)> {
     let found = STANDARDS
         .iter()

@@ -1,21 +1,21 @@
-//! Atomic memory operations: each on 32-bit and 64-bit integers, some on floating-point numbers; those that give something in a
-//! non-blocking form, too.
+//! Atomic memory operations: each on 32-bit and 64-bit integers, some on floating-point numbers. Fetching operations have a
+//! non-blocking form.
 
 use super::types::{List, Scalar};
 use super::*;
 
-/// What an operation gives.
+/// The result of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gives {
     Nothing,
     Value,
     Old,
-    /// Nothing; with `fetch_` before its name the old value.
+    /// Nothing, or, with the prefix `fetch_`, the old value.
     Both,
 }
 
-/// An operation: its name in the standard, its list, its arguments between the address and the PE, what it does to `{}`, which is
-/// a place, and what it gives.
+/// An operation: its name in the standard, its list of types, its arguments between the address and the PE, its effect on `{}`,
+/// which stands for a place, and its result.
 type Operation = (&'static str, List, &'static [Arg], &'static str, Gives);
 
 const VALUE: &[Arg] = &[plain("value", "{T}")];
@@ -34,7 +34,7 @@ const OPERATIONS: [Operation; 9] = [
     ("xor", List::AtomicBits, VALUE, "Replaces {} by its bitwise exclusive or with `value`", Gives::Both),
 ];
 
-/// An element type: what follows the operation's name, the type itself, and its name in a sentence.
+/// An element type: the suffix of the operation's name, the type itself, and its name in a sentence.
 const ELEMENTS: [(&str, Scalar, &str); 4] = [
     ("32", Scalar::U32, "32-bit integer"),
     ("64", Scalar::U64, "64-bit integer"),
@@ -42,7 +42,7 @@ const ELEMENTS: [(&str, Scalar, &str); 4] = [
     ("_double", Scalar::F64, "`double`"),
 ];
 
-/// What the docs add about the type.
+/// The remark of the documentation about the type.
 fn note(of: Scalar, adds: bool) -> &'static str {
     match (of.floating(), adds) {
         (false, true) => " It wraps around, so it serves signed and unsigned integers.",
@@ -54,7 +54,7 @@ fn note(of: Scalar, adds: bool) -> &'static str {
     }
 }
 
-/// The function for an operation on a type; `fetch` names the form of [`Gives::Both`] that gives the old value.
+/// The function for an operation on a type; `fetch` selects the form of [`Gives::Both`] that returns the old value.
 fn function(operation: &Operation, element: (&str, Scalar, &str), fetch: bool, nbi: bool) -> Row {
     let (&(name, list, operands, does, gives), (tag, of, what)) = (operation, element);
     let suffix = if nbi { "_nbi" } else { "" };
@@ -96,7 +96,7 @@ fn function(operation: &Operation, element: (&str, Scalar, &str), fetch: bool, n
         )
     };
     let (standard, list) = if of.floating() && list != List::AtomicMove {
-        // OpenSHMEM adds integers only.
+        // OpenSHMEM's add has integers only.
         let name = format!("nvshmemx_{}_{core}", of.c());
         (Standard::Nvshmem(name), List::AtomicMove)
     } else {
@@ -122,7 +122,7 @@ fn function(operation: &Operation, element: (&str, Scalar, &str), fetch: bool, n
     }
 }
 
-/// Every operation in every form that it has: whether it gives the old value by a name with `fetch_`, and whether it does not block.
+/// Every operation in every form: whether its name has `fetch_`, and whether it is non-blocking.
 fn forms() -> impl Iterator<Item = (&'static Operation, bool, bool)> {
     let every = [false, true].into_iter();
     every
@@ -138,15 +138,15 @@ fn forms() -> impl Iterator<Item = (&'static Operation, bool, bool)> {
         })
 }
 
-/// Whether an operation knows floating-point numbers, too.
+/// Whether an operation supports floating-point numbers.
 fn is_floating(&(name, list, ..): &Operation) -> bool {
     list == List::AtomicMove || name == "add"
 }
 
-/// A form of an operation as a function of Python, which finds the type of the element itself.
+/// A form of an operation as a Python function, which determines the element type itself.
 #[derive(serde::Serialize)]
 pub(crate) struct PythonForm {
-    /// After `atomic_`, and without `_nbi`.
+    /// The name after `atomic_`, without `_nbi`.
     operation: String,
     name: String,
     operands: Vec<&'static str>,
@@ -157,7 +157,7 @@ pub(crate) struct PythonForm {
 }
 
 impl PythonForm {
-    /// The functions of the library that it calls, by element type.
+    /// The library's functions that it calls, by element type.
     pub(crate) fn functions(&self) -> impl Iterator<Item = String> + '_ {
         PYTHON_ELEMENTS
             .iter()
@@ -166,8 +166,8 @@ impl PythonForm {
     }
 }
 
-/// Element types that one function of the library serves: what follows the function's name, their numbers in the header, and the member
-/// of the extension's union.
+/// Element types that share one function of the library: the suffix of the function's name, their members in the header, and the
+/// member of the extension's union.
 #[derive(serde::Serialize)]
 pub(crate) struct PythonElement {
     tag: &'static str,

@@ -35,7 +35,7 @@ fn moving(name: &str, args: &[Arg], terms: &'static str, does: &str, standard: S
     }
 }
 
-/// A collective that moves data, of which the standards have no functions for types.
+/// A collective that moves data, without typed functions in the standards.
 fn untyped(name: &str, args: &[Arg], terms: &'static str, does: &str, standard: Standard) -> Row {
     Row {
         typed: Vec::new(),
@@ -58,13 +58,13 @@ fn reducing(name: &str, operations: &[(&str, List)], does: &str, standard: Stand
     }
 }
 
-/// The operations of reductions, and the types that each is for.
+/// The operations of reductions, each with its list of types.
 #[rustfmt::skip]
 const OPERATIONS: [(&str, List); 7] = [
     ("and", List::Bits), ("or", List::Bits), ("xor", List::Bits), ("min", List::Ordered), ("max", List::Ordered),
     ("sum", List::Sum), ("prod", List::Sum),
 ];
-/// Those of scans.
+/// The operation of scans.
 const SUM: [(&str, List); 1] = [("sum", List::Sum)];
 
 /// Every collective.

@@ -1,8 +1,8 @@
-//! The one table of the operations that come in families: on several types, in several forms.
+//! The table of the operations that come in families: on several types, in several forms.
 //!
-//! A [`Row`] is one exported function: its name, its arguments, and what its documentation promises. `emit::family` writes the C ABI
-//! from the rows; header and bindings are made from that. [`types`] has the types and their names in every language, and each
-//! row says which names of the standards it answers, so that those can come from here, too.
+//! A [`Row`] is one exported function: its name, its arguments, and its contract. `emit::family` writes the C ABI from the rows;
+//! header and bindings are made from the C ABI. [`types`] has the types and their names in every language. Each row names the
+//! functions of the standards that it serves, from which their typed functions are generated.
 
 pub(crate) mod atomics;
 mod collectives;
@@ -25,7 +25,7 @@ pub struct Family {
     pub file: &'static str,
     /// The module's documentation.
     pub about: &'static str,
-    /// What the module uses, besides what all do.
+    /// Imports of the module besides the common ones.
     pub uses: &'static [&'static str],
     /// Its functions.
     pub rows: Vec<Row>,
@@ -42,45 +42,45 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// One exported function. In its texts and arguments `{T}` stands for the element's type in Rust.
+/// One exported function. In texts and arguments, `{T}` stands for the element's type in Rust.
 #[derive(Clone)]
 pub struct Row {
     /// Name without `nvshmemrs_`.
     pub name: String,
     /// Arguments after the runtime.
     pub args: Vec<Arg>,
-    /// What it does.
+    /// Its effect.
     pub does: String,
     /// Who must call it.
     pub caller: Caller,
-    /// What the docs say of the callers: the rest of that sentence.
+    /// The rest of the sentence about the callers.
     pub terms: &'static str,
-    /// When it completes: sentences.
+    /// When it is complete: sentences.
     pub completes: &'static str,
-    /// What must hold of the arguments: sentences.
+    /// The requirements on the arguments: sentences.
     pub demands: String,
-    /// Where it comes from.
+    /// Its origin.
     pub standard: Standard,
     /// The sentence that lists its errors.
     pub errors: &'static str,
-    /// The element's type, if the function has one of its own.
+    /// The element type, if the function has a fixed one.
     pub of: Option<Scalar>,
-    /// How it is run.
+    /// Its implementation.
     pub body: Body,
-    /// The typed functions of the standards that this one can serve.
+    /// The typed functions of the standards that it can serve.
     pub typed: Vec<Typed>,
-    /// How a layer whose buffers are arrays has it; of collectives that move or combine data.
+    /// The form of a collective for layers whose buffers are arrays.
     pub arrays: Option<Arrays>,
 }
 
-/// A collective of arrays, which Fortran's layer is made of.
+/// A collective on arrays, for Fortran's layer.
 #[derive(Clone, Copy)]
 pub struct Arrays {
-    /// Its arguments behind `dest` and `source`, as a name of the template's.
+    /// Its arguments after `dest` and `source`: a name in the template.
     pub form: &'static str,
-    /// What must hold of the sizes, in Fortran; `n` is the number of members.
+    /// The condition on the sizes, in Fortran; `n` is the number of members.
     pub rule: &'static str,
-    /// What `dest` must have by that, in words.
+    /// The required size of `dest`, in words.
     pub words: &'static str,
     /// The effect of the function, in terms of arrays.
     pub does: &'static str,
@@ -93,65 +93,65 @@ pub struct Arg {
     pub name: &'static str,
     /// Type in Rust.
     pub ty: &'static str,
-    /// How it is handed to the core.
+    /// How it is passed to the core.
     pub passing: Passing,
 }
 
-/// How an argument is handed to the core.
+/// How an argument is passed to the core.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Passing {
     /// As this expression.
     As(&'static str),
-    /// Not by itself: others are made with it.
+    /// Not by itself: the expressions of other arguments use it.
     Within,
-    /// The function writes its answer there.
+    /// The function writes a result there.
     Output,
 }
 
 /// Who must call a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// One PE, for what is another's.
+    /// One PE, for operations on another PE.
     OneSided,
     /// Every member of the team.
     Collective,
-    /// One PE, for what is its own.
+    /// One PE, for operations on itself.
     Local,
 }
 
-/// Where a function comes from.
+/// The origin of a function.
 #[derive(Clone)]
 pub enum Standard {
-    /// OpenSHMEM 1.5: the section, and names there, with a space between.
+    /// OpenSHMEM 1.5: the section, and names in it, separated by spaces.
     Shmem15(&'static str, String),
     /// OpenSHMEM 1.6: a name there.
     Shmem16(&'static str),
     /// NVSHMEM: a name there.
     Nvshmem(String),
-    /// MPI, as OpenSHMEM and NVSHMEM have no such function: a name there.
+    /// MPI, for functions that OpenSHMEM and NVSHMEM lack: a name there.
     Mpi(&'static str),
 }
 
-/// How a function is run.
+/// The implementation of a function.
 #[derive(Clone)]
 pub enum Body {
-    /// A function of the core gets the arguments.
+    /// A call of a function of the core.
     Call {
         /// A statement before it.
         before: String,
         /// Its name.
         core: String,
     },
-    /// A wait for elements, or a test of them: `value` is read while the caller is inside the call.
+    /// A wait for elements, or a test of them; `value` is read while the caller is inside the call.
     Wait(Form),
 }
 
-/// What a call on a stream does.
+/// The effect of a call on a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum OnStream {
-    /// It is queued.
+    /// The call is queued.
     Queued,
-    /// It returns when the stream has run it, because it has an output.
+    /// The call returns when the stream has run it, because it has an output.
     Waited,
 }
 
@@ -162,18 +162,18 @@ pub struct Typed {
     pub name: String,
     /// The types.
     pub list: List,
-    /// Which of them the row serves.
+    /// The types that the row serves.
     pub serves: Serves,
 }
 
-/// Which types a function serves.
+/// The types that a function serves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
-    /// All: bytes or a number of `nvshmemrs_dtype` say what the elements are.
+    /// All types: a size in bytes or a `nvshmemrs_dtype` describes the elements.
     All,
-    /// Those of so many bytes, as bits.
+    /// Types of this many bits, as raw bits.
     Bits(usize),
-    /// Those with the arithmetic of this one: integers of its size, or itself.
+    /// Types with the arithmetic of this type: the type itself, or integers of its size.
     Like(Scalar),
 }
 
@@ -211,7 +211,7 @@ impl Row {
         Row { arrays, ..self }
     }
 
-    /// What a call on a stream does. An output at the end is one that the caller has on return.
+    /// The effect of a call on a stream. An output at the end must be written when the call returns.
     pub fn on_stream(&self) -> OnStream {
         match self.args.last() {
             Some(last) if last.passing == Passing::Output => OnStream::Waited,
@@ -262,18 +262,18 @@ fn typed(name: impl Into<String>, list: List, serves: Serves) -> Typed {
     Typed { name, list, serves }
 }
 
-/// An argument that the core gets as it is.
+/// An argument that is passed to the core unchanged.
 const fn plain(name: &'static str, ty: &'static str) -> Arg {
     passed(name, ty, name)
 }
 
-/// An argument that the core gets as `expression`.
+/// An argument that is passed to the core as `expression`.
 const fn passed(name: &'static str, ty: &'static str, expression: &'static str) -> Arg {
     let passing = Passing::As(expression);
     Arg { name, ty, passing }
 }
 
-/// An argument that others are made with.
+/// An argument that other expressions use.
 const fn within(name: &'static str, ty: &'static str) -> Arg {
     let passing = Passing::Within;
     Arg { name, ty, passing }
@@ -289,7 +289,7 @@ const PE: Arg = plain("pe", "i32");
 const DEST: Arg = passed("dest", "*mut c_void", "handle::symmetric(dest)");
 const SOURCE: Arg = passed("source", "*const c_void", "handle::symmetric(source)");
 
-/// A row that runs the function of its name in the core, and serves every type that remote memory access has.
+/// A row that calls the core's function of the same name, and serves every type of remote memory access.
 fn row(caller: Caller, name: &str, args: &[Arg], does: &str, standard: Standard) -> Row {
     Row {
         name: name.into(),

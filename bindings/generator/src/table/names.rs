@@ -1,7 +1,7 @@
 //! The rows of the tables of the standards' names.
 //!
-//! A [`Name`] is a family of functions of one signature, one for each type or size, and the C statements that run each of them on
-//! `nvshmemrs.h`.
+//! A [`Name`] is a family of functions with one signature, one function for each type or size, and the C statements that
+//! implement them on `nvshmemrs.h`.
 
 use super::types::{Library, List, TAGS, Tag};
 
@@ -12,7 +12,7 @@ pub enum Over {
     Once,
     /// Each type of a list of the standard: `TYPE` in the name, `T` in the text.
     Types(List),
-    /// Each type of a list of functions that the standard calls deprecated.
+    /// Each type of a list of deprecated functions.
     Old(OldList),
     /// These types.
     Named(&'static [&'static str]),
@@ -82,25 +82,25 @@ impl OldList {
     }
 }
 
-/// Which argument of a call without a type in its name says which type is meant.
+/// The argument that determines the type in a call without a type in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// The first one, a pointer, or the second one behind a context.
+    /// The first argument, a pointer; or the second, after a context.
     Pointer,
-    /// The second one, a pointer, behind a team.
+    /// The second argument, a pointer, after a team.
     AfterTeam,
-    /// The type of the first argument's object, which may be volatile.
+    /// The first argument's target, which may be volatile.
     Pointee,
 }
 
-/// Where a function is.
+/// Where a function can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Host code calls it.
+    /// In host code.
     Host,
-    /// Kernels call it.
+    /// In kernels.
     Device,
-    /// Both call it, with the same arguments.
+    /// In both, with the same arguments.
     Both,
 }
 
@@ -117,17 +117,17 @@ pub struct Name {
     pub result: &'static str,
     /// Arguments in C.
     pub args: String,
-    /// Statements in C that run it on the host; empty if a function that is written by hand does, or none.
+    /// C statements that implement them on the host; empty for functions written by hand, or without a host function.
     pub body: String,
-    /// Where it is.
+    /// Where they can be called.
     pub place: Place,
-    /// Whether kernels have forms for a warp and a block, too: with the prefix `nvshmemx_`, and `_warp` or `_block` at the end.
+    /// Whether kernels also have forms for a warp and a block: with the prefix `nvshmemx_`, and `_warp` or `_block` at the end.
     pub groups: bool,
-    /// Whether there is a form `ctx_` with a context as its first argument.
+    /// Whether there is a form `ctx_` whose first argument is a context.
     pub ctx: bool,
-    /// Whether programs inline it.
+    /// Whether the header defines it inline.
     pub hot: bool,
-    /// How a call without a type in its name finds the function, if there is one.
+    /// How a call without a type in its name determines the type, if there is such a call.
     pub generic: Option<Typed>,
     /// The effect of the function, and its section in the standard.
     pub about: String,
@@ -147,7 +147,7 @@ impl Name {
         Name { generic, ..self }
     }
 
-    /// Whose name it is.
+    /// The standard that the name belongs to.
     pub fn library(&self) -> Library {
         match self.prefix {
             "shmem_" => Library::Openshmem,
@@ -206,7 +206,7 @@ impl Name {
 /// The sizes of elements in bits.
 pub const SIZES: [usize; 5] = [8, 16, 32, 64, 128];
 
-/// A family whose functions are run by `body`.
+/// A family whose functions are implemented by `body`.
 pub(super) fn name(
     name: &str,
     over: Over,

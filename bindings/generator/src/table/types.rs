@@ -22,7 +22,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Names in Rust, in C, in Python's ctypes, in Julia, the kind in Fortran (which has no unsigned ones), and the size.
+    /// Names in Rust, in C, in Python's ctypes and in Julia, the kind in Fortran (which has no unsigned kinds), and the size.
     #[rustfmt::skip]
     pub(super) const TABLE: [(Scalar, [&'static str; 5], usize); 13] = [
         //              Rust      C            Python        Julia         Fortran        bytes
@@ -45,7 +45,7 @@ impl Scalar {
         Self::TABLE[self as usize].1[language]
     }
 
-    /// The type that Rust calls `name`.
+    /// The type with this name in Rust.
     pub fn from_rust(name: &str) -> Option<Self> {
         Self::TABLE
             .iter()
@@ -104,17 +104,17 @@ pub struct Dtype {
     pub name: &'static str,
     /// Size in bytes.
     pub bytes: usize,
-    /// The number type that it is, if it can be compared.
+    /// The number type, if its values can be compared.
     pub scalar: Option<Scalar>,
-    /// Its name in NumPy, or else in ml_dtypes.
+    /// Its name in NumPy or ml_dtypes.
     pub python: &'static str,
-    /// Its type in Julia, if that is in the language.
+    /// Its type in Julia, if the language has it.
     pub julia: Option<&'static str>,
-    /// Its form in languages that have no such type.
+    /// Its form in languages without such a type.
     pub narrow: Option<Narrow>,
 }
 
-/// A floating-point number of 8 or 16 bits, which travels as its bits where a language has no type for it.
+/// A floating-point number of 8 or 16 bits, passed as its bits in languages without such a type.
 #[derive(Clone, Copy)]
 pub struct Narrow {
     /// Its type in CUDA's headers.
@@ -123,7 +123,7 @@ pub struct Narrow {
     pub name: &'static str,
     /// Its struct in the headers for kernels.
     pub class: &'static str,
-    /// What the struct in C++ has, for its documentation.
+    /// The documentation of the struct in C++.
     pub docs: &'static str,
 }
 
@@ -225,25 +225,25 @@ pub const DTYPES: [Dtype; 16] = [
         "__nv_fp8_e5m2", "float8_e5m2", "Float8E5m2", "OCP's E5M2: 8 bits, finite numbers up to 57344, infinities and NaN")),
 ];
 
-/// A kind of Fortran that has an element type.
+/// A kind of Fortran for an element type.
 pub struct FortranKind {
-    /// What names of types and procedures end with.
+    /// The suffix of names of types and procedures.
     pub name: &'static str,
-    /// How it is declared.
+    /// Its declaration.
     pub ty: &'static str,
     /// Size in bytes.
     pub bytes: usize,
-    /// Its member of `nvshmemrs_dtype`. Unsigned numbers travel in the signed kind of their size, and say so by a dtype of their own.
+    /// Its member of `nvshmemrs_dtype`. Unsigned numbers use the signed kind of their size, with a dtype of their own.
     pub dtype: &'static str,
 }
 
 impl FortranKind {
-    /// The number type that it is, if it can be compared.
+    /// The number type, if its values can be compared.
     pub fn scalar(&self) -> Option<Scalar> {
         Dtype::named(self.dtype).and_then(|dtype| dtype.scalar)
     }
 
-    /// The kind that a number type of C travels in.
+    /// The kind in which a C number type is passed.
     pub fn of(scalar: Scalar) -> Option<&'static Self> {
         FORTRAN_KINDS.iter().find(|kind| {
             kind.scalar().is_some_and(|own| {
@@ -280,7 +280,7 @@ pub const FORTRAN_KINDS: [FortranKind; 8] = [
     kind("complex_real64", "complex(c_double_complex)", 16, "COMPLEXD"),
 ];
 
-/// Lists of types: each of the standards' typed functions is there for those of one list.
+/// Lists of types: each typed function of the standards exists for the types of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
     /// Remote memory access, and collectives that move data.
@@ -309,13 +309,13 @@ pub struct Tag {
     pub c: &'static str,
     /// Size in bytes.
     pub size: usize,
-    /// Its member of `nvshmemrs_dtype`. Nothing reduces or compares a type that has none.
+    /// Its member of `nvshmemrs_dtype`. Types without a member cannot be reduced or compared.
     pub dtype: Option<&'static str>,
-    /// The lists that it is on in each of [`Library`].
+    /// Its lists, for each [`Library`].
     lists: [u8; 2],
 }
 
-/// Whose names.
+/// The standard that defines the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
     /// OpenSHMEM 1.5 and 1.6.
@@ -325,12 +325,12 @@ pub enum Library {
 }
 
 impl Tag {
-    /// Whether it is on a list of a library.
+    /// Whether the type is on a list of a library.
     pub fn on(&self, list: List, library: Library) -> bool {
         self.lists[library as usize] & list as u8 != 0
     }
 
-    /// What it is, if it is a narrow floating-point number.
+    /// Its properties, if it is a narrow floating-point number.
     pub fn narrow(&self) -> Option<Narrow> {
         self.dtype
             .and_then(Dtype::named)
@@ -371,7 +371,8 @@ const fn tag(
     }
 }
 
-/// Every type of the standards' typed functions, and float8, which NVSHMEM has no names for. A plain `char` is signed or not, as the machine says.
+/// Every type of the standards' typed functions, and float8, for which NVSHMEM has no names. Whether a plain `char` is signed
+/// depends on the machine.
 #[rustfmt::skip]
 pub const TAGS: [Tag; 30] = [
     tag("float",     "float",                4, "FLOAT",  MOVED | REDUCED | SWAPPED),

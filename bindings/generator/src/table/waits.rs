@@ -3,31 +3,31 @@
 use super::types::List;
 use super::*;
 
-/// Which elements a wait is for.
+/// The elements that a wait is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// One element.
     One,
-    /// All of several; a test of them gives whether they do.
+    /// All of several elements; a test returns whether all match.
     All,
-    /// Any of several; gives its index.
+    /// Any of several elements; returns its index.
     Any,
-    /// Some of several; gives their indices.
+    /// Some of several elements; returns their indices.
     Some,
 }
 
 /// A form of wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// Whether it waits, or else tests.
+    /// Whether it waits; otherwise it tests.
     pub waits: bool,
-    /// Which elements it is for.
+    /// The elements that it is for.
     pub of: Of,
     /// Whether each element is compared with a value of its own.
     pub vector: bool,
 }
 
-/// A wait or test: its name, its section in OpenSHMEM 1.5, that of the form with a value for each element, and what it does.
+/// A wait or test: its name, its elements, its section in OpenSHMEM 1.5, the section of the vector form, and its effect.
 type Entry = (&'static str, Of, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]

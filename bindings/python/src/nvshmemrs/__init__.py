@@ -23,7 +23,7 @@ def _version() -> str:
         return get_version().libnvshmem_version
 
 
-# What `__getattr__` finds; a name that is misspelt is an error. mypy needs each module.
+# Modules that `__getattr__` finds, so that a misspelt name is an error. mypy needs each module.
 if TYPE_CHECKING:
     from . import core as core
     from .core import *  # noqa: F403

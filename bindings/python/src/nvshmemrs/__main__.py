@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def main(arguments: List[str]) -> int:
-    """Does what `arguments` say; returns the exit status."""
+    """Runs the tool with `arguments`; returns the exit status."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, end="", file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
@@ -46,7 +46,7 @@ def main(arguments: List[str]) -> int:
 
 
 def told(option: str) -> Optional[List[str]]:
-    """The words that an option asks for; None if it is none."""
+    """The command that an option runs; None if the option is unknown."""
     library = os.path.join(HERE, "lib")
     if option == "--cflags":
         return [f"-I{os.path.join(HERE, 'include')}"]
@@ -84,7 +84,7 @@ def run(arguments: List[str]) -> int:
 
 
 def options(count: int) -> List[str]:
-    """What stood between ``python`` and ``-m nvshmemrs``, behind which are `count` arguments."""
+    """The options between ``python`` and ``-m nvshmemrs``; `count` arguments follow."""
     with open("/proc/self/cmdline", "rb") as file:
         words = [os.fsdecode(word) for word in file.read().split(b"\0")[1:-1]]
     before = words[: len(words) - count]

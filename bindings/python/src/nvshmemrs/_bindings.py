@@ -85,7 +85,7 @@ def _allocated(function: Callable[..., int], *sizes: int) -> int:
 
 
 def malloc(size: int) -> int:
-    """Allocates symmetric memory, which only ``free`` gives back. Collective over all PEs."""
+    """Allocates symmetric memory, which is freed only by ``free``. Collective over all PEs."""
     return _allocated(lib.nvshmemrs_malloc, size)
 
 

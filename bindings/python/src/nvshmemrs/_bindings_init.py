@@ -1,4 +1,4 @@
-"""What ``nvshmem.bindings`` of NVSHMEM4Py has for init, and its enumerations. ``_bindings`` has it, too."""
+"""Init and enumerations of ``nvshmem.bindings`` of NVSHMEM4Py, for ``_bindings``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ID_BYTES = 128
 
 
 class Status(enum.IntEnum):
-    """What functions of NVSHMEM return, which raise errors here."""
+    """Statuses of NVSHMEM's functions, for which this module raises errors."""
 
     SUCCESS = 0
     ERROR_INVALID_VALUE = 1
@@ -110,7 +110,7 @@ assert (ctypes.sizeof(_UniqueIdArguments), ctypes.sizeof(_InitAttributes)) == (2
 
 
 class InitAttr:
-    """What ``hostlib_init_attr`` is told, filled by ``set_attr_uniqueid_args`` or
+    """The attributes of ``hostlib_init_attr``, filled by ``set_attr_uniqueid_args`` or
     ``set_attr_mpi_comm_args``: 144 bytes of zeros at first.
     """
 
@@ -128,7 +128,7 @@ class InitAttr:
 
     @property
     def version(self) -> int:
-        """Version and size of the struct, which nobody reads."""
+        """Version and size of the struct; unused."""
         return int(self._data.version[0])
 
     @version.setter

@@ -16,7 +16,7 @@ class Handle:
     __slots__ = ()
 
     _instead = "pickle what describes it, and make a new one where it is needed"
-    """What a program does in place of pickling it."""
+    """Called in place of pickling."""
 
     def __copy__(self: _Self) -> _Self:
         return self

@@ -1,5 +1,5 @@
-"""``nvshmem.core._internal_tracking`` of NVSHMEM4Py, for programs that look into it: whether this
-process is a PE, and which memory it has allocated and not freed. Both only tell.
+"""``nvshmem.core._internal_tracking`` of NVSHMEM4Py, for programs that use it: whether this
+process is a PE, and the memory that it has allocated and not freed. Both are read-only.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Any = None, target: Optional[ModuleType] = None
     ) -> Optional[ModuleSpec]:
-        """The module's spec; ModuleNotFoundError for what nvshmemrs does not have."""
+        """The module's spec; ModuleNotFoundError for modules that nvshmemrs does not have."""
         if not fullname.startswith("nvshmem."):
             return None
         try:
@@ -130,6 +130,6 @@ class _Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It has run already; only what the import system took for its own is put back."""
+        """The module has run already; only attributes that were replaced are restored."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state

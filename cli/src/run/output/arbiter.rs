@@ -1,33 +1,33 @@
 //! The order in which streams of several PEs are printed to one output of the launcher.
 //!
-//! One stream is the current one: its lines are printed at once, and the other streams wait. So lines that arrive together, such as those of
-//! a Python traceback, stay together. A stream stops being the current one after a short pause, or when another stream has waited for
-//! long. Streams take turns in the order in which their lines arrived.
+//! One stream is the current stream: its lines are printed at once, and the other streams wait. So lines that arrive together,
+//! such as those of a Python traceback, stay together. The turn of the current stream ends after a short pause, or when another
+//! stream has waited too long. Streams take turns in the order in which their lines arrived.
 
 use super::line_buffer::LineBuffer;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Lines of a stream with no longer pause between them belong together.
+/// A stream's turn ends after a pause of this length.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long another stream waits at most.
+/// The longest time that another stream waits.
 const WAIT: Duration = Duration::from_millis(500);
-/// The same while the end of a very long line has not come.
+/// The same limits within a very long line.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 const LONG_WAIT: Duration = Duration::from_secs(5);
 
-/// One place where streams end.
+/// Schedules the streams that are printed to one output.
 #[derive(Debug, Default)]
 pub(super) struct OutputArbiter {
     current: Option<usize>,
-    /// Those that have something to say.
+    /// Streams with lines to print.
     queue: VecDeque<usize>,
-    /// The one that has begun a line here which has not ended.
+    /// The stream that has printed the beginning of a line to this output.
     open: Option<usize>,
 }
 
 impl OutputArbiter {
-    /// What is to be printed now of those streams that end here, whose numbers are `mine`.
+    /// Prints the lines that are due of the streams `mine`, which go to this output.
     pub(super) fn print(
         &mut self,
         buffers: &mut [LineBuffer],
@@ -69,7 +69,7 @@ impl OutputArbiter {
             || (!current.long && crowded())
     }
 
-    /// When the turn of the current stream is over, unless more of its output arrives.
+    /// When the turn of the current stream ends, unless more of its output arrives.
     fn ends(&self, current: &LineBuffer, buffers: &[LineBuffer]) -> Option<Instant> {
         let (pause, wait) = match current.long {
             true => (LONG_PAUSE, LONG_WAIT),
@@ -79,7 +79,7 @@ impl OutputArbiter {
         Some((current.last_read + pause).min(first + wait))
     }
 
-    /// When there will be something to print though nothing comes.
+    /// When something will be due for printing if no more output arrives.
     pub(super) fn next(&self, buffers: &[LineBuffer], mine: &[usize]) -> Option<Instant> {
         let turn = self
             .current
@@ -95,7 +95,7 @@ impl OutputArbiter {
 mod tests {
     use super::*;
 
-    /// Streams that say something at some time, in ms, and all that is printed until the end of it, with the time in front.
+    /// Runs a script of outputs (ms, stream, text), and returns all printed text with its times.
     fn printed(n: usize, most: usize, said: &[(u64, usize, &str)]) -> Vec<(u64, String)> {
         let start = Instant::now();
         let mut buffers: Vec<LineBuffer> = (0..n)
@@ -191,7 +191,7 @@ mod tests {
             ],
         );
         assert_eq!(text(&all), "aaaaaaaaa\nbb\nbb\n");
-        // Unless its end does not come.
+        // Unless the line's end does not arrive.
         let all = printed(2, 4, &[(0, 0, "aaaa"), (1, 1, "b\n"), (2000, 0, "a\n")]);
         assert_eq!(text(&all), "aaaa\nb\na\n");
     }

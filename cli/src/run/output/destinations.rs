@@ -1,9 +1,9 @@
 //! The destinations of a PE's streams.
 //!
-//! * One PE without `--tag` has the launcher's own streams.
-//! * If the launcher has a terminal, each PE gets a terminal; for a file or a pipe, a pipe. So C and Python flush each line exactly when
-//!   they do without the launcher.
-//! * If both streams of the launcher lead to the same file, a PE has one pipe for both, which keeps their order.
+//! * A single PE without `--tag` inherits the launcher's own streams.
+//! * If the launcher's stream is a terminal, each PE gets a terminal; if it is a file or a pipe, each PE gets a pipe. So C and
+//!   Python flush lines as they do without the launcher.
+//! * If both streams of the launcher go to the same file, a PE has one pipe for both, which keeps their order.
 //! * PEs inherit a device that is not a terminal, such as /dev/null, except with `--tag`.
 
 use super::Stream;
@@ -19,10 +19,10 @@ use std::io::{self, stderr, stdout};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// What PEs get in place of one of the launcher's streams.
+/// The replacement for one of the launcher's streams in a PE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
-    /// The stream itself.
+    /// The launcher's stream itself.
     Itself,
     Pipe,
     Terminal,
@@ -33,14 +33,14 @@ enum Destination {
 pub(super) struct Destinations {
     out: Destination,
     err: Destination,
-    /// Whether both lead to one place.
+    /// Whether both streams have the same destination.
     together: bool,
-    /// Whether lines say whose they are.
+    /// Whether each line begins with its PE.
     pub(super) tag: bool,
 }
 
 impl Destinations {
-    /// Those of a job; makes room for its files.
+    /// The destinations of a job; raises the limit of open files for its pipes.
     pub(super) fn of_job(n_pes: u32, tag: bool) -> Result<Self> {
         let look =
             |stream: BorrowedFd<'_>| fstat(stream).context("cannot look at a standard stream");
@@ -65,7 +65,7 @@ impl Destinations {
         Ok(destinations)
     }
 
-    /// Gives a PE its streams; those that come here instead of going to the launcher's own.
+    /// Sets the streams of a PE; returns the launcher's ends of its pipes.
     pub(super) fn give(&self, command: &mut Command) -> io::Result<Vec<(Stream, OwnedFd)>> {
         let mut pipes = Vec::new();
         if let Some((here, there)) = made(self.out, stdout().as_fd())? {
@@ -87,7 +87,7 @@ impl Destinations {
         Ok(pipes)
     }
 
-    /// Whether what ends in a stream is shown on a terminal.
+    /// Whether a stream is shown on a terminal.
     pub(super) fn is_terminal(&self, stream: Stream) -> bool {
         let destination = match stream {
             Stream::Out => self.out,
@@ -97,7 +97,7 @@ impl Destinations {
     }
 }
 
-/// The launcher's end and the PE's.
+/// Creates a destination: the launcher's end and the PE's.
 fn made(destination: Destination, shown: BorrowedFd<'_>) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
     Ok(match destination {
         Destination::Itself => None,
@@ -109,7 +109,7 @@ fn made(destination: Destination, shown: BorrowedFd<'_>) -> io::Result<Option<(O
     })
 }
 
-/// A terminal for a PE, as wide as the one that shows it. It passes bytes on as they are.
+/// Creates a terminal for a PE, as wide as the launcher's. It passes bytes through unchanged.
 fn terminal(shown: BorrowedFd<'_>) -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let here = openpt(flags)?;
@@ -125,7 +125,7 @@ fn terminal(shown: BorrowedFd<'_>) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((here, there))
 }
 
-/// Makes room for the pipes of `n_pes` PEs: two files each.
+/// Raises the limit of open files for the pipes of `n_pes` PEs: two files each.
 fn reserve(n_pes: u32) -> Result<()> {
     let needed = u64::from(n_pes) * 2 + 64;
     let mut limit = getrlimit(Resource::Nofile);

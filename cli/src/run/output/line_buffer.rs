@@ -1,35 +1,35 @@
-//! The bytes of one stream of a PE that are not yet printed: whole lines, and the beginning of a line.
+//! The bytes of one stream of a PE that are not printed yet: whole lines, and the beginning of a line.
 
 use std::time::{Duration, Instant};
 
-/// What PE 0 writes without an end of line is printed after this pause, if it looks like a prompt.
+/// A beginning of a line of PE 0 that looks like a prompt is printed after this pause.
 pub(super) const PROMPT: Duration = Duration::from_millis(200);
-/// How a prompt ends, but for spaces.
+/// The last characters of prompts, before spaces.
 const PROMPT_ENDS: &[u8] = b":?>$#%)]";
 
 /// One stream of one PE.
 #[derive(Debug)]
 pub(in crate::run) struct LineBuffer {
-    /// What each line begins with.
+    /// The prefix of each line.
     tag: Vec<u8>,
-    /// Whether a carriage return ends a line, too: a terminal shows what was before it.
+    /// Whether a carriage return also ends a line, as on a terminal.
     returns: bool,
-    /// Whether its PE has standard input, and so may prompt.
+    /// Whether the PE has standard input, and so may prompt.
     may_prompt: bool,
     /// A line longer than this is printed in pieces, so that memory stays bounded.
     most: usize,
     bytes: Vec<u8>,
-    /// How many of them are whole lines.
+    /// The number of bytes that belong to whole lines.
     whole: usize,
     /// Whether the beginning of the first line is printed already.
     pub(super) begun: bool,
-    /// Whether that is because the line is so long.
+    /// Whether it was printed because the line is very long.
     pub(super) long: bool,
-    /// When the last bytes came.
+    /// When bytes last arrived.
     pub(super) last_read: Instant,
-    /// Since when it waits for its turn.
+    /// Since when the stream has waited for its turn.
     pub(super) waits: Option<Instant>,
-    /// Nothing more comes.
+    /// Whether the stream is at its end.
     pub(super) ended: bool,
 }
 
@@ -50,7 +50,7 @@ impl LineBuffer {
         }
     }
 
-    /// Takes what has come.
+    /// Appends bytes that arrived.
     pub(in crate::run) fn append(&mut self, bytes: &[u8], now: Instant) {
         let before = self.bytes.len();
         // A carriage return at the end may be the first half of "\r\n".
@@ -68,7 +68,7 @@ impl LineBuffer {
         }
     }
 
-    /// What has begun is a whole line: its PE has ended.
+    /// Ends an unfinished line, because its PE has ended.
     pub(in crate::run) fn complete(&mut self) {
         if self.whole < self.bytes.len() || (self.begun && self.bytes.is_empty()) {
             self.bytes.push(b'\n');
@@ -81,20 +81,20 @@ impl LineBuffer {
         self.bytes.len() < self.most
     }
 
-    /// Whether there is something to print now.
+    /// Whether there are bytes to print now.
     pub(in crate::run) fn is_due(&self, now: Instant) -> bool {
         let prompts = || self.prompt().is_some_and(|at| at <= now);
         self.whole > 0 || !self.has_room() || prompts()
     }
 
-    /// When its beginning of a line counts as a prompt, if it looks like one.
+    /// When the beginning of a line counts as a prompt, if it looks like a prompt.
     pub(super) fn prompt(&self) -> Option<Instant> {
         let text = self.bytes[self.whole..].trim_ascii_end();
         let is = |end: &u8| PROMPT_ENDS.contains(end) || text.ends_with(b"...");
         (self.may_prompt && text.last().is_some_and(is)).then(|| self.last_read + PROMPT)
     }
 
-    /// Prints what is due.
+    /// Prints the bytes that are due.
     pub(in crate::run) fn drain_into(&mut self, out: &mut Vec<u8>) {
         let count = match self.whole {
             0 => self.bytes.len(),
@@ -120,7 +120,7 @@ impl LineBuffer {
     }
 }
 
-/// How long the first line is.
+/// The length of the first line.
 fn line_end(text: &[u8], returns: bool) -> usize {
     let ends = |at: &usize| match text[*at] {
         b'\n' => true,
@@ -194,7 +194,7 @@ mod tests {
         for text in ["01 ", "ok", "   "] {
             assert!(!due(text, true, 10 * PROMPT), "{text}");
         }
-        // Its line is ended when its PE ends.
+        // The end of the PE ends its line.
         let mut buffer = LineBuffer::new("[0] ", false, true, 100);
         let mut out = Vec::new();
         buffer.append(b"Name? ", Instant::now());

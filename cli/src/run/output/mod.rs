@@ -1,12 +1,12 @@
 //! The output of the PEs: whole lines of many PEs on the launcher's streams.
 //!
-//! A job of one PE has the launcher's own streams. With several PEs, or `--tag`, each PE has a pipe for each stream ([`destinations`]). One
-//! thread reads all of them ([`printer`], [`line_buffer`]: lines; [`arbiter`]: their order), so that a slow reader of the launcher's output
-//! blocks the PEs that write, but never the launcher.
+//! A single PE has the launcher's own streams. With several PEs, or `--tag`, each PE has a pipe for each stream
+//! ([`destinations`]). One thread reads all pipes ([`printer`], [`line_buffer`]: lines; [`arbiter`]: their order). So a slow
+//! reader of the launcher's output blocks the PEs that write, but never the launcher.
 //!
-//! If the reader is gone, a PE's pipe is closed: the PE gets SIGPIPE when it writes, as without the launcher. Output that cannot be printed
-//! for another reason, such as a full disk, is lost, and the PE continues. A process that a PE leaves behind prints through a relay process
-//! after the job ([`super::relay`]).
+//! If the reader is gone, a PE's pipe is closed, and the PE gets SIGPIPE when it writes, as without the launcher. Output that
+//! cannot be printed for another reason, such as a full disk, is lost, and the PE continues. An orphan of a PE prints through a
+//! relay process after the job ([`super::relay`]).
 
 mod arbiter;
 mod destinations;
@@ -24,7 +24,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::thread::JoinHandle;
 
-/// Which of the launcher's streams something ends in.
+/// One of the launcher's streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -42,7 +42,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Finds out where the streams of a job lead.
+    /// Determines the destinations of the streams of a job.
     pub fn new(n_pes: u32, tag: bool) -> Result<Self> {
         Ok(Self {
             destinations: Destinations::of_job(n_pes, tag)?,
@@ -51,7 +51,7 @@ impl Outputs {
         })
     }
 
-    /// Gives a PE, which is about to start, its streams.
+    /// Sets the streams of a PE that is about to start.
     pub fn give(&mut self, pe: u32, command: &mut Command) -> Result<()> {
         let what = format!("cannot start PE {pe} of {}", self.n_pes);
         let pipes = self
@@ -63,7 +63,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Starts the thread that prints what arrives; none if the PEs print themselves.
+    /// Starts the thread that prints the output; `None` if the PEs print to the launcher's streams themselves.
     pub fn pump(self) -> Result<Option<Pump>> {
         if self.sources.is_empty() {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Outputs {
     }
 }
 
-/// The running thread.
+/// The printing thread.
 #[derive(Debug)]
 pub struct Pump {
     control: UnixStream,
@@ -85,14 +85,14 @@ pub struct Pump {
 }
 
 impl Pump {
-    /// The PE has ended: a line that it has begun ends there.
+    /// Reports that the PE has ended, which ends its unfinished line.
     pub fn ended(&mut self, pe: u32) {
-        // When all pipes have come to their ends, nobody hears.
+        // Once all pipes are at their ends, the thread has ended, too.
         let _ = self.control.write_all(&pe.to_ne_bytes());
     }
 
-    /// Prints what the PEs have written until now, and ends. A process that a PE left running does not hold
-    /// up the launcher. An error if something that was for standard output is lost.
+    /// Prints the output that the PEs have written so far, and ends the thread. Orphans of PEs do not delay the launcher. An
+    /// error if output for standard output was lost.
     pub fn finish(self) -> Result<()> {
         drop(self.control);
         match self.thread.join() {

@@ -13,12 +13,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-/// What is read at a time, and the most that waits to be printed: of one pipe, and of all.
+/// The size of a read, and the most bytes that wait to be printed: of one pipe, and of all pipes together.
 const CHUNK: usize = 1 << 16;
 const MOST: usize = 1 << 20;
 const MOST_OF_ALL: usize = 1 << 26;
-/// The most that is read of a pipe at once though it holds more: a process that writes on and on must not hold up the launcher. No pipe
-/// of a user holds more than a part of it.
+/// The maximum that is read of a pipe at once at its end: a process that writes continuously must not delay the launcher. The
+/// pipes of unprivileged users are smaller than this.
 const LAST: usize = 1 << 22;
 
 /// One pipe of one PE.
@@ -26,7 +26,7 @@ const LAST: usize = 1 << 22;
 pub(super) struct Source {
     pe: u32,
     stream: Stream,
-    /// Until its end.
+    /// `None` once it is at its end.
     pipe: Option<OwnedFd>,
 }
 
@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// An output of the launcher: the pipes that lead to it, and their order.
+/// An output of the launcher, with the streams that go to it.
 #[derive(Debug)]
 struct Sink {
     stream: Stream,
@@ -48,14 +48,14 @@ struct Sink {
     arbiter: OutputArbiter,
 }
 
-/// What the thread has.
+/// The state of the thread.
 #[derive(Debug)]
 pub(super) struct Printer {
     sources: Vec<Source>,
-    /// What of each is not yet printed.
+    /// The unprinted bytes of each source.
     buffers: Vec<LineBuffer>,
     sinks: [Sink; 2],
-    /// Whether lines say whose they are.
+    /// Whether each line begins with its PE.
     tag: bool,
     chunk: Vec<u8>,
     lost: io::Result<()>,
@@ -87,8 +87,8 @@ impl Printer {
         }
     }
 
-    /// Prints until all pipes have come to their ends, or the launcher has let go of its end of `control`, by which it
-    /// reports PEs that have ended. An error if something that was for standard output is lost.
+    /// Prints until all pipes are at their ends, or the launcher closes its end of `control`, through which it reports PEs that
+    /// have ended. An error if output for standard output was lost.
     pub(super) fn run(mut self, mut control: &UnixStream) -> io::Result<()> {
         while self.sources.iter().any(|source| source.pipe.is_some()) {
             let (ready, word) = self.wait(control)?;
@@ -126,7 +126,7 @@ impl Printer {
         self.lost
     }
 
-    /// Waits until there is something to do: which pipes can be read, and whether the launcher has something to say.
+    /// Waits for an event: returns the readable pipes, and whether the launcher sent a message.
     fn wait(&self, control: &UnixStream) -> io::Result<(Vec<usize>, bool)> {
         let open = self.sources.iter().zip(&self.buffers).enumerate();
         let open = open.filter(|(_, (_, buffer))| buffer.has_room());
@@ -152,7 +152,7 @@ impl Printer {
         Ok((ready.filter(|one| one.1).map(|one| one.0).collect(), word))
     }
 
-    /// Reads what a pipe holds, up to `most` bytes; closes it at its end.
+    /// Reads up to `most` bytes of a pipe; closes it at its end.
     fn read(&mut self, one: usize, now: Instant, most: usize) {
         let (source, buffer) = (&mut self.sources[one], &mut self.buffers[one]);
         let mut count_read = 0;
@@ -164,7 +164,7 @@ impl Printer {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // The end; of a terminal an error (EIO) says so.
+                // The end of the pipe; of a terminal, EIO is the end.
                 Ok(_) | Err(_) => {
                     source.pipe = None;
                     buffer.complete();
@@ -174,7 +174,7 @@ impl Printer {
         }
     }
 
-    /// These PEs have ended: what they have written until now is all there, and a line that is begun ends there.
+    /// Handles the end of PEs: reads their last output, and ends unfinished lines.
     fn end(&mut self, which: impl Fn(&Source) -> bool, now: Instant) {
         for one in 0..self.sources.len() {
             if which(&self.sources[one]) {
@@ -184,7 +184,7 @@ impl Printer {
         }
     }
 
-    /// Prints what is due.
+    /// Prints the lines that are due.
     fn print(&mut self, now: Instant) {
         for sink in &mut self.sinks {
             let text = sink.arbiter.print(&mut self.buffers, &sink.mine, now);
@@ -202,7 +202,7 @@ impl Printer {
                         self.sources[one].pipe = None;
                     }
                 }
-                // On standard error it may be, as when a program itself writes there.
+                // Output to standard error may be lost, as when the program itself writes there.
                 Err(_) if sink.stream == Stream::Err => {}
                 Err(error) => self.lost = Err(error),
             }
@@ -210,7 +210,7 @@ impl Printer {
     }
 }
 
-/// What the lines of a PE begin with.
+/// The prefix of a PE's lines.
 fn tag(wanted: bool, pe: u32) -> String {
     match wanted {
         true => format!("[{pe}] "),
@@ -218,7 +218,7 @@ fn tag(wanted: bool, pe: u32) -> String {
     }
 }
 
-/// Whether nobody can read any more: the reader of a pipe has gone, or a terminal has been hung up.
+/// Whether the reader is gone: the reader of a pipe has ended, or a terminal has been hung up.
 fn is_gone(error: &io::Error) -> bool {
     let hung_up = Errno::IO.raw_os_error();
     error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(hung_up)

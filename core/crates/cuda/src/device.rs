@@ -1,4 +1,4 @@
-//! The GPU that a PE uses: which one, its primary context, what it can do, the stream for what the library does itself.
+//! The GPU of a PE: which GPU it is, its primary context, its properties, and the library's own stream.
 //!
 //! The rules are those of [`driver`](super::driver).
 
@@ -13,25 +13,25 @@ use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What tells a GPU of the host from the others, whatever number it has in a process.
+/// Identifies a GPU of the host; the same in every process, unlike its ordinal.
 pub(super) type Uuid = [u8; 16];
 
-/// A GPU with its primary context, kept as long as the value lives.
+/// A GPU with its primary context, which is retained as long as the value lives.
 pub(crate) struct Device {
-    /// Its number in this process.
+    /// The GPU's ordinal in this process.
     ordinal: i32,
     device: CUdevice,
     context: CUcontext,
-    /// The stream for what the library does itself: copies in order, not with the program's default stream.
+    /// The library's own stream: it runs copies in order, and does not synchronise with the program's default stream.
     stream: CUstream,
     properties: GpuProperties,
-    /// Blocks of a collective's kernel that it runs at the same time, beside those of others.
+    /// Blocks of a collective kernel that can be resident at the same time, beside those of other collectives.
     blocks: i32,
-    /// The fork generation of the process that opened it: a forked child leaves it alone.
+    /// The fork generation of the process that opened the device: a forked child does not touch the GPU.
     generation: u64,
 }
 
-/// What a GPU is and can do.
+/// The properties of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GpuProperties {
     pub(crate) name: String,
@@ -41,9 +41,9 @@ pub(crate) struct GpuProperties {
     /// Major and minor compute capability, such as (9, 0).
     pub(crate) capability: (i32, i32),
     pub(crate) multiprocessors: i32,
-    /// Memory is mapped in multiples of this.
+    /// The granularity of mappings, in bytes.
     pub(super) granularity: u64,
-    /// Whether it reads and writes pageable memory of the host itself, so that the driver need not copy that away.
+    /// Whether the GPU accesses pageable host memory itself, so that the driver copies none of it.
     pub(super) reads_pages: bool,
 }
 
@@ -64,21 +64,21 @@ impl fmt::Display for Device {
     }
 }
 
-/// What decides which GPU a PE uses.
+/// The inputs to the choice of a PE's GPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    /// What init was asked for.
+    /// The ordinal that was passed to init.
     pub(super) asked: Option<i32>,
     /// The GPU of the calling thread's current context.
     pub(super) current: Option<i32>,
     /// The PE's number among those of this host.
     pub(super) local: Pe,
-    /// How many GPUs this process sees.
+    /// The number of GPUs that this process sees.
     pub(super) count: i32,
 }
 
 impl Choice {
-    /// The number of the GPU: the one asked for, else the current one, else one by the PE's number.
+    /// The ordinal: the requested one, else the one of the current context, else one derived from the PE's number.
     pub(super) fn decide(self) -> Result<i32> {
         if self.count < 1 {
             return Err(Error::NotSupported(
@@ -103,7 +103,7 @@ impl Choice {
     }
 }
 
-/// The GPU of the calling thread's current context, if it has one.
+/// The GPU of the calling thread's current context, if there is one.
 fn current() -> Result<Option<i32>> {
     let mut context: CUcontext = std::ptr::null_mut();
     // SAFETY: rules 1 and 2.
@@ -128,7 +128,7 @@ pub(super) fn can_access(device: CUdevice, peer: CUdevice) -> Result<bool> {
     Ok(can != 0)
 }
 
-/// Whether atomic operations of one GPU work on the memory of another one as they do on its own.
+/// Whether atomic operations of one GPU on the memory of another are native.
 pub(super) fn has_native_atomics(device: CUdevice, peer: CUdevice) -> Result<bool> {
     let asked = sys::CUdevice_P2PAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
     let mut has = 0;
@@ -146,7 +146,7 @@ fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Result<i32> {
     Ok(value)
 }
 
-/// How memory of a GPU is made for the heap: on the GPU, and such that other processes can be given it.
+/// The properties of an allocation for the heap: it is located on the GPU and can be exported to other processes.
 pub(super) fn allocation_properties(device: CUdevice) -> sys::CUmemAllocationProp {
     sys::CUmemAllocationProp {
         type_: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -163,7 +163,7 @@ pub(super) fn allocation_properties(device: CUdevice) -> sys::CUmemAllocationPro
     }
 }
 
-/// The memory of a GPU, for the driver.
+/// The memory of a GPU, as a location for the driver.
 pub(super) fn location(device: CUdevice) -> sys::CUmemLocation {
     sys::CUmemLocation {
         type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
@@ -171,7 +171,7 @@ pub(super) fn location(device: CUdevice) -> sys::CUmemLocation {
     }
 }
 
-/// What a GPU is; an error if it lacks what the heap needs.
+/// Reads the properties of a GPU; an error if a feature that the heap needs is missing.
 pub(super) fn properties(ordinal: i32, device: CUdevice) -> Result<GpuProperties> {
     use CUdevice_attribute::*;
     let mut name: [c_char; 128] = [0; 128];
@@ -236,13 +236,13 @@ pub(super) fn properties(ordinal: i32, device: CUdevice) -> Result<GpuProperties
     })
 }
 
-/// How many GPUs the host has, as far as the driver tells: a process may see fewer of them (CUDA_VISIBLE_DEVICES).
+/// The number of GPUs of the host, as the driver lists them: a process may see fewer (CUDA_VISIBLE_DEVICES).
 pub(super) fn on_host() -> i32 {
     let entries = std::fs::read_dir("/proc/driver/nvidia/gpus");
     entries.map_or(0, |entries| entries.flatten().count() as i32)
 }
 
-/// How many GPUs this process sees.
+/// The number of GPUs that this process sees.
 pub(super) fn count() -> Result<i32> {
     driver::start()?;
     let mut count = 0;
@@ -252,8 +252,7 @@ pub(super) fn count() -> Result<i32> {
     Ok(count)
 }
 
-/// The number of the GPU that PE `local` of this host shall use: the one asked for, else that of the calling thread's current
-/// context, else one by the PE's number.
+/// The ordinal of the GPU for PE `local` of this host; see [`Choice::decide`].
 pub(crate) fn choose(asked: Option<i32>, local: Pe) -> Result<i32> {
     let count = count()?;
     let choice = Choice {
@@ -266,7 +265,7 @@ pub(crate) fn choose(asked: Option<i32>, local: Pe) -> Result<i32> {
 }
 
 impl Device {
-    /// Opens the GPU with this number.
+    /// Opens the GPU with this ordinal.
     pub(crate) fn open(ordinal: i32) -> Result<Device> {
         fork::watch();
         driver::start()?;
@@ -294,7 +293,7 @@ impl Device {
         Ok(opened)
     }
 
-    /// A stream that is not ordered with the default stream. Who asks destroys it.
+    /// Creates a stream that does not synchronise with the default stream. The caller destroys it.
     pub(super) fn new_stream(&self) -> Result<CUstream> {
         let _current = self.enter()?;
         let mut stream = std::ptr::null_mut();
@@ -305,22 +304,22 @@ impl Device {
         Ok(stream)
     }
 
-    /// Its number in this process.
+    /// The GPU's ordinal in this process.
     pub(crate) fn ordinal(&self) -> i32 {
         self.ordinal
     }
 
-    /// Its number for the driver.
+    /// The driver's handle of the GPU.
     pub(super) fn raw(&self) -> CUdevice {
         self.device
     }
 
-    /// Its primary context, in which the user's streams must be.
+    /// The primary context, in which the user's streams must be.
     pub(crate) fn context(&self) -> CUcontext {
         self.context
     }
 
-    /// The stream for what the library does itself.
+    /// The library's own stream.
     pub(crate) fn stream(&self) -> CUstream {
         self.stream
     }
@@ -333,7 +332,7 @@ impl Device {
         }
     }
 
-    /// Its UUID, the same in every process.
+    /// The GPU's UUID, the same in every process.
     pub(crate) fn uuid(&self) -> Uuid {
         self.properties.uuid
     }
@@ -342,17 +341,18 @@ impl Device {
         &self.properties
     }
 
-    /// Blocks of a collective's kernel that it runs at the same time, beside those of as many other collectives as the settings say.
+    /// Blocks of a collective kernel that can be resident at the same time, beside as many other collectives as the
+    /// settings allow.
     pub(super) fn blocks(&self) -> i32 {
         self.blocks
     }
 
-    /// Whether this process is the one that opened it, and not a fork of it.
+    /// Whether this process opened the device, rather than the parent that it was forked from.
     pub(super) fn is_ours(&self) -> bool {
         self.generation == fork::generation()
     }
 
-    /// Makes its context the calling thread's current one, for as long as the value lives.
+    /// Makes the context current for the calling thread, until the value is dropped.
     #[inline]
     pub(crate) fn enter(&self) -> Result<Current> {
         let mut now: CUcontext = std::ptr::null_mut();
@@ -368,7 +368,7 @@ impl Device {
         Ok(Current::new(true))
     }
 
-    /// Bytes of its memory that are free now.
+    /// Bytes of GPU memory that are free now.
     pub(crate) fn free(&self) -> Result<u64> {
         let _current = self.enter()?;
         let (mut free, mut total) = (0, 0);
@@ -378,14 +378,14 @@ impl Device {
         Ok(free as u64)
     }
 
-    /// Whether everything on a stream of its context has run.
+    /// Whether a stream of this context is empty.
     pub(super) fn is_idle(&self, stream: CUstream) -> Result<bool> {
         let (_current, _outside) = (self.enter()?, OutsideCapture::new()?);
         // SAFETY: rules 1 and 3.
         driver::done("cuStreamQuery", unsafe { sys::cuStreamQuery(stream) })
     }
 
-    /// As [`is_idle`](Device::is_idle), asked without a pause until it is, or `again` says no.
+    /// As [`is_idle`](Device::is_idle), polled without a pause until the stream is empty or `again` returns false.
     pub(super) fn is_idle_soon(&self, stream: CUstream, again: impl Fn() -> bool) -> Result<bool> {
         let (_current, _outside) = (self.enter()?, OutsideCapture::new()?);
         loop {
@@ -401,21 +401,21 @@ impl Device {
         }
     }
 
-    /// Whether a stream of its context is captured into a graph.
+    /// Whether a stream of this context is being captured into a graph.
     pub(super) fn is_captured(&self, stream: CUstream) -> Result<bool> {
         let _current = self.enter()?;
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: rules 1 to 3.
         let code = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
         if code == CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT {
-            // The default stream, while another one that waits for it is captured.
+            // This is the default stream, while a stream that synchronises with it is captured.
             return Ok(true);
         }
         check("cuStreamIsCapturing", code)?;
         Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 
-    /// The number of the capture that a stream of its context is in, if it is in one.
+    /// The id of the capture that a stream of this context is in, if there is one.
     pub(super) fn capture(&self, stream: CUstream) -> Result<Option<u64>> {
         let _current = self.enter()?;
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
@@ -435,7 +435,7 @@ impl Device {
         Ok((status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE).then_some(number))
     }
 
-    /// An error while a stream is captured into a graph: then `what` is not possible.
+    /// An error while a stream is captured into a graph; `what` names the operation that a capture does not allow.
     pub(super) fn check_capture(&self, stream: CUstream, what: &str) -> Result<()> {
         match self.is_captured(stream)? {
             false => Ok(()),
@@ -445,8 +445,8 @@ impl Device {
         }
     }
 
-    /// Why this GPU cannot load from and store to another one of this host, if that can be told. A GPU that this process does not see
-    /// (CUDA_VISIBLE_DEVICES) may be reachable all the same; mapping its memory will tell.
+    /// Why this GPU cannot load from and store to another GPU of this host, if the driver can answer. A GPU that this
+    /// process does not see (CUDA_VISIBLE_DEVICES) may be reachable all the same: then mapping its memory decides.
     pub(super) fn cannot_reach(&self, other: &Uuid) -> Result<Option<String>> {
         if *other == self.properties.uuid {
             return Ok(None);
@@ -468,7 +468,7 @@ impl Device {
                     self.ordinal
                 )));
             }
-            // Signals and atomic operations would get lost without an error.
+            // Without native atomics, signals and atomic operations would be lost without an error.
             return Ok((!has_native_atomics(self.device, peer)?).then(|| {
                 format!(
                     "GPU {} has no native atomic operations in the memory of GPU {ordinal} \
@@ -488,8 +488,8 @@ impl Drop for Device {
             return;
         }
         if let Ok(_current) = self.enter() {
-            // SAFETY: rules 1 and 3; whoever uses the stream holds the `Device`, for good if what is on it has not come to its end. An
-            // error changes nothing: the process is ending, or the context is gone.
+            // SAFETY: rules 1 and 3; every user of the stream holds the `Device`, and keeps it for good if its work may
+            // still run. An error is ignored: the process is ending, or the context is gone.
             unsafe {
                 if !self.stream.is_null() {
                     let _ = sys::cuStreamDestroy_v2(self.stream);
@@ -501,10 +501,11 @@ impl Drop for Device {
     }
 }
 
-/// The calling thread's current context is a device's; before that, it was another one if `pushed`.
+/// Keeps a device's context current for the calling thread. `pushed`: another context was current before, and returns
+/// when the value is dropped.
 pub(crate) struct Current {
     pushed: bool,
-    /// It belongs to the thread that made it.
+    /// Bound to the thread that created it.
     here: PhantomData<*const ()>,
 }
 
@@ -521,7 +522,8 @@ impl Drop for Current {
     fn drop(&mut self) {
         if self.pushed {
             let mut popped = std::ptr::null_mut();
-            // SAFETY: rules 1 and 2; `enter` pushed one on this thread, as the value cannot go to another one.
+            // SAFETY: rules 1 and 2; `enter` pushed a context on this thread, and the value cannot move to another
+            // thread.
             let code = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
             debug_assert!(
                 code == CUresult::CUDA_SUCCESS || driver::too_late(code),

@@ -1,7 +1,7 @@
-//! Tables for kernels of the program, in this PE's own GPU memory behind the sync area of the library's kernels.
+//! Tables for the program's kernels, in this PE's GPU memory behind the sync area of the library's kernels.
 //!
-//! The host writes them by copies on the blocking stream, which run beside kernels of the program's, also if those fill the GPU. What a
-//! kernel finds wrong with its arguments it writes to the mailbox.
+//! The host writes them by copies on the blocking stream, which run beside the program's kernels even if those occupy
+//! the whole GPU. Kernels report invalid arguments in the mailbox.
 
 use super::CudaTransport;
 use super::kernels::State;
@@ -14,7 +14,7 @@ use crate::{Error, Pe, Result};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl CudaTransport {
-    /// Writes the entries that do not change.
+    /// Writes the entries that do not change during the job.
     pub(super) fn put_device_job(&self) -> Result<()> {
         let (area, own) = (self.device_area(), self.layout.address(self.me, 0));
         let report = self.mailbox.device_report_address();
@@ -33,7 +33,7 @@ impl CudaTransport {
         }
     }
 
-    /// The first error that a kernel has found.
+    /// The first error that a kernel reported.
     pub(super) fn device_report(&self) -> Option<Error> {
         let report = &self.mailbox.contents().device_report;
         report.error(self.me, self.control.n_pes())

@@ -1,11 +1,11 @@
-//! The CUDA driver, looked for when the first job of this process asks for device memory; and what its errors mean.
+//! The CUDA driver, loaded when the first job of this process asks for device memory, and its errors.
 //!
 //! # Rules of the files here
 //!
-//! 1. A function of the driver is called only after [`start`] has succeeded: that is what [`Device`](super::device::Device) stands for.
-//!    (cudarc panics if it has to load a library that is not there.)
-//! 2. A call writes to local variables, or to memory that outlives the call; it reads from the same.
-//! 3. Numbers of streams, contexts, mappings and handles are those that the driver gave out, and that were not given back.
+//! 1. A function of the driver is called only after [`start`] has succeeded, which a [`Device`](super::device::Device)
+//!    proves. (cudarc panics when it has to load a missing library.)
+//! 2. A call reads and writes local variables, or memory that outlives the call.
+//! 3. Handles of streams, contexts, mappings and memory come from the driver and have not been released.
 
 use crate::job::signals;
 use crate::{Error, Result};
@@ -13,10 +13,10 @@ use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode};
 use std::marker::PhantomData;
 use std::sync::Mutex;
 
-/// The oldest driver that loads our kernels' images: CUDA 12.0.
+/// The oldest driver that loads the library's images: CUDA 12.0.
 const OLDEST: i32 = 12_000;
 
-/// An error of the driver, unless there is none.
+/// Turns a driver's error code into an error.
 #[inline]
 pub(super) fn check(call: &'static str, code: CUresult) -> Result<()> {
     match code {
@@ -25,7 +25,7 @@ pub(super) fn check(call: &'static str, code: CUresult) -> Result<()> {
     }
 }
 
-/// A driver's error in words, with what to do about it where that is known.
+/// The error for a driver's error code, with a remedy where there is one.
 #[cold]
 pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
     let remedy = match code {
@@ -74,7 +74,7 @@ pub(super) fn failed(call: &'static str, code: CUresult) -> Error {
     }
 }
 
-/// Whether something is done, by a query's answer.
+/// Interprets the result of a query: whether the work is complete.
 pub(super) fn done(call: &'static str, code: CUresult) -> Result<bool> {
     match code {
         CUresult::CUDA_ERROR_NOT_READY => Ok(false),
@@ -82,11 +82,11 @@ pub(super) fn done(call: &'static str, code: CUresult) -> Result<bool> {
     }
 }
 
-/// As long as it lives, calls of this thread that are no part of a graph do not disturb one that the program captures meanwhile. They
-/// must not wait for what is captured.
+/// While the value lives, calls of this thread that are not part of a graph do not invalidate a capture of the program.
+/// Such calls must not wait for captured work.
 pub(super) struct OutsideCapture {
     before: CUstreamCaptureMode,
-    /// It belongs to the thread that made it.
+    /// Bound to the thread that created it.
     here: PhantomData<*const ()>,
 }
 
@@ -110,7 +110,7 @@ impl Drop for OutsideCapture {
     }
 }
 
-/// Whether a call that gives something back came too late to matter: the driver, or the context, is gone and has given it back itself.
+/// Whether a release failed only because the driver or the context is already gone, and has released the object.
 pub(super) fn too_late(code: CUresult) -> bool {
     matches!(
         code,
@@ -120,7 +120,7 @@ pub(super) fn too_late(code: CUresult) -> bool {
     )
 }
 
-/// The outcome of a driver's version against the oldest one that serves.
+/// Checks the version of the driver against [`OLDEST`].
 fn new_enough(version: i32) -> Result<()> {
     if version >= OLDEST {
         return Ok(());
@@ -134,14 +134,14 @@ fn new_enough(version: i32) -> Result<()> {
     )))
 }
 
-/// Finds the driver and starts it; gives its version, such as 12080. A failure is tried again by the next call.
+/// Loads and initialises the driver; returns its version, such as 12080. After a failure the next call tries again.
 pub(super) fn start() -> Result<i32> {
     static STARTED: Mutex<Option<i32>> = Mutex::new(None);
     let mut started = crate::lock::lock(&STARTED);
     if let Some(version) = *started {
         return Ok(version);
     }
-    // SAFETY: it opens the library that it then looks into, whose initialisers are NVIDIA's.
+    // SAFETY: the call opens the library and looks up symbols; the library's initialisers are NVIDIA's.
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::NotSupported(
             "device memory needs the NVIDIA driver, but libcuda.so.1 was not found: install the driver, or in a container, start it with \
@@ -149,7 +149,7 @@ pub(super) fn start() -> Result<i32> {
                 .into(),
         ));
     }
-    // The driver starts threads.
+    // Signals are blocked, because the driver starts threads.
     // SAFETY: rules 1 (just seen) and 2.
     let code = signals::blocked(|| unsafe { sys::cuInit(0) });
     check("cuInit", code)?;

@@ -1,4 +1,4 @@
-//! Properties of their GPUs that the PEs exchange at init, to check that each can reach the others.
+//! GPU properties that PEs exchange at init to check that each GPU can reach the others.
 
 use super::device::{Device, Uuid};
 use super::tuning::Link;
@@ -10,13 +10,13 @@ use crate::{Error, Pe, Result};
 pub(super) struct GpuInfo {
     uuid: Uuid,
     granularity: u64,
-    /// Blocks of a collective that it runs at the same time.
+    /// Blocks of a collective kernel that can be resident at the same time.
     pub(super) blocks: i32,
-    /// Of the tuning file.
+    /// The digest of the tuning file.
     tuning: Digest,
     /// The name of the GPU model.
     pub(super) model: String,
-    /// The GPU, for people.
+    /// The GPU's name in messages.
     name: String,
 }
 
@@ -68,7 +68,7 @@ impl GpuInfo {
         })
     }
 
-    /// How the GPUs of PEs are linked.
+    /// How the GPUs of the PEs are linked.
     pub(super) fn link(all: &[GpuInfo]) -> Link {
         match all.windows(2).all(|two| two[0].uuid == two[1].uuid) {
             true => Link::Shared,
@@ -76,8 +76,8 @@ impl GpuInfo {
         }
     }
 
-    /// An error unless PE `pe`, of which this is said, has the tuning file of PE `me`: they would choose different algorithms, and wait
-    /// for each other for ever.
+    /// An error unless PE `pe`, whose properties these are, has the same tuning file as PE `me`: otherwise the PEs
+    /// would choose different algorithms and deadlock.
     pub(super) fn check_tuning(&self, me: Pe, tuning: Digest, pe: Pe) -> Result<()> {
         match self.tuning == tuning {
             true => Ok(()),
@@ -89,7 +89,8 @@ impl GpuInfo {
         }
     }
 
-    /// An error if PE `me`'s GPU cannot reach the one of PE `pe`, of which this is said, or has other pages.
+    /// An error if PE `me`'s GPU cannot access the GPU of PE `pe`, whose properties these are, or if their mapping
+    /// granularities differ.
     pub(super) fn check(&self, me: Pe, device: &Device, pe: Pe) -> Result<()> {
         let why = if self.granularity != device.properties().granularity {
             Some("their memory has pages of different sizes".to_string())

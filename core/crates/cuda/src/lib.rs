@@ -1,21 +1,23 @@
-//! GPU memory: the heap of every PE is memory of its GPU, which the GPUs of the other PEs can load from and store to.
-//! docs/device-memory.md tells how it works; what the PEs share besides the heap stays in the job's segment of host memory.
+//! GPU memory as the symmetric heap: the part of every PE is memory of its GPU, which the GPUs of the other PEs access
+//! by loads and stores. docs/device-memory.md describes it; all other shared state stays in the job's segment of host
+//! memory.
 //!
 //! | folder or file | contents |
 //! |---|---|
-//! | [`memory`] | the heap's memory: made, mapped for all PEs, registered; pinned memory that host and kernels share |
+//! | [`memory`] | the heap's memory: allocated, mapped for all PEs, registered; pinned memory shared by host and
+//! kernels |
 //! | [`operations`] | put, get, atomics, signals, waits; the blocking stream; staging |
 //! | [`streams`] | streams and events; their order among a team's collectives; backpressure |
-//! | [`collectives`] | the state that kernels of teams need, and their end |
+//! | [`collectives`] | the state of collective kernels of a team, and their completion |
 //! | [`target_stream`] | the target side of operations of other hosts |
-//! | [`device_tables`] | what kernels of the program's get |
+//! | [`device_tables`] | tables that the program's kernels read |
 //! | [`kernels`] | the device code, its arguments, and its launches |
-//! | [`tuning`] | which algorithm does a collective, by tables and a file |
-//! | [`images`] | where the compiled device code comes from |
+//! | [`tuning`] | the choice of a collective's algorithm, by built-in tables and a file |
+//! | [`images`] | the search for compiled device code |
 //! | [`driver`], [`device`] | the driver and its errors; a GPU with its context |
 //! | [`provider`] | the choice of a PE's GPU, and how the PE joins a job |
-//! | [`gpu_info`] | properties of their GPUs that PEs exchange at init |
-//! | [`survey`], [`nvml`] | what `nvshmemrs-info` shows of the GPUs |
+//! | [`gpu_info`] | GPU properties that PEs exchange at init |
+//! | [`survey`], [`nvml`] | the GPU report of `nvshmemrs-info` |
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -82,7 +84,7 @@ use streams::program::ProgramStream;
 use tuning::loaded::Loaded;
 use tuning::{Link, Tuning};
 
-/// The limit for the library's own work on the GPU when the transport ends.
+/// How long the transport waits for the library's own work on the GPU when it is dropped.
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// The transport of a PE.
@@ -92,16 +94,17 @@ pub(crate) struct CudaTransport {
     control: Control,
     device: Arc<Device>,
     segment: Arc<Segment>,
-    /// The way to the PEs of this host's other processes; `None` if all are threads of this one.
+    /// Exchanges data with the PEs of this host's other processes; `None` if all PEs are threads of this process.
     exchange: Option<Exchange>,
-    /// The least blocks of a collective that a PE's GPU runs at the same time; `None` if all PEs are threads of this process.
+    /// The smallest number of collective blocks that can be resident at once on any PE's GPU; `None` if all PEs are
+    /// threads of this process.
     least: Option<i32>,
-    /// Which algorithms do collectives, the same on every PE of the host.
+    /// The choice of collective algorithms, the same on every PE of the host.
     tuning: Tuning,
     chunks: Mutex<Chunks>,
-    /// Where registered buffers are in each PE's part.
+    /// The offsets of registered buffers in each PE's part.
     registered: Mutex<Vec<SymRange>>,
-    /// Ranges at which registered buffers appear, too.
+    /// Further address ranges at which registered buffers are mapped.
     preferred: Mutex<Vec<Segment>>,
     kernels: Arc<Kernels>,
     mailbox: Arc<Mailbox>,
@@ -111,35 +114,36 @@ pub(crate) struct CudaTransport {
     backpressure: Backpressure,
     /// Whether the memory stays mapped for good, because a kernel may still use it.
     kept: AtomicBool,
-    /// Errors of functions that return none.
+    /// Errors of functions that return nothing.
     failed: Mutex<Failed>,
-    /// The PE that it belongs to, once there is a runtime.
+    /// The PE that owns the transport, once there is a runtime.
     owner: OnceLock<Arc<dyn Owner>>,
     /// The arguments of the kernels of this PE's teams.
     teams: TeamTable,
-    /// Whether kernels of the program's check their arguments.
+    /// Whether the program's kernels check their arguments.
     device_check: bool,
-    /// Whether the job is checked, so kernels of the program's show their operations.
+    /// Whether the job is checked, so that the program's kernels report their operations.
     device_watched: AtomicBool,
-    /// The PEs that kernels reach.
+    /// The PEs that kernels can reach.
     reached: ReachablePes,
     /// The streams that finalize waits for.
     program_streams: Mutex<Vec<Arc<ProgramStream>>>,
-    /// Until when it waits before.
+    /// Before there is an owner, waits end at this time.
     init_until: Instant,
 }
 
-/// Errors of functions that return none.
+/// Errors of functions that return nothing.
 #[derive(Default)]
 struct Failed {
-    /// For good.
+    /// An error that every later call returns.
     lasting: Option<Error>,
-    /// In a thread that has given up a wait, or found no room because of such.
+    /// Errors of threads that gave up a wait, or found no resources because of such a wait.
     passing: Vec<(u64, Error)>,
 }
 
 impl CudaTransport {
-    /// Joins the heap of a job, whose control block all PEs share. A PE whose GPU could not be opened takes part with that error.
+    /// Joins the heap of a job, whose control block all PEs share. A PE that could not open its GPU takes part and
+    /// reports its error.
     ///
     /// Collective over all PEs of the host if they are processes.
     fn join(
@@ -192,7 +196,7 @@ impl CudaTransport {
                 let said = exchange.all(share, &policy).and_then(|shares| {
                     decode_outcomes(&shares, exchange.pes(), Operation::Init.name())
                 });
-                // An error of its own is the better one.
+                // This PE's own error comes before those of other PEs.
                 let parts = ready.and_then(|(device, tools, file)| {
                     let said = said?;
                     let read = said.iter().zip(exchange.pes());
@@ -216,7 +220,7 @@ impl CudaTransport {
             Ok(parts) => parts,
             Err(error) => {
                 if let Some(exchange) = exchange {
-                    // The others, if they got so far, learn of it.
+                    // Reports the failure to the PEs that are still in the exchange.
                     exchange.leave(encode_outcome(Err(&error)), until);
                 }
                 return Err(error);
@@ -257,7 +261,7 @@ impl CudaTransport {
         Ok(transport)
     }
 
-    /// The PE that it belongs to.
+    /// The PE that owns the transport.
     fn owner(&self) -> Result<&dyn Owner> {
         let owner = self.owner.get().map(|owner| &**owner);
         owner.ok_or(Error::NotInitialized(
@@ -283,7 +287,7 @@ impl CudaTransport {
                     me: self.me,
                     waited: since.elapsed(),
                     variable: crate::job::published::Limit::InitTimeout.name(),
-                    detail: "it waits for its GPU to set memory to 0, and something of this process's holds it up".into(),
+                    detail: "it waits for its GPU to set memory to 0, and other work of this process blocks the GPU".into(),
                 });
             }
             std::thread::sleep(LOOK);
@@ -291,12 +295,12 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// The job as this PE's kernels see it.
+    /// The state that this PE's kernels get.
     fn state(&self) -> State {
         self.state_with(self.mailbox.abort_address())
     }
 
-    /// As [`state`](CudaTransport::state), for the collectives of a team, which are ended by an abort word of their own.
+    /// As [`state`](CudaTransport::state), for collectives of a team, which have an abort word of their own.
     fn team_state(&self, team: u32) -> State {
         self.state_with(self.mailbox.team_address(team))
     }
@@ -316,8 +320,8 @@ impl CudaTransport {
         lock(&self.failed)
     }
 
-    /// Notes what went wrong where it cannot be returned. The first error that lasts stays; one that has only ended a wait is for the
-    /// thread's own next [`failure`](CudaTransport::failure).
+    /// Records an error that cannot be returned. The first lasting error is kept; the error of a wait that timed out
+    /// goes to the same thread's next [`failure`](CudaTransport::failure).
     fn note<T: Default>(&self, result: Result<T>) -> T {
         result.unwrap_or_else(|error| {
             let mut failed = self.failed();
@@ -326,7 +330,7 @@ impl CudaTransport {
                 | Error::Interrupted { .. }
                 | Error::PeDied { .. }
                 | Error::PeStopped { .. }
-                // Too much was given up, and may yet be done.
+                // Too many operations were given up; they may still complete.
                 | Error::NotSupported(_) => {
                     let me = per_thread::number();
                     failed.passing.push((me, error));
@@ -339,7 +343,7 @@ impl CudaTransport {
         })
     }
 
-    /// Whether this thread has noted that it gave up, and not asked yet.
+    /// Whether this thread gave up a wait and has not reported it yet.
     fn has_given_up(&self) -> bool {
         let passing = &self.failed().passing;
         !passing.is_empty() && passing.iter().any(|(id, _)| *id == per_thread::number())
@@ -349,22 +353,22 @@ impl CudaTransport {
 impl Drop for CudaTransport {
     fn drop(&mut self) {
         if self.device.is_ours() {
-            // The library's own work ends before its memory is freed; most often it has ended.
+            // The library's own work must end before its memory is freed; usually it has.
             self.settle(LEAVING);
         }
     }
 }
 
-/// The steps of PEs with chunks, for messages.
+/// The name of an exchange of memory, for messages.
 const EXCHANGING: &str = "an exchange of GPU memory";
 
-/// An error if a PE of the job is gone, or has left a collective of all half-way.
+/// An error if a PE of the job has ended, or has left a collective over all PEs.
 fn check_job(control: &Control, me: Pe) -> Result<()> {
     let header = control.header();
     if header.gone.load(Acquire) == 0 {
         return match control.team(0, me).broken.load(Acquire) {
             0 => Ok(()),
-            // Who has not come to the exchange, although it has come to the collective.
+            // A PE that entered the collective, and has not come to the exchange.
             mark => Err(crate::job::team::broken(EXCHANGING, 0, mark)),
         };
     }

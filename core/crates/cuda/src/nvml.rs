@@ -1,10 +1,10 @@
-//! NVML, which comes with the driver: the driver's version, and the link between two GPUs.
+//! NVML, a library that comes with the driver: it reports the driver's version and the link between two GPUs.
 //!
 //! # Rules of this module
 //!
 //! 1. The functions have the types that NVIDIA's documentation gives them since driver 410; they are called only while the library is
 //!    open and started.
-//! 2. What a function writes to is a local variable or a buffer of the length that it is told; texts that it reads end with NUL and
+//! 2. Output goes to local variables or to buffers of the length passed; input texts are NUL-terminated and
 //!    outlive the call.
 
 use super::device::Uuid;
@@ -18,7 +18,7 @@ type Pair = unsafe extern "C" fn(Device, Device, *mut c_int) -> c_int;
 /// `NVML_P2P_CAPS_INDEX_NVLINK` and `NVML_P2P_STATUS_OK`.
 const BY_NVLINK: c_int = 2;
 const IS_OK: c_int = 0;
-/// `nvmlGpuTopologyLevel_t`, in the words of `nvidia-smi topo -m`.
+/// `nvmlGpuTopologyLevel_t`, as `nvidia-smi topo -m` names the levels.
 const WAYS: [(c_int, &str); 6] = [
     (0, "PCIe, same board"),
     (10, "PCIe, one switch"),
@@ -28,19 +28,19 @@ const WAYS: [(c_int, &str); 6] = [
     (50, "PCIe, across NUMA nodes"),
 ];
 
-/// NVML, started.
+/// An initialised NVML.
 pub(super) struct Nvml {
     stop: Symbol<unsafe extern "C" fn() -> c_int>,
     version: Symbol<unsafe extern "C" fn(*mut c_char, c_uint) -> c_int>,
     by_uuid: Symbol<unsafe extern "C" fn(*const c_char, *mut Device) -> c_int>,
     p2p: Symbol<unsafe extern "C" fn(Device, Device, c_int, *mut c_int) -> c_int>,
     ancestor: Symbol<Pair>,
-    /// Closed last.
+    /// Dropped last: the symbols refer to it.
     _library: Library,
 }
 
 impl Nvml {
-    /// Opens and starts it, or says why not.
+    /// Opens and initialises NVML.
     pub(super) fn start() -> Result<Nvml, String> {
         let say = |error: libloading::Error| format!("NVML: {error}");
         // SAFETY: the library's initialisers are NVIDIA's.
@@ -65,7 +65,7 @@ impl Nvml {
         // SAFETY: rule 1.
         match unsafe { start() } {
             0 => Ok(nvml),
-            // `drop` also stops an NVML that was not started: NVML returns an error then, and does nothing.
+            // `drop` also shuts down an NVML whose initialisation failed: NVML then returns an error and does nothing.
             code => Err(format!("NVML: nvmlInit_v2 answers {code}")),
         }
     }
@@ -78,12 +78,12 @@ impl Nvml {
         if code != 0 {
             return None;
         }
-        // SAFETY: NVML ends the text with NUL, and the array was zeros before.
+        // SAFETY: NVML terminates the text with NUL, and the array was zeroed before.
         let text = unsafe { CStr::from_ptr(text.as_ptr()) };
         Some(text.to_string_lossy().into_owned())
     }
 
-    /// By what two GPUs are linked, for people; `None` if NVML does not know.
+    /// The link between two GPUs, as text; `None` if NVML does not know.
     pub(super) fn link(&self, one: &Uuid, other: &Uuid) -> Option<&'static str> {
         let (one, other) = (self.device(one)?, self.device(other)?);
         let (mut status, mut level) = (-1, -1);
@@ -109,7 +109,7 @@ impl Nvml {
 
 impl Drop for Nvml {
     fn drop(&mut self) {
-        // SAFETY: rule 1. An error changes nothing: nobody asks it any more.
+        // SAFETY: rule 1. An error is ignored: NVML is not used afterwards.
         let _ = unsafe { (self.stop)() };
     }
 }

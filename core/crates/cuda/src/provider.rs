@@ -1,4 +1,5 @@
-//! The memory provider for GPUs: the choice of a PE's GPU, and the address range that PEs share which are threads of one process.
+//! The memory provider for GPUs: the choice of a PE's GPU, and the address range that PEs share if they are threads of one
+//! process.
 
 use super::device::{self, Device};
 use super::tuning::loaded::Loaded;
@@ -15,16 +16,16 @@ use std::time::Instant;
 /// The GPUs of the PEs of this process.
 #[derive(Debug)]
 pub struct CudaProvider {
-    /// The GPU that init was told to use.
+    /// The GPU that the caller of init requested.
     asked: Option<i32>,
-    /// The one that was opened for the first PE, until that joins, or why there is none.
+    /// The GPU opened for the first PE, until that PE joins, or the error.
     first: Mutex<Option<Result<Arc<Device>>>>,
     /// The tuning file, which is read once.
     tuning: Result<Loaded>,
     threads: Threads,
 }
 
-/// The address range that PEs share which are threads of one process, once a PE has reserved it.
+/// The address range that PEs share if they are threads of one process, once a PE has reserved it.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     segment: Mutex<Weak<Segment>>,
@@ -37,7 +38,7 @@ fn open(asked: Option<i32>, pe: Pe) -> Result<Arc<Device>> {
 }
 
 impl CudaProvider {
-    /// That of PE `pe`, a process.
+    /// The provider of PE `pe`, a process.
     pub fn of_process(asked: Option<i32>, pe: Pe) -> CudaProvider {
         CudaProvider {
             asked,
@@ -47,7 +48,7 @@ impl CudaProvider {
         }
     }
 
-    /// That of `n_pes` threads of this process; an error if they cannot have a GPU each.
+    /// The provider of `n_pes` threads of this process; an error if they cannot have a GPU each.
     pub fn of_threads(asked: Option<i32>, n_pes: Pe) -> Result<CudaProvider> {
         let count = device::count()?;
         let why = match asked {
@@ -94,7 +95,7 @@ impl MemoryProvider for CudaProvider {
     fn default_heap(&self, n_pes: Pe) -> Result<u64> {
         match &*lock(&self.first) {
             Some(Ok(device)) => default_heap_bytes(device, n_pes),
-            // The job will not come to be.
+            // The job fails later with this error.
             _ => Ok(HEAP_UNIT),
         }
     }
@@ -127,7 +128,7 @@ impl Threads {
         &self.model
     }
 
-    /// The range, for one more GPU.
+    /// The address range, extended to one more GPU.
     pub(super) fn segment(
         &self,
         device: &Arc<Device>,

@@ -1,6 +1,6 @@
-//! The GPUs that this process sees, and what they offer to jobs with the heap in device memory.
+//! The survey of the GPUs that this process sees, and of their suitability for a heap in device memory.
 //!
-//! Looking makes no context and takes no GPU memory, so it disturbs nobody who uses the GPUs.
+//! The survey creates no context and allocates no GPU memory, so it does not disturb other processes.
 //!
 //! The rules are those of [`driver`](super::driver).
 
@@ -10,70 +10,89 @@ use super::images::inventory;
 use super::nvml::Nvml;
 use crate::Result;
 use cudarc::driver::sys;
+use serde::{Serialize, Serializer};
 
 pub use super::images::inventory::{Compiler, Folder};
 
 /// The result of a survey.
 #[derive(Debug)]
 pub struct Survey {
-    /// The version of CUDA that the driver is for, such as "12.8"; or why there is no driver that serves, and what to do.
+    /// The CUDA version that the driver supports, such as "12.8"; or why there is no usable driver, and a remedy.
     pub cuda: std::result::Result<String, String>,
-    /// The driver's own version, such as "570.86.15", as far as NVML tells.
+    /// The driver's own version, such as "570.86.15", if NVML reports it.
     pub driver: Option<String>,
-    /// The GPUs, by their number in this process.
+    /// The GPUs, by their ordinal in this process.
     pub gpus: Vec<Gpu>,
     /// Every ordered pair of different GPUs.
     pub links: Vec<Link>,
-    /// Where images of the kernels are looked for.
+    /// The folders that are searched for images of the kernels.
     pub folders: Vec<Folder>,
-    /// NVRTC, or where it was looked for in vain.
+    /// NVRTC, or the names that were tried.
     pub compiler: std::result::Result<Compiler, String>,
-    /// Why NVML does not tell how the GPUs are linked.
+    /// Why NVML does not report the links of the GPUs.
     pub without_nvml: Option<String>,
 }
 
 /// A GPU.
 #[derive(Debug)]
 pub struct Gpu {
-    /// Its number in this process.
+    /// The GPU's ordinal in this process.
     pub ordinal: i32,
-    /// Its properties, or the feature that the symmetric heap needs and that it lacks.
+    /// The GPU's properties, or the missing feature that the symmetric heap needs.
     pub facts: std::result::Result<GpuFacts, String>,
 }
 
 /// The properties of a GPU.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct GpuFacts {
-    /// The name that its driver gives it.
+    /// The name that the driver reports.
     pub name: String,
-    /// As `nvidia-smi -L` prints it.
+    /// The UUID in the format of `nvidia-smi -L`.
     pub uuid: String,
     /// Bytes of memory.
     pub memory_bytes: u64,
     /// Major and minor compute capability.
+    #[serde(serialize_with = "dotted")]
     pub capability: (i32, i32),
-    /// How many multiprocessors it has.
+    /// The number of multiprocessors.
     pub multiprocessors: i32,
-    /// Where a job would get its kernels from; or why it would not, and what to do.
+    /// The source of the kernels for this GPU; or why there is none, and a remedy.
+    #[serde(serialize_with = "success")]
     pub kernels: std::result::Result<String, String>,
 }
 
-/// How one GPU reaches another one's memory.
-#[derive(Debug)]
+/// Serializes a compute capability as text, such as "9.0".
+fn dotted<S: Serializer>(
+    (major, minor): &(i32, i32),
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{major}.{minor}"))
+}
+
+/// Serializes a success, and null for an error.
+fn success<S: Serializer>(
+    result: &std::result::Result<String, String>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    result.as_ref().ok().serialize(serializer)
+}
+
+/// The access of one GPU to another GPU's memory.
+#[derive(Debug, Serialize)]
 pub struct Link {
-    /// Number of the GPU that loads and stores.
+    /// Ordinal of the GPU that loads and stores.
     pub from: i32,
-    /// Number of the GPU whose memory it is.
+    /// Ordinal of the GPU whose memory is accessed.
     pub to: i32,
-    /// Whether it can at all; a job on both needs that in both directions.
+    /// Whether access is possible; a job on both GPUs needs access in both directions.
     pub access: bool,
-    /// Whether atomic operations work there as on its own memory.
+    /// Whether atomic operations are native.
     pub atomics: bool,
-    /// By what they are linked, such as "NVLink"; `None` if NVML does not tell.
+    /// The link between the GPUs, such as "NVLink"; `None` if NVML does not report it.
     pub way: Option<&'static str>,
 }
 
-/// Looks. An error of the driver in the middle, which ought not to happen, is returned.
+/// Performs the survey. An unexpected error of the driver is returned.
 pub fn survey() -> Result<Survey> {
     let mut seen = Survey {
         cuda: driver::start()
@@ -135,7 +154,7 @@ pub fn survey() -> Result<Survey> {
     Ok(seen)
 }
 
-/// As `nvidia-smi -L` prints it.
+/// The UUID in the format of `nvidia-smi -L`.
 pub(super) fn uuid_text(uuid: &Uuid) -> String {
     let mut text = String::from("GPU");
     for (i, byte) in uuid.iter().enumerate() {

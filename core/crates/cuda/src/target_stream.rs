@@ -1,8 +1,8 @@
-//! The target side of operations of other hosts on a GPU: a stream of its own. The calling thread must not wait, so each call enqueues its work
-//! and returns. The work is complete once an event behind it is reached.
+//! The target side of operations of other hosts on a GPU, on a stream of its own. The calling thread must not wait, so each call
+//! enqueues its work and returns. The work is complete once an event behind it is reached.
 //!
-//! Data passes through pinned buffers ([`PinnedBuffer`]). Atomic operations and signals are the kernels that this
-//! host's PEs use, too.
+//! Data passes through pinned buffers ([`PinnedBuffer`]). Atomic operations and signals run the same kernels as those of this
+//! host's PEs.
 //!
 //! The rules are those of [`driver`](super::driver).
 
@@ -29,19 +29,19 @@ const BYTES: usize = 8 << 20;
 /// The stream and the pinned memory.
 pub(crate) struct CudaTargetStream {
     cuda: Arc<CudaTransport>,
-    /// There until it is dropped.
+    /// `None` once it is dropped.
     stream: Option<CudaStream>,
     pinned: *mut u8,
-    /// Its address for the GPU.
+    /// The pinned memory's address on the GPU.
     address: u64,
     buffers: Mutex<Allocator>,
-    /// Words of dropped holds, and their last numbers: kernels that have not run yet may still poll them.
+    /// Words of dropped holds, with their last values: kernels that have not run yet may still poll them.
     words: Mutex<Vec<(PinnedBuffer, u64)>>,
-    /// Whether the wire may still use the pinned memory, so that it stays.
+    /// Whether the wire may still use the pinned memory, which is then never freed.
     in_use_by_wire: AtomicBool,
 }
 
-// SAFETY: the pinned memory is given out in buffers, each of which has one owner.
+// SAFETY: the pinned memory is divided into buffers, each of which has one owner.
 unsafe impl Send for CudaTargetStream {}
 // SAFETY: as above.
 unsafe impl Sync for CudaTargetStream {}
@@ -55,7 +55,7 @@ impl CudaTargetStream {
         // SAFETY: rules 1 and 2; `drop` gives it back.
         let code = unsafe { sys::cuMemHostAlloc(&mut host, BYTES, flags) };
         check("cuMemHostAlloc", code)?;
-        // SAFETY: it is that long, and nobody else knows it yet.
+        // SAFETY: the allocation has this length and is not shared yet.
         unsafe { std::ptr::write_bytes(host.cast::<u8>(), 0, BYTES) };
         let mut target_stream = CudaTargetStream {
             cuda: Arc::clone(&cuda),
@@ -78,20 +78,20 @@ impl CudaTargetStream {
         raw as CUstream
     }
 
-    /// Where `offset` of this PE's part is.
+    /// The address of `offset` in this PE's part.
     fn at(&self, offset: u64) -> u64 {
         self.cuda.layout.address(self.cuda.me, offset)
     }
 
     fn copy(&self, dest: u64, source: u64, bytes: usize) -> Result<()> {
         let _current = self.cuda.device.enter()?;
-        // SAFETY: rules 1 and 3. One side is backed memory of this PE's part, the other one a room, which stays its owner's until that is
-        // done.
+        // SAFETY: rules 1 and 3. One side is backed memory of this PE's part, the other a pinned buffer, which its owner keeps until the
+        // copy is complete.
         let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream()) };
         check("cuMemcpyAsync", code)
     }
 
-    /// Whether all that was put on the stream is done, soon; after an error of the driver nothing runs any more.
+    /// Waits briefly until the stream is empty; returns whether it is. After an error of the driver no work runs any more.
     fn is_done_soon(&self) -> bool {
         let until = Instant::now() + LEAVING;
         let idle = || self.cuda.device.is_idle(self.stream()).unwrap_or(true);
@@ -125,18 +125,18 @@ impl TargetStream for CudaTargetStream {
     }
 
     fn data(&self, buffer: &PinnedBuffer) -> &[u8] {
-        // SAFETY: the room lies within the pinned memory, which is initialised, and its owner says that nobody writes there.
+        // SAFETY: the buffer lies within the pinned memory, which is initialised, and its owner ensures that there is no writer.
         unsafe { std::slice::from_raw_parts(self.address(buffer), buffer.bytes) }
     }
 
     fn fill(&self, buffer: &PinnedBuffer, data: &[u8]) {
-        assert!(data.len() <= buffer.bytes, "more than a room holds");
-        // SAFETY: the room is its owner's alone, and long enough (just checked).
+        assert!(data.len() <= buffer.bytes, "more bytes than a buffer holds");
+        // SAFETY: the buffer belongs to its owner alone and is long enough (just checked).
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.address(buffer), data.len()) };
     }
 
     fn word(&self, buffer: &PinnedBuffer, width: Width) -> u64 {
-        // SAFETY: as in `data`; a room begins at a multiple of 64 and has room for a word.
+        // SAFETY: as in `data`; a buffer begins at a multiple of 64 and has room for a word.
         let word = unsafe { &*self.address(buffer).cast::<AtomicU64>() };
         match width {
             Width::Bits32 => word.load(Acquire) & u64::from(u32::MAX),
@@ -196,13 +196,13 @@ impl TargetStream for CudaTargetStream {
     }
 }
 
-/// Holds a stream of the program's by a kernel that waits until a word has reached the number of the hold.
+/// Holds a stream of the program by a kernel that polls a word until it reaches the number of the hold.
 pub(crate) struct CudaStreamHold {
     target_stream: Arc<CudaTargetStream>,
     submission: Submission,
-    /// There until it is dropped.
+    /// `None` once it is dropped.
     word: Option<PinnedBuffer>,
-    /// How many holds there were.
+    /// The number of holds so far.
     last: AtomicU64,
 }
 
@@ -241,7 +241,7 @@ impl StreamHold for CudaStreamHold {
     fn hold(&self) -> Result<(Box<dyn TransportEvent>, u64)> {
         let cuda = &self.target_stream.cuda;
         let operation = Operation::StreamSynchronize;
-        // The mark and the hold are two pieces of work.
+        // Two pieces: the event and the hold.
         cuda.apply_backpressure(self.submission, operation, 1)?;
         let stream = cuda.begin(self.submission, operation)?;
         let mark = CudaEvent::mark(&cuda.device)?;
@@ -255,7 +255,7 @@ impl StreamHold for CudaStreamHold {
     fn release(&self, number: u64) {
         if let Some(word) = &self.word {
             let word = self.target_stream.address(word).cast::<AtomicU64>();
-            // SAFETY: the room is this hold's, has space for a word, and begins at a multiple of 64. The GPU only reads it.
+            // SAFETY: the buffer is this hold's, has room for a word, and begins at a multiple of 64. The GPU only reads it.
             unsafe { &*word }.fetch_max(number, Release);
         }
     }
@@ -276,18 +276,18 @@ impl Drop for CudaTargetStream {
         if !self.cuda.device.is_ours() {
             return;
         }
-        // Of the streams of the program's, what looks at words is done, or the memory stays.
+        // Kernels on the program's streams that poll words must have ended, or the memory is never freed.
         let done = self.is_done_soon() && self.cuda.settle(LEAVING);
         if let Some(stream) = self.stream.take() {
             self.cuda.let_go_of(stream.raw(), None);
         }
         if !done || self.in_use_by_wire.load(Acquire) {
-            // The GPU, or the wire, may still use the pinned memory and the heap.
+            // The GPU or the wire may still use the pinned memory and the heap.
             std::mem::forget(Arc::clone(&self.cuda));
             return;
         }
         if let Ok(_current) = self.cuda.device.enter() {
-            // SAFETY: rules 1 and 3; nobody uses it any more (just seen).
+            // SAFETY: rules 1 and 3; the memory has no user any more (just checked).
             let _ = unsafe { sys::cuMemFreeHost(self.pinned.cast()) };
         }
     }

@@ -1,4 +1,4 @@
-//! From Rust source to the model.
+//! Reads the model from Rust sources.
 
 use super::{Alias, Api, Arg, Callback, Enum, Field, Function, Member, Scalar, Struct, Type};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,14 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, Expr, FnArg, Item, Lit, Pat, ReturnType, Stmt, Visibility};
 
-/// What every name of the ABI begins with.
+/// The prefix of every name of the ABI.
 pub(super) const PREFIX: &str = "nvshmemrs_";
 
-/// The words that say who must call a function.
+/// The words that state who must call a function.
 const CALLERS: [&str; 3] = ["Local", "One-sided", "Collective"];
 
-/// The sources of the ABI: the `.rs` files in `folder` and in its folder `generated`, by their names. What the generator
-/// derives from the model itself, `mod.rs`, is not among them.
+/// The sources of the ABI, sorted by name: the `.rs` files in `folder` and in its folder `generated`, except `mod.rs`, which is
+/// derived from the model.
 pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for folder in [folder, &folder.join("generated")] {
@@ -49,7 +49,7 @@ impl Api {
     fn from_files(files: &[syn::File]) -> Result<Self> {
         let items = || files.iter().flat_map(|file| &file.items);
         let mut api = Api::default();
-        // Numbers, enums and structs first, because signatures name them; callbacks have a signature.
+        // Number types, enums and structs come first, because signatures name them; callbacks have a signature.
         for item in items() {
             match item {
                 Item::Type(item) if public(&item.vis, &item.ident) => {
@@ -103,7 +103,7 @@ impl Api {
         Ok(api)
     }
 
-    /// C has one name space for types (but for tags), functions and constants.
+    /// Types (except tags), functions and constants share one name space in C.
     fn check_names(&self) -> Result<()> {
         let mut seen = BTreeSet::new();
         let constants = self
@@ -199,7 +199,7 @@ impl Api {
     }
 }
 
-/// Whether the docs say "`name` may be NULL", or "`name` and `other` may be NULL".
+/// Whether the documentation has the phrase "`name` may be NULL", or "`name` and `other` may be NULL".
 fn may_be_null(name: &str, docs: &str) -> bool {
     const PHRASE: &str = "` may be NULL";
     let with_another = || {
@@ -210,7 +210,7 @@ fn may_be_null(name: &str, docs: &str) -> bool {
     docs.contains(&format!("`{name}{PHRASE}")) || with_another().is_some()
 }
 
-/// The enum in "`name` is one of `enum`", or in a list of such, "`name` one of `enum`".
+/// The enum in "`name` is one of `enum`", or in a list of such phrases, "`name` one of `enum`".
 fn one_of(name: &str, docs: &str) -> Option<String> {
     [
         format!("`{name}` is one of `"),
@@ -284,8 +284,8 @@ fn exported(item: &syn::ItemFn) -> bool {
         .any(|attr| attr.to_token_stream().to_string().contains("no_mangle"))
 }
 
-/// Whether the body is one call into `guard`, with nothing outside it that could panic: what is passed beside
-/// the closure is a name, a literal, or the address of a constant.
+/// Whether the body is one call into `guard`, with nothing outside the closure that could panic: the other arguments are a name,
+/// a literal, or the address of a constant.
 fn opens_with_barrier(item: &syn::ItemFn) -> bool {
     let Some(call) = tail_call(item) else {
         return false;
@@ -372,7 +372,7 @@ fn read_enum(item: &syn::ItemEnum) -> Result<Enum> {
     })
 }
 
-/// Length of what all names begin with, up to and with an underscore.
+/// Length of the common prefix of all names, up to and including an underscore.
 fn shared_prefix<'a>(names: impl Iterator<Item = &'a str> + Clone) -> usize {
     let Some(first) = names.clone().next() else {
         return 0;
@@ -502,7 +502,7 @@ fn docs(attrs: &[Attribute]) -> Vec<String> {
             && let Lit::Str(text) = &literal.lit
         {
             lines.extend(text.value().lines().map(|line| line.trim().to_owned()));
-            // An empty doc line has no lines of its own.
+            // An empty line of documentation yields no line by `lines`.
             if text.value().is_empty() {
                 lines.push(String::new());
             }

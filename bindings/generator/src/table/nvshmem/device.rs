@@ -1,4 +1,4 @@
-//! Families that kernels have and the host has not.
+//! Families that exist in kernels only.
 
 use super::*;
 

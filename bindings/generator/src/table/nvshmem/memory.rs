@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Those of OpenSHMEM's families that NVSHMEM has.
+/// The families of OpenSHMEM that NVSHMEM has, too.
 fn families(rows: Vec<Name>, has: impl Fn(&Name) -> bool) -> Vec<Name> {
     taken(rows.into_iter().filter(has).collect())
 }
@@ -13,14 +13,14 @@ pub(super) fn names() -> Vec<Name> {
         !row.name.starts_with("ib") && !row.name.starts_with("TYPE_ib")
     });
     for row in &mut names {
-        // One element is one thread's matter.
+        // Only a thread moves a single element.
         row.groups = !matches!(&*row.name, "TYPE_p" | "TYPE_g");
     }
     let queued: Vec<Name> = names.iter().map(on_stream).collect();
     names.into_iter().chain(queued).collect()
 }
 
-/// Atomic memory operations: OpenSHMEM's that return their result, and those of `half`.
+/// Atomic memory operations: OpenSHMEM's fetching ones, and those of `half`.
 pub(super) fn atomics() -> Vec<Name> {
     let mut names = families(openshmem::atomics::names(), |row| {
         matches!(row.over, Over::Types(_)) && !row.name.ends_with("_nbi")
@@ -61,7 +61,7 @@ pub(super) fn atomics() -> Vec<Name> {
     names
 }
 
-/// No memory has atomic operations of 16 bits: a loop over the 32 bits around does it.
+/// Atomic operations on 16 bits do not exist; a loop over the enclosing 32 bits implements them.
 fn half(short: &str) -> String {
     let operation = short.trim_start_matches("fetch_").to_uppercase();
     let (address, given) = match short {
@@ -83,7 +83,7 @@ fn floating(fetches: bool) -> String {
     }
 }
 
-/// Puts with a signal, signals, and waits that host code can call.
+/// Puts with a signal, signals, and waits for host code.
 #[rustfmt::skip]
 pub(super) fn signals() -> Vec<Name> {
     let rows = families(openshmem::memory::signals(), |row| row.name.contains("put"));

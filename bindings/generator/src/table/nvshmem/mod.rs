@@ -1,7 +1,8 @@
 //! The functions of NVSHMEM 3, by families: what `nvshmem.h` and `nvshmemx.h` declare, `libnvshmemrs_nvshmem.so` defines for the host, and
 //! `nvshmem_device.cuh` for kernels.
 //!
-//! Families that OpenSHMEM has, too, are its rows under other names. Each function on a stream is made from the row without one.
+//! Families that OpenSHMEM also has are its rows under other names. Each function on a stream is derived from the row without a
+//! stream.
 
 mod collectives;
 mod device;
@@ -29,12 +30,12 @@ pub fn sections() -> Vec<(&'static str, Vec<Name>)> {
     ]
 }
 
-/// Words of OpenSHMEM's rows that are others here.
+/// OpenSHMEM's types in a row, replaced by NVSHMEM's.
 fn translated(text: &str) -> String {
     text.replace("shmem_team_t", "nvshmem_team_t")
 }
 
-/// Rows of OpenSHMEM's under NVSHMEM's names.
+/// Rows of OpenSHMEM under NVSHMEM's names.
 fn taken(rows: Vec<Name>) -> Vec<Name> {
     let rows = rows.into_iter().map(|row| {
         let about = row.about.split(" Section ").next().unwrap_or_default();

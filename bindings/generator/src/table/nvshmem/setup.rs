@@ -1,8 +1,8 @@
-//! Functions that are one of a kind. Those of the host are in `bindings/nvshmem/src` and `bindings/names`.
+//! Single functions. Host functions are in `bindings/nvshmem/src` and `bindings/names`.
 
 use super::*;
 
-/// Init, finalize, and what can be asked.
+/// Init, finalize and queries.
 #[rustfmt::skip]
 pub(super) fn setup() -> Vec<Name> {
     let asked = |function: &str, result: &str, about: &str| Name {
@@ -33,7 +33,7 @@ pub(super) fn setup() -> Vec<Name> {
     ]
 }
 
-/// Allocation, addresses, and memory of the program's.
+/// Allocation, addresses, and registration of the program's memory.
 #[rustfmt::skip]
 pub(super) fn memory() -> Vec<Name> {
     vec![
@@ -94,7 +94,7 @@ pub(super) fn ordering() -> Vec<Name> {
     ]
 }
 
-/// Starting kernels, modules, and shared memory of blocks. Those of the host are in `bindings/nvshmem/src/device.c`.
+/// Kernel launches, modules, and shared memory of blocks. Host functions are in `bindings/nvshmem/src/device.c`.
 #[rustfmt::skip]
 pub(super) fn kernels() -> Vec<Name> {
     let launch = "const void *func, dim3 gridDims, dim3 blockDims, void **args, size_t sharedMem, cudaStream_t stream";

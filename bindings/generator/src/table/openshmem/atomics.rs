@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The operations: name, list, arguments between the address and the PE, the same as the core takes them, and whether there is a form
-/// without `fetch_`, and another with it.
+/// The operations: name, list of types, arguments between the address and the PE, these arguments as the core takes them, and
+/// whether there is a form without `fetch_` and a form with it.
 type Operation = (&'static str, List, &'static str, &'static str, bool, bool);
 
 #[rustfmt::skip]
@@ -19,7 +19,7 @@ const OPERATIONS: [Operation; 9] = [
     ("xor",          List::AtomicBits, "T value, ",         "(CARRIER(W))value, ",        true,  true),
 ];
 
-/// The deprecated names: the name, the list, and the operation of today.
+/// The deprecated names: the name, the list of types, and the present operation.
 const OLD: [(&str, OldList, &str); 8] = [
     ("swap", OldList::AtomicMove, "swap"),
     ("cswap", OldList::Atomic, "compare_swap"),

@@ -4,7 +4,7 @@ use super::*;
 
 const SET: &str = "int PE_start, int logPE_stride, int PE_size";
 
-/// Operations of reductions, the types that each is for, and those of its form on active sets.
+/// Operations of reductions: their types, and the types of the deprecated form on active sets.
 const OPERATIONS: [(&str, &str, List, OldList); 7] = [
     ("and", "AND", List::Bits, OldList::Bits),
     ("or", "OR", List::Bits, OldList::Bits),

@@ -1,7 +1,7 @@
 //! The functions of OpenSHMEM, by families: what `shmem.h` declares and `libnvshmemrs_shmem.so` defines.
 //!
-//! Functions without a family have a row, too, and their code in `bindings/openshmem/src` or `bindings/names` if it is longer than a line.
-//! NVSHMEM's table takes the rows of the families that it has, too.
+//! Functions without a family have a row, too; code longer than a line is in `bindings/openshmem/src` or `bindings/names`.
+//! NVSHMEM's table uses the rows of common families.
 
 pub(super) mod atomics;
 pub(super) mod collectives;

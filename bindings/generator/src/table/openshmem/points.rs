@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Which elements, as the functions' names end, with the section of the wait and of the test in their plain and their vector form.
+/// The suffixes of the functions, with the sections of the wait and of the test in plain and vector form.
 const FORMS: [(&str, [u32; 4]); 4] = [
     ("", [1, 8, 0, 0]),
     ("_all", [2, 9, 5, 12]),

@@ -1,8 +1,8 @@
-//! Functions that are one of a kind. Their code is in `bindings/openshmem/src`.
+//! Single functions. Their code is in `bindings/openshmem/src`.
 
 use super::*;
 
-/// Init, finalize, and what can be asked.
+/// Init, finalize and queries.
 #[rustfmt::skip]
 pub(super) fn setup() -> Vec<Name> {
     vec![

@@ -1,4 +1,4 @@
-"""What all atomic operations share: the library's functions by element type, arguments, results."""
+"""Shared parts of the atomic operations: functions by element type, arguments, results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UINT32, _UINT64 = int(_ffi.Dtype.UINT32), int(_ffi.Dtype.UINT64)
 _INTEGERS = {_INT32: "32", _INT64: "64", _UINT32: "32", _UINT64: "64"}
 _WITH_FLOATS = {**_INTEGERS, FLOATS[0]: "_float", FLOATS[1]: "_double"}
 _MASKS = {_INT32: 2**32 - 1, _INT64: 2**64 - 1}
-# What the library writes an old value to.
+# The output types for old values.
 _OUTPUTS: Dict[int, Any] = {
     _INT32: ctypes.c_uint32,
     _UINT32: ctypes.c_uint32,

@@ -143,7 +143,7 @@ def check_shape(shape: Any) -> Tuple[int, ...]:
 
 
 def switch(value: Any, name: str) -> bool:
-    """What is on or off."""
+    """A boolean option."""
     if not isinstance(value, _BOOLS):
         raise NvshmemInvalid(f"{name} is {shown(value)}: it must be True or False")
     return bool(value)

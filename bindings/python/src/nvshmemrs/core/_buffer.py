@@ -28,7 +28,7 @@ _Block = TypeVar("_Block", bound="Block")
 
 @exporting
 class Block(Handle):
-    """Symmetric memory: all of a Buffer but its copies, which need to know what their arguments are."""
+    """Symmetric memory: a Buffer without its copies, which depend on the types of their arguments."""
 
     __slots__ = (
         "_address",
@@ -109,8 +109,8 @@ class Block(Handle):
         return np.asarray(self).data
 
     def close(self, stream: Any = None) -> None:
-        """``free`` if that has not happened yet, once what is on `stream` has run; collective, but
-        for a peer's Buffer. Registered memory is unregistered.
+        """``free``, unless already freed, after the work on `stream` has run; collective, except for
+        a peer's Buffer. Registered memory is unregistered.
         """
         if stream is not None:
             synchronize(stream)
@@ -245,8 +245,8 @@ def free(buffer: Block) -> None:
 
 
 def unregister_external_buffer(buffer: Any) -> None:
-    """Makes registered memory private again; it keeps its contents. Takes what
-    ``register_external_buffer`` returned, or what it was given.
+    """Makes registered memory private again; it keeps its contents. Takes the result of
+    ``register_external_buffer``, or its argument.
 
     Collective over all PEs with the same memory; a barrier comes first.
     """

@@ -119,7 +119,7 @@ def code_of_name(dtype: Any) -> int:
 def element_code(held: Optional[np.dtype], dtype: Any, name: str) -> int:
     """The library's number for the elements of argument `name`.
 
-    `held` is its own dtype, None for a Buffer; `dtype` is what the caller says of it, or None.
+    `held` is its own dtype, None for a Buffer; `dtype` is the caller's argument, or None.
     """
     if dtype is None:
         if held is None:

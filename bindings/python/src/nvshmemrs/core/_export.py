@@ -16,8 +16,8 @@ _BASIC_SIZE, _AS_BUFFER, _EXPORTER = 32, 160, 8
 
 
 def exporting(kind: _Kind) -> _Kind:
-    """Makes ``__buffer__`` of a class what ``memoryview`` and ``numpy.frombuffer`` ask, as Python
-    3.12 does by itself.
+    """Makes ``memoryview`` and ``numpy.frombuffer`` call a class's ``__buffer__``, as Python 3.12
+    does by itself.
     """
     if sys.version_info < (3, 12) and sys.implementation.name == "cpython":
         _fill(kind)
@@ -25,8 +25,8 @@ def exporting(kind: _Kind) -> _Kind:
 
 
 def _get(value: Any, view: int, flags: int) -> int:
-    # Nothing may be raised from here. Where this fails, NumPy asks for the array interface, which
-    # says why.
+    # No exception may leave this function. If it fails, NumPy uses the array interface, which
+    # raises the reason.
     try:
         memory = value.__buffer__(flags)
         source = (ctypes.c_char * memory.nbytes).from_buffer(memory)

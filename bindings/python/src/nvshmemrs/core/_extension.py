@@ -97,7 +97,7 @@ def set_up(
         for name, *_ in _ffi._FUNCTIONS
     }
     dtypes = [np.dtype(kind) for kind in "d f l q i L Q I b B h H ? D F e".split()]
-    # Not by a dict: the dtypes of "l" and "q" are equal, and the extension tells them apart.
+    # Not a dict: the dtypes of "l" and "q" are equal, but the extension distinguishes them.
     rows = [(kind, kind.type, kind.itemsize, codes.get(kind, -1)) for kind in dtypes]
     sample = np.zeros(3)
     place: int = sample.__array_interface__["data"][0]

@@ -1,6 +1,6 @@
-"""Arrays of torch and CuPy, of whatever speaks ``__cuda_array_interface__``, and of whatever shares
-host memory with NumPy: where their elements are, to which Buffer they belong, and how they are made
-over memory of the heap. No library is imported unless the program asks for its arrays.
+"""Arrays of torch and CuPy, objects with ``__cuda_array_interface__``, and objects that share host
+memory with NumPy: their addresses, their Buffers, and their construction on the heap. No library is
+imported unless the program uses its arrays.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CUDA = 2
 
 
 class Described(NamedTuple):
-    """An array: `dtype` is None for bytes; `is_same` tells later whether it still is like this, and
-    is None where that cannot be told.
+    """An array: `dtype` is None for bytes; `is_same` checks later whether the description still
+    holds; None where no check is possible.
     """
 
     address: int
@@ -55,7 +55,7 @@ class Described(NamedTuple):
 
 
 def described(value: Any, name: str) -> Optional[Described]:
-    """What argument `name` is; None if it is no array."""
+    """The kind of argument `name`; None if it is not an array."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and isinstance(value, torch.Tensor):
         return _of_torch(torch, value, name)
@@ -73,8 +73,8 @@ def described(value: Any, name: str) -> Optional[Described]:
 
 
 def _of_host(value: Any, name: str) -> Optional[Described]:
-    """What shares its memory with NumPy: by the buffer protocol, NumPy's array interface or
-    DLPack. What has the buffer protocol alone, and single bytes, is bytes, as a Buffer is.
+    """An object that shares its memory with NumPy: by the buffer protocol, NumPy's array interface
+    or DLPack. An object of single bytes with the buffer protocol alone is bytes, as a Buffer is.
     """
     if isinstance(value, (str, np.generic)):
         return None
@@ -120,7 +120,7 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 _has_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
-# What is before the DLTensor of a DLManagedTensorVersioned: version, context, deleter, flags.
+# The fields before the DLTensor of a DLManagedTensorVersioned: version, context, deleter, flags.
 _VERSIONED = 32
 # DLPack's codes of types that NumPy lacks, with their bits; those of float8 are DLPack 1.1's.
 _NARROW_CODES = {(4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2"}

@@ -1,6 +1,6 @@
-"""This process's membership in the job: the runtime handle, and what comes back from the library.
+"""This process's membership in the job: the runtime handle, and errors and callbacks of the library.
 
-Nothing here runs a collective on its own: not when an array is collected, not at exit.
+Nothing here runs a collective implicitly: not when an array is collected, not at exit.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ NO_ADDRESS = 1
 
 
 def bare(name: str) -> Callable[..., int]:
-    """A function of the library whose arguments ctypes takes as they are, which halves the time of
-    a call: what `from_param` of their C types gave, instances of these types, and int32 numbers.
-    Of any other number the upper half would be lost.
+    """A function of the library without argument conversion, which halves the time of a call.
+    Arguments are results of `from_param` of their C types, instances of these types, and int32
+    numbers. Any other number would lose its upper half.
     """
     function: Callable[..., int] = lib[name]
     return function
@@ -66,7 +66,7 @@ def bare(name: str) -> Callable[..., int]:
 
 class Mapping(Handle):
     """Keeps the heap's memory in this process: the job and every Buffer refer to it, so an array
-    that outlives finalize reads and writes memory that is nobody's, and does not crash.
+    that outlives finalize accesses unused memory, and does not crash.
     """
 
     __slots__ = ("_handle",)
@@ -156,7 +156,7 @@ def _of_thread(name: str) -> Any:
 
 
 class _JobOfThread(Job):
-    """What `job` is while there are local jobs: each of their threads has its own."""
+    """The type of `job` while there are local jobs: each of their threads has its own state."""
 
     __slots__ = ()
     runtime = _of_thread("runtime")
@@ -191,8 +191,8 @@ _changing = threading.Lock()
 
 
 def count_local_jobs(more: int) -> None:
-    """Takes note that a local job begins (1) or has ended (-1). Without one, nothing is asked for
-    the thread.
+    """Records that a local job begins (1) or has ended (-1). Without one, the job is looked up
+    without the thread.
     """
     global _local_jobs
     with _changing:
@@ -222,7 +222,7 @@ live: Set[int] = set()
 
 
 class _Operands(Dict[int, Any]):
-    """What is known of arrays used before, by id; see _operand. It is emptied when memory goes away."""
+    """Properties of arrays used before, by id; see _operand. Cleared when memory is freed."""
 
     __slots__ = ()
 
@@ -233,7 +233,7 @@ class _Operands(Dict[int, Any]):
 
 operands = _Operands()
 
-# What registered buffers need to stay mapped, by symmetric address; see memory.
+# Objects that keep registered buffers mapped, by symmetric address; see memory.
 external: Dict[int, Any] = {}
 
 # Streams whose last reference went away while they had work; see streams.
@@ -255,20 +255,20 @@ buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 # all have released them; see _internal_tracking.
 released: Set[Tuple[int, int]] = set()
 
-# By runtime the addresses of allocations whose last reference went away, and which streams of CUDA
-# may use; `release_dropped` tells the library of those that no stream uses any more.
+# By runtime, the addresses of allocations whose last reference was dropped, and which CUDA streams
+# may still use; `release_dropped` releases those that no stream uses any more.
 dropped: Dict[int, Deque[int]] = {}
 
 
 # Notes, under the checker, memory that other libraries get unwatched; `_watch` sets it.
 hand_out: Optional[Callable[[int, int], None]] = None
 
-# Which of the allocations that were dropped no stream of CUDA uses any more; streams sets it.
+# Selects the dropped allocations that no CUDA stream uses any more; streams sets it.
 unused: Callable[[List[int]], List[int]] = list
 
 
 def forget_freed() -> None:
-    """Takes what has been freed out of `released`."""
+    """Removes freed allocations from `released`."""
     there = ctypes.c_int32()
     for runtime, address in list(released):
         status = lib.nvshmemrs_is_symmetric(runtime, address, 1, there)
@@ -277,8 +277,8 @@ def forget_freed() -> None:
 
 
 def drop(runtime: int, address: int, device: int) -> None:
-    """Releases an allocation whose last reference went away. It may be called anywhere, by a
-    finaliser inside a wait too: the library's function never waits, and calls nobody back.
+    """Releases an allocation whose last reference was dropped. It may be called anywhere, also by a
+    finaliser inside a wait: the library's function never waits, and calls no callback.
     """
     if runtime not in live:
         return
@@ -295,7 +295,7 @@ def drop(runtime: int, address: int, device: int) -> None:
 
 
 def release_dropped() -> None:
-    """Releases what the garbage collector has dropped of a GPU's memory, once no stream uses it."""
+    """Releases GPU memory that the garbage collector has dropped, once no stream uses it."""
     if job.device < 0:
         return
     waiting = dropped.get(job.runtime)
@@ -318,12 +318,12 @@ def check(status: int) -> None:
 
 
 def last_error() -> str:
-    """What the library says of the last call of this thread that failed, in Python's names."""
+    """The library's text for the last failed call of this thread, in Python's names."""
     text: bytes = lib.nvshmemrs_last_error_in(_ffi.Language.PYTHON)
     return text.decode("utf-8", "replace")
 
 
-# What another PE's library says of arguments that Python has put there: see `fail_together`.
+# Another PE's text about arguments that Python has replaced: see `fail_together`.
 _REJECTED = re.compile(
     r"^(in `\w+`: )(?:(PE \d+) reports: argument (?:`op` is 0;|`dst` is 0x0;|`src` is 0x0;|`array` "
     rf"is {NO_ADDRESS:#x};).*|(PE \d+) has `size` {NO_SIZE}, but .*|PE \d+ has .* but (PE \d+) has "
@@ -386,7 +386,7 @@ def fail_together(
 
 
 def unsupported(what: str, instead: str = "") -> NotSupportedError:
-    """The error for what only GPUs have, and what this version does not offer on them either."""
+    """The error for a function that only GPUs have, and that this version lacks there, too."""
     if job.device >= 0:
         return NotSupportedError(f"{what} is not offered by this version of nvshmemrs")
     hint = f"; {instead}" if instead else ""
@@ -397,8 +397,8 @@ def unsupported(what: str, instead: str = "") -> NotSupportedError:
 #
 # A long wait calls `_hook`, which gives Python the chance to run its signal handlers. Python runs
 # them at the first instruction of a function, before any `try` in it. So the hook resumes a
-# generator that is inside its `try` already: what a handler raises is kept, the wait ends with
-# INTERRUPTED, and `raise_status` raises it. Each thread has a generator of its own; only the main
+# generator that is inside its `try` already: an exception of a handler is kept, the wait ends with
+# INTERRUPTED, and `raise_status` raises it. Each thread has its own generator; only the main
 # thread's ever runs a handler. Waits of other threads do not call `_hook`: Python ends a daemon
 # thread that comes back to it after the interpreter's end, in the middle of the library's wait.
 
@@ -429,7 +429,7 @@ _watcher = _Watcher()
 
 
 def hand_over(error: BaseException) -> None:
-    """Keeps what a signal handler raised where nothing can be raised, for this PE's next wait."""
+    """Keeps an exception of a signal handler that could not be raised, for this PE's next wait."""
     _watcher.caught.append(error)
     _watcher.handed_over = True
     lib.nvshmemrs_interrupt(job.runtime)
@@ -440,7 +440,7 @@ _hook = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object)(operator.methodcaller
 
 
 def interruptible() -> None:
-    """Lets Ctrl-C end the init of this thread, and the waits of the runtime that it gives."""
+    """Lets Ctrl-C end this thread's init, and the waits of the runtime that it returns."""
     _watcher.caught.clear()  # and makes this thread's generator, before a wait needs it
     own: Any = None if threading.current_thread().daemon else _hook
     hook = ctypes.cast(own, _ffi.InterruptHook)
@@ -513,7 +513,7 @@ def left() -> None:
 
 
 def leave() -> None:
-    """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError."""
+    """Leaves the job at once without waiting: the other PEs' waits raise PeDiedError."""
     runtime = job.runtime
     if runtime and not job.is_forked():
         # First: streams that nobody refers to any more may wait for other PEs, and it ends them.
@@ -549,7 +549,7 @@ def _let_wait() -> None:
 # first, so that import comes before.
 threading._register_atexit(_end_waits)  # type: ignore[attr-defined]
 
-# What handled exceptions before ours.
+# The previous exception hooks.
 _excepthooks: List[Callable[..., object]] = []
 
 

@@ -1,5 +1,5 @@
-"""What the PEs of a host tell each other of exceptions that end them, so that equal tracebacks are
-printed once, and the first error of the job stands last.
+"""Exchanges the exceptions that end the PEs of a host, so that equal tracebacks are printed once,
+and the first error of the job is printed last.
 
 Each PE has a file in memory, which the others find in /proc as long as it lives. A PE that an
 exception ends appends a record to the files of all others, and then reads its own. So of two PEs at
@@ -163,7 +163,7 @@ def _tell(pe: int, *more: str) -> Record:
                 if _is_named(file, _NAME):
                     found = os.fstat(file)
                     opened[found.st_dev, found.st_ino] = file
-        # As late as can be: the earlier of two PEs should be known to the other one.
+        # As late as possible: the later of two PEs should know the earlier one.
         record = Record(time.monotonic_ns(), pe, *more)
         line = json.dumps(record).encode() + b"\n"
         for file in opened.values():

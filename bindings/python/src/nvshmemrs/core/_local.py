@@ -22,9 +22,9 @@ __all__ = ["LocalJob", "LocalJobError", "local"]
 
 
 class LocalJobError(RuntimeError):
-    """A function that ``run`` was given has raised on a PE; that exception is the cause.
+    """The function passed to ``run`` raised an exception on a PE; that exception is the cause.
 
-    ``pe`` is the first PE that raised, ``errors`` what each PE has raised.
+    ``pe`` is the first PE that raised, ``errors`` has the exception of each PE.
     """
 
     def __init__(self, pe: int, errors: Dict[int, BaseException]) -> None:
@@ -38,7 +38,7 @@ class LocalJobError(RuntimeError):
 
 
 class _Task:
-    """What all PEs are asked to do, and how that went."""
+    """The task of all PEs, and its results."""
 
     def __init__(self, body: Callable[["_Pe"], Any]) -> None:
         self.body = body
@@ -168,7 +168,7 @@ class LocalJob(Handle):
             self._busy.release()
 
     def close(self) -> None:
-        """Ends the job: finalizes on all PEs, and raises what that raises."""
+        """Ends the job: finalizes on all PEs, and raises their errors."""
         if not self._busy.acquire(blocking=False):
             raise NvshmemInvalid("close: another thread is inside of run with this job")
         try:
@@ -211,7 +211,7 @@ class LocalJob(Handle):
             raise interrupt
         errors = {pe: error for pe, (_, error) in task.outcomes.items() if error is not None}
         if errors:
-            # The first that has not just noticed the end of another one.
+            # The first error that is not a consequence of another PE's end.
             causes = [pe for pe, error in errors.items() if not isinstance(error, PeDiedError)]
             first = (causes or list(errors))[0]
             raise LocalJobError(first, errors) from errors[first]
@@ -246,7 +246,7 @@ class LocalJob(Handle):
 
 
 def _interrupt(pe: _Pe) -> None:
-    """Ends what a PE does: its wait, now and later, and what it computes in Python."""
+    """Ends a PE's wait, now and later, and its Python computation."""
     if pe.runtime in _job.live:
         lib.nvshmemrs_interrupt(pe.runtime)
     if pe.thread.ident is not None:

@@ -20,7 +20,7 @@ def members_of(team: Any) -> List[int]:
 
 
 def team_words(pes: List[int], me: int) -> Tuple[int, int]:
-    """What kernels in Triton read of a team in two words of 64 bits: its size and this PE's number
+    """A team for kernels in Triton, in two words of 64 bits: its size and this PE's number
     there; the first member, and the step from one to the next, 0 if they must be listed.
     """
     steps = {right - left for left, right in zip(pes, pes[1:])} or {1}

@@ -1,5 +1,5 @@
-"""What the functions of NumPy read and write of the watched arrays that they are given. Most read
-all of them; these do not.
+"""The accesses of NumPy's functions to the watched arrays among their arguments. Most functions
+read all of them; the functions here do not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from ._places import masked, runs, selected
 from ._watch import LOAD, STORE, Watching, plain, read, tell, unwrapped, write
 
-# Those that read nothing: they ask for shapes, or make views that need no copy.
+# Functions that read nothing: they return shapes, or views without a copy.
 _LOOK = (
     "broadcast_arrays broadcast_to can_cast common_type empty_like iscomplexobj isrealobj "
     "may_share_memory min_scalar_type ndim ones_like result_type shape shares_memory size "
@@ -45,7 +45,7 @@ def goes_through(function: Any) -> bool:
 
 
 def announce(function: Any, args: Any, named: Any) -> None:
-    """Announces what a function is about to read and write, but for its argument `out`."""
+    """Announces the accesses of a function, except those to its argument `out`."""
     if function in _looking:
         return
     special = _special.get(function)
@@ -120,7 +120,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> bool:
 
 
 def _diag(v: Any, k: int = 0) -> bool:
-    """Of a matrix it gives a view."""
+    """The diagonal of a matrix is a view."""
     return bool(np.ndim(v) == 2)
 
 

@@ -1,5 +1,5 @@
-"""Arguments: what an array, a Buffer, a team or a PE number means to the library. Each is resolved
-once.
+"""Resolves arguments: arrays, Buffers, teams and PE numbers become addresses and numbers for the
+library, once per call.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Operand:
         return True
 
     def as_numpy(self) -> np.ndarray:
-        """For arithmetic with addresses only: what is there may be a GPU's."""
+        """The address for arithmetic only: the memory may be a GPU's."""
         return _foreign.Span(self.address, None, self.shape, self.dtype, self.strides).array()
 
     def describe(self) -> str:

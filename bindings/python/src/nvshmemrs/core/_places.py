@@ -64,7 +64,7 @@ def masked(own: Tuple[int, ...], where: Any, shape: Tuple[int, ...]) -> np.ndarr
 
 
 def whole_segments(array: np.ndarray, indices: Any, axis: int) -> Runs:
-    """What ``reduceat`` reads: from each index up to the next one, if that is larger."""
+    """The elements that ``reduceat`` reads: from each index to the next one, if that is larger."""
     used = np.zeros(array.shape[axis], bool)
     starts = np.asarray(indices).tolist()
     for start, end in zip(starts, starts[1:] + [array.shape[axis]]):

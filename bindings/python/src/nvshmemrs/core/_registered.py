@@ -15,7 +15,7 @@ from .nvshmem_types import NvshmemInvalid
 
 
 def on_gpu(value: Any) -> Tuple[Any, int, int]:
-    """Memory of a GPU to register, its address and size. The library knows what can be."""
+    """Memory of a GPU to register, its address and size. The library checks it."""
     found = operand(value, "buffer")
     if not found.f_contiguous:
         contiguous(found, "buffer")

@@ -26,7 +26,7 @@ except OSError:  # the folder is gone
     _HERE = ""
 
 interrupted: Callable[[BaseException], None]
-"""Takes what a signal handler raises while the library asks; `_job` sets it."""
+"""Receives exceptions of signal handlers that run during a hook; `_job` sets it."""
 
 
 def _text(code: CodeType, line: int) -> bytes:
@@ -62,7 +62,7 @@ here = _Here()
 
 
 def _place(user: Optional[int], address: Optional[int], out: int, size: int) -> int:
-    # Nothing may be raised into the library, and what a signal handler raises must not get lost.
+    # No exception may cross the library, and an exception of a signal handler must not get lost.
     try:
         text = here.text or _find()
         if here.keeps:
@@ -77,4 +77,4 @@ def _place(user: Optional[int], address: Optional[int], out: int, size: int) -> 
 
 
 hook = _ffi.SiteHook(_place)
-"""What the library calls."""
+"""The hook that the library calls."""

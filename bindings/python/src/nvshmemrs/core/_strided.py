@@ -56,8 +56,8 @@ class Blocks(NamedTuple):
 
 
 def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[Blocks]:
-    """What to copy for `count` elements, or all. `local`: the target is this PE, so that they may
-    overlap.
+    """The copies for `count` elements, or all. `local`: the target is this PE, so source and target
+    may overlap.
     """
     itemsize, number = _agree(dst, src, count)
     if number == 0:  # the library still checks the PE and the addresses
@@ -76,7 +76,7 @@ def plan(dst: Operand, src: Operand, count: Optional[int], local: bool) -> List[
 
 
 def copy(calls: Calls, runtime: Any, planned: List[Blocks], pe: int) -> int:
-    """Copies what is planned; returns the library's status."""
+    """Performs the planned copies; returns the library's status."""
     for blocks in planned:
         if blocks.axes:
             status = _copy_blocks(calls, runtime, blocks, pe)

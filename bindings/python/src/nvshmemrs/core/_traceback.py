@@ -41,9 +41,9 @@ def _chain(error: Optional[BaseException]) -> Iterator[BaseException]:
 def hidden_frames(
     error: BaseException, traceback: Optional[TracebackType]
 ) -> Generator[Optional[TracebackType], None, None]:
-    """Takes the package's frames out of the tracebacks of `error` and of what caused it, for as long
-    as the block runs, and gives the traceback that is left of `traceback`. A traceback of such frames
-    alone stays. With ``NVSHMEM_DEBUG`` set to INFO or TRACE all stay.
+    """Removes the package's frames from the tracebacks of `error` and of its causes while the block
+    runs, and returns the remaining part of `traceback`. A traceback of such frames alone is kept.
+    With ``NVSHMEM_DEBUG`` set to INFO or TRACE all frames are kept.
     """
     if os.environ.get("NVSHMEM_DEBUG", "").upper() not in ("", "WARN"):
         yield traceback

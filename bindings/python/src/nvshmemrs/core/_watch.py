@@ -1,9 +1,9 @@
-"""Arrays that announce what NumPy reads and writes, for the checker. Without it this is never
-imported, and arrays are what they always are.
+"""Arrays that announce NumPy's accesses to the checker. Without the checker this module is not
+imported, and arrays are unchanged.
 
-Arrays on the symmetric heap, the arrays that the program makes with NumPy, and what is computed
+Arrays on the symmetric heap, the arrays that the program creates with NumPy, and results computed
 from either are of subclasses here. Their methods announce an access and do it with a plain view.
-``_places`` says which bytes an access is about, ``_numpy`` what NumPy's functions read.
+``_places`` computes the bytes of an access, ``_numpy`` the accesses of NumPy's functions.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def tell(access: int, places: _Runs) -> None:
 
 
 def hand_out(array: np.ndarray) -> None:
-    """Notes that somebody gets the memory whose accesses nobody announces."""
+    """Records that memory is passed on to code whose accesses are not announced."""
     tell(_UNSEEN, runs(plain(array)))
 
 
 def _hand_out_buffer(address: int, size: int) -> None:
-    """The same for a Buffer, unless this package asks for its address."""
+    """The same for a Buffer, unless this package itself reads the address."""
     frame: Optional[FrameType] = sys._getframe(2)
     if frame is not None and frame.f_code.co_filename == _export.__file__:  # before Python 3.12
         frame = frame.f_back
@@ -108,7 +108,7 @@ def wrapped(result: Any, sources: Iterable[np.ndarray] = ()) -> Any:
     return result
 
 
-# --- who calls ------------------------------------------------------------------------------------
+# --- call sites -----------------------------------------------------------------------------
 
 _NUMPY = np.__path__[0] + "/"
 _sites.skipped += (_NUMPY, "<__array_function__")
@@ -141,7 +141,7 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _reads_all(name: str) -> Any:
-    """A method that reads the whole array, and what it is given."""
+    """A method that reads the whole array, and its arguments."""
     method = getattr(np.ndarray, name)
 
     def reading(self: "Watching", *args: Any, **named: Any) -> Any:
@@ -239,12 +239,12 @@ def _part(name: str) -> Any:
 
 
 class Watching(np.ndarray):
-    """An array that announces what is done with it."""
+    """An array that announces its accesses."""
 
     __slots__ = ()
 
     _shown: Type[np.ndarray] = np.ndarray
-    """As what it is printed."""
+    """The class name in its repr."""
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, out: Any = (), where: Any = True, **named: Any
@@ -431,7 +431,7 @@ class Watching(np.ndarray):
         return format(_view(self, self._shown), spec)
 
     def _print(self) -> None:
-        """Announces what is read to print the array: of a long one its edges."""
+        """Announces the elements that a repr reads: of a long array its edges."""
         here, options = plain(self), np.get_printoptions()
         edge = options["edgeitems"]
         if here.size > options["threshold"]:

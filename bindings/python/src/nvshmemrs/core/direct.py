@@ -1,4 +1,4 @@
-"""Queries: who am I, how many are we, what state is the library in. All local."""
+"""Queries: the PE's number, the number of PEs, the state of the library. All local."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class ComparisonType(enum.IntEnum):
-    """How a wait or a test compares what is there with the value."""
+    """How a wait or a test compares an element with the value."""
 
     CMP_EQ = _ffi.Cmp.EQ
     CMP_NE = _ffi.Cmp.NE
@@ -49,7 +49,7 @@ class ThreadSupport(enum.IntEnum):
 
 
 class SmemAmount(enum.IntEnum):
-    """How much shared memory ``ask_smem`` tells."""
+    """The amount of shared memory that ``ask_smem`` returns."""
 
     SMEM_RECOMMENDED = 0
     SMEM_MINIMUM = 1

@@ -137,8 +137,8 @@ def init(
     * ``"mpi"`` and ``"emulated_mpi"``: rank 0 of `mpi_comm` makes a unique id and broadcasts it
       there. Only ``Get_rank``, ``Get_size`` and ``bcast`` of the communicator are used. Also what
       "" means if `mpi_comm` is given. A communicator of mpi4py may have processes on several
-      hosts: then nvshmemrs uses MPI, too, and mpi4py must have MPI_THREAD_MULTIPLE, as it has
-      unless it is told otherwise. Call ``finalize`` before MPI is finalised.
+      hosts: then nvshmemrs uses MPI, too, and mpi4py must have MPI_THREAD_MULTIPLE, its
+      default. Call ``finalize`` before MPI is finalised.
 
     `device` says where the symmetric heap is: on a GPU, given by its number, "cuda:1", or a device
     of cuda.core, torch or CuPy; "host"; or None, for the GPU of the calling thread's current CUDA
@@ -228,7 +228,7 @@ def _count(
     timeout: Optional[float],
     init_timeout: Optional[float],
 ) -> None:
-    """Counts an ``init`` of what is a PE already. Local."""
+    """Counts an ``init`` of a caller that is a PE already. Local."""
     if any(part not in (None, "") for part in origin) and origin != job.origin:
         subject = "thread" if _job.is_thread() else "process"
         raise NvshmemInvalid(
@@ -247,8 +247,8 @@ def _count(
 
 
 def _host() -> str:
-    """What tells this host from others: its name if it was given one, else its running kernel and
-    network namespace, as in the library.
+    """The identity of this host: its name in NVSHMEMRS_HOST_ID, else its boot id and network
+    namespace, as in the library.
     """
     name = os.environ.get("NVSHMEMRS_HOST_ID")
     if name:
@@ -321,8 +321,8 @@ def _either(device: Any, dev: Any) -> Any:
 
 
 def _choose(attr: Any, device: Any) -> None:
-    """Where the heap is: what NVSHMEMRS_MEMORY says, else on the GPU that the program names or has
-    chosen, else on the host.
+    """Chooses the heap's memory: by NVSHMEMRS_MEMORY, else the GPU that the program names or has
+    chosen, else the host.
     """
     named = device is not None and not (isinstance(device, str) and device == "host")
     number = _device.number_of(device) if named else -1
@@ -343,7 +343,7 @@ def attributes(
     init_timeout: Optional[float],
     again: bool = False,
 ) -> Any:
-    """What the library is told at init. Where init is called `again`, nothing is chosen anew."""
+    """The attributes for the library's init. Where init is called `again`, no choice is made."""
     attr = _ffi.InitAttr()
     check(lib.nvshmemrs_init_attr_default(ctypes.byref(attr)))
     if device is not None or not again:
@@ -391,7 +391,7 @@ def finalize(*, dev: Any = None, stream: Optional[Stream] = None) -> None:
 
 
 def end_together() -> None:
-    """What finalize does once it may. Collective over all PEs."""
+    """Finalizes, after the checks. Collective over all PEs."""
     runtime = job.runtime
     if _log.isEnabledFor(logging.INFO):
         _log_leaks()
@@ -431,7 +431,7 @@ def _log_leaks() -> None:
 
 
 def leave() -> None:
-    """Leaves the job at once, waiting for nobody: the other PEs' waits raise PeDiedError. Local"""
+    """Leaves the job at once without waiting: the other PEs' waits raise PeDiedError. Local"""
     _job.leave()
 
 
@@ -467,7 +467,7 @@ def get_version() -> Version:
 
 
 def get_name() -> str:
-    """The library's name and version, for people. Local; works before ``init``. OpenSHMEM 1.5
+    """The library's name and version, as text. Local; works before ``init``. OpenSHMEM 1.5
     section 9.1.10.
     """
     name: bytes = lib.nvshmemrs_name()

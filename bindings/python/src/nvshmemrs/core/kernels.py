@@ -42,7 +42,7 @@ class NvshmemKernelObject:
 
     @classmethod
     def from_handle(cls, handle: Any) -> "NvshmemKernelObject":
-        """From the number of a CUmodule or a CUlibrary, or what converts to it. Local."""
+        """From the handle of a CUmodule or a CUlibrary, or an object that converts to it. Local."""
         if job.device < 0:
             raise unsupported("NvshmemKernelObject.from_handle")
         made = object.__new__(cls)
@@ -66,7 +66,7 @@ class NvshmemKernelObject:
 
     @classmethod
     def from_triton(cls, kernel: Any) -> "NvshmemKernelObject":
-        """From a kernel that Triton has compiled: what a launch, or ``warmup`` of one, returns.
+        """From a kernel compiled by Triton: the result of a launch, or of ``warmup``.
         Local.
         """
         if job.device < 0:

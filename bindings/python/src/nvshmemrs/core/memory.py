@@ -41,11 +41,10 @@ __all__ = [
 class Buffer(Block):
     """A block of symmetric memory, made by ``buffer`` and the array functions, never directly.
 
-    It speaks DLPack, NumPy's array interface and the buffer protocol as bytes, or the interface of
-    CUDA, and has what a cuda.core.Buffer has; ``memoryview`` gives a memoryview of host memory.
-    ``with`` frees it. If
-    the last reference to it and to all arrays in it goes away first, this PE's release is recorded,
-    and the next collective allocation frees what all PEs have released.
+    It supports DLPack, NumPy's array interface and the buffer protocol as bytes, or the interface of
+    CUDA, and the attributes of a cuda.core.Buffer; ``memoryview`` works on host memory. ``with``
+    frees it. If the last reference to it and to all arrays in it is dropped first, this PE's release
+    is recorded, and the next collective allocation frees the memory that all PEs have released.
     """
 
     __slots__ = ()
@@ -204,8 +203,8 @@ def heap_stats() -> HeapStats:
 
 
 def unfreed() -> str:
-    """What this PE has made and not freed, and where, in the words that ``finalize`` writes to
-    standard error; NotSupportedError unless NVSHMEMRS_TRACK=1 is set. Local.
+    """The objects that this PE has created and not freed, with call sites, in the format of
+    ``finalize``; NotSupportedError unless NVSHMEMRS_TRACK=1 is set. Local.
     """
     _job.release_dropped()
     length = ctypes.c_size_t()

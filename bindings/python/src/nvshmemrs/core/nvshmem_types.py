@@ -70,7 +70,7 @@ class NotInitializedError(NvshmemInvalid):
 
 
 class NotSupportedError(NvshmemInvalid, NotImplementedError):
-    """This version or this machine does not offer what was asked for."""
+    """This version or this machine does not support the request."""
 
 
 class HeapExhaustedError(NvshmemError, MemoryError):
@@ -93,12 +93,12 @@ class PeDiedError(NvshmemError):
 
 class PeStoppedError(NvshmemError):
     """A PE is stopped (SIGSTOP, Ctrl-Z), longer than NVSHMEMRS_STOP_TIMEOUT; the message names it.
-    Waits are possible again when it goes on.
+    Waits are possible again when it continues.
     """
 
 
 class WaitTimeoutError(NvshmemError, TimeoutError):
-    """A deadline passed; the message says what was awaited."""
+    """A deadline passed; the message names the operation and the PEs awaited."""
 
 
 class BootstrapError(NvshmemError):
@@ -114,12 +114,12 @@ class TeamBrokenError(NvshmemError):
 
 
 class CudaError(NvshmemError):
-    """The CUDA driver refused something; the message has its words."""
+    """A call of the CUDA driver failed; the message has the driver's error."""
 
 
 class CheckFailedError(NvshmemError):
-    """The synchronisation checker has found something, on this PE or another one. ``finalize``
-    raises it after all else is done.
+    """The synchronisation checker has findings, on this PE or another one. ``finalize`` raises this
+    error after it has completed.
     """
 
 
@@ -154,7 +154,7 @@ def error_of(status: int, message: str) -> NvshmemError:
 
 
 class Version(NamedTuple):
-    """What ``get_version`` returns."""
+    """The result of ``get_version``."""
 
     openshmem_spec_version: str = ""
     nvshmem4py_version: str = ""
@@ -286,13 +286,13 @@ _names = _Names()
 
 
 def name_teams_of_thread() -> None:
-    """Gives the calling thread, which is a PE, names of its own."""
+    """Gives the calling thread, which is a PE, a separate set of names."""
     _names.members = dict(_PREDEFINED)
 
 
 class TeamsOfThread(TeamsOfProcess):
-    """What `Teams` is while PEs are threads: each of these has names of its own, all other threads
-    have those of the process.
+    """The type of `Teams` while PEs are threads: each of these threads has a separate set of names,
+    all other threads use the process's.
     """
 
     @property
@@ -310,8 +310,8 @@ class TeamsOfThread(TeamsOfProcess):
 
 
 class NvshmemStream(Handle):
-    """Wraps what has a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core; operations
-    take that itself, too.
+    """Wraps an object with a ``cuda_stream``, such as a torch.cuda.Stream, as in nvshmem.core;
+    operations also accept the object itself.
 
     Operations on host memory take no CUDA stream; their streams are ``Stream()``.
     """

@@ -8,9 +8,9 @@ a graph uses are the program's to keep.
 
 With the heap on a GPU, ``stream`` may also be a stream of torch, CuPy or cuda.core, anything with
 ``__cuda_stream__``, or the number of a ``cudaStream_t``, which must then exist until ``finalize``;
-and None first waits for what is on the current streams of torch and CuPy, where they are in use. Such
-a stream keeps no array: pinned memory, and tensors of another stream, the program keeps until the
-stream has come to the operation.
+and None first waits for the work on the current streams of torch and CuPy, where they are in use. Such
+a stream keeps no array alive: the program must keep pinned memory, and tensors of another stream,
+until the stream has run the operation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Event", "Stream"]
 _UNFINISHED = (int(_ffi.Status.INTERRUPTED), int(_ffi.Status.TIMEOUT))
 # So many operations' arrays are kept before an event marks the place where they can go.
 _BATCH = 256
-# Streams whose close was cut short: their queues may run still, and use what they hold.
+# Streams whose close was interrupted: their queues may still run, and use the arrays they hold.
 _unfinished: List[Any] = []
 
 
@@ -57,7 +57,7 @@ class Event(Handle):
     def wait(self, stream: Any = None) -> None:
         """Makes `stream` wait until the latest record is reached; with None, the caller waits.
 
-        An event that was not recorded holds up nobody.
+        An event without a record delays no stream.
         """
         if stream is None:
             self.synchronize()
@@ -106,10 +106,10 @@ class Event(Handle):
 
 
 class Stream(Handle):
-    """An ordered queue of operations of this PE, with a thread of its own; with the heap on a GPU,
-    a stream of CUDA.
+    """An ordered queue of operations of this PE, run by a separate thread; with the heap on a GPU,
+    a CUDA stream.
 
-    ``with`` waits for what is queued and closes it. ``finalize`` waits for all streams. All methods
+    ``with`` waits for the queued operations and closes it. ``finalize`` waits for all streams. All methods
     are local.
     """
 
@@ -118,11 +118,11 @@ class Stream(Handle):
     def __init__(self) -> None:
         self._handle = 0
         self._runtime = job.runtime
-        # What queued operations use: the newest, and older batches with the event behind each. An
-        # operation is queued before it comes in here: who takes the list away waits for it, too.
+        # Arrays of queued operations: the newest, and older batches with an event behind each. An
+        # operation is queued before its arrays are added, so a taker of the list waits for it, too.
         self._held: List[Any] = []
         self._batches: Deque[Tuple[Event, List[Any]]] = collections.deque()
-        # What non-blocking operations use until a quiet behind them has run.
+        # Arrays of non-blocking operations, held until a later quiet has run.
         self.in_flight: Dict[int, Any] = {}
         # Reentrant, because a finaliser that the interpreter runs meanwhile may queue something.
         self._lock = threading.RLock()
@@ -164,7 +164,7 @@ class Stream(Handle):
     sync = synchronize
 
     def _hand_over(self) -> None:
-        """Leaves what non-blocking operations use, which have begun, to the next ``quiet``."""
+        """Leaves the arrays of non-blocking operations in flight to the next ``quiet``."""
         while self.in_flight:
             job.in_flight.update([self.in_flight.popitem()])
 
@@ -175,7 +175,7 @@ class Stream(Handle):
         return bool(done.value)
 
     def record(self, event: Optional[Event] = None) -> Event:
-        """Records `event`, or a new one, behind what is queued, and returns it."""
+        """Records `event`, or a new event, behind the queued operations, and returns it."""
         if event is None:
             event = Event()
         elif not isinstance(event, Event):
@@ -184,8 +184,8 @@ class Stream(Handle):
         return event
 
     def wait(self, event_or_stream: Any) -> None:
-        """Makes what is queued later wait for an event, or for all that is queued in another
-        stream now.
+        """Makes operations queued later wait for an event, or for the operations now queued in
+        another stream.
         """
         event = event_or_stream
         if not isinstance(event, Event):
@@ -198,12 +198,12 @@ class Stream(Handle):
         hold(self, event)
 
     def close(self) -> None:
-        """Waits for what is queued and ends the queue; raises the first error that is left."""
+        """Waits for the queued operations and ends the queue; raises the first remaining error."""
         if self.handle:
             handle, self._handle = self._handle, 0
             status = lib.nvshmemrs_stream_free(handle)
             if status in _UNFINISHED:
-                # With what it holds, and what another thread has queued and is about to add.
+                # Includes arrays that another thread has queued and is about to add.
                 _unfinished.append(self)
             else:
                 self._held, self._batches = [], collections.deque()
@@ -214,7 +214,7 @@ class Stream(Handle):
         return self
 
     def __exit__(self, kind: Optional[type], *_: object) -> None:
-        # After an exception the queue may wait for what never comes; it is closed when idle.
+        # After an exception the queue may wait for ever; it is closed once it is idle.
         if kind is None:
             self.close()
 
@@ -227,7 +227,7 @@ class Stream(Handle):
         return self._parameter
 
     def end_batch(self) -> None:
-        """Marks the place behind which what is held can go, and lets go what has been reached."""
+        """Records events behind held arrays, and releases arrays whose events have been reached."""
         with self._lock:
             if len(self._held) < _BATCH:  # another thread was faster
                 return
@@ -249,7 +249,7 @@ class Stream(Handle):
         lib.nvshmemrs_stream_free(handle)
 
     def __del__(self) -> None:
-        # It must not wait, and queued operations use what it holds: it goes on until it is idle.
+        # It must not wait, and queued operations use the held arrays: they stay until it is idle.
         if not self._handle or job.is_forked():
             return
         if self._runtime in _job.live:
@@ -265,7 +265,7 @@ def _is_over(event: Event) -> bool:
     try:
         return event.query()
     except NvshmemError:
-        # It was recorded while the stream was captured into a graph: when that runs nobody knows.
+        # Recorded during a capture: the launch of the graph, and so the event, is unknown.
         return False
 
 
@@ -276,7 +276,7 @@ def _made(function: Callable[..., int]) -> int:
 
 
 def _close_idle() -> None:
-    """Closes streams that nobody refers to and that have nothing left to do."""
+    """Closes streams without references and without queued operations."""
     for stream in abandoned[:]:
         if stream._runtime == job.runtime and stream.query():
             abandoned.remove(stream)
@@ -288,7 +288,7 @@ def _close_idle() -> None:
 
 
 def handle_of(stream: Any) -> ctypes.c_uint64:
-    """What stands in place of the runtime's handle for an operation with `stream`."""
+    """The handle for an operation on `stream`, in place of the runtime's."""
     kind = type(stream)
     if kind is Stream:
         if stream._handle and stream._runtime == job.runtime:
@@ -315,9 +315,9 @@ def handle_of(stream: Any) -> ctypes.c_uint64:
 
 
 def hold(stream: Any, used: Any) -> None:
-    """Keeps what an operation uses that was just queued. A stream of another library's keeps
-    nothing: the library orders its own memory by its streams, the heap's is given back by a
-    collective, of pageable host memory the driver takes a copy, and the rest is the program's.
+    """Keeps the arrays of an operation that was just queued. A stream of another library keeps
+    none: that library orders its own memory by its streams, memory of the heap is freed by a
+    collective, the driver copies pageable host memory, and the program keeps the rest.
     """
     if isinstance(stream, Stream):
         held = stream._held
@@ -327,8 +327,8 @@ def hold(stream: Any, used: Any) -> None:
 
 
 def hold_until_quiet(stream: Any, used: Tuple[Any, ...]) -> None:
-    """Keeps what a non-blocking operation uses until a quiet behind it. Called before the
-    operation, and again behind it: another thread's quiet may have come in between.
+    """Keeps the arrays of a non-blocking operation until a later quiet. Called before the
+    operation, and again after it, because another thread's quiet may have come in between.
     """
     place = _place(stream)
     if place is not None:
@@ -337,8 +337,8 @@ def hold_until_quiet(stream: Any, used: Tuple[Any, ...]) -> None:
 
 
 def completed(stream: Any, function: Callable[..., int], *arguments: Any) -> int:
-    """Calls what completes non-blocking operations, and lets go of what they use; returns the
-    library's status.
+    """Calls a function that completes non-blocking operations, and releases their arrays; returns
+    the library's status.
     """
     place = _place(stream)
     if place is None:
@@ -354,8 +354,8 @@ def completed(stream: Any, function: Callable[..., int], *arguments: Any) -> int
 
 
 def release_all() -> None:
-    """Releases what the program has dropped, and what only non-blocking operations use: before a
-    collective that completes these. What fails here fails there, too.
+    """Releases memory that the program has dropped, and arrays of non-blocking operations, before a
+    collective that completes these. An error here is repeated by the collective.
     """
     if job.in_flight:
         completed(None, lib.nvshmemrs_quiet, handle_of(None))
@@ -363,7 +363,7 @@ def release_all() -> None:
 
 
 def _place(stream: Any) -> Any:
-    """Who keeps what non-blocking operations on a stream use; None of another library's."""
+    """The holder of arrays of a stream's non-blocking operations; None for a foreign stream."""
     if stream is None:
         return job
     return stream if isinstance(stream, Stream) else None
@@ -385,7 +385,7 @@ def synchronize(stream: Any) -> None:
         check(lib.nvshmemrs_stream_synchronize(handle_of(stream)))
 
 
-# How the types of streams that were used tell their cudaStream_t.
+# The attribute with the cudaStream_t, for each type of stream seen so far.
 _KINDS: Dict[type, Callable[[Any], Any]] = {}
 
 
@@ -438,7 +438,7 @@ def _adopt(raw: int, stream: Any) -> ctypes.c_uint64:
 
 
 def _release_unused() -> None:
-    """Lets streams go that nobody else refers to. Never waits.
+    """Releases streams without other references. Never waits.
 
     A weak reference would be too late: the library marks what is on a stream when it is released,
     and by then a stream with ``__del__`` has destroyed itself.
@@ -465,7 +465,7 @@ def _join_current() -> None:
         check(lib.nvshmemrs_stream_synchronize(handle))
 
 
-# Allocations that were dropped, and events behind what was on the streams of CUDA then.
+# Allocations that were dropped, and events behind the work on CUDA streams at that time.
 _dropped: Deque[Tuple[int, List[Event], List[int]]] = collections.deque()
 
 
@@ -491,8 +491,8 @@ def _unused(addresses: List[int]) -> List[int]:
 
 
 def _behind_all() -> Optional[List[Event]]:
-    """Events behind what is on the streams of CUDA that are used; None if that cannot be told, as
-    while a stream is captured into a graph.
+    """Events behind the work on the CUDA streams in use; None if they cannot be recorded, as while
+    a stream is captured into a graph.
     """
     events = []
     for handle in adopt_current().union(handle.value for handle in adopted.values()):

@@ -76,7 +76,7 @@ class TeamUniqueId:
 
 
 class TeamConfig:
-    """What a new team may be told: the number of contexts, and the unique id for ``team_init``.
+    """The configuration of a new team: the number of contexts, and the unique id for ``team_init``.
 
     `version` is 2, NVSHMEM's number for this layout, or 0, which means the same.
     """
@@ -267,7 +267,7 @@ def team_translate_pe(src_team: Optional[Team], src_pe: int, dest_team: Optional
 
 
 def team_get_config(team: Team) -> TeamConfig:
-    """A copy of what the team was told when it was made. Local. OpenSHMEM 1.5 section 9.4.4."""
+    """A copy of the team's configuration at creation. Local. OpenSHMEM 1.5 section 9.4.4."""
     config = TeamConfig()
     fields = TeamConfigMask.NUM_CONTEXTS | TeamConfigMask.UNIQUEID
     check(lib.nvshmemrs_team_get_config(job.runtime, team_of(team), fields, config._data))

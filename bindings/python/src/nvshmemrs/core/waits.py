@@ -1,4 +1,4 @@
-"""Waits and tests: for what other PEs write to this PE's memory. Local: only the caller waits.
+"""Waits and tests for writes of other PEs to this PE's memory. Local: only the caller waits.
 
 `ivar` and `ivars` are symmetric arrays or Buffers, whose elements' type `dtype` says: integers of 8
 to 64 bits, float32 or float64. They hold this PE's copy; `cmp` is a ``ComparisonType``. In the
@@ -38,7 +38,7 @@ __all__ = [
 
 _NONE = ctypes.c_size_t(-1).value
 
-# What `_several` gives. The values must live until the library has read them.
+# The result of `_several`. The values must live until the library has read them.
 _Call = Tuple[Any, Operand, Any, Any, Tuple[int, int, int]]
 
 

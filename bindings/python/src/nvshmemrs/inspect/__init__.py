@@ -1,4 +1,4 @@
-"""A look into a running job: who waits for whom, and what every PE has.
+"""Inspects a running job: its waits, and the resources of every PE.
 
 Attach to a job by the process of its launcher or of any of its PEs, or from one of its PEs, and
 take snapshots::

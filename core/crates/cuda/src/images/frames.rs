@@ -1,13 +1,15 @@
-//! The stack frames of kernels, as a cubin tells of them. The driver gives a launch local memory for them, and may wait for kernels that run
-//! before it does; those may wait for a kernel that comes after. So the kernels that are shipped have none.
+//! The stack frames of kernels, read from a cubin. For a kernel with a stack frame, the driver allocates local memory
+//! at the launch, and may wait for running kernels to do so; those may wait for a kernel that is launched later.
+//! Shipped kernels therefore have no stack frame.
 
-/// The section in which the assembler describes all functions, and its attribute for the size of a function's frame.
+/// The section in which the assembler describes all functions, and the attribute that gives the size of a function's
+/// frame.
 const INFO: &str = ".nv.info";
 const FRAME_SIZE: u8 = 0x11;
-/// The kind of an attribute with a value of a given length.
+/// The format of an attribute whose value has an explicit length.
 const WITH_LENGTH: u8 = 4;
 
-/// Where a section is.
+/// The position of a section.
 struct Section {
     name: u32,
     start: u64,
@@ -47,7 +49,8 @@ fn text(cubin: &[u8], table: &Section, at: u32) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// The functions of a cubin that have a frame, and its bytes; how many functions there are. `None` if the bytes are no cubin.
+/// The functions of a cubin that have a frame, with its size in bytes, and the number of all functions. `None` if the
+/// bytes are not a cubin.
 pub(super) fn frames(cubin: &[u8]) -> Option<(Vec<(String, u32)>, usize)> {
     if !cubin.starts_with(b"\x7fELF\x02\x01") {
         return None;

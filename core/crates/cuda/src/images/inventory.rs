@@ -1,29 +1,31 @@
 //! The images and compilers on this machine, for `nvshmemrs-info`.
 
 use super::{Arch, Nvrtc, Search, SearchPaths, sources_hash, store};
+use serde::Serialize;
 use std::path::PathBuf;
 
-/// The images in a folder.
+/// A folder of images.
 #[derive(Debug)]
 pub struct Folder {
-    /// The folder.
+    /// The path of the folder.
     pub path: PathBuf,
-    /// For which architectures it has images of this version's kernels, such as `sm_90`, or `compute_80`, from which the driver compiles.
+    /// The architectures for which the folder has images of this version's kernels, such as `sm_90`, or `compute_80`
+    /// (PTX, compiled by the driver).
     pub images: Vec<String>,
-    /// Files, or the folder itself, that cannot be read, and why.
+    /// Files, or the folder itself, that could not be read, and why.
     pub unreadable: Vec<String>,
 }
 
-/// NVRTC, which compiles kernels that no image is found of.
-#[derive(Debug)]
+/// NVRTC, which compiles the kernels if no image is found.
+#[derive(Debug, Serialize)]
 pub struct Compiler {
-    /// Its version, such as "12.8".
+    /// NVRTC's version, such as "12.8".
     pub version: String,
-    /// The file, or the name by which the dynamic linker knows it.
+    /// The file, or the name under which the dynamic linker found it.
     pub origin: String,
 }
 
-/// The folders in which a job of this process would look, in that order. The user's own cache need not be there.
+/// The folders that a job of this process would search, in that order. The user's own cache need not exist.
 pub(crate) fn folders() -> Vec<Folder> {
     let paths = SearchPaths::of_this_process();
     let folder = |path: &std::path::Path| {
@@ -50,7 +52,7 @@ pub(crate) fn folders() -> Vec<Folder> {
     paths.folders().map(folder).collect()
 }
 
-/// NVRTC, or the names that were not found.
+/// NVRTC, or the names that were tried.
 pub(crate) fn compiler() -> Result<Compiler, String> {
     let found = Nvrtc::find(&SearchPaths::of_this_process().compilers)?;
     Ok(Compiler {
@@ -59,14 +61,14 @@ pub(crate) fn compiler() -> Result<Compiler, String> {
     })
 }
 
-/// Where a job on a GPU of this compute capability would get its kernels from, for people; or why it would not.
+/// The source of the kernels for a GPU of this compute capability, as text; an error text if there is none.
 pub(crate) fn source_for(major: i32, minor: i32) -> Result<String, String> {
     let gpu = Arch::new(major, minor);
     let mut search = Search::new(gpu);
     if let Some(image) = search.next_file() {
         return Ok(image.origin().to_string());
     }
-    // An image need not be compiled.
+    // If a shipped image fits, NVRTC is not needed.
     match search.next_compiler() {
         Some((nvrtc, target)) => Ok(format!(
             "{target}, which NVRTC {} compiles at the first job",

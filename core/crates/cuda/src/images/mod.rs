@@ -1,7 +1,9 @@
-//! Where the kernels' image comes from: one that was shipped, one from the user's cache, or NVRTC, which compiles it now.
+//! The image of the kernels: a shipped image, an image in the user's cache, or the output of NVRTC, which then compiles
+//! the kernels.
 //!
-//! An image serves a real architecture (a cubin: sm_90) or every later one (PTX: compute_80, which the driver compiles itself, and
-//! keeps). Its file's name says for which sources, architecture and compiler version it is; its digest says that it is whole.
+//! An image is a cubin for one real architecture (sm_90), or PTX for that architecture and all later ones (compute_80;
+//! the driver compiles PTX and caches the result). The name of the file has the hash of the sources, the architecture
+//! and the compiler's version; a digest in the file detects truncation.
 
 mod frames;
 pub(super) mod inventory;
@@ -21,7 +23,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// The device code, by the names that it includes itself by.
+/// The device code, by the names that its `#include` lines use.
 pub(super) const SOURCES: [(&str, &str); 14] = [
     (
         "nvshmemrs_device.cuh",
@@ -42,10 +44,10 @@ pub(super) const SOURCES: [(&str, &str); 14] = [
     ("reduce.cu", include_str!("../kernels/reduce.cu")),
 ];
 
-/// How they are compiled; the architecture comes on top.
+/// The compiler's options besides the architecture.
 const OPTIONS: [&str; 2] = ["-std=c++17", "-fmad=false"];
 
-/// The real architectures that images are shipped for; PTX is that of the first.
+/// The real architectures with shipped images; the shipped PTX is for the first of them.
 const SHIPPED: [Arch; 3] = [Arch::new(8, 0), Arch::new(9, 0), Arch::new(10, 0)];
 
 /// A compute capability.
@@ -60,7 +62,7 @@ impl Arch {
         Arch { major, minor }
     }
 
-    /// As NVRTC numbers it, such as 90.
+    /// From NVRTC's notation, such as 90.
     fn from_number(number: i32) -> Arch {
         Arch::new(number / 10, number % 10)
     }
@@ -70,12 +72,12 @@ impl Arch {
     }
 }
 
-/// The kind of an image's code, and its architecture.
+/// The kind of code in an image, and its architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
-    /// For GPUs of the same major number whose minor number is not lower.
+    /// For GPUs of the same major version and an equal or higher minor version.
     Real(Arch),
-    /// For all GPUs from that one on.
+    /// For GPUs of this compute capability and all later ones.
     Virtual(Arch),
 }
 
@@ -87,7 +89,7 @@ impl Target {
         }
     }
 
-    /// The better one is larger: code for the GPU itself, then code that the driver must compile.
+    /// A larger rank is preferred: code for the GPU itself before PTX.
     fn rank(self) -> (bool, Arch) {
         match self {
             Target::Real(arch) => (true, arch),
@@ -126,7 +128,7 @@ fn sources_hash() -> &'static str {
     &HASH
 }
 
-/// The program that includes all kernels.
+/// The program text that includes all kernels.
 fn program() -> String {
     SOURCES
         .iter()
@@ -134,21 +136,21 @@ fn program() -> String {
         .collect()
 }
 
-/// A search for an image that the driver takes: the best first.
+/// The search for an image that the driver accepts, in order of preference.
 pub(super) struct Search {
     gpu: Arch,
     paths: SearchPaths,
-    /// Files that are still to be tried.
+    /// Files not tried yet.
     files: VecDeque<PathBuf>,
-    /// Places of NVRTC that are still to be tried, and the versions that were.
+    /// Locations of NVRTC not tried yet, and the versions already tried.
     compilers: VecDeque<PathBuf>,
     versions: Vec<String>,
-    /// The places that had no image, for the error.
+    /// The locations without a usable image, for the error message.
     tried: Vec<String>,
 }
 
 impl Search {
-    /// A search for a GPU of this architecture.
+    /// Starts the search for a GPU of this architecture.
     pub(super) fn new(gpu: Arch) -> Search {
         Search::within(gpu, SearchPaths::of_this_process())
     }
@@ -165,13 +167,13 @@ impl Search {
                         .filter(|entry| entry.target.runs_on(gpu));
                     found.extend(fits.map(|entry| (order, entry)));
                     if found.len() == before {
-                        tried.push(format!("{} has none for it", folder.display()));
+                        tried.push(format!("{} has no image for it", folder.display()));
                     }
                 }
                 Err(why) => tried.push(format!("{}: {why}", folder.display())),
             }
         }
-        // Better code first; of equal ones that of the earlier place, and of the later compiler.
+        // Preferred code first; equal code is ordered by location, then by the latest compiler.
         found.sort_by(|(a_order, a), (b_order, b)| {
             let (a_rank, b_rank) = (a.target.rank(), b.target.rank());
             b_rank
@@ -189,7 +191,7 @@ impl Search {
         }
     }
 
-    /// The next image to try. An error, which says where all was looked, if there is no more.
+    /// The next candidate. When there are none left, the error lists all locations searched.
     pub(super) fn next_image(&mut self) -> Result<Image> {
         if let Some(image) = self.next_file() {
             return Ok(image);
@@ -203,7 +205,7 @@ impl Search {
         Err(self.nothing())
     }
 
-    /// The next image that is in a file.
+    /// The next image from a file.
     fn next_file(&mut self) -> Option<Image> {
         while let Some(path) = self.files.pop_front() {
             match store::read(&path, self.paths.trusts_file(&path)) {
@@ -214,7 +216,7 @@ impl Search {
         None
     }
 
-    /// The next NVRTC that compiles for the GPU, of a version that was not tried before.
+    /// The next NVRTC of a new version that compiles for the GPU.
     fn next_compiler(&mut self) -> Option<(Nvrtc, Target)> {
         while let Some(place) = self.compilers.pop_front() {
             let nvrtc = match Nvrtc::open(&place) {
@@ -231,7 +233,7 @@ impl Search {
             match nvrtc.target_for(self.gpu) {
                 Some(target) => return Some((nvrtc, target)),
                 None => self.tried.push(format!(
-                    "NVRTC {} ({}) compiles for no GPU of that capability",
+                    "NVRTC {} ({}) does not support that compute capability",
                     nvrtc.version(),
                     nvrtc.origin()
                 )),
@@ -240,7 +242,7 @@ impl Search {
         None
     }
 
-    /// That no image was found, with all that was looked at.
+    /// The error that no image was found, with all locations searched.
     fn nothing(&self) -> Error {
         Error::NotSupported(format!(
             "there is no image of the GPU kernels for compute capability {}.{} (sources {}) that the driver takes, and no NVRTC that makes \
@@ -253,20 +255,20 @@ impl Search {
         ))
     }
 
-    /// Notes that the driver did not take an image.
+    /// Records that the driver rejected an image.
     pub(super) fn refused(&mut self, image: &Image, why: &str) {
         self.tried
-            .push(format!("{}: the driver says {why}", image.origin()));
+            .push(format!("{}: the driver refuses it: {why}", image.origin()));
     }
 
-    /// Compiles for the GPU, and keeps the image for the next time.
+    /// Compiles for the GPU, and stores the image in the cache.
     fn compile(&self, nvrtc: &Nvrtc, target: Target) -> Result<Image> {
         let code = nvrtc.compile(target)?;
         let bytes = match target {
             Target::Real(_) => code.cubin,
             Target::Virtual(_) => code.ptx,
         };
-        // Without a cache it is compiled again the next time.
+        // A failure to store it is ignored: the next job compiles again.
         if let Some(cache) = &self.paths.cache
             && store::own_folder(cache).is_ok()
         {
@@ -277,17 +279,17 @@ impl Search {
     }
 }
 
-/// An image that was made for shipping.
+/// A newly compiled image.
 #[derive(Debug)]
 pub struct Made {
-    /// The file.
+    /// The path of the image.
     pub path: PathBuf,
     /// Bytes of code.
     pub bytes: usize,
 }
 
-/// Compiles the kernels with the NVRTC library at `nvrtc` for every GPU that is shipped for, unless that was done, writes the images to
-/// `folder` and takes away those of other sources. `cargo xtask images` calls this.
+/// Compiles the kernels with the NVRTC library at `nvrtc` for all shipped architectures that lack an image, writes the
+/// images to `folder`, and removes images of other sources. `cargo xtask images` calls this function.
 pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
     let nvrtc = Nvrtc::open(nvrtc)?;
     let internal = |error: std::io::Error| {
@@ -310,7 +312,7 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
             )
         })
         .collect();
-    // PTX comes with the code of its architecture.
+    // PTX is generated together with the cubin of its architecture.
     let missing = |arch| {
         let same = |target| matches!(target, Target::Real(of) | Target::Virtual(of) if of == arch);
         let mut images = places.iter().filter(|(target, _)| same(*target));
@@ -329,7 +331,7 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
         }
         Ok(())
     };
-    // Two at a time; a thread each would hold up whatever else the machine does.
+    // Two threads at a time, so that other builds on the machine still progress.
     std::thread::scope(|scope| {
         let (first, rest) = missing.split_at(missing.len().min(1));
         let run = || rest.iter().copied().try_for_each(compile);
@@ -346,7 +348,7 @@ pub fn make(nvrtc: &Path, folder: &Path) -> Result<Vec<Made>> {
     made.collect()
 }
 
-/// An error if a kernel has a stack frame, which [`frames`] says must not be.
+/// An error if a kernel has a stack frame; see [`frames`].
 fn check_frames(target: Target, cubin: &[u8]) -> Result<()> {
     let why = match frames::frames(cubin) {
         Some((with_frame, functions)) if with_frame.is_empty() && functions > 0 => return Ok(()),
@@ -355,7 +357,7 @@ fn check_frames(target: Target, cubin: &[u8]) -> Result<()> {
             .map(|(name, bytes)| format!("{name} has a stack frame of {bytes} bytes"))
             .collect::<Vec<_>>()
             .join(", "),
-        _ => "it does not have the stack frames of its functions".into(),
+        _ => "it does not list the stack frames of its functions".into(),
     };
     Err(Error::Internal(format!(
         "the kernels' code for {target} cannot be used: {why}"

@@ -1,11 +1,11 @@
-//! NVRTC, NVIDIA's compiler for device code at run time, if it is there.
+//! NVRTC, NVIDIA's run-time compiler for device code, if it is installed.
 //!
 //! # Rules of this module
 //!
-//! 1. The functions have the types that NVIDIA's documentation gives them since CUDA 11.1; they are called only while the library is
-//!    open.
-//! 2. What a function writes to is a local variable or a buffer of the length that NVRTC has just told; texts that it reads end with
-//!    NUL and outlive the call.
+//! 1. The function types are those of NVIDIA's documentation since CUDA 11.1; functions are called only while the
+//!    library is open.
+//! 2. Output goes to local variables or to buffers of the length that NVRTC reported; input texts are NUL-terminated
+//!    and outlive the call.
 
 use super::{Arch, OPTIONS, SOURCES, Target, program};
 use crate::{Error, Result};
@@ -17,7 +17,7 @@ type Program = *mut c_void;
 type Code = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 
-/// The functions that are needed.
+/// The functions that this module calls.
 struct Functions {
     error: Symbol<unsafe extern "C" fn(c_int) -> *const c_char>,
     version: Symbol<unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int>,
@@ -48,20 +48,20 @@ pub(super) struct Nvrtc {
     functions: Functions,
     origin: String,
     version: String,
-    /// The architectures for which it compiles.
+    /// The architectures that it supports.
     archs: Vec<Arch>,
-    /// Closed last.
+    /// Dropped last: the symbols refer to it.
     _library: Library,
 }
 
-/// A compiled program.
+/// The output of a compilation.
 pub(super) struct Compiled {
     pub(super) cubin: Vec<u8>,
     pub(super) ptx: Vec<u8>,
 }
 
 impl Nvrtc {
-    /// The first of `places` that is NVRTC, or the names that were tried.
+    /// The first NVRTC among `places`, or the names that were tried.
     pub(super) fn find(places: &[PathBuf]) -> std::result::Result<Nvrtc, String> {
         let mut why = Vec::new();
         for place in places {
@@ -73,7 +73,7 @@ impl Nvrtc {
         Err(format!("NVRTC: {}", why.join(", ")))
     }
 
-    /// Opens a file, or what the dynamic linker knows by that name.
+    /// Opens a file, or a library known to the dynamic linker by this name.
     pub(super) fn open(place: &Path) -> Result<Nvrtc> {
         let origin = place.display().to_string();
         // SAFETY: the library's initialisers are NVIDIA's.
@@ -132,22 +132,22 @@ impl Nvrtc {
         &self.origin
     }
 
-    /// Such as "12.8".
+    /// The version, such as "12.8".
     pub(super) fn version(&self) -> &str {
         &self.version
     }
 
-    /// The target for a GPU: its own code, else PTX of the latest architecture before it.
+    /// The target for a GPU: its own architecture, else PTX of the latest earlier architecture.
     pub(super) fn target_for(&self, gpu: Arch) -> Option<Target> {
         target_for(&self.archs, gpu)
     }
 
-    /// Why a call has failed, if it has.
+    /// The reason why a call failed; `None` if it succeeded.
     fn failure(&self, call: &str, code: c_int) -> Option<String> {
         if code == 0 {
             return None;
         }
-        // SAFETY: rule 1; it gives a constant text for every number.
+        // SAFETY: rule 1; the function returns a constant text for every number.
         let text = unsafe { CStr::from_ptr((self.functions.error)(code)) };
         let (origin, text) = (&self.origin, text.to_string_lossy());
         Some(format!("{origin}'s {call} failed: {text}"))
@@ -165,7 +165,7 @@ impl Nvrtc {
         self.compile_text(&program(), target)
     }
 
-    /// Compiles a program, which may include [`SOURCES`].
+    /// Compiles a program, which may include the [`SOURCES`].
     pub(super) fn compile_text(&self, program: &str, target: Target) -> Result<Compiled> {
         let text = |text: &str| CString::new(text).expect("sources and options have no NUL");
         let main = text(program);
@@ -224,14 +224,14 @@ impl Nvrtc {
     }
 }
 
-/// A program, destroyed when the value goes.
+/// An NVRTC program, destroyed on drop.
 struct Created<'a> {
     nvrtc: &'a Nvrtc,
     program: Program,
 }
 
 impl Created<'_> {
-    /// The result of a pair of functions, which return its size and its bytes.
+    /// The output of a pair of functions that return its size and its bytes.
     fn output(&self, call: &str, size: &Symbol<Size>, get: &Symbol<Code>) -> Result<Vec<u8>> {
         let mut len = 0;
         // SAFETY: rules 1 and 2; the program was created.
@@ -248,12 +248,12 @@ impl Created<'_> {
 
 impl Drop for Created<'_> {
     fn drop(&mut self) {
-        // SAFETY: rule 1; it was created, and nobody uses it any more. It cannot fail for a program that there is.
+        // SAFETY: rule 1; the program was created and is not used afterwards. The call cannot fail for a valid program.
         let _ = unsafe { (self.nvrtc.functions.destroy)(&mut self.program) };
     }
 }
 
-/// The target for a GPU of a compiler that knows `archs`.
+/// The target for a GPU, with a compiler that supports `archs`.
 pub(super) fn target_for(archs: &[Arch], gpu: Arch) -> Option<Target> {
     let before = archs.iter().copied().filter(|arch| *arch <= gpu).max()?;
     let real = Target::Real(before);

@@ -2,7 +2,7 @@
 //!
 //! # Rule of this module
 //!
-//! The one function of libc that it calls only reads the address it is given and writes to a local variable.
+//! Its one call of libc reads only the address that it is given, and writes to a local variable.
 
 use crate::config;
 use std::env;
@@ -10,9 +10,9 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Names that the dynamic linker may know NVRTC by, as where a toolkit is installed or the process has loaded it.
+/// Names of NVRTC for the dynamic linker, which finds an installed toolkit or a library that the process has loaded.
 const NVRTC_NAMES: [&str; 3] = ["libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so"];
-/// Where NVIDIA's Python packages keep it, below `site-packages`.
+/// The paths of NVRTC in NVIDIA's Python packages, below `site-packages`.
 const NVRTC_IN_PYTHON: [&str; 2] = [
     "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
     "nvidia/cu13/lib/libnvrtc.so.13",
@@ -22,14 +22,14 @@ const NVRTC_IN_PYTHON: [&str; 2] = [
 pub(super) struct SearchPaths {
     /// Folders of shipped images.
     pub(super) shipped: Vec<PathBuf>,
-    /// The user's own folder.
+    /// The cache of the user.
     pub(super) cache: Option<PathBuf>,
-    /// NVRTC's possible files, or names that the dynamic linker finds.
+    /// Candidate files of NVRTC, and names for the dynamic linker.
     pub(super) compilers: Vec<PathBuf>,
 }
 
 impl SearchPaths {
-    /// The paths from this process's environment and from the library's own folder.
+    /// The paths derived from the environment of this process and from the library's own folder.
     pub(super) fn of_this_process() -> SearchPaths {
         let library = own_file();
         let folder = library.as_deref().and_then(Path::parent);
@@ -52,23 +52,23 @@ impl SearchPaths {
         }
     }
 
-    /// The folders, the shipped ones first.
+    /// The folders, shipped ones first.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         self.shipped.iter().chain(&self.cache).map(PathBuf::as_path)
     }
 
-    /// Whether a folder was installed, or named by the user: then its owner does not matter.
+    /// Whether a folder was installed, or named by the user, so that its owner is not checked.
     pub(super) fn trusts(&self, folder: &Path) -> bool {
         self.cache.as_deref() != Some(folder)
     }
 
-    /// The same for a file's folder.
+    /// As [`trusts`](SearchPaths::trusts), for the folder of a file.
     pub(super) fn trusts_file(&self, path: &Path) -> bool {
         path.parent().is_none_or(|folder| self.trusts(folder))
     }
 }
 
-/// The file that this code was loaded from: libnvshmemrs.so, or the program.
+/// The file that contains this code: libnvshmemrs.so, or the program.
 fn own_file() -> Option<PathBuf> {
     let mut facts = libc::Dl_info {
         dli_fname: std::ptr::null(),
@@ -81,16 +81,17 @@ fn own_file() -> Option<PathBuf> {
     if unsafe { libc::dladdr(here, &mut facts) } == 0 || facts.dli_fname.is_null() {
         return env::current_exe().ok();
     }
-    // SAFETY: a name that the dynamic linker keeps as long as the file is loaded, as it is now.
+    // SAFETY: the dynamic linker keeps the name as long as the file is loaded, which it is now.
     let name = unsafe { CStr::from_ptr(facts.dli_fname) };
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
-    // A program's name is its first argument.
+    // For a program, dladdr returns its first argument.
     std::fs::canonicalize(path)
         .ok()
         .or_else(|| env::current_exe().ok())
 }
 
-/// Folders of images for a library in `folder`: installed, in a wheel or bundle, and for tests, which are in a folder below.
+/// The image folders for a library in `folder`: an installation, a wheel or bundle, and a test program, which is one
+/// folder deeper.
 fn beside(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.join("nvshmemrs-images")];
     if let Some(above) = folder.parent() {
@@ -101,7 +102,7 @@ fn beside(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The user's own folder, as the XDG base directories have it.
+/// The user's cache, by the XDG Base Directory specification.
 fn cache(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |path: &PathBuf| path.is_absolute();
     let base = xdg
@@ -110,7 +111,7 @@ fn cache(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     Some(base.join("nvshmemrs"))
 }
 
-/// Where NVRTC may be: where the linker knows it, in a toolkit, in the `site-packages` that the library is in, in a virtual environment.
+/// Candidates for NVRTC: names for the linker, a toolkit, the `site-packages` of the library, a virtual environment.
 fn compilers(
     folder: Option<&Path>,
     toolkits: impl Iterator<Item = PathBuf>,
@@ -139,7 +140,7 @@ fn compilers(
     for package in packages {
         all.extend(NVRTC_IN_PYTHON.iter().map(|file| package.join(file)));
     }
-    // A name without a folder is the linker's to find.
+    // A bare name is left to the dynamic linker.
     all.retain(|path| path.components().count() == 1 || path.exists());
     all
 }

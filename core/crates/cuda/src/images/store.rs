@@ -1,7 +1,7 @@
-//! Image files: their names, their contents, and the folders they are in.
+//! Image files: their names, contents and folders.
 //!
-//! A file begins with [`MAGIC`] and the SHA-256 of the code that follows. Files are written under another name and renamed, so
-//! nobody sees a part of one.
+//! A file begins with [`MAGIC`] and the SHA-256 of the code that follows. A file is written under a temporary name and
+//! then renamed, so readers never see a partial file.
 
 use super::{Arch, Target};
 use rustix::fs::{Mode, OFlags};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const MAGIC: &[u8; 16] = b"nvshmemrs image\n";
 const DIGEST: usize = 32;
-/// The longest code that is taken.
+/// The maximum size of the code.
 const LONGEST: u64 = 64 << 20;
 
 /// Code for the driver.
@@ -25,9 +25,9 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// `bytes`, which come from `origin`.
+    /// Wraps `bytes`, which were read from `origin`.
     pub(super) fn new(mut bytes: Vec<u8>, origin: String) -> Image {
-        // PTX is text, which the driver reads up to a NUL; behind a cubin it does no harm.
+        // PTX is text, which the driver reads up to a NUL; a trailing NUL does no harm to a cubin.
         bytes.push(0);
         Image { bytes, origin }
     }
@@ -36,13 +36,13 @@ impl Image {
         &self.bytes
     }
 
-    /// Where it comes from, for people.
+    /// The origin of the code, for messages.
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 }
 
-/// A file by its name.
+/// A file and the properties in its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) path: PathBuf,
@@ -60,12 +60,12 @@ fn file_name(sources: &str, target: Target, compiler: &str) -> String {
     format!("{sources}-{target}-nvrtc{compiler}.{end}")
 }
 
-/// Where the image for `sources` is, in a folder.
+/// The path of the image for `sources` in a folder.
 pub(super) fn path(folder: &Path, sources: &str, target: Target, compiler: &str) -> PathBuf {
     folder.join(file_name(sources, target, compiler))
 }
 
-/// The contents of a file by its name, if it is an image of `sources`.
+/// The properties in the name of a file, if it is an image of `sources`.
 fn parse(name: &str, sources: &str) -> Option<(Target, (u32, u32))> {
     let rest = name.strip_prefix(sources)?.strip_prefix('-')?;
     let (target, compiler) = rest.split_once("-nvrtc")?;
@@ -80,7 +80,7 @@ fn parse(name: &str, sources: &str) -> Option<(Target, (u32, u32))> {
     Some((target, (major.parse().ok()?, minor.parse().ok()?)))
 }
 
-/// The images of `sources` in a folder. Unless it is `trusted`, the folder must be this user's alone.
+/// Lists the images of `sources` in a folder. Unless `trusted`, the folder must be writable for this user only.
 pub(super) fn list(folder: &Path, sources: &str, trusted: bool) -> io::Result<Vec<Entry>> {
     if !trusted {
         check_own(folder)?;
@@ -97,7 +97,7 @@ pub(super) fn list(folder: &Path, sources: &str, trusted: bool) -> io::Result<Ve
             });
         }
     }
-    // The order of a folder is anybody's guess.
+    // Sorted, because directories have no defined order.
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -106,7 +106,7 @@ fn refused(why: impl Into<String>) -> io::Error {
     io::Error::other(why.into())
 }
 
-/// Reads an image. Unless its folder is `trusted`, the file must be this user's.
+/// Reads an image. Unless its folder is `trusted`, the file must belong to this user.
 pub(super) fn read(path: &Path, trusted: bool) -> io::Result<Image> {
     let follow = if trusted {
         OFlags::empty()
@@ -120,7 +120,7 @@ pub(super) fn read(path: &Path, trusted: bool) -> io::Result<Image> {
         return Err(refused("not an image"));
     }
     if !trusted && (facts.uid() != user() || facts.mode() & 0o022 != 0) {
-        return Err(refused("others may have written it"));
+        return Err(refused("other users may have written it"));
     }
     let mut bytes = Vec::with_capacity(facts.len() as usize);
     file.take(LONGEST).read_to_end(&mut bytes)?;
@@ -133,7 +133,7 @@ pub(super) fn read(path: &Path, trusted: bool) -> io::Result<Image> {
     Ok(Image::new(code, path.display().to_string()))
 }
 
-/// Writes an image, in one step for whoever looks at the folder.
+/// Writes an image atomically.
 pub(super) fn write(
     folder: &Path,
     sources: &str,
@@ -152,14 +152,14 @@ pub(super) fn write(
         fs::rename(&draft, &path)
     });
     if let Err(error) = written {
-        // If it is not there, all the better.
+        // The draft need not exist.
         let _ = fs::remove_file(&draft);
         return Err(error);
     }
     Ok(path)
 }
 
-/// Takes away the images of other sources.
+/// Removes the images of other sources.
 pub(super) fn clear(folder: &Path, sources: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -175,7 +175,7 @@ pub(super) fn clear(folder: &Path, sources: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder of this user's alone, or checks that it is one.
+/// Creates a folder that is writable for this user only, or checks an existing folder.
 pub(super) fn own_folder(folder: &Path) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         DirBuilder::new()
@@ -193,7 +193,7 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether nobody but this user can have put anything there.
+/// Checks that only this user can have written to the folder.
 fn check_own(folder: &Path) -> io::Result<()> {
     let facts = fs::symlink_metadata(folder)?;
     if facts.is_dir() && facts.uid() == user() && facts.mode() & 0o022 == 0 {

@@ -1,26 +1,26 @@
-//! Which pages of a PE's part of the heap have memory behind them: arithmetic, the same on every PE.
+//! Computes which pages of a PE's part of the heap are backed by memory. The result is the same on every PE.
 //!
-//! Memory is made in chunks, as allocations need it, and stays until the job ends: giving it back would take another exchange among the
-//! PEs, and the next allocation most likely wants it again.
+//! Memory is allocated in chunks on demand and kept until the job ends: releasing it would take another exchange among the PEs,
+//! and the next allocation would probably need it again.
 
 use crate::buffer::SymRange;
 use std::collections::BTreeMap;
 
-/// The least that is made at a time, so that small allocations do not each take an exchange.
+/// The smallest chunk, so that not every small allocation takes an exchange.
 const LEAST: u64 = 16 << 20;
 
-/// The pages that are backed.
+/// The set of backed pages.
 pub(crate) struct Chunks {
-    /// Bytes of a page.
+    /// The page size in bytes.
     page: u64,
-    /// Where the heap ends.
+    /// The end of the heap.
     limit: u64,
-    /// Start and end of the ranges that are backed; neighbours are one range.
+    /// Start and end of the backed ranges; adjacent ranges are merged.
     backed: BTreeMap<u64, u64>,
 }
 
 impl Chunks {
-    /// Nothing is backed yet. `page` is a power of two that divides `limit`.
+    /// An empty set. `page` is a power of two that divides `limit`.
     pub(crate) fn new(page: u64, limit: u64) -> Chunks {
         Chunks {
             page,
@@ -29,7 +29,7 @@ impl Chunks {
         }
     }
 
-    /// The chunks that `range` lacks.
+    /// The chunks that must be allocated to back `range`.
     pub(crate) fn missing(&self, range: SymRange) -> Vec<SymRange> {
         let end = (range.offset() + range.bytes()).next_multiple_of(self.page);
         let mut at = range.offset() / self.page * self.page;
@@ -52,7 +52,7 @@ impl Chunks {
         missing
     }
 
-    /// A range is backed from now on.
+    /// Records that a range is backed.
     pub(crate) fn add(&mut self, range: SymRange) {
         let (mut start, mut end) = (range.offset(), range.offset() + range.bytes());
         if let Some((&before, &until)) = self.backed.range(..start).next_back()
@@ -90,15 +90,15 @@ mod tests {
         assert_eq!(missing(&chunks, 64, 8), [(0, LEAST)]);
         add(&mut chunks, 0, LEAST);
         assert_eq!(missing(&chunks, 64, LEAST - 64), []);
-        // A larger one is made in one piece, from where memory ends on.
+        // A larger request is one chunk, from the end of the backed range on.
         assert_eq!(
             missing(&chunks, 64, 40 * PAGE),
             [(LEAST, 41 * PAGE - LEAST)]
         );
-        // The end of the heap is the end of the last chunk.
+        // The last chunk ends with the heap.
         assert_eq!(missing(&chunks, 99 * PAGE, 1), [(99 * PAGE, PAGE)]);
         add(&mut chunks, 20 * PAGE, 2 * PAGE);
-        // On both sides of what is there.
+        // On both sides of a backed range.
         assert_eq!(
             missing(&chunks, 19 * PAGE, 4 * PAGE),
             [(19 * PAGE, PAGE), (22 * PAGE, LEAST)]

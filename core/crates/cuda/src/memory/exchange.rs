@@ -1,8 +1,8 @@
-//! Brings what each PE has to all PEs of its host: some bytes, and descriptors of GPU memory.
+//! An all-gather among the PEs of a host: bytes, and file descriptors of GPU memory.
 //!
-//! It goes over the sockets by which the first PE there, which leads, brought them together: their ends are known to be PEs. Every PE takes part, also one that
-//! has failed: its bytes then say so. A PE that ends, or is too slow, is an error for all, and ends the exchange for good, because
-//! nobody can tell what is still under way.
+//! It uses the sockets of the bootstrap, whose peers are known to be PEs; the host's first PE is the root. Every PE takes part,
+//! also after a failure, which its bytes then report. If a PE ends or times out, the exchange fails on all PEs and cannot be used
+//! again, because messages may still be in flight.
 
 use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, Message, send, send_with_fd};
 use crate::lock::lock;
@@ -14,16 +14,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often a PE that waits in init looks whether the job is whole.
+/// How often a PE that waits in init checks that all PEs of the job are alive.
 const SLICE: Duration = Duration::from_millis(20);
-/// For a message that a socket has room for.
+/// The limit for sending a message to a socket that has room for it.
 const SOON: Duration = Duration::from_secs(1);
-/// Bytes before a PE's own ones: its number, and how many descriptors follow.
+/// Bytes of a message's header: the PE's number and the number of descriptors that follow.
 const HEAD: usize = 8;
-/// The most that a PE can say at a time.
+/// The maximum size of a share.
 pub(crate) const MAX_BYTES: usize = MAX_MESSAGE - HEAD;
 
-/// What a PE has for the others.
+/// The contribution of a PE.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
     pub(crate) bytes: Vec<u8>,
@@ -31,33 +31,33 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Bytes without descriptors.
+    /// A contribution without descriptors.
     pub(crate) fn of_bytes(bytes: Vec<u8>) -> Share {
         let fds = Vec::new();
         Share { bytes, fds }
     }
 }
 
-/// Waits for a PE until the answer is yes.
+/// Waits for a PE until the closure returns true.
 pub(crate) type WaitFn<'a> = &'a dyn Fn(Pe, &dyn Fn() -> Result<bool>) -> Result<()>;
 
 /// How long a PE waits for the others.
 pub(crate) enum Limit<'a> {
-    /// In init, while there is no runtime yet.
+    /// In init, before there is a runtime.
     Init(Instant),
-    /// As long as this PE's other waits.
+    /// By the limits of this PE's other waits.
     Usual(WaitFn<'a>),
 }
 
-/// How a PE waits for the others.
+/// How a PE waits for the others, and when it gives up.
 pub(crate) struct WaitPolicy<'a> {
     pub(crate) limit: Limit<'a>,
-    /// An error if it is pointless to wait on.
+    /// Returns an error if the job cannot continue.
     pub(crate) check_job: &'a dyn Fn() -> Result<()>,
 }
 
 impl WaitPolicy<'_> {
-    /// Waits until `done`, for which `pe` is to read from its end of a stream, or to write there.
+    /// Waits until `done` returns true, when `pe` must read from its end of the stream or write to it.
     fn wait(
         &self,
         stream: &UnixStream,
@@ -77,7 +77,7 @@ impl WaitPolicy<'_> {
                     "PE {pe} did not come within the time that init may take"
                 )));
             }
-            // Whatever poll says, the next look tells.
+            // The result of poll is not needed: the loop checks `done` again.
             let _ = poll(&mut [PollFd::new(stream, events)], Some(&slice));
         }
         Ok(())
@@ -91,18 +91,18 @@ fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// The way to the other PEs of this host.
+/// The connections to the other PEs of this host.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     me: Pe,
-    /// All of them, in order. The first one leads.
+    /// All PEs of the host, in order. The first one is the root.
     pes: Vec<Pe>,
-    /// `None` once something went wrong: then the sockets are closed, and the others learn of it.
+    /// `None` after a failure: then the sockets are closed, which the other PEs notice.
     links: Mutex<Option<Links>>,
 }
 
 impl Exchange {
-    /// Of PE `me`, one of `pes`.
+    /// The exchange of PE `me`, one of `pes`.
     pub(crate) fn new(me: Pe, pes: Vec<Pe>, links: Links) -> Exchange {
         Exchange {
             me,
@@ -116,7 +116,7 @@ impl Exchange {
         &self.pes
     }
 
-    /// Gives every PE what all PEs have, in the order of [`pes`](Exchange::pes). This PE's own entry has no descriptors.
+    /// Gives every PE the shares of all PEs, in the order of [`pes`](Exchange::pes). This PE's own entry has no descriptors.
     ///
     /// Collective over all PEs of the host.
     pub(crate) fn all(&self, own: Share, policy: &WaitPolicy<'_>) -> Result<Vec<Share>> {
@@ -132,7 +132,7 @@ impl Exchange {
             if let Links::Leader(streams) = links {
                 let soon = Instant::now() + SLICE;
                 for stream in streams {
-                    // One that is gone needs no word.
+                    // The peer may already have closed its socket.
                     let _ = send(stream, Kind::Refusal, error.to_string().as_bytes(), soon);
                 }
             }
@@ -141,7 +141,7 @@ impl Exchange {
         shared
     }
 
-    /// Says one last thing, that this PE cannot take part, and hangs up.
+    /// Sends a last share, which says that this PE cannot take part, and closes the sockets.
     pub(crate) fn leave(&self, bytes: Vec<u8>, until: Instant) {
         let share = Share {
             bytes,
@@ -151,7 +151,7 @@ impl Exchange {
             limit: Limit::Init(until),
             check_job: &|| Ok(()),
         };
-        // The others find out by themselves if it fails.
+        // If the send fails, the other PEs notice the closed socket.
         let _ = self.all(share, &policy);
     }
 
@@ -166,7 +166,9 @@ impl Exchange {
         for (stream, pe) in followers() {
             let (from, share) = take(stream, pe, policy)?;
             if from != pe {
-                return Err(lost(format!("PE {pe} calls itself PE {from}")));
+                return Err(lost(format!(
+                    "the connection to PE {pe} delivered a share of PE {from}"
+                )));
             }
             shares.push(share);
         }
@@ -198,7 +200,7 @@ impl Exchange {
             let (from, share) = take(stream, leader, policy)?;
             if from != pe {
                 return Err(lost(format!(
-                    "PE {leader} passed on PE {from}'s for PE {pe}'s"
+                    "PE {leader} forwarded the share of PE {from} in place of PE {pe}'s"
                 )));
             }
             shares.push(share);
@@ -211,7 +213,7 @@ fn lost(why: String) -> Error {
     Error::system("exchanging GPU memory among the PEs", why)
 }
 
-/// Sends a share of PE `from` to PE `to`.
+/// Sends the share of PE `from` to PE `to`.
 fn give(
     stream: &UnixStream,
     from: Pe,
@@ -219,7 +221,7 @@ fn give(
     to: Pe,
     policy: &WaitPolicy<'_>,
 ) -> Result<()> {
-    // It may have given up before it heard this, and said why.
+    // The peer may have given up before it received this share, and have sent its reason.
     let failed = |error: std::io::Error| match (
         (policy.check_job)(),
         Arriving::new(MAX_MESSAGE).take(stream),
@@ -232,8 +234,11 @@ fn give(
     message.extend(from.to_le_bytes());
     message.extend((share.fds.len() as u32).to_le_bytes());
     message.extend(&share.bytes);
-    assert!(message.len() <= MAX_MESSAGE, "a share that fits no message");
-    // A socket that says it has room has it for more than the longest message.
+    assert!(
+        message.len() <= MAX_MESSAGE,
+        "a share larger than a message"
+    );
+    // A socket that poll reports as writable has room for more than the longest message.
     let room = || policy.wait(stream, PollFlags::OUT, to, &|| Ok(has_room(stream)));
     let soon = || Instant::now() + SOON;
     room()?;
@@ -246,19 +251,19 @@ fn give(
     Ok(())
 }
 
-/// Whether a stream takes a message, or has an error to tell.
+/// Whether a stream has room for a message, or has an error to report.
 fn has_room(stream: &UnixStream) -> bool {
     let at_once = timespec(Duration::ZERO);
     let mut looked_at = [PollFd::new(stream, PollFlags::OUT)];
     matches!(poll(&mut looked_at, Some(&at_once)), Ok(1..))
 }
 
-/// Receives a share that PE `peer` sends or passes on.
+/// Receives a share that PE `peer` sends or forwards.
 fn take(stream: &UnixStream, peer: Pe, policy: &WaitPolicy<'_>) -> Result<(Pe, Share)> {
     let head = receive(stream, peer, policy)?;
     let (Kind::Share, Some((head, bytes))) = (head.kind, head.contents.split_first_chunk::<HEAD>())
     else {
-        return Err(lost(format!("PE {peer} does not speak this protocol")));
+        return Err(lost(format!("PE {peer} sent a malformed message")));
     };
     let [p0, p1, p2, p3, count @ ..] = *head;
     let from = Pe::from_le_bytes([p0, p1, p2, p3]);
@@ -280,7 +285,7 @@ fn take(stream: &UnixStream, peer: Pe, policy: &WaitPolicy<'_>) -> Result<(Pe, S
 
 fn receive(stream: &UnixStream, peer: Pe, policy: &WaitPolicy<'_>) -> Result<Message> {
     let (arriving, arrived) = (RefCell::new(Arriving::new(MAX_MESSAGE)), RefCell::new(None));
-    // It may be asked again after it has said yes.
+    // The wait may call the closure again after it returned true.
     let look = || {
         let mut arrived = arrived.borrow_mut();
         if arrived.is_none() {
@@ -333,14 +338,14 @@ mod tests {
         }
     }
 
-    /// A file with a few bytes, as a descriptor to pass on.
+    /// A file with a few bytes, whose descriptor is passed on.
     fn file(text: &[u8]) -> OwnedFd {
         let fd = memfd_create("test", MemfdFlags::CLOEXEC).unwrap();
         rustix::io::pwrite(&fd, text, 0).unwrap();
         fd
     }
 
-    /// As a wait of the runtime may: it asks once more after a yes.
+    /// A wait of the runtime may call the closure once more after it returned true.
     fn asks_again(_: Pe, done: &dyn Fn() -> Result<bool>) -> Result<()> {
         while !(done()? && done()?) {
             std::thread::yield_now();
@@ -425,7 +430,7 @@ mod tests {
             1 => Err(Error::NotInitialized("the job is broken")),
             _ => Ok(()),
         };
-        // Who learns otherwise that the job is broken says that.
+        // A PE that learns otherwise that the job is broken reports that error.
         star(2, |me, exchange| {
             let policy = WaitPolicy {
                 check_job: &|| broken(1),

@@ -1,6 +1,6 @@
-//! Host memory that the GPU's kernels reach: the abort words, the first error of a kernel, room for the results of operations that give
-//! something back, for arrays that a kernel gets, and for copies of slices that are borrowed. It is made at init, because making pinned
-//! memory may wait for kernels that run.
+//! The mailbox: host memory that kernels access. It has the abort words, the first error of a kernel, slots for results, scratch
+//! memory for arrays of kernels, and stages for copies of borrowed slices. It is allocated at init, because pinning memory may
+//! wait for running kernels.
 //!
 //! The rules are those of [`driver`](crate::driver).
 
@@ -17,38 +17,38 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Where the room for arrays begins.
+/// Offset of the scratch memory.
 const SCRATCH: usize = 8192;
-/// Bytes of that room.
+/// Bytes of scratch memory.
 const SCRATCH_BYTES: usize = 256 << 10;
-/// Where the room for copies of borrowed slices begins.
+/// Offset of the stages.
 pub(super) const STAGED: usize = SCRATCH + SCRATCH_BYTES;
-/// Bytes of all.
+/// Bytes of the mailbox.
 const BYTES: usize = STAGED + STAGES * STAGE;
-/// Places for results.
+/// The number of result slots.
 const SLOTS: usize = 128;
 
-/// What is in it. How the words that end kernels, and tell of their ends, are used is told in `collectives/completion.rs`.
+/// The contents of the mailbox. `collectives/completion.rs` describes the words that end kernels and report their completion.
 #[repr(C)]
 pub(crate) struct Contents {
-    /// Not 0: kernels that wait shall end.
+    /// Nonzero: waiting kernels must end.
     pub(crate) abort: AtomicU32,
     reserved: [AtomicU32; 15],
     error: ErrorRecord,
     results: [[AtomicU64; 2]; SLOTS],
-    /// Not 0: kernels of the collectives of this team shall end.
+    /// Per team; nonzero: the kernels of the team's collectives must end.
     pub(crate) teams: [AtomicU32; MAX_TEAMS],
-    /// The ticket of the team's latest blocking collective that is over.
+    /// The ticket of the team's latest completed blocking collective.
     pub(crate) finished: [AtomicU64; MAX_TEAMS],
-    /// What kernels of the program's have found wrong with their arguments.
+    /// The first invalid argument that a kernel of the program reported.
     pub(crate) device_report: DeviceReport,
-    /// 0, to be copied from.
+    /// Always 0, a source for copies.
     zero: AtomicU64,
 }
 const _: () =
     assert!(size_of::<Contents>() <= SCRATCH && std::mem::offset_of!(Contents, error) == 64);
 
-/// A place for a result, and arrays, until a kernel has ended.
+/// A result slot and scratch arrays, kept until a kernel has ended.
 struct Retired {
     end: CudaEvent,
     index: usize,
@@ -59,18 +59,18 @@ struct Retired {
 pub(crate) struct Mailbox {
     device: Arc<Device>,
     pub(super) host: *mut Contents,
-    /// Its address for kernels.
+    /// The mailbox's address on the GPU.
     pub(super) address: u64,
-    /// The places for results that nobody uses.
+    /// The free result slots.
     unused: Mutex<Vec<usize>>,
-    /// What a kernel may still write though nobody waits for it any more.
+    /// Slots and arrays that kernels may still write, although no call waits for them any more.
     retired: Mutex<Vec<Retired>>,
-    /// What of the room for arrays is in use.
+    /// The allocator of the scratch memory.
     arrays: Mutex<Allocator>,
     pub(super) stages: Stages,
 }
 
-// SAFETY: the contents are atomics, the list is behind a lock.
+// SAFETY: the contents are atomics, and the lists are behind locks.
 unsafe impl Send for Mailbox {}
 // SAFETY: as above.
 unsafe impl Sync for Mailbox {}
@@ -83,7 +83,7 @@ impl Mailbox {
         // SAFETY: rules 1 and 2; `drop` gives it back.
         let code = unsafe { sys::cuMemHostAlloc(&mut host, BYTES, flags) };
         check("cuMemHostAlloc", code)?;
-        // SAFETY: it is that long, and nobody else knows it yet. Zeros are valid atomics.
+        // SAFETY: the allocation has this length and is not shared yet. Zeros are valid atomics.
         unsafe { std::ptr::write_bytes(host.cast::<u8>(), 0, BYTES) };
         let mut mailbox = Mailbox {
             device: Arc::clone(device),
@@ -101,50 +101,50 @@ impl Mailbox {
     }
 
     pub(crate) fn contents(&self) -> &Contents {
-        // SAFETY: `new` made it, it lives as long as `self`, and it is atomics only.
+        // SAFETY: `new` allocated it, it lives as long as `self`, and it consists of atomics.
         unsafe { &*self.host }
     }
 
-    /// The abort word's address for kernels.
+    /// The abort word's address on the GPU.
     pub(crate) fn abort_address(&self) -> u64 {
         self.address + std::mem::offset_of!(Contents, abort) as u64
     }
 
-    /// The record's address for kernels.
+    /// The error record's address on the GPU.
     pub(crate) fn error_address(&self) -> u64 {
         self.address + std::mem::offset_of!(Contents, error) as u64
     }
 
-    /// The address of a team's abort word, for kernels.
+    /// The address of a team's abort word on the GPU.
     pub(crate) fn team_address(&self, team: u32) -> u64 {
         let teams = std::mem::offset_of!(Contents, teams);
         self.address + (teams + team as usize * size_of::<u32>()) as u64
     }
 
-    /// Where, for kernels, a team's blocking collective writes its ticket.
+    /// The address on the GPU to which a team's blocking collective writes its ticket.
     pub(crate) fn finished_address(&self, team: u32) -> u64 {
         let finished = std::mem::offset_of!(Contents, finished);
         self.address + (finished + team as usize * size_of::<u64>()) as u64
     }
 
-    /// The address, for kernels, of what they find wrong with their arguments.
+    /// The address on the GPU of the report of invalid arguments.
     pub(crate) fn device_report_address(&self) -> u64 {
         self.address + std::mem::offset_of!(Contents, device_report) as u64
     }
 
-    /// The address, for copies, of eight bytes that are 0.
+    /// The address on the GPU of eight zero bytes.
     pub(crate) fn zero_address(&self) -> u64 {
         self.address + std::mem::offset_of!(Contents, zero) as u64
     }
 
-    /// What went wrong first in a kernel.
+    /// The first error of a kernel.
     pub(crate) fn error(&self) -> Option<&ErrorRecord> {
         let record = &self.contents().error;
         (record.state.load(Acquire) == WRITTEN).then_some(record)
     }
 
-    /// A place of 16 bytes for the result of an operation, zero, for as long as the value lives, if there is one now. An error if all are
-    /// given up to kernels that have not ended.
+    /// A zeroed slot of 16 bytes for the result of an operation, held until the value is dropped; `None` if all are in use. An
+    /// error if all slots are held by kernels that calls have given up.
     pub(crate) fn result(&self) -> Result<Option<ResultWord<'_>>> {
         let mut index = lock(&self.unused).pop();
         if index.is_none() && self.take_back() {
@@ -168,8 +168,8 @@ impl Mailbox {
         }))
     }
 
-    /// Keeps a place and arrays from other operations until `end` is reached, or for good if nobody will know, because a kernel may still
-    /// write there.
+    /// Withholds a slot and arrays from other operations until `end` is reached, because a kernel may still write to them; for
+    /// good if there is no `end`.
     pub(crate) fn retire(
         &self,
         place: ResultWord<'_>,
@@ -187,12 +187,12 @@ impl Mailbox {
         arrays.into_iter().for_each(std::mem::forget);
     }
 
-    /// Takes back what kernels that have ended had; tells whether there was something.
+    /// Reclaims the memory of kernels that have ended; returns whether there was any.
     fn take_back(&self) -> bool {
         let mut retired = lock(&self.retired);
         let before = retired.len();
         retired.retain(|one| {
-            // After an error of the driver nobody knows.
+            // After an error of the driver the end of the kernel is unknown, so the memory stays withheld.
             let ended = one.end.query().unwrap_or(false);
             if ended {
                 lock(&self.unused).push(one.index);
@@ -206,7 +206,7 @@ impl Mailbox {
     }
 }
 
-/// Room for an array that a kernel reads or writes, for as long as the value lives.
+/// Scratch memory for an array that a kernel reads or writes, held until the value is dropped.
 pub(crate) struct Scratch<'a> {
     mailbox: &'a Mailbox,
     offset: u64,
@@ -214,7 +214,7 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl Mailbox {
-    /// Room for `bytes` bytes, more than none; an error if there is none left.
+    /// Allocates `bytes` bytes of scratch memory, at least 1; an error if none is left.
     pub(crate) fn scratch(&self, bytes: usize) -> Result<Scratch<'_>> {
         let mut block = self.arrays().allocate(bytes as u64, 64);
         if block.is_none() && self.take_back() {
@@ -239,7 +239,7 @@ impl Mailbox {
 }
 
 impl Scratch<'_> {
-    /// Its address for kernels.
+    /// The address on the GPU.
     pub(crate) fn address(&self) -> u64 {
         self.mailbox.address + SCRATCH as u64 + self.offset
     }
@@ -251,20 +251,23 @@ impl Scratch<'_> {
             .wrapping_add(SCRATCH + self.offset as usize)
     }
 
-    /// Fills it, before any kernel gets it.
+    /// Writes the contents, before a kernel gets the address.
     pub(crate) fn write(&self, bytes: &[u8]) {
         assert!(
             bytes.len() as u64 <= self.bytes,
-            "an array that is too long"
+            "an array larger than the scratch memory"
         );
-        // SAFETY: the room is mapped, this value's alone, and long enough (just checked).
+        // SAFETY: the memory is mapped, owned by this value, and long enough (just checked).
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.host(), bytes.len()) };
     }
 
-    /// The first `count` words, once the kernel that writes them has ended.
+    /// Reads the first `count` words; the kernel that writes them must have ended.
     pub(crate) fn words(&self, count: usize) -> Vec<u64> {
         let bytes = count.saturating_mul(size_of::<u64>());
-        assert!(bytes as u64 <= self.bytes, "more words than there are");
+        assert!(
+            bytes as u64 <= self.bytes,
+            "more words than the scratch memory has"
+        );
         let mut words = vec![0; count];
         // SAFETY: as in `write`; the kernel has ended.
         unsafe { std::ptr::copy_nonoverlapping(self.host(), words.as_mut_ptr().cast(), bytes) };
@@ -284,26 +287,27 @@ impl Drop for Mailbox {
             return;
         }
         if let Ok(_current) = self.device.enter() {
-            // SAFETY: rules 1 and 3; kernels that might use it have ended, because the stream is idle (`CudaTransport` sees to it).
+            // SAFETY: rules 1 and 3; kernels that might use it have ended, because the stream is idle (`CudaTransport` waits for
+            // that).
             let _ = unsafe { sys::cuMemFreeHost(self.host.cast()) };
         }
     }
 }
 
-/// A place that a kernel, or a copy, writes a result to.
+/// A result slot, which a kernel or a copy writes.
 pub(crate) struct ResultWord<'a> {
     mailbox: &'a Mailbox,
     index: usize,
 }
 
 impl ResultWord<'_> {
-    /// Its address for kernels.
+    /// The slot's address on the GPU.
     pub(crate) fn address(&self) -> u64 {
         let results = std::mem::offset_of!(Contents, results);
         self.mailbox.address + (results + self.index * 2 * size_of::<u64>()) as u64
     }
 
-    /// What the kernel, which has ended, has written; the rest is zero.
+    /// Reads the result; the kernel must have ended. Words that it did not write are 0.
     pub(crate) fn value(&self) -> [u64; 2] {
         let words = &self.mailbox.contents().results[self.index];
         [words[0].load(Acquire), words[1].load(Acquire)]

@@ -1,14 +1,14 @@
-//! The memory of the symmetric heap on GPUs: making it, and mapping it for all PEs.
+//! The memory of the symmetric heap on GPUs: its allocation, and its mapping for all PEs.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`chunks`] | which pages of a PE's part have memory behind them: arithmetic |
-//! | [`segment`] | the reserved range of addresses, and memory that is mapped into it |
-//! | [`exchange`] | messages and descriptors from every PE to all PEs |
-//! | [`share`] | brings memory that PEs have made to all PEs, or to none |
+//! | [`chunks`] | computes which pages of a PE's part are backed |
+//! | [`segment`] | the reserved address range, and the memory mapped into it |
+//! | [`exchange`] | an all-gather of messages and descriptors among the PEs |
+//! | [`share`] | maps memory of PEs on all PEs, or on none |
 //! | [`register`] | the program's own GPU memory as part of the heap |
-//! | [`mailbox`] | pinned host memory: what the host and its kernels tell each other, results, arrays |
-//! | [`stage`] | pinned host memory that copies pass through |
+//! | [`mailbox`] | pinned host memory: words shared with kernels, results, arrays |
+//! | [`stage`] | pinned host memory through which copies are staged |
 
 pub(crate) mod chunks;
 pub(crate) mod exchange;
@@ -33,14 +33,14 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::Instant;
 
-/// The share of a GPU's free memory that is the heap if nobody says otherwise, in percent.
+/// The default size of the heap, in percent of the GPU's free memory.
 const DEFAULT_SHARE: u64 = 80;
 
-/// Blocks for the program's kernels begin at multiples of this.
+/// The alignment of the blocks for the program's kernels.
 const DEVICE_UNIT: u64 = 256;
 
-/// Bytes of heap per PE if nobody says otherwise: a share of what the GPU has free, among the PEs that may use it. It is address space;
-/// memory is taken when allocations need it.
+/// The default heap size per PE: a share of the GPU's free memory, divided among the PEs that may use the GPU. The size is
+/// address space; allocations take memory on demand.
 pub(crate) fn default_heap_bytes(device: &Device, n_pes: Pe) -> Result<u64> {
     let sharers = sharers(n_pes, device::count()?, device::on_host());
     let free = device
@@ -49,7 +49,8 @@ pub(crate) fn default_heap_bytes(device: &Device, n_pes: Pe) -> Result<u64> {
     Ok((free / 100 * DEFAULT_SHARE / sharers).max(16 << 20))
 }
 
-/// How many of a host's PEs a GPU has, if each has its turn. A process that sees one GPU only (CUDA_VISIBLE_DEVICES) has one of the host's.
+/// The number of PEs per GPU, if the host's PEs are assigned to its GPUs in turn. A process that sees only one GPU
+/// (CUDA_VISIBLE_DEVICES) is assumed to see one of the host's GPUs.
 fn sharers(n_pes: Pe, visible: i32, on_host: i32) -> u64 {
     let gpus = match visible {
         1 => on_host.max(1),
@@ -58,18 +59,18 @@ fn sharers(n_pes: Pe, visible: i32, on_host: i32) -> u64 {
     (n_pes as u64).div_ceil(gpus as u64)
 }
 
-/// Bytes from one PE's part of the heap to the next one's.
+/// The distance in bytes between the parts of consecutive PEs.
 pub(super) fn stride(n_pes: Pe, heap_bytes: u64) -> u64 {
     layout::stride(heap_bytes, behind_window(n_pes))
 }
 
-/// Bytes behind the window of each part: what the library's kernels meet by, then what the program's do.
+/// Bytes behind the window of each part: the sync area of the library's kernels, then the device area of the program's.
 fn behind_window(n_pes: Pe) -> u64 {
     let program = DeviceArea::new(0, n_pes, DEVICE_UNIT).bytes();
     sync_area::BYTES + program.next_multiple_of(HEAP_UNIT)
 }
 
-/// An error if a heap does not fit a GPU at all.
+/// An error if the heap is larger than the memory of the GPU.
 pub(super) fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()> {
     let GpuProperties {
         total, granularity, ..
@@ -92,28 +93,29 @@ pub(super) fn check_size(me: Pe, heap_bytes: u64, device: &Device) -> Result<()>
 }
 
 impl CudaTransport {
-    /// Where the sync area begins in each PE's part.
+    /// The offset of the sync area in each PE's part.
     pub(crate) fn sync_area(&self) -> u64 {
         self.layout.heap_bytes + self.layout.window_bytes
     }
 
-    /// What the program's kernels meet by.
+    /// The device area: memory by which the program's kernels synchronise.
     pub(crate) fn device_area(&self) -> DeviceArea {
         let start = self.sync_area() + sync_area::BYTES;
         DeviceArea::new(start, self.control.n_pes(), DEVICE_UNIT)
     }
 
-    /// Makes what lies behind the window: all zero, but for what does not change.
+    /// Allocates and initialises the memory behind the window: zero, except for the constant entries.
     pub(crate) fn make_sync_area(&self, until: Instant) -> Result<()> {
         let area = SymRange::new(self.sync_area(), behind_window(self.control.n_pes()));
         let own = self.make(&[area]).and_then(|pieces| {
-            // Zero before any other PE can see it.
+            // It must be zero before other PEs map it.
             let place = self.layout.address(self.me, area.offset());
             self.segment.map(place, &pieces[0].1)?;
             let zeroed = self
                 .set_zero(area, Operation::Init)
                 .and_then(|()| self.put_device_job());
-            // If init gives up before, it stays until the GPU has done that. After an error of the driver nothing runs any more.
+            // If init times out, the mapping stays until the GPU has completed the work. After an error of the driver, no work
+            // runs any more.
             if zeroed.is_ok() || self.is_idle().unwrap_or(true) {
                 self.segment.unmap(place, area.bytes());
             }
@@ -122,7 +124,7 @@ impl CudaTransport {
         self.share_out(Operation::Init, &[area], own, Some(until))
     }
 
-    /// Makes memory for ranges of this PE's part.
+    /// Allocates memory for ranges of this PE's part.
     pub(crate) fn make(&self, ranges: &[SymRange]) -> Result<Pieces> {
         let _current = self.device.enter()?;
         let piece = |range: &SymRange| {
@@ -133,7 +135,7 @@ impl CudaTransport {
         ranges.iter().map(piece).collect()
     }
 
-    /// An error of the driver when memory was asked for, with figures.
+    /// The error of a failed allocation, with the amounts of memory.
     fn no_memory(&self, requested: u64, error: Error) -> Error {
         use cudarc::driver::sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         match (error, self.device.free()) {
@@ -158,7 +160,7 @@ impl CudaTransport {
         })
     }
 
-    /// Takes ranges of some PEs' parts out, which nothing uses any more.
+    /// Unmaps ranges of the parts of some PEs. The ranges must no longer be in use.
     pub(crate) fn unmap(&self, pes: &[Pe], ranges: &[SymRange]) {
         if self.kept.load(Acquire) {
             return;
@@ -171,7 +173,7 @@ impl CudaTransport {
         }
     }
 
-    /// The PEs whose memory this PE maps: all of its host, or of threads each its own.
+    /// The PEs whose memory this PE maps: all PEs of the host, or only itself if the PEs are threads.
     pub(crate) fn mapped_by_me(&self) -> Vec<Pe> {
         match &self.exchange {
             Some(exchange) => exchange.pes().to_vec(),
@@ -179,7 +181,7 @@ impl CudaTransport {
         }
     }
 
-    /// Whether a range of this PE's heap, or of its registered buffers, has memory behind all of it.
+    /// Whether a range of this PE's heap, or of its registered buffers, is backed completely.
     pub(crate) fn is_backed(&self, range: SymRange) -> bool {
         let (start, end) = (range.offset(), range.offset() + range.bytes());
         if end <= self.layout.heap_bytes {
@@ -202,12 +204,12 @@ mod tests {
     fn the_pes_of_a_gpu_share_what_it_has() {
         assert_eq!(sharers(8, 8, 8), 1);
         assert_eq!(sharers(9, 8, 8), 2);
-        // Each process sees one of the eight.
+        // Each process sees one of the eight GPUs.
         assert_eq!(sharers(8, 1, 8), 1);
-        // There is one, or the driver does not tell.
+        // The host has one GPU, or the driver does not list them.
         assert_eq!(sharers(8, 1, 1), 8);
         assert_eq!(sharers(8, 1, 0), 8);
-        // All see the same two.
+        // All PEs see the same two GPUs.
         assert_eq!(sharers(4, 2, 8), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! The program's own GPU memory as part of the heap: its pieces are mapped into the window where they are, so nothing is copied.
+//! Registration of the program's own GPU memory: its allocations are mapped into the window, so no data is copied.
 
 use super::segment::{Memory, Segment, mapping_of};
 use crate::CudaTransport;
@@ -7,12 +7,12 @@ use crate::lock::lock;
 use crate::operation::Operation;
 use crate::{Error, Result};
 
-/// What can be registered, for an error.
+/// The memory that can be registered, for error messages.
 const REGISTRABLE: &str = "whole mappings of GPU memory that cuMemCreate made on this PE's GPU with requestedHandleTypes = \
                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; memory of cudaMalloc cannot be mapped by other PEs";
 
 impl CudaTransport {
-    /// The memory that is mapped at a buffer of the program's.
+    /// The allocations that are mapped at a buffer of the program.
     pub(crate) fn pieces(&self, buffer: u64, bytes: u64) -> Result<Vec<Memory>> {
         let refuse = |why: String| {
             Error::invalid(
@@ -24,7 +24,7 @@ impl CudaTransport {
         let _current = self.device.enter()?;
         let end = buffer
             .checked_add(bytes)
-            .ok_or_else(|| refuse("the range does not end".into()))?;
+            .ok_or_else(|| refuse("the end of the range is beyond the address space".into()))?;
         let mut at = buffer;
         let mut pieces = Vec::new();
         while at < end {
@@ -49,7 +49,7 @@ impl CudaTransport {
         Ok(pieces)
     }
 
-    /// Reserves addresses for a registered buffer to appear at, too.
+    /// Reserves the preferred address range, at which a registered buffer is mapped as well.
     pub(crate) fn reserve_preferred(&self, preferred: u64, bytes: u64) -> Result<Option<Segment>> {
         if preferred == 0 {
             return Ok(None);
@@ -57,7 +57,7 @@ impl CudaTransport {
         let reserved = Segment::reserve(&self.device, bytes, 1, preferred);
         match reserved {
             Ok(reserved) if reserved.base() == preferred => Ok(Some(reserved)),
-            // The driver takes the address for a hint.
+            // The driver treats the address as a hint.
             Ok(_) | Err(Error::Cuda { .. }) => Err(Error::invalid(
                 "preferred",
                 format!("{preferred:#x}"),

@@ -1,12 +1,13 @@
-//! GPU memory of the heap: a reserved range of addresses for all PEs' parts, and memory mapped into it.
+//! GPU memory of the heap: a reserved address range for the parts of all PEs, and the memory mapped into it.
 //!
-//! A process has one range, which the PEs that are its threads share, so that each piece of memory is mapped once. A piece is made
-//! by one PE on its GPU; the PEs of other processes map it from a file descriptor. A range's memory is there until the range is
-//! dropped, or `unmap` takes it out; the driver keeps memory as long as anybody maps it.
+//! A process has one range. PEs that are threads share it, so that each allocation is mapped once. A PE allocates memory on its
+//! GPU; the PEs of other processes map it from a file descriptor. Memory stays mapped until the range is dropped or `unmap` is
+//! called; the driver keeps an allocation as long as it is mapped anywhere.
 //!
 //! The rules are those of [`driver`](crate::driver), and:
 //!
-//! 4. `base` is the start of a reservation of `span` bytes, which lives as long as the `Segment`. What is mapped within it is in `mapped`.
+//! 4. `base` is the start of a reservation of `span` bytes, which lives as long as the `Segment`. `mapped` lists the mappings
+//!    within it.
 
 use crate::device;
 use crate::lock::lock;
@@ -17,11 +18,11 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-/// How memory is handed over.
+/// The handle type by which memory is exported.
 const BY_FD: sys::CUmemAllocationHandleType =
     sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-/// A piece of a GPU's memory, wherever it is mapped.
+/// An allocation of GPU memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     handle: CUmemGenericAllocationHandle,
@@ -29,7 +30,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Makes `bytes` bytes, a multiple of the granularity, on a GPU.
+    /// Allocates `bytes` bytes, a multiple of the granularity, on a GPU.
     pub(crate) fn make(device: &Device, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
         let properties = device::allocation_properties(device.raw());
@@ -39,21 +40,21 @@ impl Memory {
         Ok(Memory { handle, bytes })
     }
 
-    /// Takes memory that another PE made and exported.
+    /// Imports memory that another PE allocated and exported.
     pub(crate) fn import(fd: OwnedFd, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
         let fd_as_pointer = fd.as_raw_fd() as usize as *mut _;
-        // SAFETY: rules 1 and 2; the descriptor is open, and the driver takes what it needs of it.
+        // SAFETY: rules 1 and 2; the descriptor is open, and the driver does not take ownership of it.
         let code =
             unsafe { sys::cuMemImportFromShareableHandle(&mut handle, fd_as_pointer, BY_FD) };
         check("cuMemImportFromShareableHandle", code)?;
         Ok(Memory { handle, bytes })
     }
 
-    /// The memory that is mapped at an address of this process, `bytes` bytes.
+    /// The allocation that is mapped at an address of this process, of `bytes` bytes.
     pub(crate) fn mapped_at(address: u64, bytes: u64) -> Result<Memory> {
         let mut handle = 0;
-        // SAFETY: rules 1 and 2; an address that is no mapping is an error of the driver's.
+        // SAFETY: rules 1 and 2; for an address without a mapping the driver returns an error.
         let code = unsafe { sys::cuMemRetainAllocationHandle(&mut handle, address as *mut _) };
         check("cuMemRetainAllocationHandle", code)?;
         Ok(Memory { handle, bytes })
@@ -63,7 +64,7 @@ impl Memory {
         self.bytes
     }
 
-    /// A descriptor with which other processes can map it.
+    /// Exports a descriptor with which other processes can map the memory.
     pub(crate) fn export(&self) -> Result<OwnedFd> {
         let mut fd = -1;
         // SAFETY: rules 1 to 3: for this type of handle the driver writes an `int`.
@@ -71,15 +72,15 @@ impl Memory {
             sys::cuMemExportToShareableHandle((&raw mut fd).cast(), self.handle, BY_FD, 0)
         };
         check("cuMemExportToShareableHandle", code)?;
-        // SAFETY: the driver has just opened it for us.
+        // SAFETY: the driver has just opened this descriptor for the caller.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        // Programs that this one starts have no use for it.
+        // Child programs do not inherit it.
         rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)
             .map_err(|error| Error::system("fcntl of a descriptor of GPU memory", error))?;
         Ok(fd)
     }
 
-    /// Why it cannot be part of the symmetric heap of `device`, if it cannot.
+    /// The reason why the memory cannot be part of the symmetric heap of `device`; `None` if it can.
     pub(crate) fn unfit(&self, device: &Device) -> Result<Option<&'static str>> {
         let mut properties = device::allocation_properties(device.raw());
         // SAFETY: rules 1 to 3.
@@ -92,7 +93,7 @@ impl Memory {
                 Some("it is not memory of this PE's GPU")
             } else if properties.requestedHandleTypes.0 & BY_FD.0 == 0 {
                 Some(
-                    "it was not made with requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR",
+                    "it was not allocated with requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR",
                 )
             } else {
                 None
@@ -103,21 +104,21 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: rules 1 and 3: the handle was made, or taken, once. Memory that is mapped stays.
+        // SAFETY: rules 1 and 3: the handle was created or retained once. Mappings of the memory stay.
         let _ = unsafe { sys::cuMemRelease(self.handle) };
     }
 }
 
-/// The mapping of `cuMemMap` that an address lies in: its start and length.
+/// Start and length of the mapping that contains an address.
 pub(crate) fn mapping_of(address: u64) -> Result<(u64, u64)> {
     let (mut base, mut bytes) = (0, 0);
-    // SAFETY: rules 1 and 2; an address that is no mapping is an error of the driver's.
+    // SAFETY: rules 1 and 2; for an address without a mapping the driver returns an error.
     let code = unsafe { sys::cuMemGetAddressRange_v2(&mut base, &mut bytes, address) };
     check("cuMemGetAddressRange", code)?;
     Ok((base, bytes as u64))
 }
 
-/// A reserved range of GPU addresses, and what is mapped in it.
+/// A reserved range of GPU addresses, and its mappings.
 pub(crate) struct Segment {
     base: u64,
     span: u64,
@@ -125,11 +126,11 @@ pub(crate) struct Segment {
 }
 
 struct State {
-    /// The GPUs of this process that use it.
+    /// The GPUs of this process that access the range.
     devices: Vec<Arc<Device>>,
-    /// What is mapped: start and bytes.
+    /// The mappings: start and bytes.
     mapped: BTreeMap<u64, u64>,
-    /// How the kernels of the PEs of this process end.
+    /// The completions of the kernels of this process's PEs.
     completions: Vec<Weak<Completion>>,
 }
 
@@ -144,8 +145,8 @@ impl std::fmt::Debug for Segment {
 }
 
 impl Segment {
-    /// Reserves `span` bytes for the GPUs of this process, of which `device` is the first; at `preferred`, unless it is 0. They begin at a
-    /// multiple of `alignment`, a power of two, and of what the GPU maps.
+    /// Reserves `span` bytes for the GPUs of this process, of which `device` is the first; at `preferred`, unless that is 0. The
+    /// start is a multiple of `alignment`, a power of two, and of the granularity.
     pub(crate) fn reserve(
         device: &Arc<Device>,
         span: u64,
@@ -178,26 +179,27 @@ impl Segment {
         lock(&self.state)
     }
 
-    /// The least blocks of a collective that the GPUs of this process that use it run at the same time.
+    /// The smallest number of collective blocks that can be resident at once on any GPU of this process that uses the range.
     pub(crate) fn blocks(&self) -> i32 {
         let state = self.lock();
         let all = state.devices.iter().map(|device| device.blocks());
         all.min().unwrap_or(0)
     }
 
-    /// Adds a PE of this process to those whose kernels [`end_all`](Segment::end_all) ends.
+    /// Adds the kernels of a PE of this process to those that [`end_all`](Segment::end_all) ends.
     pub(crate) fn join(&self, completion: &Arc<Completion>) {
         self.lock().completions.push(Arc::downgrade(completion));
     }
 
-    /// Ends the kernels that wait, of all PEs of this process.
+    /// Ends the waiting kernels of all PEs of this process.
     pub(crate) fn end_all(&self) {
         for completion in self.lock().completions.iter().filter_map(Weak::upgrade) {
             completion.end_all();
         }
     }
 
-    /// Lets a further GPU of this process use the range. It must not be there yet: PEs that are threads have a GPU each.
+    /// Gives a further GPU of this process access to the range. Each PE that is a thread has a GPU of its own, so the GPU must be
+    /// new.
     pub(crate) fn attach(&self, device: &Arc<Device>) -> Result<()> {
         let mut state = self.lock();
         if state
@@ -227,7 +229,8 @@ impl Segment {
         );
         let mut state = self.lock();
         let _current = state.devices[0].enter()?;
-        // SAFETY: rules 1 and 3; the range is ours (rule 4, just checked), and the driver refuses what is mapped already.
+        // SAFETY: rules 1 and 3; the address is within the range (rule 4, just checked), and the driver refuses an address that
+        // is mapped already.
         let code = unsafe { sys::cuMemMap(address, memory.bytes as usize, 0, memory.handle, 0) };
         check("cuMemMap", code)?;
         state.mapped.insert(address, memory.bytes);
@@ -238,7 +241,7 @@ impl Segment {
         allowed
     }
 
-    /// Takes what is mapped in `bytes` bytes from `address` on out of the range. Nobody may be using it.
+    /// Removes the mappings in `bytes` bytes from `address` on. They must no longer be in use.
     pub(crate) fn unmap(&self, address: u64, bytes: u64) {
         let mut state = self.lock();
         let Ok(_current) = state.devices[0].enter() else {
@@ -248,7 +251,7 @@ impl Segment {
     }
 }
 
-/// Lets GPUs of this process read and write what is mapped at an address.
+/// Gives GPUs of this process read and write access to a mapping.
 fn allow(address: u64, bytes: u64, devices: &[Arc<Device>]) -> Result<()> {
     let descriptors: Vec<_> = devices
         .iter()
@@ -277,8 +280,8 @@ fn remove_mappings(state: &mut State, address: u64, bytes: u64) {
         .collect();
     for (start, bytes) in inside {
         state.mapped.remove(&start);
-        // SAFETY: rules 1 and 4: it is a whole mapping, made by `map`; whoever takes it out knows that nobody uses it. A failure, when
-        // the driver has shut down, costs nothing.
+        // SAFETY: rules 1 and 4: this is a whole mapping, made by `map`; the caller ensures that it is not in use. The call fails
+        // only if the driver has shut down, when no mapping is left.
         let _ = unsafe { sys::cuMemUnmap(start, bytes as usize) };
     }
 }
@@ -287,7 +290,7 @@ impl Drop for Segment {
     fn drop(&mut self) {
         let (base, span) = (self.base, self.span);
         let mut state = self.lock();
-        // A forked child leaves the GPU alone.
+        // A forked child does not touch the GPU.
         if !state.devices[0].is_ours() {
             return;
         }
@@ -295,9 +298,9 @@ impl Drop for Segment {
         let Ok(_current) = first.enter() else {
             return;
         };
-        // A transport whose work has not come to its end holds the range for good.
+        // A transport with unfinished work keeps the segment for good, so nothing is in use here.
         remove_mappings(&mut state, base, span);
-        // SAFETY: rules 1 and 4; nothing is mapped in it any more.
+        // SAFETY: rules 1 and 4; the range has no mappings any more.
         let _ = unsafe { sys::cuMemAddressFree(base, span as usize) };
     }
 }

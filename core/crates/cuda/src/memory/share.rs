@@ -1,4 +1,4 @@
-//! Brings memory that PEs have made, or that the program has, to all PEs of their host: every one of them maps all of it, or none does.
+//! Maps memory of the PEs on all PEs of their host: every PE maps all of it, or no PE maps any.
 
 use crate::buffer::SymRange;
 use crate::check_job;
@@ -10,23 +10,23 @@ use crate::{Error, Pe, Result};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-/// What a PE brings to an exchange of memory: pieces, by their place in its part.
+/// The memory that a PE contributes: allocations, by their offset in its part.
 pub(crate) type Pieces = Vec<(u64, Memory)>;
 
-/// The bytes of a share: a 0 and what there is to say, or a 1 and what went wrong.
+/// Encodes the bytes of a share: 0 and a payload, or 1 and an error text.
 pub(crate) fn encode_outcome(outcome: std::result::Result<Vec<u8>, &Error>) -> Vec<u8> {
     match outcome {
         Ok(bytes) => [&[0], &bytes[..]].concat(),
         Err(error) => {
             let text = error.to_string();
-            // Who reads it takes a character that is cut as it comes.
+            // The reader accepts a text that is cut within a character.
             let text = text.as_bytes();
             [&[1], &text[..text.len().min(MAX_BYTES - 1)]].concat()
         }
     }
 }
 
-/// What the PEs said whose shares these are, or the error of the first that has one.
+/// The payloads of the shares, or the error of the first PE that failed.
 pub(crate) fn decode_outcomes(
     shares: &[Share],
     pes: &[Pe],
@@ -50,10 +50,11 @@ pub(crate) fn decode_outcomes(
 }
 
 impl CudaTransport {
-    /// Maps this PE's pieces, and those that the other processes bring, for all. `ranges` are where they lie in each PE's part. Either
-    /// every PE has mapped all of them afterwards, or none has any, and every PE has an error: its own, or that of another one.
+    /// Maps this PE's allocations and those of the other processes on all PEs. `ranges` are their positions in each PE's part.
+    /// Afterwards either every PE has mapped all of them, or no PE has mapped any and every PE returns an error: its own, or the
+    /// error of another PE.
     ///
-    /// Collective over all PEs of the host if they are processes. They wait for each other as in other collectives, in init until its
+    /// Collective over all PEs of the host if they are processes. The wait is limited as in other collectives, in init by its own
     /// limit.
     pub(crate) fn share_out(
         &self,
@@ -90,7 +91,7 @@ impl CudaTransport {
         let shares = exchange.all(share, &policy);
         let (pieces, mut shares) = (pieces?, shares?);
         let said = decode_outcomes(&shares, everybody, operation.name())?;
-        // From here on every PE knows that all have brought theirs.
+        // At this point every PE knows that all PEs have contributed.
         let mut mapped = self.map(self.me, &pieces);
         for ((share, places), &pe) in shares.iter_mut().zip(&said).zip(everybody) {
             if pe != self.me && mapped.is_ok() {
@@ -119,7 +120,7 @@ impl CudaTransport {
     }
 }
 
-/// The places and descriptors of pieces.
+/// The offsets and descriptors of allocations.
 fn export(pieces: &Pieces) -> Result<(Vec<u8>, Vec<OwnedFd>)> {
     let most = MAX_BYTES / 16 - 1;
     if pieces.len() > most {
@@ -138,14 +139,16 @@ fn export(pieces: &Pieces) -> Result<(Vec<u8>, Vec<OwnedFd>)> {
     Ok((places, fds))
 }
 
-/// The pieces that another PE has brought; they lie within `ranges`.
+/// The allocations that another PE contributed; they lie within `ranges`.
 fn import(places: &[u8], fds: Vec<OwnedFd>, ranges: &[SymRange]) -> Result<Pieces> {
     let (words, []) = places.as_chunks::<16>() else {
-        return Err(Error::Internal("places of GPU memory are cut short".into()));
+        return Err(Error::Internal(
+            "the list of GPU allocations is truncated".into(),
+        ));
     };
     if words.len() != fds.len() {
         return Err(Error::Internal(format!(
-            "there are {} places but {} descriptors of GPU memory",
+            "there are {} offsets, but {} descriptors of GPU memory",
             words.len(),
             fds.len()
         )));
@@ -159,7 +162,7 @@ fn import(places: &[u8], fds: Vec<OwnedFd>, ranges: &[SymRange]) -> Result<Piece
         };
         if bytes == 0 || !ranges.iter().any(inside) {
             return Err(Error::Internal(format!(
-                "{bytes} bytes of GPU memory are at {place} of a part, where there must be none"
+                "{bytes} bytes of GPU memory are at offset {place} of a part, outside the ranges of this exchange"
             )));
         }
         Ok((place, Memory::import(fd, bytes)?))

@@ -1,5 +1,5 @@
-//! Pinned memory through which passes what the program has lent for a call: whatever ends the call, the GPU has no address of the
-//! program's.
+//! Stages: pinned memory for copies of slices that the program lends for a call. If the call gives up, the GPU holds only the
+//! address of a stage, not of the program's memory.
 
 use super::mailbox::{Mailbox, STAGED};
 use crate::CudaEvent;
@@ -12,15 +12,16 @@ use std::sync::Mutex;
 
 /// Bytes of a stage.
 pub(crate) const STAGE: usize = 256 << 10;
-/// How many there are.
+/// The number of stages.
 pub(crate) const STAGES: usize = 8;
-/// Those that streams of the program's leave to the library's own: they may keep what they have had for long.
+/// Stages reserved for the library's own streams: streams of the program may occupy theirs for a long time.
 const KEPT: usize = 2;
 
 /// The stages of a mailbox.
 pub(crate) struct Stages {
     unused: Mutex<Vec<usize>>,
-    /// What a copy may still use though nobody waits for it any more, each until its event, or for good if it has none.
+    /// Stages that copies may still use, although no call waits for them any more: each until its event is reached, or for good
+    /// without an event.
     retired: Mutex<Vec<(Option<CudaEvent>, usize)>>,
 }
 
@@ -32,11 +33,11 @@ impl Stages {
         }
     }
 
-    /// Takes back what copies that are done had; tells how many are left.
+    /// Reclaims the stages of completed copies; returns how many are still withheld.
     fn take_back(&self) -> usize {
         let mut retired = lock(&self.retired);
         retired.retain(|(end, index)| {
-            // After an error of the driver nobody knows.
+            // After an error of the driver the state of the copy is unknown, so the stage stays withheld.
             let ended = end.as_ref().is_some_and(|end| end.query().unwrap_or(false));
             if ended {
                 lock(&self.unused).push(*index);
@@ -47,14 +48,14 @@ impl Stages {
     }
 }
 
-/// A part of a mailbox for copies of up to [`STAGE`] bytes, for as long as the value lives.
+/// A stage for copies of up to [`STAGE`] bytes, held until the value is dropped.
 pub(crate) struct Stage<'a> {
     mailbox: &'a Mailbox,
     index: usize,
 }
 
 impl Mailbox {
-    /// A stage for a submission if there is one now; an error if all are given up to copies that have not been done.
+    /// A stage for a submission; `None` if all are in use. An error if all are held by copies that calls have given up.
     pub(crate) fn stage(&self, submission: Submission) -> Result<Option<Stage<'_>>> {
         let stages = &self.stages;
         let kept = match submission {
@@ -85,36 +86,36 @@ impl Mailbox {
 }
 
 impl Stage<'_> {
-    /// Where `bytes` bytes from byte `at` on are.
+    /// The address of `bytes` bytes at offset `at`.
     fn place(&self, at: usize, bytes: usize) -> *mut u8 {
         assert!(
             at <= STAGE && bytes <= STAGE - at,
-            "more than a stage holds"
+            "more bytes than a stage holds"
         );
         let start = STAGED + self.index * STAGE + at;
         self.mailbox.host.cast::<u8>().wrapping_add(start)
     }
 
-    /// Its address for the GPU.
+    /// The stage's address on the GPU.
     pub(crate) fn address(&self) -> u64 {
         self.mailbox.address + (STAGED + self.index * STAGE) as u64
     }
 
-    /// Copies a slice into it from byte `at` on, before the GPU gets it.
+    /// Copies a slice into the stage at offset `at`, before the GPU uses it.
     pub(crate) fn fill(&self, at: usize, source: &LocalSource<'_>) {
         let place = self.place(at, source.bytes());
-        // SAFETY: the source is valid for reads (rule 2 of buffer.rs); the stage is mapped, this value's alone and long enough.
+        // SAFETY: the source is valid for reads (rule 2 of buffer.rs); the stage is mapped, owned by this value and long enough.
         unsafe { copy::<false, false>(place, source.address(), source.bytes()) };
     }
 
-    /// Copies out of it, from byte `at` on, what the GPU, which is done with it, has written.
+    /// Copies data from offset `at` of the stage, after the GPU has completed its copy.
     pub(crate) fn empty(&self, at: usize, dest: &mut LocalDest<'_>) {
         let place = self.place(at, dest.bytes());
         // SAFETY: as in `fill`; the destination is valid for writes.
         unsafe { copy::<false, false>(dest.address(), place, dest.bytes()) };
     }
 
-    /// Keeps it from others until `end` is reached, or for good if nobody will know, because a copy may still use it.
+    /// Withholds the stage until `end` is reached, because a copy may still use it; for good if there is no `end`.
     pub(crate) fn retire(self, end: Option<CudaEvent>) {
         lock(&self.mailbox.stages.retired).push((end, self.index));
         std::mem::forget(self);

@@ -1,12 +1,14 @@
-//! The blocking stream: a call puts its work there, and waits until it is done with all that ends a wait of this PE.
+//! The blocking stream: a blocking call enqueues its work there and waits for it, within the limits of all waits of this PE.
 //!
-//! Most work is done in some microseconds, so a call asks the driver for those without a pause. Then it waits as everything else does,
-//! because streams of the program's that wait may have all queues of the GPU, and nothing of ours starts.
+//! Most work completes within microseconds, so a call first polls the driver without a pause. Then it waits as other calls do:
+//! streams of the program that wait may occupy all hardware queues of the GPU, so that no work of the library starts.
 //!
-//! A call that gives up leaves its work on the stream. So no call's work uses memory there that the program has back (`copies.rs`);
-//! the next call puts nothing there before that work is done; and quiet waits for it, hence barrier and what frees memory.
+//! A call that times out leaves its work on the stream. Therefore no call enqueues work that refers to memory which the program
+//! gets back on return (`copies.rs`); the next call waits for that work before it enqueues its own; and quiet waits for it, and
+//! so do barrier and calls that free memory.
 //!
-//! A stream that is full makes the driver wait, which nothing ends. So of what nobody waits for, only some is on the stream at a time.
+//! When a stream is full, the driver blocks the caller without a limit. Therefore the amount of work that no call waits for is
+//! bounded.
 
 use crate::clock::now_ns;
 use crate::job::published::{Target, Wait};
@@ -21,36 +23,39 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
-/// How long a call asks without a pause.
+/// How long a call polls without a pause.
 const BUSY: Duration = Duration::from_micros(50);
-/// So many ns after the stream was seen idle it has its turn still, unless streams that wait have taken the last queue in that time.
+/// The stream counts as free to run for this many nanoseconds after it was seen idle, unless waiting streams occupied the last
+/// queue since.
 const STILL: u64 = 10_000;
-/// Pieces of work on the stream that nobody waits for. It has room for some 1000, of which other threads may need one each.
+/// The maximum amount of work on the stream that no call waits for. The stream has room for about 1000 pieces; other threads may
+/// need one each.
 const MOST: u64 = 256;
 
-/// What is known of the stream.
+/// The state of the blocking stream.
 #[derive(Default)]
 pub(crate) struct BlockingStream {
-    /// Threads that ask without a pause.
+    /// Threads that poll without a pause.
     asking: AtomicU32,
-    /// When a call has seen its work done, in ns on the monotonic clock.
+    /// The time, in ns on the monotonic clock, at which a call last saw its work completed.
     seen: AtomicU64,
-    /// How often a call has given up work, and how many times' work is done for sure.
+    /// The number of times that calls gave up work, and for how many of these the work has completed.
     given_up: AtomicU64,
     cleared: AtomicU64,
-    /// What was put there and not waited for, given up or not: how many pieces, and how many of them are done for sure.
+    /// The number of pieces enqueued without a wait, and how many of them have completed.
     issued: AtomicU64,
     completed: AtomicU64,
 }
 
-/// Why a call has given up, and an event behind what it has left on its stream; none if nobody will know when that is done.
+/// The error of a call that gave up, and an event behind the work that it left on its stream; without an event, the completion is
+/// unknown.
 pub(crate) struct GivenUp {
     pub(crate) error: Error,
     pub(crate) end: Option<CudaEvent>,
 }
 
 impl BlockingStream {
-    /// All is done that was issued before `issued` was read.
+    /// Records that all work is complete that was issued before `issued` was read.
     fn see(&self, issued: u64) {
         self.seen.store(now_ns(), Relaxed);
         if self.completed.load(Acquire) < issued {
@@ -69,7 +74,7 @@ impl CudaTransport {
         self.device.stream_of(submission)
     }
 
-    /// The stream of a submission, for new work, when there is room; the blocking one when what was given up there is done.
+    /// The stream for new work of a submission, once it has room; the blocking stream also once all abandoned work has completed.
     #[inline]
     pub(crate) fn begin(&self, submission: Submission, operation: Operation) -> Result<CUstream> {
         if submission == Submission::Blocking
@@ -81,7 +86,7 @@ impl CudaTransport {
         Ok(self.stream(submission))
     }
 
-    /// Waits until something new on the blocking stream is behind nothing that was given up, and not behind too much.
+    /// Waits until the blocking stream has no abandoned work, and not too much other work.
     fn await_room(&self, operation: Operation) -> Result<()> {
         let blocking = &self.blocking;
         let given_up = blocking.given_up.load(Acquire);
@@ -98,13 +103,13 @@ impl CudaTransport {
         }
     }
 
-    /// Whether something new on the blocking stream would come behind work that was given up, without a wait.
+    /// Whether new work on the blocking stream would come behind abandoned work. Does not wait.
     pub(crate) fn is_held_up(&self) -> Result<bool> {
         let cleared = self.blocking.cleared.load(Acquire);
         Ok(cleared < self.blocking.given_up.load(Acquire) && !self.is_idle()?)
     }
 
-    /// Waits until a blocking operation is done.
+    /// Waits until a blocking operation is complete; returns at once for a stream of the program.
     #[inline]
     pub(crate) fn finish(&self, submission: Submission, operation: Operation) -> Result<()> {
         match submission {
@@ -113,13 +118,13 @@ impl CudaTransport {
         }
     }
 
-    /// Waits until what is on the blocking stream now is done.
+    /// Waits until the current work on the blocking stream is complete.
     pub(crate) fn await_blocking(&self, operation: Operation) -> Result<()> {
         let (blocking, stream) = (&self.blocking, self.device.stream());
         let issued = blocking.issued.load(Acquire);
         let alone = blocking.asking.fetch_add(1, Relaxed) == 0;
         let until = Instant::now() + BUSY;
-        // Between two threads' operations the stream may never be idle; then each waits for an event of its own.
+        // With operations of several threads the stream may never be idle; then each thread waits for an event of its own.
         let again = || alone && blocking.asking.load(Relaxed) == 1 && Instant::now() < until;
         let idle = self.device.is_idle_soon(stream, again);
         blocking.asking.fetch_sub(1, Relaxed);
@@ -133,7 +138,7 @@ impl CudaTransport {
         }
     }
 
-    /// Waits until a stream has come to here.
+    /// Waits until a stream has completed its current work.
     pub(crate) fn await_here(&self, submission: Submission, operation: Operation) -> Result<()> {
         let stream = self.stream(submission);
         let issued = self.blocking.issued.load(Acquire);
@@ -155,7 +160,7 @@ impl CudaTransport {
         }
     }
 
-    /// Waits until a stream of the program's has come to an event, with all that ends a wait of this PE.
+    /// Waits until a stream of the program has reached an event, within the limits of all waits of this PE.
     pub(crate) fn await_mark(&self, mark: &CudaEvent) -> Result<()> {
         let wait = Wait {
             operation: Operation::StreamSynchronize,
@@ -164,7 +169,7 @@ impl CudaTransport {
         self.wait(wait, &|| mark.query())
     }
 
-    /// Waits until what a call has put on a stream is done.
+    /// Waits until the work that a call enqueued is complete.
     pub(crate) fn see_done(
         &self,
         submission: Submission,
@@ -192,14 +197,14 @@ impl CudaTransport {
         }
     }
 
-    /// An event at the end of what is on a stream now.
+    /// Records an event behind the current work of a stream.
     pub(crate) fn mark_here(&self, stream: CUstream) -> Result<CudaEvent> {
         let mark = self.take_mark()?;
         mark.record_on(stream)?;
         Ok(mark)
     }
 
-    /// Has later calls, quiet and meetings wait for what a call has given up.
+    /// Makes later calls, quiet and meetings wait for the work that a call gave up.
     #[cold]
     fn give_up(&self, error: Error) -> Error {
         self.issue();
@@ -207,7 +212,7 @@ impl CudaTransport {
         error
     }
 
-    /// Does something in parts on a stream, of which an error may leave some there.
+    /// Runs an operation that enqueues several pieces; after an error, some of them may be on the stream.
     pub(crate) fn in_parts(
         &self,
         submission: Submission,
@@ -219,7 +224,7 @@ impl CudaTransport {
         })
     }
 
-    /// Puts each of many on a stream, when there is room for it.
+    /// Enqueues each of several pieces when the stream has room for it.
     pub(crate) fn each<T>(
         &self,
         (submission, operation): (Submission, Operation),
@@ -238,7 +243,7 @@ impl CudaTransport {
         })
     }
 
-    /// Waits until there is one of what threads share.
+    /// Waits until a resource that threads share is available.
     pub(crate) fn take<T>(
         &self,
         operation: Operation,
@@ -248,7 +253,7 @@ impl CudaTransport {
             return Ok(one);
         }
         let found = RefCell::new(None);
-        // It may be asked again after it has said yes.
+        // The wait may call the closure again after it returned true.
         self.wait(of(operation), &|| {
             let mut found = found.borrow_mut();
             if found.is_none() {
@@ -256,12 +261,12 @@ impl CudaTransport {
             }
             Ok(found.is_some())
         })?;
-        let none = || Error::Internal("a wait for something to take ended too early".into());
+        let none = || Error::Internal("a wait for a shared resource ended too early".into());
         found.into_inner().ok_or_else(none)
     }
 
-    /// Waits until the blocking stream gets its turn, as far as an event shows that, unless it had it just now: what is put there next
-    /// is not held up by streams that wait. Only those that have taken the last queue since can do that.
+    /// Waits until the blocking stream can run new work, as far as an event shows that: then waiting streams no longer hold it
+    /// up, except those that occupied the last queue since. Returns at once if the stream ran work just now.
     pub(crate) fn await_turn(&self, operation: Operation) -> Result<()> {
         match self.has_turn() {
             true => Ok(()),
@@ -269,34 +274,34 @@ impl CudaTransport {
         }
     }
 
-    /// Whether the blocking stream had its turn just now.
+    /// Whether the blocking stream ran work just now.
     pub(crate) fn has_turn(&self) -> bool {
         now_ns().wrapping_sub(self.blocking.seen.load(Relaxed)) < STILL
     }
 
-    /// What waits is about to be put on a stream: on another stream, it may take the last queue.
+    /// Records that a wait is about to be enqueued: on another stream, it may occupy the last hardware queue.
     pub(crate) fn lose_turn(&self, submission: Submission) {
         if submission != Submission::Blocking {
             self.blocking.seen.store(0, Relaxed);
         }
     }
 
-    /// Something was put on the blocking stream that nobody waits for: raised afterwards, so that who sees it sees that on the
-    /// stream.
+    /// Counts a piece of work on the blocking stream that no call waits for. The counter is raised after the work is enqueued, so
+    /// a thread that sees the new value finds the work on the stream.
     pub(crate) fn issue(&self) {
         self.issue_copied(0);
     }
 
-    /// As [`issue`](CudaTransport::issue), where the driver has copied so many bytes away.
+    /// As [`issue`](CudaTransport::issue), after the driver has buffered `bytes` bytes.
     pub(crate) fn issue_copied(&self, bytes: usize) {
         self.blocking
             .issued
             .fetch_add(1 + backpressure::pieces(bytes), Release);
     }
 
-    /// Waits for what [`issue`](CudaTransport::issue) has told of.
+    /// Waits for the work that [`issue`](CudaTransport::issue) counted.
     pub(crate) fn complete_blocking(&self) -> Result<()> {
-        // Behind what was given up it puts nothing, so that quiets that give up do not fill the stream.
+        // It enqueues nothing behind abandoned work, so that quiets that time out do not fill the stream.
         self.begin(Submission::Blocking, Operation::Quiet)?;
         match self.blocking.completed.load(Acquire) < self.blocking.issued.load(Acquire) {
             true => self.await_blocking(Operation::Quiet),
@@ -304,7 +309,7 @@ impl CudaTransport {
         }
     }
 
-    /// Whether everything on the blocking stream has run.
+    /// Whether the blocking stream is empty.
     pub(crate) fn is_idle(&self) -> Result<bool> {
         self.device.is_idle(self.device.stream())
     }

@@ -1,4 +1,4 @@
-//! Blocks of memory at equal steps: by a kernel, where one reaches all of it.
+//! Strided blocks of memory, copied by a kernel where it can access both sides.
 
 use super::Submitted;
 use super::copies::PointerAttribute;
@@ -10,8 +10,8 @@ use crate::transport::Submission;
 use cudarc::driver::sys;
 
 impl CudaTransport {
-    /// Where this PE's kernels reach an address outside the heap: on this PE's GPU or in pinned memory of the host. Memory of another
-    /// GPU is left to the copy engine, which needs no access between the two.
+    /// The address at which this PE's kernels access memory outside the heap: on this PE's GPU, or pinned host memory. Memory of
+    /// another GPU is left to the copy engine, which needs no peer access.
     fn reached_at(&self, address: u64) -> Option<u64> {
         let host = sys::CUmemorytype::CU_MEMORYTYPE_HOST as u64;
         let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
@@ -27,7 +27,7 @@ impl CudaTransport {
             .flatten()
     }
 
-    /// Copies blocks by a kernel; `dest` and `source` are where the lowest of them are.
+    /// Copies blocks by a kernel; `dest` and `source` are the addresses of the lowest blocks.
     pub(super) fn copy_blocks(
         &self,
         (submission, operation): Submitted,
@@ -48,7 +48,7 @@ impl CudaTransport {
         self.finish(submission, operation)
     }
 
-    /// Where a kernel that is put on a stream may use memory of the program's.
+    /// The address at which an enqueued kernel may access memory of the program, if it may.
     pub(super) fn for_kernel(
         &self,
         (submission, operation): Submitted,

@@ -1,20 +1,21 @@
-//! Copies on a stream, and what memory of the program's needs for them.
+//! Copies on a stream, for all kinds of memory of the program.
 //!
-//! The driver takes memory that it knows (of a GPU, managed, pinned) when the stream comes to the copy. Of pageable memory it copies a
-//! little away at once; for more, and for a copy to pageable memory, its call returns when the copy is done, and nothing ends that: not
-//! even the stream's turn says that it will (on an H200 such a call waited for other streams, behind an event that was reached). So more
-//! passes through pinned memory of the library's own (stages) in parts, each waited for as everything else, with the PE's limits.
+//! The driver accesses memory that it knows (of a GPU, managed, pinned) when the stream reaches the copy. It buffers a small
+//! amount of pageable memory at once. For more, and for a copy to pageable memory, its call returns only when the copy is
+//! complete, and no limit ends that call: on an H200 such a call waited for other streams, although an event before it had been
+//! reached. Therefore larger copies pass through pinned memory of the library (stages) in parts; each part is waited for within
+//! the PE's limits.
 //!
-//! A borrowed slice is the caller's again when the call returns, with an error, too. So on a stream the GPU never has one: what it might
-//! use later is copied from or to a stage, which a call that gives up leaves to the GPU.
+//! A borrowed slice belongs to the caller again when the call returns, also with an error. So on a stream the GPU never gets its
+//! address: data that it might use later passes through a stage, which stays the GPU's if the call gives up.
 //!
-//! A blocking operation that gives up leaves its copy on the blocking stream. So little goes through memory of the library's own, as
-//! does what the GPU reads and writes itself though it is borrowed or pageable; and more begins when the stream has its turn: streams that
-//! wait do not hold it up any more, but for those that have taken the last queue in the microseconds since. An event does not show that for
-//! what comes next (on an H200 one was reached, and a kernel behind it was held up), a thing of the same kind does: for pinned memory the
-//! first bytes go first, by a stage, and for a kernel another one. What remains is that in those microseconds, and with a GPU's private
-//! memory (a little put from there begins at once, for speed), the GPU may use GPU memory and pinned memory after the error, until a quiet
-//! says that it is done.
+//! A blocking operation that times out leaves its copy on the blocking stream. Therefore small copies, and memory that the GPU
+//! accesses itself although it is borrowed or pageable, pass through memory of the library. Larger copies begin once the stream
+//! can run work: waiting streams then no longer hold it up, except those that occupied the last queue in the microseconds since.
+//! An event does not prove that for work of another kind (on an H200 an event was reached, and a kernel behind it was held up). A
+//! piece of the same kind does: for pinned memory the first bytes are copied through a stage first, and for a kernel another
+//! kernel runs first. One case remains: in those microseconds, and with private GPU memory (from which a small put begins at
+//! once, for speed), the GPU may access GPU memory and pinned memory after the error, until a quiet returns.
 
 use super::Submitted;
 use crate::Result;
@@ -28,17 +29,17 @@ use cudarc::driver::sys::{self, CUresult};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// Bytes of pageable memory that the driver copies away at once.
+/// The amount of pageable memory that the driver buffers at once.
 const AT_ONCE: usize = 64 << 10;
-/// Bytes of a borrowed slice that are copied to the call's own stack; and those of pinned memory that go first.
+/// Borrowed slices up to this many bytes are copied to the call's own stack; of pinned memory, this many bytes are copied first.
 const LITTLE: usize = 4 << 10;
-/// Where memory of a GPU is, as the driver says it.
+/// The driver's memory type for GPU memory.
 const OF_GPU: u64 = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u64;
 
-/// What a captured stream refuses, for an error.
+/// The operation that a captured stream refuses, for an error.
 const BORROWED: &str = "a transfer with a slice that is borrowed for the call";
 
-/// What the driver knows of an address.
+/// A pointer attribute of the driver.
 #[derive(Clone, Copy)]
 pub(crate) enum PointerAttribute {
     MemoryType,
@@ -50,7 +51,7 @@ pub(crate) enum PointerAttribute {
 const NO_DEVICE: u64 = -2_i32 as u32 as u64;
 
 impl PointerAttribute {
-    /// `None` if the address is none that the driver knows. The device's context is the current one.
+    /// The attribute of an address; `None` if the driver does not know the address. The device's context must be current.
     pub(crate) fn of(self, address: u64) -> Option<u64> {
         use sys::CUpointer_attribute::*;
         let (attribute, nothing) = match self {
@@ -60,15 +61,15 @@ impl PointerAttribute {
         };
         let (mut value, mut attribute) = (0_u64, attribute);
         let mut place: *mut c_void = (&raw mut value).cast();
-        // Unlike cuPointerGetAttribute, it is no error that the driver does not know the address.
-        // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two, 8 for the last one.
+        // Unlike cuPointerGetAttribute, this call does not fail for an address that the driver does not know.
+        // SAFETY: rules 1 and 2 of driver.rs: the driver writes 4 bytes for the first two attributes, 8 for the last.
         let code = unsafe { sys::cuPointerGetAttributes(1, &mut attribute, &mut place, address) };
         (code == CUresult::CUDA_SUCCESS && value != nothing).then_some(value)
     }
 }
 
 impl CudaTransport {
-    /// Puts a copy on a stream.
+    /// Enqueues a copy on a stream.
     pub(crate) fn begin_copy(
         &self,
         submission: Submission,
@@ -80,20 +81,20 @@ impl CudaTransport {
             return Ok(());
         }
         if dest.abs_diff(source) < bytes as u64 {
-            // Both sides are memory of the heap then; the copy engine does not take ranges that overlap.
+            // Both sides are in the heap. The copy engine does not support ranges that overlap.
             return self
                 .kernels
                 .copy(self.stream(submission), dest, source, bytes as u64);
         }
         let _current = self.device.enter()?;
-        // SAFETY: rules 1 and 3 of driver.rs. One side lies within mapped memory of the heap (checked above this layer); the other does,
-        // too, or is memory that `LocalSource` and `LocalDest` vouch for, at least until the operation is over, or is a stage, which
-        // nobody else uses before the copy is done.
+        // SAFETY: rules 1 and 3 of driver.rs. One side lies within mapped memory of the heap (checked above this layer). The
+        // other side does too, or is memory that `LocalSource` and `LocalDest` vouch for until the operation is complete, or is a
+        // stage, which has no other user before the copy is complete.
         let code = unsafe { sys::cuMemcpyAsync(dest, source, bytes, self.stream(submission)) };
         check("cuMemcpyAsync", code)
     }
 
-    /// Puts a copy from memory of the program's on a stream. A borrowed slice is read before this returns.
+    /// Enqueues a copy from memory of the program. A borrowed slice is read before this returns.
     pub(crate) fn begin_put(
         &self,
         submitted: Submitted,
@@ -137,7 +138,7 @@ impl CudaTransport {
         if bytes <= LITTLE {
             let mut away = [MaybeUninit::<u8>::uninit(); LITTLE];
             let away = away.as_mut_ptr().cast();
-            // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is long enough (just checked) and nobody else's.
+            // SAFETY: the source is valid for reads (rule 2 of buffer.rs); `away` is long enough (just checked) and not shared.
             unsafe { copy::<false, false>(away, source.address(), bytes) };
             return self.begin_copy(submission, to, away as u64, bytes);
         }
@@ -152,12 +153,12 @@ impl CudaTransport {
             return self.begin_copy(submission, to, from, bytes);
         }
         let mut away = vec![0_u8; bytes];
-        // SAFETY: the source is valid for reads (rule 2 of buffer.rs), `away` is as long and nobody else's.
+        // SAFETY: the source is valid for reads (rule 2 of buffer.rs); `away` has the same length and is not shared.
         unsafe { copy::<false, false>(away.as_mut_ptr(), source.address(), bytes) };
         self.begin_copy(submission, to, away.as_ptr() as u64, bytes)
     }
 
-    /// Puts a copy from memory outside the heap on the blocking stream.
+    /// Enqueues a copy from memory outside the heap on the blocking stream.
     fn put_blocking(&self, operation: Operation, to: u64, source: LocalSource<'_>) -> Result<()> {
         let submitted = (Submission::Blocking, operation);
         let (from, bytes) = (source.address() as u64, source.bytes());
@@ -166,7 +167,7 @@ impl CudaTransport {
         let mut first = 0;
         if !little || borrowed || reads_pages || !self.has_turn() {
             match self.kind_of(from)? {
-                // The driver copies it away.
+                // The driver buffers the data.
                 None if !reads_pages && little => {}
                 Some(OF_GPU) if little && !borrowed => {}
                 Some(OF_GPU) if !borrowed => self.await_turn(operation)?,
@@ -182,7 +183,7 @@ impl CudaTransport {
         self.begin_copy(Submission::Blocking, to, from, bytes - first)
     }
 
-    /// Puts a copy on the blocking stream, which nobody waits for, from memory that is the GPU's until quiet.
+    /// Enqueues a copy on the blocking stream without a wait; the source must stay valid until quiet.
     pub(super) fn issue_put(
         &self,
         operation: Operation,
@@ -203,7 +204,7 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Bytes that the driver copies away of so many at an address, if they are worth the question.
+    /// The number of bytes at an address that the driver buffers; 0 for an amount too small to matter.
     fn copied_away(&self, from: u64, bytes: usize) -> Result<usize> {
         Ok(match bytes < PIECE || self.is_known(from)? {
             true => 0,
@@ -211,7 +212,7 @@ impl CudaTransport {
         })
     }
 
-    /// Copies memory of the host's away in parts, each when its turn has come.
+    /// Copies host memory through stages in parts, once the stream can run work.
     fn put_staged(&self, submitted: Submitted, to: u64, source: LocalSource<'_>) -> Result<()> {
         self.await_turn_on(submitted)?;
         for start in (0..source.bytes()).step_by(STAGE) {
@@ -225,7 +226,8 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Puts a copy to memory of the program's on a stream. A borrowed slice is written before this returns. Whether it is done already.
+    /// Enqueues a copy to memory of the program. A borrowed slice is written before this returns. Returns whether the copy is
+    /// complete.
     pub(crate) fn begin_get(
         &self,
         submitted: Submitted,
@@ -250,7 +252,7 @@ impl CudaTransport {
         self.begin_copy(submission, to, from, bytes).map(|()| false)
     }
 
-    /// Puts a copy to memory outside the heap on the blocking stream. Whether it is done already.
+    /// Enqueues a copy to memory outside the heap on the blocking stream. Returns whether the copy is complete.
     fn get_blocking(&self, operation: Operation, dest: LocalDest<'_>, from: u64) -> Result<bool> {
         let submitted = (Submission::Blocking, operation);
         let (to, bytes) = (dest.address() as u64, dest.bytes());
@@ -274,7 +276,7 @@ impl CudaTransport {
             .map(|()| false)
     }
 
-    /// Fills memory of the host's in parts, when its turn has come.
+    /// Fills host memory through stages in parts, once the stream can run work.
     fn get_staged(&self, submitted: Submitted, dest: LocalDest<'_>, from: u64) -> Result<()> {
         self.await_turn_on(submitted)?;
         for start in (0..dest.bytes()).step_by(STAGE) {
@@ -288,7 +290,7 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Before a transfer in parts: there are few stages, which the streams of the program's shall not hold up.
+    /// Waits before a transfer in parts: stages are few, and waiting streams of the program must not hold them up.
     pub(crate) fn await_turn_on(&self, (submission, operation): Submitted) -> Result<()> {
         match submission {
             Submission::Blocking => Ok(()),
@@ -296,12 +298,13 @@ impl CudaTransport {
         }
     }
 
-    /// A stage for a submission, when another thread is done with one.
+    /// A stage for a submission; waits until another thread releases one.
     pub(crate) fn stage(&self, (submission, operation): Submitted) -> Result<Stage<'_>> {
         self.take(operation, || self.mailbox.stage(submission))
     }
 
-    /// Begins a copy from or to a stage, and waits until it is done. If the wait ends before, the stage is the GPU's until then.
+    /// Starts a copy from or to a stage, and waits until it is complete. If the wait fails, the stage is withheld until the copy
+    /// is complete.
     pub(crate) fn through_stage<'a>(
         &'a self,
         (submission, operation): Submitted,
@@ -318,7 +321,7 @@ impl CudaTransport {
         }
     }
 
-    /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned memory of the host.
+    /// Whether the driver knows an address: memory of a GPU, managed memory, or pinned host memory.
     pub(crate) fn is_known(&self, address: u64) -> Result<bool> {
         Ok(self.kind_of(address)?.is_some())
     }

@@ -2,18 +2,18 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this file | `execute`: the requests of the library |
-//! | [`parts`] | what several operations have in common |
-//! | [`blocks`] | blocks at equal steps |
+//! | this file | `execute`: all requests |
+//! | [`parts`] | puts and gets on a stream, results that a stream writes |
+//! | [`blocks`] | strided blocks |
 //! | [`search`] | waits and tests on a stream |
-//! | [`blocking`] | the library's blocking stream, and waits for it with all that ends a wait |
-//! | [`copies`] | how a copy goes, by the kind of memory of the program's |
+//! | [`blocking`] | the library's blocking stream, and waits for it |
+//! | [`copies`] | copies, by the kind of the program's memory |
 //! | [`host_copies`] | copies between the GPU and host memory, for other hosts |
-//! | [`staging`] | many blocks of host memory through pinned memory, with one wait for all |
+//! | [`staging`] | blocks of host memory, staged through pinned memory with one wait for all |
 //!
-//! An operation is submitted to a stream: the blocking stream, and then the call waits until it is done; or a stream of the program's, which
-//! takes operations in order, and then the call returns at once. Operations of one stream follow each other, so fences have nothing
-//! to do; quiet waits for what a call has left behind on the blocking stream.
+//! An operation is submitted to the blocking stream, and then the call waits until it is complete; or to a stream of the program,
+//! and then the call returns at once. Operations of one stream run in order, so fence has nothing to do; quiet waits for the work
+//! that calls left on the blocking stream.
 
 pub(crate) mod blocking;
 mod blocks;
@@ -41,7 +41,7 @@ use crate::{Error, MemoryKind, Pe, Result};
 use std::any::Any;
 use std::sync::Arc;
 
-/// The submission of an operation, and its name for the program.
+/// The submission of an operation, and the operation's name for messages.
 pub(crate) type Submitted = (Submission, Operation);
 
 impl CudaTransport {
@@ -66,7 +66,7 @@ impl CudaTransport {
         if let Some(from) = self.for_kernel(submitted, borrowed, from)? {
             return self.copy_blocks(submitted, (dest, from), transfer);
         }
-        // On a stream of the program's the driver copies blocks of up to 64 KiB away at once, and nobody waits.
+        // On a stream of the program the driver buffers blocks of up to 64 KiB at once, so no call waits.
         if submission == Submission::Blocking
             && self.blocks_are_staged(submission, (from, borrowed), transfer)?
         {
@@ -122,7 +122,7 @@ impl CudaTransport {
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         let one_kernel = matches!(method, SignalMethod::OneKernel) && apart && bytes > 0;
         self.apply_backpressure(submission, call.called, u64::from(!one_kernel))?;
-        // One after the other on a stream, so there is one wait for both.
+        // A stream runs both in order, so there is one wait for both.
         self.in_parts(submission, || {
             match method {
                 _ if one_kernel => {
@@ -173,7 +173,7 @@ impl CudaTransport {
     fn fence(&self, submission: Submission) -> Result<()> {
         self.failure()?;
         match submission {
-            // The blocking stream does one thing after the other, and the host has waited for each.
+            // The blocking stream runs its work in order, and the host has waited for each piece.
             Submission::Blocking => Ok(()),
             Submission::Stream(_) => self
                 .kernels
@@ -195,7 +195,7 @@ impl CudaTransport {
         self.failure()?;
         match call.submission {
             Submission::Blocking => self.complete_blocking(),
-            // The meeting's kernel begins when what came before is done.
+            // The meeting's kernel begins after all earlier work of the stream.
             Submission::Stream(_) => Ok(()),
         }
     }
@@ -210,7 +210,7 @@ impl CudaTransport {
 
     fn load(&self, called: Operation, offset: u64, bytes: usize) -> Result<u64> {
         if self.has_given_up() {
-            // Until somebody has asked why.
+            // The error is returned by `failure`.
             return Ok(0);
         }
         Ok(self.get_words((Submission::Blocking, called), self.me, offset, bytes)?[0])
@@ -221,7 +221,7 @@ impl Memory for CudaTransport {
     fn commit(&self, range: SymRange) -> Result<()> {
         let missing = self.chunks().missing(range);
         if missing.is_empty() {
-            // Every PE comes to the same answer.
+            // Every PE comes to the same result.
             return Ok(());
         }
         let own = self.make(&missing);
@@ -234,7 +234,7 @@ impl Memory for CudaTransport {
     }
 
     fn decommit(&self, _: SymRange) {
-        // Chunks stay, for the next allocation.
+        // Chunks stay backed for the next allocation.
     }
 
     fn zero(&self, range: SymRange) -> Result<()> {
@@ -255,8 +255,8 @@ impl Memory for CudaTransport {
     }
 
     fn give_back(&self, range: SymRange, _: u64, preferred: u64) -> Result<()> {
-        // What the library has begun there is done: the collective began with a quiet, finalize has settled, and of a place whose
-        // registration has failed nobody knows.
+        // The library's own work there is complete: the collective began with a quiet, and finalize has settled. A range whose
+        // registration failed was never in use.
         lock(&self.registered).retain(|one| *one != range);
         self.unmap(&self.mapped_by_me(), &[range]);
         let mut places = lock(&self.preferred);
@@ -273,7 +273,7 @@ impl Transport for CudaTransport {
             may_load: false,
             takes_machine_memory: false,
             polling_is_slow: true,
-            makers_of_memory: "cuMemAddressReserve and cuMemCreate give such memory",
+            makers_of_memory: "cuMemAddressReserve and cuMemCreate allocate such memory",
             device: Some(self.device.ordinal()),
         }
     }
@@ -283,7 +283,7 @@ impl Transport for CudaTransport {
     }
 
     fn local_ptr(&self, pe: Pe, offset: u64) -> Option<u64> {
-        // For this PE's GPU; the CPU can use no address of the heap.
+        // The address on this PE's GPU; no address of the heap is valid for the CPU.
         Some(self.layout.address(pe, offset))
     }
 
@@ -355,7 +355,7 @@ impl Transport for CudaTransport {
                 return Ok([old, 0]);
             }
             Body::Signal { pe, update } => self.signal(call, pe, update)?,
-            // The program looks at its own memory, or changes it, at once.
+            // The program reads or writes its own memory immediately.
             Body::Read { me, source, dest } => {
                 self.get_bytes(
                     (Submission::Blocking, call.called),
@@ -396,8 +396,9 @@ impl Transport for CudaTransport {
         self.note::<()>(Err(error));
     }
 
-    /// What went wrong where it could not be returned, or in a kernel. It stays: after most errors of the driver nothing works any
-    /// more, and members of a collective that has ended like that are in different epochs. That this thread gave up is said once.
+    /// The error of a call that could not return it, or of a kernel. It is permanent: after most errors of the driver no call
+    /// works any more, and the members of a collective that failed are in different epochs. The error of a wait that timed out is
+    /// returned once, to the thread that gave up.
     fn failure(&self) -> Result<()> {
         let mut failed = self.failed();
         let mut gave_up = None;
@@ -416,7 +417,7 @@ impl Transport for CudaTransport {
     }
 
     fn owned_by(&self, owner: Arc<dyn Owner>) {
-        // It is said once, when the runtime is made.
+        // The runtime sets its owner once.
         let _ = self.owner.set(owner);
     }
 
@@ -438,7 +439,7 @@ impl Transport for CudaTransport {
 
     fn leave(&self, gone: bool) -> Option<String> {
         match &self.exchange {
-            // What waits for this PE in other threads of this process ends, too; other processes' watchdogs see to theirs.
+            // Waits for this PE in other threads of this process end, too; the watchdogs of other processes end theirs.
             None if gone => self.segment.end_all(),
             _ => self.completion.end_all(),
         }

@@ -1,4 +1,4 @@
-//! Parts that several operations share: a put and a get on a stream, and results that a stream writes.
+//! Parts that several operations share: puts and gets on a stream, and results that a stream writes.
 
 use super::Submitted;
 use super::blocking::GivenUp;
@@ -50,7 +50,7 @@ impl CudaTransport {
         }
     }
 
-    /// A put that may be incomplete when it returns; `lasts`: the source is there until quiet.
+    /// A put that may be incomplete when it returns. `lasts`: the source stays valid until quiet.
     pub(super) fn put_nbi(
         &self,
         submitted: Submitted,
@@ -62,7 +62,7 @@ impl CudaTransport {
         match (submitted.0, lasts) {
             (_, false) => return self.put_bytes(submitted, pe, dest, source),
             (Submission::Stream(_), true) => {
-                // SAFETY: the request says that the memory lasts until quiet.
+                // SAFETY: the request states that the memory stays valid until quiet.
                 let source = unsafe { source.lasting() };
                 return self.put_bytes(submitted, pe, dest, source);
             }
@@ -72,7 +72,7 @@ impl CudaTransport {
         self.issue_put(submitted.1, self.layout.address(pe, dest), source)
     }
 
-    /// A get that may be incomplete when it returns; `lasts`: `dest` is there until quiet.
+    /// A get that may be incomplete when it returns. `lasts`: `dest` stays valid until quiet.
     pub(super) fn get_nbi(
         &self,
         submitted: Submitted,
@@ -92,7 +92,7 @@ impl CudaTransport {
         }
         let to = dest.address() as u64;
         if self.layout.locate(to).is_none() && !self.is_known(to)? {
-            // The driver's own call would wait.
+            // The driver's call would wait in this case.
             return self.get_bytes(submitted, pe, source, dest);
         }
         self.begin(submitted.0, submitted.1)?;
@@ -133,8 +133,8 @@ impl CudaTransport {
         self.await_blocking(operation)
     }
 
-    /// Begins something that writes a result to a place, waits for it and gives what is there. What it uses of `arrays` may be used
-    /// again afterwards: if it has not ended, it takes them.
+    /// Starts an operation that writes a result to a slot, waits for it and returns the result. `arrays` may be reused
+    /// afterwards; if the operation has not ended, they are withheld with the slot.
     pub(crate) fn fetch<'a>(
         &'a self,
         (submission, operation): Submitted,
@@ -144,7 +144,7 @@ impl CudaTransport {
         let stream = self.begin(submission, operation)?;
         if submission != Submission::Blocking {
             self.device
-                .check_capture(stream, "an operation that gives something back")?;
+                .check_capture(stream, "an operation with a result")?;
         }
         let place = self.take(operation, || self.mailbox.result())?;
         begin(stream, &place)?;

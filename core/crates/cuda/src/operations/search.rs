@@ -1,7 +1,7 @@
-//! Waits and tests on a stream: a kernel looks at the elements when its turn comes.
+//! Waits and tests on a stream: a kernel examines the elements when the stream reaches it.
 //!
-//! A wait that gives nothing back is put on the stream, and the call returns. One that gives something back, a test, and a call with
-//! arrays of the caller's (a status, a value for each element) waits until the stream has run it.
+//! A wait without a result is enqueued, and the call returns. A wait with a result, a test, and a call with arrays of the caller
+//! (a status, a value for each element) waits until the stream has run the kernel.
 
 use super::Submitted;
 use crate::CudaTransport;
@@ -54,7 +54,7 @@ impl CudaTransport {
                 ..args
             })?;
         let found = found(search, words, arrays.last());
-        // A kernel that has nothing to wait for leaves; else it was told to.
+        // The kernel ended before its condition held, so it was aborted.
         if search.waits && !found.held && !search.finds_nothing() {
             return Err(self.left_early(search.called));
         }
@@ -85,7 +85,7 @@ impl CudaTransport {
         }
     }
 
-    /// Holds up a stream until the word of the host's at an address has counted so far, or this PE's kernels are told to end.
+    /// Holds a stream until the host's word at an address has reached a value, or this PE's kernels are aborted.
     pub(crate) fn hold(
         &self,
         stream: CUstream,
@@ -112,15 +112,15 @@ impl CudaTransport {
         self.kernels.wait(stream, &args)
     }
 
-    /// Puts a wait on a stream; only the stream waits.
+    /// Enqueues a wait; only the stream waits.
     fn begin_wait(&self, (submission, operation): Submitted, args: &WaitArgs) -> Result<()> {
         let stream = self.begin(submission, operation)?;
         self.lose_turn(submission);
         self.kernels.wait(stream, args)
     }
 
-    /// Runs a wait, or a test, whose arguments follow from where its result goes, a place of 16 bytes; gives what is there then. As for
-    /// `arrays`, see [`fetch`](CudaTransport::fetch).
+    /// Runs a wait or a test. Its arguments are derived from the address of its result, a slot of 16 bytes. Returns the contents
+    /// of the slot. For `arrays` see [`fetch`](CudaTransport::fetch).
     fn fetch_wait<'a>(
         &'a self,
         submitted: Submitted,
@@ -133,16 +133,19 @@ impl CudaTransport {
         })
     }
 
-    /// The reason why a kernel has left before its condition held.
+    /// The reason why a kernel ended before its condition held.
     fn left_early(&self, operation: Operation) -> Error {
         let known = self.failure().and_then(|()| self.owner()?.check(operation));
         known.err().unwrap_or_else(|| {
-            Error::Internal(format!("{} ended before its time", operation.name()))
+            Error::Internal(format!(
+                "{} ended before its condition held",
+                operation.name()
+            ))
         })
     }
 }
 
-/// The meaning of the words that a kernel has written, see [`WaitArgs::result`].
+/// Decodes the words that a kernel wrote, see [`WaitArgs::result`].
 fn found(search: &Search<'_>, [result, held]: [u64; 2], indices: Option<&Scratch<'_>>) -> Found {
     let index = |word: u64| usize::try_from(word).ok();
     let indices: Vec<usize> = match (search.mode, indices) {

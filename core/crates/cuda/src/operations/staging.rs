@@ -1,5 +1,5 @@
-//! Blocks of memory of the host's that kernels do not reach: as many as fit are gathered in a stage (`copies.rs`), which a kernel empties
-//! or fills, so that there is one wait for all of them.
+//! Blocks of host memory that kernels cannot access: as many as fit are gathered in a stage (`copies.rs`), which a kernel empties
+//! or fills, so there is one wait for all of them.
 
 use super::Submitted;
 use crate::Result;
@@ -12,7 +12,7 @@ use crate::{CudaTransport, STAGE};
 use cudarc::driver::sys::CUstream;
 use std::ops::Range;
 
-/// The blocks of a transfer, as many at a time as a stage holds.
+/// The blocks of a transfer, in groups that fit a stage.
 fn groups(transfer: &Transfer) -> impl Iterator<Item = Range<u64>> + use<> {
     let (_, bytes, count) = transfer.dest().parts();
     let most = STAGE as u64 / bytes.max(1);
@@ -21,8 +21,8 @@ fn groups(transfer: &Transfer) -> impl Iterator<Item = Range<u64>> + use<> {
 }
 
 impl CudaTransport {
-    /// Whether the local blocks of a transfer go through a stage: they are the host's, which no kernel reaches, and several fit a stage. On a
-    /// captured stream nobody can wait for a stage.
+    /// Whether the local blocks of a transfer are staged: they are in host memory that kernels cannot access, and several fit a
+    /// stage. On a captured stream a call cannot wait for a stage.
     pub(crate) fn blocks_are_staged(
         &self,
         submission: Submission,
@@ -42,7 +42,7 @@ impl CudaTransport {
         }
     }
 
-    /// Sends blocks of `local`, by the blocking stream, to `dest`, where the lowest of them goes.
+    /// Copies blocks of `local` to `dest`, the address of the lowest block, by the blocking stream.
     pub(crate) fn put_blocks_staged(
         &self,
         operation: Operation,
@@ -75,7 +75,7 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Fills blocks of `local` from `source`, where the lowest of them is, and waits for it.
+    /// Fills blocks of `local` from `source`, the address of the lowest block, and waits for the copy.
     pub(crate) fn get_blocks_staged(
         &self,
         submitted: Submitted,

@@ -1,9 +1,10 @@
-//! How much is on a stream of the program's: what does not fit makes the driver wait, which nothing ends, and other threads' calls to the
-//! driver wait with it (on an H200, from 1022 pieces of work behind a wait on; streams that share a queue share that). So the library's
-//! operations count, and every so many pieces are marked; the next ones wait until the mark before is reached, with the PE's limits.
+//! Backpressure on streams of the program. When a stream is full, the driver blocks the caller without a limit, and other
+//! threads' calls to the driver with it (on an H200, from 1022 pieces of work behind a wait; streams that share a hardware queue
+//! share its capacity). So the library counts its operations and records an event every so many pieces; before it enqueues more,
+//! it waits for the previous event within the PE's limits.
 //!
-//! What the program itself puts there is not counted, nor are its events and functions, nor anything on the stream that each thread has of
-//! its own. What is captured may count as if it were there.
+//! Work that the program itself enqueues is not counted, nor are its events and host functions, nor work on the per-thread
+//! default stream. Captured work may be counted as if it were on the stream.
 
 use crate::Result;
 use crate::job::published::{Target, Wait};
@@ -15,24 +16,24 @@ use cudarc::driver::sys::CUstream;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Pieces of work between two marks: up to twice as many are on a stream.
+/// Pieces of work between two events: a stream holds at most twice as many.
 const BETWEEN_MARKS: u64 = 400;
-/// Bytes of pageable memory that are as much as one more piece: the driver copies them away, and a stream has room for 4 MiB of them.
+/// Bytes of pageable memory that count as one piece: the driver buffers them, and a stream has room for 4 MiB.
 pub(crate) const PIECE: usize = 4 << 10;
 
-/// By stream.
+/// The backlog of each stream.
 #[derive(Default)]
 pub(crate) struct Backpressure(Mutex<HashMap<u64, Backlog>>);
 
 #[derive(Default)]
 struct Backlog {
-    /// Pieces since the latest mark.
+    /// Pieces since the latest event.
     taken: u64,
     mark: Option<Arc<CudaEvent>>,
 }
 
 impl Backlog {
-    /// Whether there is room for so many pieces before the next mark; then they are taken.
+    /// Takes so many pieces if they fit before the next event; returns whether they did.
     fn take(&mut self, pieces: u64) -> bool {
         let fits = self.taken + pieces < BETWEEN_MARKS;
         if fits {
@@ -46,7 +47,7 @@ impl Backlog {
     }
 }
 
-/// The pieces that bytes are which the driver copies away.
+/// The number of pieces that buffered bytes count as.
 pub(crate) fn pieces(bytes: usize) -> u64 {
     (bytes / PIECE) as u64
 }
@@ -56,12 +57,12 @@ impl Backpressure {
         lock(&self.0)
     }
 
-    /// So many pieces more were put on a stream, for which its next call may wait.
+    /// Counts further pieces on a stream, for which its next call may wait.
     pub(crate) fn count(&self, stream: u64, pieces: u64) {
         self.lock().entry(stream).or_default().taken += pieces;
     }
 
-    /// There is nothing on a stream.
+    /// Records that a stream is empty.
     pub(crate) fn clear(&self, stream: u64) {
         let cleared = self.lock().remove(&stream);
         drop(cleared);
@@ -69,7 +70,7 @@ impl Backpressure {
 }
 
 impl CudaTransport {
-    /// Before so many pieces are put on a stream; on the library's own, others count (`blocking.rs`).
+    /// Waits, if necessary, before so many pieces are enqueued. The library's own stream has counters of its own (`blocking.rs`).
     #[inline]
     pub(crate) fn apply_backpressure(
         &self,
@@ -97,7 +98,7 @@ impl CudaTransport {
 
     #[cold]
     fn await_backlog(&self, stream: u64, operation: Operation, pieces: u64) -> Result<()> {
-        // Another thread's mark would be in another stream, and a graph's pieces are on none.
+        // An event of another thread would be on another stream, and the pieces of a graph are on no stream.
         if stream == PER_THREAD || self.device.is_captured(stream as CUstream)? {
             return Ok(());
         }
@@ -118,7 +119,7 @@ impl CudaTransport {
             let mark = Some(Arc::new(self.mark_here(stream as CUstream)?));
             let mut backpressure = self.backpressure.lock();
             let backlog = backpressure.entry(stream).or_default();
-            // Another thread may have been first; then its mark counts.
+            // If another thread recorded an event first, that event counts.
             if backlog.has(before.as_ref()) {
                 let taken = pieces;
                 *backlog = Backlog { taken, mark };

@@ -2,10 +2,10 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | this one | a stream, an event |
+//! | this file | a stream, an event |
 //! | [`program`] | the streams that the program uses |
-//! | [`order`] | which streams have work of this PE, and the order of a team's collectives on them |
-//! | [`backpressure`] | how much is on a stream, so that the driver never waits for one that is full |
+//! | [`order`] | the streams with work of this PE, and the order of a team's collectives on them |
+//! | [`backpressure`] | limits the work on a stream, so that the driver never blocks on a full stream |
 //!
 //! The rules are those of [`driver`](crate::driver).
 
@@ -24,10 +24,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// `cudaStream_t` values that are no streams but name one of the calling thread's context.
+/// `cudaStream_t` values that are no handles, but name a stream of the calling thread's context.
 const DEFAULT_STREAMS: std::ops::RangeInclusive<u64> = 0..=2;
 
-/// A stream of the program's, by its number.
+/// A stream of the program, by its handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CudaStreamRef(u64);
 
@@ -35,15 +35,15 @@ impl CudaStreamRef {
     /// A `cudaStream_t` (`CUstream`): 0 is the default stream.
     ///
     /// # Safety
-    /// It must exist as long as the `Stream` that is made of it.
+    /// The stream must exist as long as the `Stream` that is made of it.
     pub unsafe fn from_raw(stream: u64) -> CudaStreamRef {
         CudaStreamRef(stream)
     }
 
-    /// The stream as one of the transport's.
+    /// Adopts the stream for the transport.
     #[doc(hidden)]
     pub fn adopt(self, streams: &dyn Streams) -> Result<Arc<dyn TransportStream>> {
-        // SAFETY: who made `self` vouches for the stream.
+        // SAFETY: the caller of `from_raw` vouches for the stream.
         unsafe { streams.adopt(self.0) }
     }
 }
@@ -52,17 +52,17 @@ impl CudaStreamRef {
 pub(crate) struct CudaStream {
     device: Arc<Device>,
     raw: CUstream,
-    /// Whether the program made it, and destroys it.
+    /// Whether the program created the stream, and destroys it.
     foreign: bool,
 }
 
-// SAFETY: a stream may be used from any thread, as the driver says.
+// SAFETY: by the driver's documentation, a stream may be used from any thread.
 unsafe impl Send for CudaStream {}
 // SAFETY: as above.
 unsafe impl Sync for CudaStream {}
 
 impl CudaStream {
-    /// A new one, not ordered with the default stream.
+    /// Creates a stream that does not synchronise with the default stream.
     pub(crate) fn new(device: &Arc<Device>) -> Result<CudaStream> {
         let _outside = OutsideCapture::new()?;
         // `drop` destroys it.
@@ -74,10 +74,10 @@ impl CudaStream {
         })
     }
 
-    /// A stream of the program's.
+    /// Wraps a stream of the program.
     ///
     /// # Safety
-    /// It must exist as long as what is made of it.
+    /// The stream must exist as long as the values made of it.
     pub(crate) unsafe fn foreign(device: &Arc<Device>, raw: u64) -> Result<CudaStream> {
         let stream = CudaStream {
             device: Arc::clone(device),
@@ -114,26 +114,26 @@ impl CudaStream {
         self.raw as u64
     }
 
-    /// An error while it is captured into a graph: then `what` is not possible.
+    /// An error while the stream is captured into a graph; `what` names the operation that a capture does not allow.
     pub(crate) fn check_capture(&self, what: &str) -> Result<()> {
         self.device.check_capture(self.raw, what)
     }
 
-    /// Whether everything on it has run.
+    /// Whether the stream is empty.
     pub(crate) fn query(&self) -> Result<bool> {
         self.device.is_idle(self.raw)
     }
 
-    /// Runs a function of the host's when what came before has run. It must not call the driver. A graph would run it again with each
-    /// replay, but it is there once.
+    /// Enqueues a host function, which must not call the driver. On a captured stream this is an error: a graph would run the
+    /// function at each replay, but the closure can run only once.
     pub(crate) fn call(&self, work: Box<dyn FnOnce() + Send>) -> Result<()> {
-        self.check_capture("a function of the host's")?;
+        self.check_capture("a host function")?;
         let _current = self.device.enter()?;
         let work = Box::into_raw(Box::new(work));
         // SAFETY: rules 1 and 3; the driver calls `run_call` once, with the box.
         let code = unsafe { sys::cuLaunchHostFunc(self.raw, Some(run_call), work.cast()) };
         if code != CUresult::CUDA_SUCCESS {
-            // SAFETY: the driver has not taken it.
+            // SAFETY: the driver did not take the box.
             drop(unsafe { Box::from_raw(work) });
         }
         check("cuLaunchHostFunc", code)
@@ -146,7 +146,7 @@ impl Drop for CudaStream {
             return;
         }
         if let Ok(_current) = self.device.enter() {
-            // SAFETY: rules 1 and 3. What is on it still runs; the driver frees it then.
+            // SAFETY: rules 1 and 3. Work on the stream still runs; the driver frees the stream afterwards.
             let _ = unsafe { sys::cuStreamDestroy_v2(self.raw) };
         }
     }
@@ -155,7 +155,7 @@ impl Drop for CudaStream {
 extern "C" fn run_call(work: *mut c_void) {
     // SAFETY: `call` made the box for this.
     let work = unsafe { Box::from_raw(work.cast::<Box<dyn FnOnce() + Send>>()) };
-    // A panic must not reach the driver; the work itself keeps what it has to say.
+    // A panic must not reach the driver; the closure records its own errors.
     let _ = catch_unwind(AssertUnwindSafe(work));
 }
 
@@ -165,18 +165,18 @@ pub(crate) struct CudaEvent {
     raw: CUevent,
 }
 
-// SAFETY: an event may be used from any thread, as the driver says.
+// SAFETY: by the driver's documentation, an event may be used from any thread.
 unsafe impl Send for CudaEvent {}
 // SAFETY: as above.
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
-    /// One of the program's, which keeps the time.
+    /// Creates an event of the program, which records the time.
     pub(crate) fn new(device: &Arc<Device>) -> Result<CudaEvent> {
         CudaEvent::with(device, sys::CUevent_flags::CU_EVENT_DEFAULT)
     }
 
-    /// One of the library's own, which keeps no time and so costs less.
+    /// Creates an event of the library, which records no time and therefore costs less.
     pub(crate) fn mark(device: &Arc<Device>) -> Result<CudaEvent> {
         CudaEvent::with(device, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
     }
@@ -194,7 +194,7 @@ impl CudaEvent {
         })
     }
 
-    /// Marks the end of what is on a stream of the device's context.
+    /// Records the event behind the current work of a stream of the device's context.
     pub(crate) fn record_on(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
@@ -202,7 +202,7 @@ impl CudaEvent {
         check("cuEventRecord", code)
     }
 
-    /// Makes what comes later on a stream wait for the latest record.
+    /// Makes later work of a stream wait for the latest record.
     pub(crate) fn hold_stream(&self, stream: CUstream) -> Result<()> {
         let _current = self.device.enter()?;
         // SAFETY: rules 1 and 3.
@@ -210,7 +210,7 @@ impl CudaEvent {
         check("cuStreamWaitEvent", code)
     }
 
-    /// Whether the latest record has been reached; one that was never recorded counts as reached.
+    /// Whether the latest record has been reached; an event that was never recorded counts as reached.
     pub(crate) fn query(&self) -> Result<bool> {
         let (_current, _outside) = (self.device.enter()?, OutsideCapture::new()?);
         // SAFETY: rules 1 and 3.
@@ -233,7 +233,8 @@ impl TransportEvent for CudaEvent {
 
     fn elapsed(&self, end: &dyn TransportEvent) -> Result<Duration> {
         let end: Option<&CudaEvent> = (end as &dyn Any).downcast_ref();
-        let end = end.ok_or_else(|| Error::Internal("an event is of another transport".into()))?;
+        let end =
+            end.ok_or_else(|| Error::Internal("the event belongs to another transport".into()))?;
         let _current = self.device.enter()?;
         let mut milliseconds = 0.0;
         // SAFETY: rules 1 to 3.

@@ -1,9 +1,9 @@
-//! Which streams have work of this PE: those that blocking collectives borrow, those for copies beside a collective, the one that had a
-//! team's latest collective, and those that the program has taken back while something of ours may still be on them.
+//! Tracks the streams with work of this PE: streams that blocking collectives borrow, streams for copies beside a collective, the
+//! stream with a team's latest collective, and streams that the program has released while work of the library may still be on them.
 //!
-//! Nothing here waits but by events, because what else is on a stream of the program's may take as long as it likes; only a stream that
-//! is full makes the driver wait when an event is recorded in it. A stream that is captured into a graph may have work from before, whose
-//! end nobody can mark then; the order of what is in a graph, and its end, are the program's.
+//! Nothing here waits except by events, because other work on a stream of the program may take any time; only recording an event
+//! on a full stream blocks in the driver. A stream that is being captured may still run earlier work, whose end no event can mark
+//! during the capture. The program itself orders and awaits the work in its graphs.
 
 use crate::job::block::MAX_TEAMS;
 use crate::lock::lock;
@@ -17,52 +17,52 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// `cudaStreamPerThread`: a stream of each thread's own.
+/// `cudaStreamPerThread`: a default stream for each thread.
 pub(crate) const PER_THREAD: u64 = 2;
-/// The number of no stream.
+/// No stream.
 const NO_STREAM: u64 = u64::MAX;
-/// Streams for blocking collectives that are there from the beginning: so many threads can be in one at a time.
+/// Streams for blocking collectives that are created at init: so many threads can be in a collective at a time.
 const STREAMS: usize = 4;
-/// Streams for copies beside collectives: as many as there are large collectives at a time, unless a setting says otherwise.
+/// Streams for copies beside collectives: by default, as many as large collectives that run at a time.
 const BESIDE: usize = 2;
-/// Between two looks at what is left behind, or is to leave.
+/// The interval at which abandoned or remaining work is polled.
 pub(crate) const LOOK: Duration = Duration::from_micros(100);
 
 pub(crate) struct StreamOrder {
-    /// Streams for blocking collectives, idle ones.
+    /// Idle streams for blocking collectives.
     streams: Mutex<Vec<CudaStream>>,
-    /// Streams for copies beside a collective, each with the stream that it was used for last.
+    /// Streams for copies beside a collective, each with the stream that used it last.
     beside: Mutex<Vec<(u64, CudaStream)>>,
-    /// Events that nobody uses.
+    /// Unused events.
     marks: Mutex<Vec<CudaEvent>>,
     /// By team number.
     teams: Box<[TeamOrder]>,
-    /// The ends of what was on streams when the program took them back.
+    /// Events behind the work on streams that the program has released.
     left: Mutex<Vec<Arc<CudaEvent>>>,
-    /// Whether something is under way whose end cannot be known.
+    /// Whether there is work whose end is unknown.
     unknown: AtomicBool,
 }
 
-/// Where a team's latest collective is.
+/// The stream of a team's latest collective.
 struct TeamOrder {
-    /// Its stream, or [`NO_STREAM`] if it is done, or the program has taken the stream back. Written with the lock only; who looks for the
-    /// teams of a stream needs no lock of the others.
+    /// The stream, or [`NO_STREAM`] if the collective is complete or the program has released the stream. Written under the lock
+    /// only; a search for the teams of a stream reads it without the other teams' locks.
     stream: AtomicU64,
     latest: Mutex<Latest>,
 }
 
 #[derive(Default)]
 struct Latest {
-    /// Recorded after the collective.
+    /// Recorded behind the collective.
     mark: Option<CudaEvent>,
-    /// Whether the team has changed streams: then it may do so again, and each collective is marked.
+    /// Whether the team has used several streams: it may do so again, so an event is recorded behind each collective.
     changes: bool,
-    /// Whether it went out of sight without a mark.
+    /// Whether no event could be recorded behind the latest collective.
     lost: bool,
 }
 
 impl StreamOrder {
-    /// With some streams for collectives: now and then the driver makes one only when no kernel runs.
+    /// With streams for collectives: later, the driver may create a stream only while no kernel runs.
     pub(crate) fn new(device: &Arc<Device>) -> Result<StreamOrder> {
         let streams = (0..STREAMS).map(|_| CudaStream::new(device));
         let beside = (0..BESIDE).map(|_| Ok((NO_STREAM, CudaStream::new(device)?)));
@@ -95,17 +95,17 @@ impl TeamOrder {
     }
 }
 
-/// A stream that a blocking collective has to itself.
+/// A stream that one blocking collective uses alone.
 pub(crate) struct BorrowedStream<'a> {
     pub(crate) cuda: &'a CudaTransport,
     pub(crate) team: u32,
-    /// There until it is given back.
+    /// `None` once it is returned.
     stream: Option<CudaStream>,
 }
 
 impl BorrowedStream<'_> {
     fn stream(&self) -> Result<&CudaStream> {
-        let gone = || Error::Internal("a stream was given back before its use".into());
+        let gone = || Error::Internal("a borrowed stream is used after its return".into());
         self.stream.as_ref().ok_or_else(gone)
     }
 
@@ -113,12 +113,12 @@ impl BorrowedStream<'_> {
         Ok(Submission::Stream(self.stream()?.raw()))
     }
 
-    /// Whether everything on it has run.
+    /// Whether the stream is empty.
     pub(crate) fn query(&self) -> Result<bool> {
         self.stream()?.query()
     }
 
-    /// The collective is done, so the stream is idle.
+    /// Returns the stream after the collective is complete, so the stream is idle.
     pub(crate) fn done(mut self) {
         self.cuda.all_have_run(self.team);
         lock(&self.cuda.stream_order.streams).extend(self.stream.take());
@@ -128,7 +128,7 @@ impl BorrowedStream<'_> {
 impl Drop for BorrowedStream<'_> {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.take() {
-            // If it is not idle, it runs on, and the driver frees it then.
+            // If the stream is not idle, its work runs on, and the driver frees the stream afterwards.
             let idle = stream.query().unwrap_or(false);
             self.cuda.let_go_of(stream.raw(), None);
             if idle {
@@ -139,7 +139,7 @@ impl Drop for BorrowedStream<'_> {
 }
 
 impl CudaTransport {
-    /// A stream for one blocking collective of a team: what waits for other PEs must not hold up what another thread does.
+    /// A stream for one blocking collective of a team: its wait for other PEs must not hold up other threads.
     pub(crate) fn borrow_stream(&self, team: u32) -> Result<BorrowedStream<'_>> {
         let unused = lock(&self.stream_order.streams).pop();
         let stream = match unused {
@@ -153,12 +153,12 @@ impl CudaTransport {
         })
     }
 
-    /// Has a stream of the library's make something at the same time as what comes next on `stream`: `put` puts it there. The event is
-    /// the end of it, for which `stream` must wait. `None`: no such stream is free, and nothing was put anywhere.
+    /// Runs work on a stream of the library at the same time as the next work of `stream`; `put` enqueues it. Returns the event behind
+    /// that work, for which `stream` must wait, or `None` if no such stream is free and nothing was enqueued.
     ///
-    /// A stream of the library's serves one of the program's as long as something is on it: one that two of them use would order them, and
-    /// the collectives on them may come in another order on other members. That holds for graphs, too, so one that is captured stays with
-    /// its capture.
+    /// A stream of the library serves one stream of the program as long as it has work: shared by two streams, it would order them,
+    /// and the collectives on them may come in another order on other members. The same holds for graphs, so a captured stream stays
+    /// with its capture.
     pub(crate) fn put_beside(
         &self,
         stream: CUstream,
@@ -168,7 +168,7 @@ impl CudaTransport {
         if raw == PER_THREAD {
             return Ok(None);
         }
-        // It waits if the stream is full, and the others need the lock.
+        // Without the lock, because recording blocks if the stream is full.
         let mark = self.take_mark()?;
         mark.record_on(stream)?;
         let mut all = lock(&self.stream_order.beside);
@@ -194,8 +194,8 @@ impl CudaTransport {
         Ok(Some(mark))
     }
 
-    /// Before a collective of a team is put on a stream that is not captured: it begins when the team's latest one, if that is on another
-    /// stream, is done. False: nobody can mark the end of that one now.
+    /// Called before a collective of a team is enqueued on a stream that is not captured: the collective starts after the team's
+    /// latest one on another stream. Returns false if no event can be recorded behind that one now.
     pub(crate) fn take_turn(&self, team: u32, stream: CUstream) -> Result<bool> {
         let (raw, order) = (stream as u64, &self.stream_order.teams[team as usize]);
         let before = {
@@ -214,7 +214,7 @@ impl CudaTransport {
                 }
             }
         };
-        // It waits if the stream is full, and nobody shall wait for that stream who lets the other one go.
+        // Without the lock: the call blocks while the stream is full, and the thread that unblocks it may need the lock.
         let held = before.hold_stream(stream);
         match held {
             Ok(()) => self.give_mark_back(before),
@@ -227,7 +227,7 @@ impl CudaTransport {
         held.map(|()| true)
     }
 
-    /// After a collective of a team was put on a stream.
+    /// Called after a collective of a team was enqueued on a stream.
     pub(crate) fn end_turn(&self, team: u32, stream: CUstream) -> Result<()> {
         let order = &self.stream_order.teams[team as usize];
         let mut latest = lock(&order.latest);
@@ -236,17 +236,18 @@ impl CudaTransport {
             return Ok(());
         }
         let marked = self.mark_latest(order, &mut latest);
-        // The mark, and the one that held the stream up.
+        // Two pieces: the event of the collective, and the wait for the previous one.
         self.backpressure.count(stream as u64, 2);
         if own && !matches!(marked, Ok(true)) {
-            // Another thread's mark would be in another stream.
+            // An event of another thread would be on another stream.
             order.set_stream(None);
             latest.lost = true;
         }
         marked.map(drop)
     }
 
-    /// Marks the end of a team's latest collective, unless it is done or marked. False: that is not possible now.
+    /// Records an event behind a team's latest collective, unless that is complete or has one. Returns false if that is not
+    /// possible now.
     fn mark_latest(&self, order: &TeamOrder, latest: &mut Latest) -> Result<bool> {
         match order.stream() {
             _ if latest.lost => return Ok(false),
@@ -263,21 +264,21 @@ impl CudaTransport {
         Ok(true)
     }
 
-    /// The collectives of a team that this PE has put on streams are done.
+    /// Records that the collectives which this PE enqueued for a team are complete.
     pub(crate) fn all_have_run(&self, team: u32) {
         let order = &self.stream_order.teams[team as usize];
         let mut latest = lock(&order.latest);
         order.set_stream(None);
         latest.lost = false;
-        // It may be about to be reached; who takes it records it anew.
+        // The event may be about to be reached; its next user records it anew.
         lock(&self.stream_order.marks).extend(latest.mark.take());
     }
 
-    /// Whether what is put on a stream becomes part of a graph.
+    /// Whether work enqueued on a stream becomes part of a graph.
     pub(crate) fn is_captured(&self, submission: Submission) -> bool {
         match submission {
             Submission::Blocking => false,
-            // Where the driver cannot tell, no kernel is counted on.
+            // If the driver cannot tell, the stream is treated as captured.
             Submission::Stream(_) => self
                 .device
                 .is_captured(self.stream(submission))
@@ -285,19 +286,19 @@ impl CudaTransport {
         }
     }
 
-    /// The capture that a stream is in, by its number; none where nobody can tell.
+    /// The id of the capture that a stream is in; `None` if it is unknown.
     pub(crate) fn capture_of(&self, stream: u64) -> Option<u64> {
         self.device.capture(stream as CUstream).ok().flatten()
     }
 
-    /// The program, or the library, has no use for a stream any more, and may destroy it after this call. What is on it goes on.
-    /// `made_in`: the capture that it was in when the program made it known.
+    /// Called when the program or the library releases a stream, and may destroy it afterwards. Work on the stream continues.
+    /// `made_in`: the capture that the stream was in when the program adopted it.
     pub(crate) fn let_go_of(&self, stream: u64, made_in: Option<u64>) {
         if made_in.is_some() && self.capture_of(stream) == made_in {
-            // All of it is in the graph, and what else is known of the stream is there by another handle.
+            // All work is part of the graph; other state of the stream belongs to another handle of it.
             return;
         }
-        // What has ended since is forgotten; an error shows when somebody waits.
+        // Forgets streams whose work has ended since; an error is reported by the next wait.
         let _ = self.left_nothing();
         let end = self.kernels.forget_stream(stream, || {
             Ok(self.end_of(stream as CUstream)?.map(Arc::new))
@@ -305,7 +306,7 @@ impl CudaTransport {
         let idle = matches!(end, Ok(None));
         match idle {
             true => self.backpressure.clear(stream),
-            // Other handles of it may be in use.
+            // Other handles of the stream may be in use.
             false => self.backpressure.count(stream, 1),
         }
         for order in &self.stream_order.teams {
@@ -324,9 +325,9 @@ impl CudaTransport {
         }
     }
 
-    /// An event at the end of what is on a stream now; none if that has run.
+    /// An event behind the current work of a stream; `None` if the stream is empty.
     fn end_of(&self, stream: CUstream) -> Result<Option<CudaEvent>> {
-        self.device.check_capture(stream, "marking its end")?;
+        self.device.check_capture(stream, "recording an event")?;
         if self.device.is_idle(stream)? {
             return Ok(None);
         }
@@ -335,18 +336,18 @@ impl CudaTransport {
         Ok(Some(mark))
     }
 
-    /// An event of the library's own.
+    /// Takes an unused event, or creates one.
     pub(crate) fn take_mark(&self) -> Result<CudaEvent> {
         let unused = lock(&self.stream_order.marks).pop();
         unused.map_or_else(|| CudaEvent::mark(&self.device), Ok)
     }
 
-    /// Takes back an event that was reached.
+    /// Returns an event that was reached.
     pub(crate) fn give_mark_back(&self, mark: CudaEvent) {
         lock(&self.stream_order.marks).push(mark);
     }
 
-    /// Whether everything is done that was on streams when the program took them back.
+    /// Whether all work is complete that was on streams when the program released them.
     pub(crate) fn left_nothing(&self) -> Result<bool> {
         let mut left = lock(&self.stream_order.left);
         let mut failed = Ok(());
@@ -360,13 +361,13 @@ impl CudaTransport {
         failed.map(|()| left.is_empty())
     }
 
-    /// Waits until nothing of this PE's is on any stream that it knows, nor on the library's own: then its memory may go. Otherwise the
-    /// memory stays mapped for good, and the answer is false.
+    /// Waits until no stream has work of this PE, the library's own stream included: then its memory may be released. If the
+    /// limit passes, the memory stays mapped for good, and the function returns false.
     ///
-    /// Local, after this PE's kernels were told to end.
+    /// Local, called after this PE's kernels were aborted.
     pub(crate) fn settle(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
-        // An error of the driver says that nothing runs on the blocking stream any more.
+        // After an error of the driver, no work runs on the blocking stream.
         let blocking_idle = || self.is_idle().unwrap_or(true);
         loop {
             if self.kept.load(Acquire) {
@@ -382,7 +383,7 @@ impl CudaTransport {
             }
         }
         if !self.kept.swap(true, AcqRel) {
-            // What a kernel may use.
+            // Objects that a kernel may still use.
             std::mem::forget((
                 Arc::clone(&self.segment),
                 Arc::clone(&self.completion),

@@ -1,4 +1,4 @@
-//! The streams that the program uses: the library's own, and the program's that it has made known.
+//! The streams that the program uses: streams of the library, and streams of the program that it has adopted.
 
 use super::{CudaEvent, CudaStream};
 use crate::CudaTransport;
@@ -8,10 +8,10 @@ use crate::transport::{Streams, Submission, TransportEvent, TransportStream};
 use std::any::Any;
 use std::sync::Arc;
 
-/// One of them.
+/// A stream that the program uses.
 pub(crate) struct ProgramStream {
     cuda: CudaStream,
-    /// The capture that the stream was in when this was made: what was put on it in that is no work of the stream's.
+    /// The capture that the stream was in when it was adopted: work enqueued during that capture is not on the stream.
     made_in: Option<u64>,
 }
 
@@ -30,9 +30,9 @@ impl ProgramStream {
         self.made_in
     }
 
-    /// Whether everything on it has run; an error while it is captured.
+    /// Whether the stream is empty; an error while it is captured.
     pub(crate) fn has_run(&self) -> Result<bool> {
-        self.cuda.check_capture("asking whether a stream is done")?;
+        self.cuda.check_capture("a query of a stream")?;
         self.cuda.query()
     }
 }
@@ -61,12 +61,12 @@ impl CudaTransport {
         lock(&self.program_streams).clone()
     }
 
-    /// Forgets them.
+    /// Removes the streams that finalize waits for, and returns them.
     pub(crate) fn forget_streams(&self) -> Vec<Arc<ProgramStream>> {
         std::mem::take(&mut *lock(&self.program_streams))
     }
 
-    /// Adds a stream to those that finalize waits for. Of those that were dropped, the idle ones are forgotten.
+    /// Adds a stream to those that finalize waits for. Idle streams that were dropped are removed.
     fn add_stream(&self, cuda: CudaStream, made_in: Option<u64>) -> Arc<dyn TransportStream> {
         let stream = Arc::new(ProgramStream { cuda, made_in });
         let mut streams = lock(&self.program_streams);

@@ -1,4 +1,4 @@
-"""What kernels get of the job, so that they communicate themselves: see ``docs/device.md``.
+"""The state by which kernels communicate without the host: see ``docs/device.md``.
 
 With CuPy, whose kernels take the state by value::
 
@@ -23,7 +23,7 @@ from ..nvshmem_types import NotSupportedError
 
 __all__ = ["DeviceState", "include_dir", "state"]
 
-# Modules for kernels in Python, which import what compiles them when they are first asked for.
+# Modules for kernels in Python, which import their compilers on first use.
 _FRONTENDS = ("cute", "numba", "numba_cuda_mlir", "triton")
 _DTYPE = np.dtype(_ffi.DeviceState)
 _HEADER = "nvshmemrs_device.cuh"
@@ -88,12 +88,12 @@ class DeviceState(Handle):
 
 
 def state() -> DeviceState:
-    """What kernels of this PE get as their argument, and pass to the functions of
-    ``nvshmemrs_device.cuh``. It is valid until ``finalize``, for kernels of this PE only. Teams that
-    are made or destroyed later are seen through it, too. On device memory its addresses are those
+    """The argument of this PE's kernels, which pass it to the functions of
+    ``nvshmemrs_device.cuh``. It is valid until ``finalize``, for kernels of this PE only. It also
+    shows teams that are created or destroyed later. On device memory its addresses are those
     of this PE's GPU, on host memory those of this process.
 
-    Kernels reach PEs of their own host only. What they do to another PE ends the kernel, and
+    Kernels reach PEs of their own host only. An access to another PE ends the kernel, and
     ``runtime_check`` names that PE.
 
     In a checked job only kernels in C++ take it that are compiled with NVSHMEMRS_DEVICE_CHECK defined.
@@ -108,7 +108,7 @@ def state() -> DeviceState:
 
 
 def fitting(found: DeviceState, caller: str) -> DeviceState:
-    """The state, if kernels in Python can use it; else NotSupportedError. What launches them asks."""
+    """The state, if kernels in Python can use it; else NotSupportedError. Launchers call this."""
     magic, version, check = (int(found.scalar[name]) for name in ("magic", "version", "check"))
     if (magic, version) == (MAGIC, VERSION | WATCHED):
         raise NotSupportedError(

@@ -1,4 +1,4 @@
-"""What is wrong with a call of a kernel, as a sentence, for kernels that Python runs."""
+"""An error of a kernel's call as a sentence, for kernels that Python runs."""
 
 from __future__ import annotations
 

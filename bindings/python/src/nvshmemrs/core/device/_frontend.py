@@ -1,4 +1,4 @@
-"""What frontends for kernels have in common: whether one is there, in a version that was tested, and
+"""Shared parts of frontends for kernels: the check that one is installed in a tested version, and
 the functions of ``_kernels`` under its name.
 """
 
@@ -37,7 +37,7 @@ def expect(package: str, module: str, ours: str, tested: Tuple[str, ...]) -> Non
 
 
 def publish(package: Dict[str, Any]) -> None:
-    """Gives a frontend's package the functions of ``_kernels``, made of its own ``_backend``."""
+    """Adds the functions of ``_kernels``, built on its ``_backend``, to a frontend's package."""
     name = package["__name__"]
     # The modules whose functions are its own are in the folder that frontends share.
     package["__path__"].append(os.path.join(os.path.dirname(__file__), "_kernels"))
@@ -49,7 +49,7 @@ def publish(package: Dict[str, Any]) -> None:
 
 
 def explain_missing_gpu(driver: Any, error: Any, hint: str) -> None:
-    """Makes the errors of Numba's class `driver` where there is no GPU say what can be done."""
+    """Adds a remedy to the errors of Numba's class `driver` on a machine without a GPU."""
     find = driver.__getattr__  # for functions that are asked for the first time
 
     def found(self: Any, name: str) -> Any:

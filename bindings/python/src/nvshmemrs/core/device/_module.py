@@ -19,7 +19,7 @@ from ._symbol import SYMBOL, expect_heap_on, no_memory
 
 
 def _good(found: Any) -> Any:
-    """What a call of the driver gives, without its status."""
+    """The results of a driver call, without its status."""
     status, *rest = found
     if status != driver.CUresult.CUDA_SUCCESS:
         raise NotSupportedError(

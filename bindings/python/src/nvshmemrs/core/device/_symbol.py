@@ -1,5 +1,5 @@
-"""What compilers that keep the state in memory of a kernel's module have in common: what that memory is
-called, and what a launch refuses.
+"""Shared parts of compilers that keep the state in memory of a kernel's module: the symbol of that
+memory, and the checks of a launch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What numba-cuda and numba-cuda-mlir have in common: types of arguments, and functions for kernels.
+"""Shared parts of numba-cuda and numba-cuda-mlir: types of arguments, and functions for kernels.
 
-Both type kernels in the same way and differ in the code that they make. So a frontend gives what
-it is made of as a `Frontend`, and gets the names of ``_backend`` that need no code of their own.
+Both type kernels in the same way and differ in the code that they generate. So a frontend passes
+its parts as a `Frontend`, and gets the names of ``_backend`` that need no code of their own.
 """
 
 # mypy: ignore-errors
@@ -24,18 +24,18 @@ class Frontend(NamedTuple):
     cuda: Any
     types: Any
     error: Any
-    """What is raised for a type that does not fit."""
+    """The exception for a type that does not fit."""
     intrinsic: Any
     overload: Any
     jitable: Any
     nothing: Any
     """The code of a function that does nothing."""
     constant: Callable[[int], Any]
-    """The code of a function that gives a number."""
+    """The code of a function that returns a number."""
     ir: Any
     """The module of functions as they are before their types are known."""
     rewrites: Any
-    """The module of what changes them."""
+    """The module of the rewrites."""
     strings: str = "never"
     """How functions with a string among their arguments are inlined."""
 
@@ -47,7 +47,7 @@ class Elements:
         self.types, self.error = types, error
 
     def element(self, like: Any) -> Any:
-        """The type of the elements of an array or of what a pointer points to."""
+        """The element type of an array, or the target type of a pointer."""
         if isinstance(like, self.types.Array):
             if like.layout == "A":
                 raise self.error(
@@ -186,7 +186,7 @@ def primitives(of: Frontend, lower: Callable[[Primitive, Any], Any]) -> Dict[str
 
 
 def functions(of: Frontend) -> Dict[str, Any]:
-    """What makes functions of Python's known to the compiler."""
+    """The registration of Python functions with the compiler."""
     types, error, overload = of.types, of.error, of.overload
     at = Elements(types, error)
 
@@ -222,7 +222,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
         return outside
 
     def inlined(function: Any) -> Any:
-        """One that returns an array, which compilers accept only of what is part of the kernel."""
+        """A function that returns an array, which compilers accept only within a kernel."""
         return public(function, "always")
 
     givers, twins = [], {}
@@ -279,7 +279,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
             return made
 
     def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
-        """A function of an array and a value, another one for each type of elements."""
+        """A function of an array and a value, specialised by element type."""
         made = {name: of.jitable(function) for name, function in table.items()}
 
         def choose(like: Any, value: Any) -> Any:

@@ -137,8 +137,8 @@ BULK_STAGES = 8
 
 
 def _bulks() -> Iterator[Primitive]:
-    """What a bulk copy through lent shared memory is made of, as in ``nvshmemrs_device.cuh``.
-    Addresses in shared memory are those of its own space, u32.
+    """The primitives of a bulk copy through lent shared memory, as in ``nvshmemrs_device.cuh``.
+    Addresses in shared memory are in its own address space, u32.
 
     ``shared_place`` is the address there of a generic address, and all bits 1 of one elsewhere.
     ``shared_take`` gives 0 to the thread of the block that gets a word, until ``shared_free``.
@@ -157,7 +157,7 @@ def _bulks() -> Iterator[Primitive]:
     yield Primitive("shared_take", "u32", ("u32",), ptx)
     ptx = "{ .reg .b32 none; mov.b32 none, 0; st.release.cta.shared.u32 [$0], none; }"
     yield Primitive("shared_free", None, ("u32",), ptx)
-    # The engines see the barriers, what this thread has written, and what it has seen of others.
+    # The engines see the barriers, this thread's writes, and the writes that it has observed.
     fences = "fence.mbarrier_init.release.cluster; fence.proxy.async; "
     yield Primitive(
         "bulk_begin", None, ("u32",), "{ .reg .b32 at; " + begin + fences + "}", least=engines
@@ -173,7 +173,7 @@ def _bulks() -> Iterator[Primitive]:
     # (dest, shared, bytes)
     ptx = "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2; cp.async.bulk.commit_group;"
     yield Primitive("bulk_store", None, ("u64", "u32", "u32"), ptx, least=engines)
-    # All stores but the latest have read what they store.
+    # All stores except the latest have read their sources.
     yield Primitive("bulk_await_reads", None, (), "cp.async.bulk.wait_group.read 1;", least=engines)
     ptx = "{ .reg .b32 at; cp.async.bulk.wait_group 0; " + end + "}"
     yield Primitive("bulk_end", None, ("u32",), ptx, least=engines)

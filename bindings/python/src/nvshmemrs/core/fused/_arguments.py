@@ -24,7 +24,7 @@ PACK = 16
 
 
 class Array:
-    """An array argument: its place, and what stands for it in a kernel."""
+    """An array argument: its address, and the value that a kernel gets for it."""
 
     def __init__(self, value: Any, name: str, found: _foreign.Described) -> None:
         self.value = value
@@ -209,6 +209,6 @@ def zeros(shape: Tuple[int, ...]) -> Any:
 
 
 def finished(workspace: Workspace) -> None:
-    """On host memory a call is done on return, and what a kernel found wrong is raised."""
+    """On host memory, the call is complete on return; raises an error that a kernel reported."""
     if job.device < 0:
         workspace.check()

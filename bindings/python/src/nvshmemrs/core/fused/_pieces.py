@@ -53,7 +53,7 @@ class Pieces:
         stored = f.b.value if is_tensor else _tensor(f.b.address, f.stored, f.b.kind, f.b.value)
         self.b = stored if f.strides[1] == 1 else stored.T
         self.main, self.side = torch.cuda.current_stream(), ws.side()
-        # What both streams use is kept until the main one waits for the other.
+        # Tensors of both streams are kept until the main stream waits for the other one.
         self.kept: "list[Any]" = []
         self.side.wait_stream(self.main)
         with torch.cuda.stream(self.side):
@@ -63,8 +63,8 @@ class Pieces:
         self.call = _tensor(ws.address("calls"), (1,), "int64")
 
     def send(self, dest: Any, source: Any, member: int, slot: int) -> None:
-        """Copies to a member what the main stream has made, and tells it so: the number of the call is
-        copied, too.
+        """Copies a result of the main stream to a member, and signals it: the number of the call is
+        copied to the member's flag.
         """
         self.kept += [dest, source]
         self.side.wait_stream(self.main)
@@ -74,7 +74,7 @@ class Pieces:
             flags.copy_(self.call, non_blocking=True)
 
     def wait(self, member: int, slot: int) -> None:
-        """Makes the main stream wait for what a member sends."""
+        """Makes the main stream wait for the rows of a member."""
         # The kernel reads the number of the call.
         self.main.wait_event(self.met)
         calls, flag = self.ws.address("calls"), self._flag(member, slot)
@@ -98,14 +98,14 @@ class Pieces:
 
     @contextlib.contextmanager
     def joined(self) -> "Iterator[None]":
-        """At its end the main stream waits for the other one."""
+        """Makes the main stream wait for the other stream at the end."""
         yield
         self.main.wait_stream(self.side)
         self.kept.clear()
 
 
 def all_reduce(p: Pieces, out: Array) -> None:
-    """Of two members: the other one's rows go into its `out`, and this one's are added to what comes."""
+    """With two members: sends the other's rows to its `out`, and adds the received rows."""
     ws, section = p.ws, p.f.rows // 2
     other = 1 - ws.me
     here = _of(out)
@@ -123,7 +123,7 @@ def all_reduce(p: Pieces, out: Array) -> None:
 
 
 def reduce_scatter(p: Pieces, out: Array) -> None:
-    """Of two members: the other one's rows go into its workspace."""
+    """With two members: sends the other's rows to its workspace."""
     torch, ws, section = p.torch, p.ws, p.f.rows // 2
     other = 1 - ws.me
     here, came = _of(out), p.staging(ws.pes[ws.me], out.shape)

@@ -1,4 +1,4 @@
-"""What the matrix products share: their arguments, tiles, sizes, and the order of a call."""
+"""Shared parts of the matrix products: arguments, tiles, sizes, and the order of a call."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def pieces_of(value: Optional[int], tiles: Any, f: Factors, fits: bool, ws: Work
 
 
 def tiles_of(value: Optional[Tuple[int, ...]], f: Factors) -> Tiles:
-    """The tiles: those asked for, or some that suit."""
+    """The tiles: the requested ones, or suitable defaults."""
     if value is None:
         if job.device < 0:
             return Tiles(16, 16, 32, 4, 1, 3)

@@ -25,7 +25,7 @@ BINS = 512
 CHUNK = 128
 # The most pieces of a product by torch.
 MOST_PIECES = 16
-# Bytes of the smallest tile of a product that has a flag of its own.
+# Bytes of the smallest tile of a product with a separate flag.
 _TILE = 512
 _LINE = 256
 # Offsets in bytes of the errors that kernels found, and of the sizes that their calls used.
@@ -44,7 +44,7 @@ class Workspace(Handle):
 
     `reduce_bytes` are the most bytes of ``x`` of `all_reduce_rms_norm`, `product_bytes` those that
     products exchange in one call, and `choices` the most tokens times top-k of a `dispatch` on one
-    PE. What an operation needs and the workspace lacks is an error that names the size.
+    PE. An operation that needs more raises an error that names the size.
 
     Collective over all PEs, with the same sizes; members pass the same `team`, and PEs that are no
     member pass None. It includes a barrier over all PEs. Operations that use one workspace come on
@@ -102,7 +102,7 @@ class Workspace(Handle):
         self.rotation = _aligned(self.reduce_bytes * (world + 1))
         self._part("reduce", 3 * self.rotation)
         marked = self._end
-        # Two halves, and what products by torch use.
+        # Two halves, and memory for products by torch.
         self._part("product", 2 * self.product_bytes)
         self._part("pieces", self.product_bytes)
         self._agree(world)
@@ -199,8 +199,8 @@ class Workspace(Handle):
             )
 
     def check(self) -> None:
-        """Waits for the operations of this PE's GPU, and raises what a kernel found wrong with its
-        arguments since the last check: NvshmemInvalid. Local. ``free`` does it, too.
+        """Waits for the operations of this PE's GPU, and raises the first invalid argument that a
+        kernel reported since the last check: NvshmemInvalid. Local. ``free`` does it, too.
         """
         self.live()
         if job.device >= 0:

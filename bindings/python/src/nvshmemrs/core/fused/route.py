@@ -12,8 +12,8 @@ from ._workspace import BINS, Workspace
 
 
 class Route(Handle):
-    """What `dispatch` tells of its rows, and `combine` needs. Made once, it serves every call of the
-    same sizes, also in CUDA graphs.
+    """The routing of a `dispatch`, which `combine` needs. One object serves every call of the same
+    sizes, also in CUDA graphs.
 
     `counts` has the rows that came for each expert of this PE, and `offsets` where they begin in
     ``out``, with the end of the last ones. `places` has, for each token and choice, the row of the

@@ -1,5 +1,5 @@
 """Array libraries on the symmetric heap: NumPy on host memory, CuPy on GPUs, torch and JAX on both;
-what cannot be says so. ``interop.torch`` imports torch when it is first asked for.
+unsupported functions raise NotSupportedError. ``interop.torch`` imports torch on first use.
 """
 
 import importlib

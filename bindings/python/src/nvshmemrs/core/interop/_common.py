@@ -1,4 +1,4 @@
-"""What arrays of all libraries share: shapes, the Buffer behind an array, freeing."""
+"""Shared parts of all array libraries: shapes, the Buffer of an array, freeing."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def owner_or_pool(array: Any, caller: str) -> Buffer:
 
 
 def free(array: Any, caller: str, other: str) -> None:
-    """Frees an array; collective. `other` is what undoes a registration."""
+    """Frees an array; collective. `other` names the function that undoes a registration."""
     try:
         found = owner(array, caller)
         if found.buffer_type == BufferTypes.EXTERNAL:

@@ -24,8 +24,8 @@ _reserved: List[int] = []
 
 
 def mem_pool(nbytes: Optional[int] = None, **options: Any) -> Any:
-    """A ``torch.cuda.MemPool`` whose memory is the symmetric heap: what torch makes under ``with
-    torch.cuda.use_mem_pool(pool):`` are tensors that operations and ``get_peer_tensor`` take.
+    """A ``torch.cuda.MemPool`` on the symmetric heap: operations and ``get_peer_tensor`` accept the
+    tensors that torch creates under ``with torch.cuda.use_mem_pool(pool):``.
     `options` are those of MemPool.
 
     With `nbytes` it reserves so much symmetric memory, for all pools of the job: collective over all
@@ -77,7 +77,7 @@ def mem_pool(nbytes: Optional[int] = None, **options: Any) -> Any:
 @contextlib.contextmanager
 def use_mem_pool(pool: Any) -> Iterator[None]:
     """As ``torch.cuda.use_mem_pool``, for a pool of ``mem_pool``. HeapExhaustedError where torch would
-    say that the GPU is out of memory: it says what is reserved, and what to call.
+    report that the GPU is out of memory: the error has the size of the reserve, and a remedy.
     """
     torch = _torch("use_mem_pool")
     try:

@@ -1,9 +1,9 @@
-"""all_to_all_v: an all-to-all whose parts have the sizes that a tensor on the device says.
+"""all_to_all_v: an all-to-all whose parts have the sizes in a tensor on the device.
 
 A row goes to a member, and there to one of its experts. The caller's `splits` say how many rows go
 to each; their order is by member first. Each member then copies its rows from the others.
 
-On GPUs a Triton kernel does it, so no size comes to the host, and the operation can be captured.
+On GPUs a Triton kernel does it, so no size is copied to the host, and the operation can be captured.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """One all_to_all_v: what the members' numbers are, and where the rows are."""
+    """An all_to_all_v: the members' numbers, and the addresses of the rows."""
 
     group: Group
     layout: Layout
@@ -99,7 +99,7 @@ def _on_host(call: Exchange, stream: Any) -> None:
     counts = call.counts.cpu().numpy().reshape(-1)
     offsets = None if call.offsets is None else call.offsets.cpu().numpy().reshape(-1)
     posted = _posted(call, counts, offsets)
-    # Members' inputs need not be at one address: each tells where its blocks are, from the table on.
+    # Members' inputs may be at different addresses: each publishes the offsets of its blocks.
     width = row_bytes(call)
     places = source.data_ptr() - known.table + posted[1:] * width
     mine = np.concatenate([posted[:1], places, np.full_like(places, width)])
@@ -352,7 +352,7 @@ def _combine(input: Any, received: Any, group: str, out: Any, came: Any) -> Exch
 def all_to_all_v_2d_back(
     input: Any, splits: Any, out_rows: int, group: str = "TEAM_WORLD"
 ) -> Any:
-    """Rows back to where all_to_all_v_2d had them from; `splits` are what it had `received`."""
+    """Returns rows to their origin in all_to_all_v_2d; `splits` is its result `received`."""
     out, came = _made(input, splits, out_rows)
     _run(_combine(input, splits, group, out, came))
     return out, came

@@ -26,13 +26,13 @@ _SCALARS = ["team", "delta", "rows_in", "rows_out", "width", "experts", "align"]
 
 @triton.jit
 def before(x, AXIS: tl.constexpr):
-    """The sum of what comes before each element along an axis."""
+    """The exclusive prefix sum along an axis."""
     return tl.cumsum(x, AXIS) - x
 
 
 @triton.jit
 def starts(x):
-    """The sum of what comes before each element, the rows of a tile behind each other."""
+    """The exclusive prefix sum over the rows of a tile, one after the other."""
     return before(tl.sum(x, 1), 0)[:, None] + before(x, 1)
 
 
@@ -115,13 +115,13 @@ def exchange(
             WORD: tl.constexpr = out.dtype.element_ty.primitive_bitwidth // 8
             source = table.to(tl.pointer_type(out.dtype.element_ty))
             for block in range(0, blocks):
-                # Each member begins with another one.
+                # Each member starts with a different one.
                 which = (t.me + block // experts) % t.n
                 this = (member == which) & (expert == block % experts)
                 n = chosen(rows, this) * width // WORD
                 if n > 0:
                     if WIDE:
-                        # So that the compiler sees what the addresses are multiples of.
+                        # Shows the compiler the alignment of the addresses.
                         of = (chosen(places, this) >> 4) * 2
                         there = (chosen(to, this) * (width >> 4)) * 2
                     else:
@@ -145,7 +145,7 @@ def word_of(width, *places):
     return word
 
 
-# What has been compiled: a kernel cannot be loaded while a stream is captured.
+# Compiled kernels: a kernel cannot be loaded while a stream is captured.
 _loaded = set()
 
 

@@ -1,5 +1,5 @@
-"""What torch asks of operations besides what they do: the shapes of results, for ``torch.compile``
-and fake tensors, and gradients.
+"""The parts of torch's operations besides their implementation: the shapes of results, for
+``torch.compile`` and fake tensors, and gradients.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..nvshmem_types import NvshmemInvalid
 from ._torch_groups import group_of
 from ._torch_ops import check_reduction, divided, joined, refuse_grad
 
-# --- the shapes that torch.compile asks for --------------------------------------------------------
+# --- shapes of results, for torch.compile -------------------------------------------------------
 
 
 def fake_all_reduce(input: Any, op: str = "sum", group: str = "TEAM_WORLD") -> Any:
@@ -63,7 +63,7 @@ def fake_nothing(*_: Any, **__: Any) -> None:
 
 
 class Gradient(NamedTuple):
-    """What autograd keeps of a call, and the gradients of its arguments."""
+    """The state that autograd keeps of a call, and the gradients of its arguments."""
 
     keep: Callable[[Any, Tuple[Any, ...], Any], None]
     give: Callable[[Any, Any], Tuple[Any, ...]]

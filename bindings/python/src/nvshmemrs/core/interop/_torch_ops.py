@@ -1,4 +1,4 @@
-"""What torch's operations do: ``torch.ops.nvshmemrs``. Their schemas are in ``_torch_table``.
+"""The implementations of ``torch.ops.nvshmemrs``. Their schemas are in ``_torch_table``.
 
 A tensor that is symmetric is used where it is. Another one passes through the group's reserve, in
 parts if it is larger than that.
@@ -67,8 +67,8 @@ def check_tensor(tensor: Any, name: str) -> None:
 
 
 def refuse_grad(operation: str, **tensors: Any) -> None:
-    """Raises for a tensor that wants a gradient, which the operation does not give. What has one
-    runs in torch's autograd function, where gradients are off.
+    """Raises for a tensor that requires a gradient, if the operation has none. An operation with a
+    gradient runs in torch's autograd function, where gradients are off.
     """
     if not torch.is_grad_enabled():
         return
@@ -148,9 +148,9 @@ def check_out(out: Any, shape: Tuple[int, ...], dtype: Any) -> None:
 
 # --- calls that come again -----------------------------------------------------------------------
 #
-# Of symmetric tensors all is known once one call was made. What is remembered lies with the package's
-# operands, which are forgotten when memory goes away. A tensor keeps its symmetric memory, so one at
-# the same address, of the same shape, is as good.
+# The properties of a symmetric tensor are cached at its first call. The cache is part of the package's
+# operands, which are dropped when memory is freed. A tensor keeps its symmetric memory alive, so the
+# entry is valid for any tensor of the same address and shape.
 
 
 class Known(NamedTuple):
@@ -429,15 +429,15 @@ def broadcast_out(input: Any, root: int = 0, group: str = "TEAM_WORLD", *, out: 
 
 
 def broadcast_gradient(input: Any, root: int, group: str) -> Any:
-    """The sum of every member's input on the root, and zeros on the others. An operation of its own,
-    because torch.compile leaves out a sum that a member does not use.
+    """The sum of every member's input on the root, and zeros on the others. A separate operation,
+    because torch.compile removes a sum that a member does not use.
     """
     total = all_reduce(input, "sum", group)
     return total if group_of(group).me == root else total.zero_()
 
 
 def barrier(group: str = "TEAM_WORLD") -> None:
-    """Meets the members; completes what they have put before."""
+    """A barrier, which completes the members' earlier puts."""
     found = group_of(group)
     stream = current_stream()
     known = known_reserve(found)

@@ -185,7 +185,7 @@ def current_stream() -> Any:
 
 
 def handle_in_place(stream: Any) -> ctypes.c_uint64:
-    """What stands in place of the runtime's handle for an operation on a stream."""
+    """The handle for an operation on a stream, in place of the runtime's."""
     return job.handle if stream is None else handle_of(stream)
 
 
@@ -213,9 +213,9 @@ def refuse_capture(function: str) -> None:
 
 
 def take_turn(known: Reserve, stream: Any) -> None:
-    """Lets what is put on the current stream come after the group's operations on another stream.
+    """Orders later work of the current stream after the group's operations on another stream.
 
-    While the current stream is captured, those outside of the capture are the program's to order.
+    While the current stream is captured, the program must order operations outside the capture.
     """
     last, known.last = known.last, stream
     if stream is None or last is None or last.cuda_stream == stream.cuda_stream:

@@ -1,4 +1,4 @@
-"""The table of torch's operations, and how they come to torch: by what this torch has."""
+"""The table of torch's operations, and their registration with the installed version of torch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OLDEST, NEWEST = (1, 13), (2, 11)
 
 
 class Operation(NamedTuple):
-    """An operation of torch's: its name with its overload, its schema, what it does, and the shapes
-    of its results. `ordered`: it has an effect that no argument shows.
+    """An operation of torch's: its name with its overload, its schema, its implementation, and the
+    shapes of its results. `ordered`: it has an effect that its arguments do not show.
     """
 
     name: str
@@ -101,7 +101,7 @@ TABLE: List[Operation] = [
     Operation("barrier", f"({_GROUP}) -> ()", ops.barrier, ordered=True),
 ]  # fmt: skip
 
-# What torch has registered lives as long as this.
+# Registrations with torch last as long as this object.
 _library: List[Any] = []
 
 
@@ -137,7 +137,7 @@ def register() -> None:
 def _register(library: Any, operation: Operation, tags: Any) -> None:
     name, qualified = operation.name, f"nvshmemrs::{operation.name}"
     library.define(name + operation.schema, **tags)
-    # For tensors of every device, so that those of another one are an error of ours.
+    # For tensors of every device, so that a tensor of another device gets this package's error.
     library.impl(name, operation.run, "CompositeExplicitAutograd")
     if hasattr(torch.library, "register_fake"):  # torch 2.4 and later
         torch.library.register_fake(qualified, _of_one_device(operation), lib=library)

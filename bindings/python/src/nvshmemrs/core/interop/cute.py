@@ -14,6 +14,7 @@ import numpy as np
 from .. import _foreign
 from .._arguments import check_shape
 from .._job import job, lib
+from ..device.cute._arguments import TYPES
 from ..device.cute._frontend import cute, cutlass
 from ..device.cute._state import on_gpu
 from ..memory import (
@@ -45,26 +46,7 @@ __all__ = [
 
 # Elements as DLPack carries them, by size in bits; the tensor then takes them for its own type.
 _CARRIED = {1: "i1", 8: "i1", 16: "i2", 32: "i4", 64: "i8"}
-_TYPES: Dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        cutlass.Boolean,
-        cutlass.Int8,
-        cutlass.Int16,
-        cutlass.Int32,
-        cutlass.Int64,
-        cutlass.Uint8,
-        cutlass.Uint16,
-        cutlass.Uint32,
-        cutlass.Uint64,
-        cutlass.Float16,
-        cutlass.BFloat16,
-        cutlass.Float32,
-        cutlass.Float64,
-        cutlass.Float8E4M3FN,
-        cutlass.Float8E5M2,
-    )
-}
+_TYPES: Dict[str, Any] = {kind.__name__: kind for kind in (cutlass.Boolean, *TYPES)}
 
 
 class _Exporter:
@@ -206,7 +188,7 @@ def unregister_external_tensor(tensor: Any) -> None:
 
 
 def cleanup_cute() -> None:
-    """Accepted, and nothing to do: tensors keep what they need, and nothing else does. Local."""
+    """Accepted for compatibility; has no effect, because tensors keep their memory alive. Local."""
 
 
 def cute_compile_helper(kernel_fn: Any, *args: Any, **kwargs: Any) -> Tuple[Any, None]:

@@ -107,7 +107,7 @@ _private: Type[Any] = np.ndarray
 
 
 def announce_if_checked() -> None:
-    """Under the checker arrays announce what NumPy does with them; see `_watch`."""
+    """Under the checker, arrays announce NumPy's accesses; see `_watch`."""
     global _made, _private
     if _made is SymmetricArray and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1":
         from .. import _watch
@@ -227,7 +227,7 @@ def aligned_empty(
 @overload
 def aligned_empty(shape: Shape, dtype: Any, morder: Order = "C") -> "NDArray[Any]": ...
 def aligned_empty(shape: Shape, dtype: Any = "float32", morder: Order = "C") -> "NDArray[Any]":
-    """An array of zeros in private memory that can be registered: whole pages of its own. Local."""
+    """An array of zeros in private memory that can be registered: whole pages. Local."""
     dims, kind = check_shape(shape), numpy_dtype(dtype)
     _common.check_order(morder)
     nbytes = math.prod(dims) * kind.itemsize

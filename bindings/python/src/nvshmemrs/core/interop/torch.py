@@ -224,7 +224,7 @@ def put_signal(
 ) -> None:
     """As ``put``, and then sets the signal of member `pe` to `value`, or adds to it (`op` "add").
 
-    One-sided. `signal` is symmetric, one element of int64. Who sees the signal sees the data.
+    One-sided. `signal` is symmetric, one element of int64. A PE that sees the signal sees the data.
     """
     _ops.put_signal(dest, source, signal, value, pe, op, _name(group))
 
@@ -238,10 +238,10 @@ def signal_wait(signal: Any, value: int, cmp: str = "ge") -> None:
 
 
 def barrier(group: Any = _WORLD) -> None:
-    """Meets all members of `group`, and completes what they have put. Collective over `group`."""
+    """A barrier of `group`, which completes the members' puts. Collective over `group`."""
     _ops.barrier(_name(group))
 
 
 def __getattr__(name: str) -> Any:
-    # What NVSHMEM4Py has in this module is in the one that does not import torch.
+    # NVSHMEM4Py's functions of this module are in the module that does not import torch.
     return getattr(_tensors, name)

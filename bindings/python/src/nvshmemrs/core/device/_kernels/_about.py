@@ -1,4 +1,4 @@
-"""What this module is, by the names of the C library's functions. Local to this package."""
+"""Name and version of this module, by the C library's functions. Local to this package."""
 
 # mypy: ignore-errors
 

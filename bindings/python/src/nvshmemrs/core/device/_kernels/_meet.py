@@ -60,8 +60,8 @@ def begin(operation, team, slot):
 
 @jitable
 def epoch_of(row, slot, scope):
-    """How often the slot's members have met. All threads of a group ask before they meet; one of
-    them may come from a call of its own.
+    """The number of meetings of the slot's members. All threads of a group call this before they
+    meet; one of them may come from a call that it made alone.
     """
     meet_group(scope)
     return ld_relaxed_u64(ld_weak_u64(row + 32) + slot * 8)
@@ -69,8 +69,8 @@ def epoch_of(row, slot, scope):
 
 @jitable
 def meet(row, slot, epoch, scope):
-    """The meeting with this epoch: returns when all members have come, and what their groups did
-    before can be seen. False: the job is broken.
+    """The meeting with this epoch: returns when all members have arrived; the earlier writes of
+    their groups are visible then. False: the job is broken.
     """
     apart()
     return meet_here(row, slot, epoch, scope)

@@ -38,7 +38,7 @@ from ._backend import (
 THREAD, WARP, BLOCK, WARPGROUP = 0, 1, 2, 3
 SCOPES = ((THREAD, ""), (WARP, "_warp"), (BLOCK, "_block"))
 
-# What was wrong: values of Report::kind of nvshmemrs_device.cuh.
+# Kinds of errors: values of Report::kind of nvshmemrs_device.cuh.
 WRONG_PE, WRONG_ADDRESS, WRONG_ALIGNMENT, WRONG_TEAM, WRONG_SLOT, WRONG_ARGUMENT = 1, 2, 3, 4, 5, 6
 
 # Numbers of operations, as core/crates/vocabulary/src/operation.rs has them.

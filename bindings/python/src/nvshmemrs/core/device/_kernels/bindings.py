@@ -68,7 +68,7 @@ from .collective import (
     sync_warp,
 )
 from .direct import (
-    SmemAmount,  # noqa: F401
+    SmemAmount,
     ask_smem,
     fence,
     flush,
@@ -100,63 +100,23 @@ from .rma import (
 from .waits import (
     check_status,
     expect_values,
-    test,  # noqa: F401
+    test,
     wait_all,
     wait_any,
     wait_some,
-    wait_until,  # noqa: F401
+    wait_until,
 )
 
-__all__ = [
-    "ask_smem",
-    "barrier",
-    "barrier_all",
-    "barrier_all_block",
-    "barrier_all_warp",
-    "barrier_block",
-    "barrier_warp",
-    "barrier_warpgroup",
-    "double2_maxloc_reduce_block",
-    "fence",
-    "flush",
-    "flush_block",
-    "flush_warp",
-    "g",
-    "give_smem",
-    "info_get_name",
-    "info_get_version",
-    "mc_ptr",
-    "my_pe",
-    "n_pes",
-    "p",
-    "ptr",
-    "qp_fence",
-    "qp_fence_block",
-    "qp_fence_warp",
-    "qp_quiet",
-    "qp_quiet_block",
-    "qp_quiet_warp",
-    "qp_signal_op",
-    "quiet",
-    "region_is_active",
-    "region_start_block",
-    "region_stop_block",
-    "release_smem",
-    "signal_counted_reset",
-    "signal_fetch",
-    "signal_op",
-    "signal_wait_until",
-    "sync_all",
-    "sync_all_block",
-    "sync_all_warp",
-    "team_my_pe",
-    "team_n_pes",
-    "team_sync",
-    "team_sync_block",
-    "team_sync_warp",
-    "team_translate_pe",
-    "vendor_get_version_info",
-]
+__all__ = """
+    ask_smem barrier barrier_all barrier_all_block barrier_all_warp barrier_block
+    barrier_warp barrier_warpgroup double2_maxloc_reduce_block fence flush flush_block
+    flush_warp g give_smem info_get_name info_get_version mc_ptr my_pe n_pes p ptr qp_fence
+    qp_fence_block qp_fence_warp qp_quiet qp_quiet_block qp_quiet_warp qp_signal_op quiet
+    region_is_active region_start_block region_stop_block release_smem signal_counted_reset
+    signal_fetch signal_op signal_wait_until sync_all sync_all_block sync_all_warp
+    team_my_pe team_n_pes team_sync team_sync_block team_sync_warp team_translate_pe
+    vendor_get_version_info
+""".split()  # pyright: ignore[reportUnsupportedDunderAll]
 
 signal_wait_until = signal_wait
 team_sync, team_sync_warp, team_sync_block = sync, sync_warp, sync_block
@@ -285,12 +245,12 @@ def _anything(like):
 
 
 def _checks(kind):
-    """What checks that an array has the elements that a name tells."""
+    """The check that an array has the element type of a name."""
     return named(_TYPES[kind]) if kind else _anything
 
 
 def _size(unit):
-    """The bytes of what a function counts: 0 for the elements of its arrays."""
+    """Bytes per unit of a function's counts: 0 for the elements of its arrays."""
     return 1 if unit == "mem" else int(unit) // 8 if unit else 0
 
 

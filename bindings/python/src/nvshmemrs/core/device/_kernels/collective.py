@@ -94,7 +94,7 @@ def gather_bytes(operation, team, dest, source, nbytes, align, slot, scope):
     if not meet(row, slot, epoch + 1, scope):
         return -1
     part = me * nbytes if operation == ALLTOALL else 0
-    # Each member begins with another one.
+    # Each member starts with a different one.
     k = 0
     while k < n:
         m = me + k
@@ -119,13 +119,13 @@ def pack_bytes(nbytes):
 
 
 def _packs(word):
-    """What folds packs. ``word(like, row, at, nbytes)`` gives eight bytes that are folded."""
+    """A function that folds packs. ``word(like, row, at, nbytes)`` returns eight folded bytes."""
 
     @jitable
     def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
-        """Packs of sixteen bytes, of bytes eight. What a round has read in place is written after
-        all members have read it, so rounds are as long as those of ``nvshmemrs_device.cuh``: four
-        packs a thread, of elements below four bytes two. Returns the last epoch; -1 if the job is
+        """Packs of sixteen bytes, for elements of one byte eight. In place, a round writes its data
+        after all members have read it, so rounds have the length of ``nvshmemrs_device.cuh``: four
+        packs per thread, for elements below four bytes two. Returns the last epoch; -1 if the job is
         broken.
         """
         apart()
@@ -361,7 +361,7 @@ def _sync_all(scope):
 
 def _barriers(scope):
     def barrier(team, slot=0):
-        """Returns when all members have come; includes what the calling group has put."""
+        """Returns when all members have called it; completes the calling group's puts."""
         return barrier_of(BARRIER, integer(team), integer(slot), scope)
 
     return barrier
@@ -369,7 +369,7 @@ def _barriers(scope):
 
 def _barrier_all(scope):
     def barrier_all(slot=0):
-        """Returns when all PEs have come; includes what the calling group has put."""
+        """Returns when all PEs have called it; completes the calling group's puts."""
         return barrier_of(BARRIER, 0, integer(slot), scope)
 
     return barrier_all
@@ -435,7 +435,7 @@ def _make_by_op(name, make, scope, doc):
 
 
 class _Later:
-    """A function that is made when it is first asked for."""
+    """A function that is created on first use."""
 
     def __init__(self, make, *arguments):
         self._make, self._arguments, self._made = make, arguments, None

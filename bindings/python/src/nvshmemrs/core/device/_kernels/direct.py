@@ -1,4 +1,4 @@
-"""Who a PE is, signals, order, and shared memory that kernels lend."""
+"""Queries of PEs, signals, order, and shared memory that kernels lend."""
 
 # mypy: ignore-errors
 # pyright: reportAttributeAccessIssue=false
@@ -222,5 +222,5 @@ def give_smem(smem):
 
 @giving
 def release_smem():
-    """Ends what ``give_smem`` began, for the calling thread."""
+    """Undoes ``give_smem``, for the calling thread."""
     lend(0)

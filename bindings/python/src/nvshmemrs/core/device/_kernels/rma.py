@@ -105,7 +105,7 @@ def get_bytes(operation, dest, source, nbytes, align, pe, scope):
 
 @jitable
 def put_lent(operation, dest, source, nbytes, align, pe, scope, word):
-    """As ``put_bytes``, with what is lent."""
+    """As ``put_bytes``, through lent memory."""
     to = on(operation, pe, dest, nbytes, align)
     meet_group(scope)
     copy_lent(to, source, nbytes, scope, word)
@@ -115,7 +115,7 @@ def put_lent(operation, dest, source, nbytes, align, pe, scope, word):
 
 @jitable
 def get_lent(operation, dest, source, nbytes, align, pe, scope, word):
-    """As ``get_bytes``, with what is lent."""
+    """As ``get_bytes``, through lent memory."""
     start = on(operation, pe, source, nbytes, align)
     meet_group(scope)
     copy_lent(dest, start, nbytes, scope, word)
@@ -157,7 +157,7 @@ def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, 
 
 @jitable
 def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, pe, scope, given):
-    """As ``put_signal_bytes``, with what is lent."""
+    """As ``put_signal_bytes``, through lent memory."""
     to = on(operation, pe, dest, nbytes, align)
     word = on(operation, pe, signal, 8, 8)
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)

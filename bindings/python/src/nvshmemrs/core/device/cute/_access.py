@@ -1,4 +1,4 @@
-"""The rows of :mod:`..primitives` as functions of kernels: each takes and gives CuTe's numbers."""
+"""The rows of :mod:`..primitives` as functions of kernels, on CuTe's numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REGISTERS = {
     "f32": cutlass.Float32,
     "f64": cutlass.Float64,
 }
-"""What a type of the table is in a kernel; bytes are in registers of 32 bits."""
+"""The kernel type of each type in the table; bytes are in registers of 32 bits."""
 
 
 def _function(row: Primitive) -> Callable[..., Any]:

@@ -86,7 +86,7 @@ except (ImportError, RuntimeError) as error:  # CuTe raises the latter for an ol
     ) from error
 
 def base_dsl() -> Any:
-    """What knows the architecture that is compiled for."""
+    """The object with the target architecture."""
     return _BaseDSL
 
 

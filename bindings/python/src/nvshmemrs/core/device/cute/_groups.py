@@ -39,7 +39,7 @@ class Thread:
 
     @staticmethod
     def any(vote: Any) -> Any:
-        """A meeting that tells all whether any voted other than 0."""
+        """A meeting of the group; returns whether any thread voted other than 0."""
         return vote
 
 
@@ -103,7 +103,7 @@ Functions = Tuple[Callable[..., Any], ...]
 
 
 def named(group: Any, functions: Functions, who: str) -> Functions:
-    """Functions of a group, under the names that they have in it; `who` says who calls."""
+    """Functions of a group, under the names that they have in it; `who` names the callers."""
     for function in functions:
         function.__name__ = function.__qualname__ = function.__name__ + group.suffix
         function.__doc__ = f"{inspect.getdoc(function)} {who}"

@@ -31,7 +31,7 @@ def _engines() -> bool:
 
 
 def lend(smem: Any) -> Any:
-    """Lends a tensor, and gives the bytes that copies use."""
+    """Lends a tensor; returns the number of bytes that copies use."""
     if not isinstance(smem, cute.Tensor):
         raise NvshmemInvalid(
             f"give_smem: smem must be a cute.Tensor in shared memory, not {type(smem).__name__}"
@@ -131,7 +131,7 @@ def _copy_lent(
 
 
 def copy_by(group: Any, dest: Any, source: Any, count: Any, size: int, aligned: bool) -> None:
-    """``copy``, through what the kernel has lent if it has, and the group is a thread or a warp."""
+    """``copy``, through lent memory if there is some and the group is a thread or a warp."""
     word = lent_of()
     if word is None or group is Block:
         copy(group, dest, source, count, size, aligned)

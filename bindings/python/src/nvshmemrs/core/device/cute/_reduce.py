@@ -120,7 +120,7 @@ class Fold:
         return arith.select(nan, llvm.bitcast(single, quiet), arith.extf(single, vector))
 
     def narrow(self, lanes: Lanes, vector: Any) -> Any:
-        """What is stored: rounded to the nearest, of two the even one."""
+        """The stored value, rounded to nearest, ties to even."""
         if not self.narrow_float:
             return vector
         if self.kind.width == 8:
@@ -159,8 +159,8 @@ def round_of(kind: Any) -> Tuple[int, int]:
 
 
 def shares(kind: Any, count: Any, aligned: bool) -> str:
-    """What `count` elements consist of, as far as that is known now: "packs", which begin where
-    everything is aligned to sixteen bytes, and a "rest". `aligned`: the first element is.
+    """The parts of `count` elements, as far as they are known at compile time: "packs", which begin
+    where everything is aligned to sixteen bytes, and a "rest". `aligned`: the first element is.
     """
     many, _ = round_of(kind)
     if isinstance(count, int) and count < many:
@@ -255,7 +255,7 @@ def _rounds(
     be read after `dest` is written: what a round has read is written after all members have read
     it.
     """
-    # CuTe takes what a loop calls methods of for something that the loop changes.
+    # CuTe treats an object whose methods a loop calls as changed by the loop.
     rank, step, size = Uint64(group.rank()), Uint64(group.size()), Uint64(lanes.bytes)
     start = Uint64(0)
     while (start < count) & (came != Uint32(0)):

@@ -1,6 +1,6 @@
 """The job as a kernel sees it: 64 bytes that it gets as an argument, and checks of arguments.
 
-``include/nvshmemrs_device.cuh`` declares the same struct, and what it refers to.
+``include/nvshmemrs_device.cuh`` declares the same struct, and the structs that it refers to.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ OPERATIONS = {
 
 
 class _Takes(type):
-    """CuTe compares arguments with annotations: what the host has of the state is one, too."""
+    """CuTe compares arguments with annotations; the host's state is an annotation, too."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, DeviceState) or super().__instancecheck__(value)
@@ -91,7 +91,7 @@ class State(_Struct):
     reserved: Uint32  # type: ignore[valid-type]
 
 
-# What CuTe has made of the class.
+# CuTe's form of the class.
 _STATE: Any = State
 
 
@@ -102,8 +102,8 @@ class _Fake(DeviceState):
 
 
 def fake_state() -> DeviceState:
-    """What stands for ``nvshmem.device.state()`` in ``cute.compile`` where there is no job, beside
-    CuTe's own ``make_fake_stream``. A kernel that is launched with it ends with an error.
+    """A substitute for ``nvshmem.device.state()`` in ``cute.compile`` without a job, like CuTe's own
+    ``make_fake_stream``. A kernel that is launched with it ends with an error.
 
     Local; needs neither a job nor a GPU.
     """
@@ -183,7 +183,7 @@ def _kernel(caller: str) -> Any:
 
 
 def _is_always_reached(kernel: Any) -> bool:
-    """Whether what is traced now is outside of `if` and loops."""
+    """Whether the traced code is outside of `if` and loops."""
     return bool(ir.InsertionPoint.current.block.owner.operation == kernel)
 
 
@@ -234,7 +234,7 @@ def use(state: Any) -> None:
 
 
 def current(caller: str) -> Job:
-    """What ``use`` was given in this kernel."""
+    """The argument of ``use`` in this kernel."""
     kernel = _kernel(caller)
     if _current.kernel is None or _current.kernel != kernel:
         raise NvshmemInvalid(
@@ -246,7 +246,7 @@ def current(caller: str) -> Job:
 
 
 def keep_lent(caller: str, word: Any) -> None:
-    """Says what is lent to the calls that follow in this kernel: a word, or None."""
+    """Sets the memory lent to the following calls of this kernel: a word, or None."""
     if not _is_always_reached(_kernel(caller)):
         raise NvshmemInvalid(
             f"{caller}: call it outside of `if` and loops, because calls that follow are compiled "
@@ -256,7 +256,7 @@ def keep_lent(caller: str, word: Any) -> None:
 
 
 def lent_of() -> Any:
-    """What is lent here: a word, or None. ``current`` was called before."""
+    """The memory lent here: a word, or None. ``current`` must have been called."""
     return _current.lent
 
 
@@ -299,7 +299,7 @@ def _grid_block() -> Any:
 def report(
     job: Job, kind: Any, operation: int, pe: Any, address: Any, nbytes: Any
 ) -> None:
-    """Tells the host what is wrong with a call, if nothing was before, and ends the kernel."""
+    """Reports the first error of a call to the host, and ends the kernel."""
     at = access.ld_weak_u64(job.job + Uint64(40))
     if at != Uint64(0):
         if access.cas_u32(at, Uint32(0), Uint32(1)) == Uint32(0):

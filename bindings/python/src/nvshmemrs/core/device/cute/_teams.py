@@ -105,7 +105,7 @@ def meet(group: Any, job: Job, team: Team, epoch: Any) -> Any:
     row = team.sync + parity * Uint64(n) * Uint64(8)
     own = job.own + row
     rank, threads = Int32(group.rank()), Int32(group.size())
-    # What the group's threads did comes before what one of them announces.
+    # The writes of the group's threads precede the announcement of one of them.
     group.sync()
     for m in cutlass.range(rank, n, threads, unroll=1):
         if m != me:

@@ -32,9 +32,9 @@ __all__ = [
 
 Float32, Uint64 = cutlass.Float32, cutlass.Uint64
 INTEGERS = (cutlass.Int32, cutlass.Int64, cutlass.Uint32, cutlass.Uint64)
-"""What all operations take."""
+"""The element types of all operations."""
 NUMBERS = (*INTEGERS, cutlass.Float32, cutlass.Float64, cutlass.Float16)
-"""What fetch, set, swap, add and fetch_add take."""
+"""The element types of fetch, set, swap, add and fetch_add."""
 
 
 def _place(operation: str, x: Any, pe: Any, kinds: Any) -> Any:
@@ -81,7 +81,7 @@ def _fetch(operation: str, row: str, dst: Any, value: Any, pe: Any, kinds: Any) 
 
 
 def _next(kind: Any, row: str, old: Any, value: Any) -> Any:
-    """What takes the place of a word."""
+    """The word's new value."""
     if row == "exch":
         return bits(word_of(kind), value)
     if kind.width == 16:
@@ -105,24 +105,24 @@ def _changed(kind: Any, row: str, at: Any, value: Any) -> Any:
 
 
 def atomic_fetch(x: Any, pe: Any) -> Any:
-    """The element; what was written before it was set can be seen then. One-sided."""
+    """Returns the element; writes before it was set are visible afterwards. One-sided."""
     kind, at = _place("atomic_fetch", x, pe, NUMBERS)
     return load("acquire", kind, at)
 
 
 def atomic_set(dst: Any, value: Any, pe: Any) -> None:
-    """Sets the element, behind what the thread wrote before. One-sided."""
+    """Sets the element, after the thread's earlier writes. One-sided."""
     kind, at = _place("atomic_set", dst, pe, NUMBERS)
     store("release", kind, at, _value(kind, value, "value", "atomic_set"))
 
 
 def atomic_swap(dst: Any, value: Any, pe: Any) -> Any:
-    """Sets the element and returns what it was. One-sided."""
+    """Sets the element and returns its old value. One-sided."""
     return _fetch("atomic_swap", "exch", dst, value, pe, NUMBERS)
 
 
 def atomic_compare_swap(dst: Any, cond: Any, value: Any, pe: Any) -> Any:
-    """Sets the element if it is `cond`, and returns what it was; integers. One-sided."""
+    """Sets the element if it is `cond`, and returns its old value; integers. One-sided."""
     kind, at = _place("atomic_compare_swap", dst, pe, INTEGERS)
     word = word_of(kind)
     old = getattr(access, f"cas_u{kind.width}")(
@@ -139,7 +139,7 @@ def atomic_inc(x: Any, pe: Any) -> None:
 
 
 def atomic_fetch_inc(x: Any, pe: Any) -> Any:
-    """Adds 1 to the element and returns what it was; integers. One-sided."""
+    """Adds 1 to the element and returns its old value; integers. One-sided."""
     return _fetch("atomic_fetch_inc", "add", x, 1, pe, INTEGERS)
 
 
@@ -149,7 +149,7 @@ def atomic_add(dst: Any, value: Any, pe: Any) -> None:
 
 
 def atomic_fetch_add(dst: Any, value: Any, pe: Any) -> Any:
-    """Adds to the element and returns what it was. One-sided."""
+    """Adds to the element and returns its old value. One-sided."""
     return _fetch("atomic_fetch_add", "add", dst, value, pe, NUMBERS)
 
 
@@ -159,7 +159,7 @@ def atomic_and(dst: Any, value: Any, pe: Any) -> None:
 
 
 def atomic_fetch_and(dst: Any, value: Any, pe: Any) -> Any:
-    """The same, and returns what it was. One-sided."""
+    """As ``atomic_and``, and returns the old value. One-sided."""
     return _fetch("atomic_fetch_and", "and", dst, value, pe, INTEGERS)
 
 
@@ -169,7 +169,7 @@ def atomic_or(dst: Any, value: Any, pe: Any) -> None:
 
 
 def atomic_fetch_or(dst: Any, value: Any, pe: Any) -> Any:
-    """The same, and returns what it was. One-sided."""
+    """As ``atomic_or``, and returns the old value. One-sided."""
     return _fetch("atomic_fetch_or", "or", dst, value, pe, INTEGERS)
 
 
@@ -179,5 +179,5 @@ def atomic_xor(dst: Any, value: Any, pe: Any) -> None:
 
 
 def atomic_fetch_xor(dst: Any, value: Any, pe: Any) -> Any:
-    """The same, and returns what it was. One-sided."""
+    """As ``atomic_xor``, and returns the old value. One-sided."""
     return _fetch("atomic_fetch_xor", "xor", dst, value, pe, INTEGERS)

@@ -104,7 +104,7 @@ def __dir__() -> List[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """The function of a name; made when it is first asked for."""
+    """The function of a name, created on first use."""
     found = _FUNCTIONS.get(name)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -166,7 +166,7 @@ def _gathered(
         epoch = first_epoch(group, team) + Uint64(1)
         came = meet(group, job, team, epoch)
         if came != Uint32(0):
-            # Each member begins with another one.
+            # Each member starts with a different one.
             k = Int32(0)
             while k < team.n:
                 m = team.me + k
@@ -217,11 +217,11 @@ def _forms(group: Any, who: str) -> Functions:
         return _meeting(group, "sync", 0, slot)
 
     def barrier(team: Any, slot: Any = 0) -> Any:
-        """A meeting of a team; what the members did before can be seen then."""
+        """Synchronises a team; the members' earlier writes are visible afterwards."""
         return _meeting(group, "barrier", team, slot)
 
     def barrier_all(slot: Any = 0) -> Any:
-        """A meeting of all PEs; what they did before can be seen then."""
+        """Synchronises all PEs; their earlier writes are visible afterwards."""
         return _meeting(group, "barrier", 0, slot)
 
     def reduce(team: Any, dst_array: Any, src_array: Any, op: str, slot: Any = 0) -> Any:

@@ -104,7 +104,7 @@ def give_smem(smem: Any) -> Any:
 
 
 def release_smem() -> None:
-    """Ends what ``give_smem`` began, outside of ``if`` and loops. Local."""
+    """Undoes ``give_smem``, outside of ``if`` and loops. Local."""
     current("release_smem")
     keep_lent("release_smem", None)
 

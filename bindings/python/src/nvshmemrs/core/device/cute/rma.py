@@ -1,4 +1,4 @@
-"""Puts and gets of kernels; ``docs/cute.md`` has what all of them have in common."""
+"""Puts and gets of kernels; ``docs/cute.md`` describes their common rules."""
 
 from __future__ import annotations
 
@@ -149,20 +149,20 @@ def _forms(group: Any, who: str) -> Functions:
 
     def put(dst: Any, src: Any, pe: Any) -> None:
         """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-        nothing: call ``fence`` before what announces the data. `src` may be written again when it
+        nothing: call ``fence`` before announcing the data. `src` may be written again when it
         returns.
         """
         _move(group, "put", dst, src, pe)
 
     def put_nbi(dst: Any, src: Any, pe: Any) -> None:
         """Copies the elements of `src` to `dst` on a PE, as many as the smaller one has. It orders
-        nothing: call ``fence`` before what announces the data. ``quiet`` completes it.
+        nothing: call ``fence`` before announcing the data. ``quiet`` completes it.
         """
         _move(group, "put_nbi", dst, src, pe)
 
     def get(dst: Any, src: Any, pe: Any) -> None:
-        """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. They are
-        there when it returns.
+        """Copies the elements of `src` on a PE to `dst`, as many as the smaller one has. The data
+        is valid on return.
         """
         _move(group, "get", dst, src, pe)
 
@@ -175,8 +175,8 @@ def _forms(group: Any, who: str) -> Functions:
     def put_signal(
         dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
     ) -> None:
-        """Copies as ``put``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD. Who
-        sees the signal by ``signal_wait`` sees the data.
+        """Copies as ``put``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD. A
+        ``signal_wait`` that sees the signal also sees the data.
         """
         _announce(group, "put_signal", dst, src, signal_var, signal_val, signal_op, pe)
 
@@ -184,7 +184,7 @@ def _forms(group: Any, who: str) -> Functions:
         dst: Any, src: Any, signal_var: Any, signal_val: Any, signal_op: Any, pe: Any
     ) -> None:
         """Copies as ``put_nbi``, and then updates the signal of that PE: SIGNAL_SET or SIGNAL_ADD.
-        Who sees the signal by ``signal_wait`` sees the data.
+        A ``signal_wait`` that sees the signal also sees the data.
         """
         _announce(group, "put_signal_nbi", dst, src, signal_var, signal_val, signal_op, pe)
 

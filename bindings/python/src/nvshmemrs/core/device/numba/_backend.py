@@ -1,4 +1,4 @@
-"""What the functions of ``_kernels`` are made of: with Numba's simulator Python itself."""
+"""The primitives of ``_kernels`` for numba-cuda, or Python itself in Numba's simulator."""
 
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def install() -> None:
-    """Makes launches of kernels give them what they need."""
+    """Makes launches prepare the state of kernels."""
     if config.ENABLE_CUDASIM:
         _chosen.install()
     else:

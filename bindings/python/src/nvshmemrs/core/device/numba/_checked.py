@@ -1,5 +1,5 @@
-"""Numba's simulator in a job that is checked: what kernels do becomes calls of the library, which the
-checker sees, and its announcements of loads and stores.
+"""Numba's simulator in a job that is checked: operations of kernels become calls of the library, which
+the checker sees, and announcements of loads and stores.
 
 Other PEs' memory has no addresses here, because the checker watches nothing behind a pointer. A
 place on another PE is a number: this PE's address, and `STRIDE` for each PE from here to there. So
@@ -113,7 +113,7 @@ def _store(kind: Any, release: bool) -> Callable[[int, int], None]:
 
 
 def _move(dest: int, source: int, nbytes: int) -> None:
-    """Bytes from a place to another one, each on any PE."""
+    """Copies bytes between two addresses, each on any PE."""
     (to, pe), (start, there) = _place(dest), _place(source)
     if there != job.my_pe:
         if pe != job.my_pe:
@@ -160,7 +160,7 @@ def bulk_engines() -> int:
 
 
 def _functions() -> Dict[str, Dict[str, Any]]:
-    """What takes the place of functions of ``_kernels``, by module."""
+    """The replacements of functions of ``_kernels``, by module."""
     package = __name__.rpartition(".")[0]
     state = importlib.import_module(f"{package}._state")
     meet, rank = state.meet_group, state.rank
@@ -317,7 +317,7 @@ class Watched(FakeCUDAArray):  # type: ignore[misc]
 
 
 def moved(like: Any, at: int) -> Any:
-    """The array at another address; memory of another PE by a pointer, which the checker is told."""
+    """The array at another address; for another PE a pointer, which the checker is told of."""
     own, pe = _place(at)
     if pe != job.my_pe:
         pointer = ctypes.c_void_p()

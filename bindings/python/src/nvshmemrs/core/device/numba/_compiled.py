@@ -1,4 +1,4 @@
-"""The functions of ``_kernels`` for numba-cuda: `TABLE` as inline PTX, and what asks for types."""
+"""The primitives of ``_kernels`` for numba-cuda: `TABLE` as inline PTX, and queries of types."""
 
 # mypy: ignore-errors
 # pyright: reportMissingImports=false, reportCallIssue=false
@@ -77,7 +77,7 @@ def _lower(row: Primitive, kinds: Any) -> Any:
             for value, operand in zip(args, operands)
         ]
         kind = ir.FunctionType(result, operands)
-        # Kernels for lower architectures have the call, which no thread comes to.
+        # Kernels for lower architectures contain the call, but no thread reaches it.
         ptx = row.ptx if _capability() >= row.least else "trap;"
         asm = ir.InlineAsm(kind, ptx, row.constraints, side_effect=row.memory)
         found = builder.call(asm, values)
@@ -248,7 +248,7 @@ def _lent(builder: Any) -> Any:
 
 @intrinsic
 def lend(typingctx: Any, word: Any) -> Any:
-    """Keeps what is lent to the function that this call is part of."""
+    """Keeps the memory lent to the function that contains this call."""
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(args[0], _lent(builder))
@@ -259,7 +259,7 @@ def lend(typingctx: Any, word: Any) -> Any:
 
 @intrinsic
 def lent(typingctx: Any) -> Any:
-    """What `lend` has kept; 0 if nothing."""
+    """The word kept by `lend`; 0 if there is none."""
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(_lent(builder))
@@ -295,7 +295,7 @@ def signed(typingctx: Any, value: Any) -> Any:
 
 @intrinsic
 def apart(typingctx: Any) -> Any:
-    """Keeps the calling function one of its own, which compiles faster than many copies of it."""
+    """Prevents inlining of the calling function, so that it is compiled once."""
 
     def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.function.attributes.add("noinline")

@@ -64,7 +64,7 @@ def get_cufunc(library: Any) -> Any:
 
 
 def install() -> None:
-    """Makes launches write the state, and say what can be done without a GPU."""
+    """Makes launches write the state, and report a missing GPU with a remedy."""
     CUDACodeLibrary.get_cufunc = get_cufunc
     explain_missing_gpu(
         driver.Driver,

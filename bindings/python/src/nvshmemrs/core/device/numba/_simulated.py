@@ -355,7 +355,7 @@ def no_multicast(like: Any) -> None:
 
 
 def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
-    """A function of an array and a value, another one for each type of elements."""
+    """A function of an array and a value, specialised by element type."""
 
     def choose(like: Any, value: Any) -> Any:
         _expect(like, table, what)
@@ -403,7 +403,7 @@ def _caller() -> Any:
 
 
 def lend(word: int) -> None:
-    """Keeps what is lent to the calling function, for the thread."""
+    """Keeps the memory lent to the calling function, for the thread."""
     _thread().nvshmemrs_lent = {**getattr(_thread(), "nvshmemrs_lent", {}), _caller(): word}
 
 

@@ -1,5 +1,5 @@
-"""What the functions of ``_kernels`` are made of for numba-cuda-mlir: `TABLE` as inline PTX in MLIR,
-and what asks for types.
+"""The primitives of ``_kernels`` for numba-cuda-mlir: `TABLE` as inline PTX in MLIR, and queries of
+types.
 """
 
 # mypy: ignore-errors
@@ -103,7 +103,7 @@ def _lower(row: Primitive, kinds: Any) -> Any:
             value, register = _given(builder, var, kind), _REGISTERS[name]()
             values.append(_resized(value, register) if kind == types.int64 else value)
         result = None if row.result is None else _REGISTERS[row.result]()
-        # Kernels for lower architectures have the call, which no thread comes to.
+        # Kernels for lower architectures contain the call, but no thread reaches it.
         ptx = row.ptx if _capability(builder) >= row.least else "trap;"
         found = llvm.inline_asm(result, values, ptx, row.constraints, has_side_effects=row.memory)
         if isinstance(result, ir.IntegerType):
@@ -125,7 +125,7 @@ def _pointer(builder: Any, var: Any) -> Any:
     if isinstance(builder.get_numba_type(var), types.CPointer):
         return value
     found = memref_data_pointer(value)
-    # Shared memory has a space of its own.
+    # Shared memory has a separate address space.
     generic = llvm.PointerType.get()
     return found if found.type == generic else llvm.addrspacecast(generic, found)
 
@@ -277,8 +277,8 @@ def tell_compiler() -> None:
 
 @intrinsic
 def shared_bytes(typingctx: Any, like: Any) -> Any:
-    """The bytes of an array. An empty one is all that the launch asked for: the compiler does not
-    know how much that is.
+    """The bytes of an array. An empty array stands for all memory that the launch requested, whose
+    size the compiler does not know.
     """
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
@@ -318,7 +318,7 @@ def _lent(builder: Any) -> Any:
 
 @intrinsic
 def lend(typingctx: Any, word: Any) -> Any:
-    """Keeps what is lent to the function that this call is part of."""
+    """Keeps the memory lent to the function that contains this call."""
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
         llvm.store(_given(builder, args[0], types.int64), _lent(builder))
@@ -329,7 +329,7 @@ def lend(typingctx: Any, word: Any) -> Any:
 
 @intrinsic
 def lent(typingctx: Any) -> Any:
-    """What `lend` has kept; 0 if nothing."""
+    """The word kept by `lend`; 0 if there is none."""
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
         builder.store_var(target, llvm.load(T.i64(), _lent(builder)))
@@ -366,7 +366,7 @@ def signed(typingctx: Any, value: Any) -> Any:
 
 @intrinsic
 def apart(typingctx: Any) -> Any:
-    """Keeps the calling function one of its own, which compiles faster than many copies of it."""
+    """Prevents inlining of the calling function, so that it is compiled once."""
 
     def lower(builder: Any, target: Any, args: Any, kwargs: Any) -> None:
         builder.mlir_funcOp.attributes["no_inline"] = ir.UnitAttr.get()

@@ -36,13 +36,13 @@ class _Modules:
         self.job = 0
 
     def loaded(self, library: Any) -> None:
-        """A module is new: until all have the state, a launch will ask again."""
+        """After a new module, launches check again until all modules have the state."""
         self.libraries.append(library)
         self.job = 0
         self.job = fill(library)
 
     def compiled(self, dispatcher: Any) -> None:
-        """What was compiled before ``recompile()`` may be unloaded."""
+        """A module compiled before ``recompile()`` may be unloaded."""
         if self.of is not dispatcher._c:
             self.of, self.libraries = dispatcher._c, []
 
@@ -84,7 +84,7 @@ def launch(marshaller: Any, *args: Any, **named: Any) -> Any:
 
 
 def install() -> None:
-    """Makes launches write the state, and say what can be done without a GPU."""
+    """Makes launches write the state, and report a missing GPU with a remedy."""
     MLIRDispatcher._compile_impl = compile_impl
     _ArgMarshaller._launch = launch
     explain_missing_gpu(

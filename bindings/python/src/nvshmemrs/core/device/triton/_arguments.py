@@ -26,7 +26,7 @@ def constant(member):
 
 
 def _plain(value):
-    """What a constexpr holds."""
+    """The value of a constexpr."""
     return getattr(value, "value", value) if isinstance(value, tl.constexpr) else value
 
 

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
-"""Triton's interpreter in a job that is checked: what kernels do becomes calls of the library, which
-the checker sees, and its announcements of loads and stores.
+"""Triton's interpreter in a job that is checked: operations of kernels become calls of the library,
+which the checker sees, and announcements of loads and stores.
 
 Other PEs' memory has no addresses here, because the checker watches nothing behind a pointer. A
 place on another PE is a number: this PE's address, and `STRIDE` for each PE from here to there. So
@@ -131,7 +131,7 @@ def _atomic_load(pointers, mask, dtype):
 
 
 def _each(pointers, value, mask, change):
-    """The old words; ``change(own, pe, value)`` gives one."""
+    """The old words; ``change(own, pe, value)`` returns one of them."""
     value = np.ascontiguousarray(np.broadcast_to(value, np.shape(pointers)))
     _word(value.dtype)
     given = value.reshape(-1).view(f"u{value.itemsize}")
@@ -190,7 +190,7 @@ def _atomic_cas(pointers, expected, value):
 
 
 class _Accesses:
-    """What the interpreter takes its accesses from."""
+    """The accesses that the interpreter calls."""
 
     def __init__(self, below):
         self._below = below

@@ -129,8 +129,8 @@ def share(part, parts):
 
 @triton.jit
 def barrier(ctx, team, slot=0, part=None):
-    """Meets all members: what each program did before is visible to those of its number. It does not
-    wait for the launch's other programs.
+    """Synchronises all members: the earlier writes of each program are visible to the programs of its
+    number. It does not wait for the launch's other programs.
     """
     mine, _ = share(part, 1)
     t, place = enter(ctx, OP_BARRIER, team, mine + slot)
@@ -207,7 +207,7 @@ def gather(ctx, team, dest, source, n, slot, part, parts, OPERATION: tl.constexp
         place = place * 0 - 1
     result = meet(ctx, t, place)
     if result == 0:
-        # Each member begins with another one.
+        # Each member starts with a different one.
         for k in range(0, t.n):
             member = (t.me + k) % t.n
             from_ = on(ctx, t, source, member) + begin
@@ -230,7 +230,7 @@ def alltoall(ctx, team, dest, source, n, slot=0, part=None, parts=None, BLOCK: t
 
 @triton.jit
 def widen(x):
-    """What reductions are folded in: narrow floating-point numbers in single precision."""
+    """The type in which reductions accumulate: single precision for narrow numbers."""
     if (x.dtype == tl.float16) or (x.dtype == tl.bfloat16):
         return x.to(tl.float32)
     elif (x.dtype == tl.float8e4nv) or (x.dtype == tl.float8e5):

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The context of a kernel: what it knows of the job, and where symmetric memory of other PEs lies.
+"""The context of a kernel: its view of the job, and the addresses of other PEs' symmetric memory.
 
 ``include/nvshmemrs_device.cuh`` declares the structs that are read here.
 """
@@ -48,7 +48,7 @@ _NAMES = {value.value: name[3:].lower() for name, value in list(globals().items(
 
 
 def refuse(ctx, kind, operation, pe, address, size):
-    """Raises what was wrong with a call, in the interpreter."""
+    """Raises the error of a call, in the interpreter."""
     give_up(_NAMES, kind, operation, pe, ctx.n_pes, address, size)
 
 
@@ -57,14 +57,14 @@ refuse.__triton_builtin__ = True
 
 @_aggregate
 class Context:
-    """What a program knows of the job. `context` makes it; fields are read only."""
+    """A program's view of the job. `context` creates it; fields are read-only."""
 
     my_pe: tl.tensor
     n_pes: tl.tensor
     # Where this PE's part of the heap begins, and bytes from one part to the next.
     own: tl.tensor
     stride: tl.tensor
-    # Addresses: the abort word, the job's struct, and a word of this PE's that nobody reads.
+    # Addresses: the abort word, the job's struct, and a word of this PE that is never read.
     abort: tl.tensor
     job: tl.tensor
     spare: tl.tensor
@@ -135,11 +135,11 @@ def ptr(ctx, p, pe):
 
 @triton.jit
 def stop(ctx, kind, operation, pe, address, size):
-    """Ends the kernel with an error; in the interpreter, it raises what was wrong."""
+    """Ends the kernel with an error; in the interpreter, raises it."""
     if INTERPRETED:
         refuse(ctx, kind, operation, pe, address, size)
     else:
-        # What any thread of the program has reported is written by then.
+        # The reports of all threads of the program are written by then.
         tl.debug_barrier()
         zero = tl.program_id(0)
         tl.inline_asm_elementwise("{ trap; mov.b32 $0, $1; }", "=r,r", [zero], dtype=tl.int32, is_pure=False, pack=1)
@@ -147,8 +147,8 @@ def stop(ctx, kind, operation, pe, address, size):
 
 @triton.jit
 def keep_report(ctx, kind, operation, pe, address, size):
-    """Keeps what was wrong with a call, unless something was before. The host's runtime_check and
-    finalize return it.
+    """Records the error of a call, if it is the first one. The host's runtime_check and finalize
+    return it.
     """
     at = tl.load(ctx.job.to(tl.pointer_type(tl.int64)) + 5)
     words = at.to(tl.pointer_type(tl.int32))
@@ -179,8 +179,8 @@ def keep_report(ctx, kind, operation, pe, address, size):
 
 @triton.jit
 def report(ctx, kind, operation, pe, address, size):
-    """Keeps what was wrong with a call, and ends the kernel. Other PEs may wait for this one, and
-    learn from its end that it does not come.
+    """Records the error of a call, and ends the kernel. The end of this PE also ends the waits of
+    other PEs for it.
     """
     keep_report(ctx, kind, operation, pe, address, size)
     stop(ctx, kind, operation, pe, address, size)

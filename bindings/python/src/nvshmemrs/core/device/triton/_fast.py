@@ -93,7 +93,7 @@ def reduce_fast(ctx, workspace, dest, source, n, OP: tl.constexpr, part=None, pa
     start = t.sync
     capacity = t.epochs
     programs = tl.load(workspace + 5)
-    # A workspace has more words than that, so this may come before what is checked below.
+    # A workspace has more words than that, so this may precede the check below.
     counter = workspace + _HEAD + mine
     call = tl.load(counter, mask=mine < 1024, other=0, volatile=True) + 1
     PER_WORD: tl.constexpr = 32 // BITS

@@ -1,4 +1,4 @@
-"""What the host gives to kernels in Triton: the state, arrays, teams and workspaces."""
+"""The host side of kernels in Triton: the state, arrays, teams and workspaces."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Pointer(Handle):
         """Bytes of an element."""
         return int(np.dtype(self.dtype).itemsize)
 
-    # What the interpreter does with tensors: it copies those of GPUs to the host and back. These
+    # The interpreter's view of tensors: it copies those of GPUs to the host and back. These
     # lie there already.
     def untyped_storage(self) -> "Pointer":
         """Itself: there is nothing behind it."""
         return self
 
     def cpu(self) -> "Pointer":
-        """Itself: it is host memory when the interpreter asks."""
+        """Itself: the array is in host memory when the interpreter calls this."""
         return self
 
     def new_empty(self, *_: Any, **__: Any) -> "Pointer":
@@ -73,7 +73,7 @@ class Pointer(Handle):
         return self
 
     def copy_(self, *_: Any) -> "Pointer":
-        """Itself: what kernels wrote is here."""
+        """Itself: kernels have written to this memory."""
         return self
 
     def storage_offset(self) -> int:

@@ -9,7 +9,7 @@ from ._settings import INTERPRETED, ORDERED, WATCHED
 
 @triton.jit
 def load_acquire(p, mask=None):
-    """A load of words that other PEs write; what they did before is visible then."""
+    """A load with acquire order: the writer's earlier writes are visible afterwards."""
     if ORDERED:
         return tl.atomic_load(p, mask=mask, sem="acquire", scope="sys")
     else:
@@ -43,7 +43,7 @@ def full_fence(ctx, FULL: tl.constexpr):
         word = ctx.spare.to(tl.pointer_type(tl.int32))
         tl.atomic_add(word, 0, sem="acq_rel", scope="sys")
     else:
-        # What other threads of the program did comes before the fence of each.
+        # The writes of the program's threads precede the fence of each thread.
         tl.debug_barrier()
         zero = tl.program_id(0)
         if FULL:

@@ -130,7 +130,7 @@ def signal_op(ctx, signal, value, pe, OP: tl.constexpr = SIGNAL_SET):
 
 @triton.jit
 def announce(ctx, signal, value, pe, OP: tl.constexpr):
-    """A signal that announces what all threads of the program have done before."""
+    """A signal update that follows the earlier writes of all threads of the program."""
     good = True
     if CHECK:
         good = good_range(ctx, OP_PUT_SIGNAL, pe, signal, 8, 8)
@@ -148,8 +148,8 @@ def announce(ctx, signal, value, pe, OP: tl.constexpr):
 def put_signal(
     ctx, dest, source, n, signal, value, pe, OP: tl.constexpr = SIGNAL_SET, part=0, parts=1, BLOCK: tl.constexpr = None
 ):
-    """As put, and then as signal_op. Whoever sees the signal by a wait or a test sees the data, and
-    what this program did before. With several `parts` each signals: take SIGNAL_ADD and wait for
+    """As put, and then as signal_op. A wait or a test that sees the signal also sees the data, and
+    the earlier writes of this program. With several `parts` each signals: take SIGNAL_ADD and wait for
     the sum.
     """
     expect_update(value, pe, OP, "put_signal(ctx, dest, source, n, signal, value, pe, OP)")

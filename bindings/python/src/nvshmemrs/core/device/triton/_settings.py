@@ -1,6 +1,6 @@
 # mypy: ignore-errors
-"""What is settled when the module is imported. Triton keeps these values in the keys of its cache,
-so a kernel that was compiled with others is not used.
+"""Constants that are fixed when the module is imported. Triton includes them in the keys of its
+cache, so a kernel that was compiled with other values is not used.
 """
 
 import inspect
@@ -17,8 +17,8 @@ from .._findings import sentence
 INTERPRETED = tl.constexpr(bool(triton.knobs.runtime.interpret))
 # Whether the job is checked, so the interpreter's accesses are to be shown to the checker.
 WATCHED = INTERPRETED.value and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1"
-# Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK). What is wrong would end the process
-# of the interpreter by a signal.
+# Whether functions check their arguments (NVSHMEMRS_DEVICE_CHECK). In the interpreter, an unchecked
+# error would end the process by a signal.
 CHECK = tl.constexpr(
     os.environ.get("NVSHMEMRS_DEVICE_CHECK", "1" if INTERPRETED.value else "0") == "1"
 )

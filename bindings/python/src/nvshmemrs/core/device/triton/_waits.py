@@ -72,7 +72,7 @@ POLL_NS = tl.constexpr(100_000)
 
 @triton.jit
 def poll(ctx, p, CMP: tl.constexpr, value):
-    """Waits until the word at `p` compares; what it was then."""
+    """Waits until the word at `p` compares; returns its value."""
     limit = (tl.full((), 0, p.dtype.element_ty) + value).to(p.dtype.element_ty)
     if POLLED and CMP == CMP_EQ:
         # One thread looks, and the program's threads meet once, and not after each look.
@@ -110,7 +110,7 @@ def look(ctx, p, CMP: tl.constexpr, limit):
 
 @triton.jit
 def signal_wait_until(ctx, signal, CMP: tl.constexpr, value):
-    """Waits until this PE's signal compares with `value` as CMP says; returns what it was then."""
+    """Waits until this PE's signal compares with `value` by CMP; returns its value."""
     expect_comparison(CMP, value, "signal_wait_until(ctx, signal, CMP, value)")
     seen = tl.full((), 0, signal.dtype.element_ty)
     good = True
@@ -135,7 +135,7 @@ def signal_fetch(ctx, signal):
 
 @triton.jit
 def wait_until(ctx, p, CMP: tl.constexpr, value):
-    """Waits until this PE's word at `p` compares with `value` as CMP says; returns what it was."""
+    """Waits until this PE's word at `p` compares with `value` by CMP; returns its value."""
     expect_comparison(CMP, value, "wait_until(ctx, p, CMP, value)")
     SIZE: tl.constexpr = p.dtype.element_ty.primitive_bitwidth // 8
     seen = tl.full((), 0, p.dtype.element_ty)

@@ -47,9 +47,9 @@ def plan_kernel(
     chunks, n_experts, each, capacity, align,
     CHUNKS: tl.constexpr, BINS: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """One program. Members tell each other how much they send to each expert; `base` becomes the
-    place of this member's first row of each expert. It is also the wait for the members' last use of
-    the memory that rows go to.
+    """One program. The members exchange the numbers of rows for each expert; `base` becomes the
+    place of this member's first row of each expert. The exchange also waits for the members' last
+    use of the memory that receives rows.
     """
     ctx = context(state)
     t = open_team(workspace)

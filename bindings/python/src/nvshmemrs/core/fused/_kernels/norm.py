@@ -54,7 +54,7 @@ def received(ctx, p, inside):
 
 @triton.jit
 def clear(inbox, used, call, part, parts, capacity, bytes_):
-    """Keeps how many bytes of its buffer this call uses, and clears what the call before used."""
+    """Records the bytes of its buffer that this call uses, and clears those of the previous call."""
     if part == 0:
         tl.store(used + call % 3, bytes_)
     last = (call + 2) % 3

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""What kernels find in a workspace: its team, numbers of calls, and flags of the members' programs.
+"""The control words of a workspace: its team, numbers of calls, and flags of the members' programs.
 
 Numbers of calls only grow, so nothing is reset between replays of a graph. Every kernel that counts
-calls hears from every other member before it ends. So a member that begins call c + 1 has ended call
+calls waits for a flag of every other member before it ends. So a member that begins call c + 1 has ended call
 c - 1, and memory of even and of odd calls in turn is never written while it is still read.
 """
 
@@ -57,7 +57,7 @@ def next_call(counters, part, parts):
 
 @triton.jit
 def tell(ctx, t, flags, call, part):
-    """Tells all other members that this program has come so far; they see what it did before."""
+    """Signals this program's progress to all other members; earlier stores are visible to them."""
     own = flags + ((call & 1) * t.n + t.me) * MOST + part
     tl.debug_barrier()
     for first in range(0, t.n, WIDTH):
@@ -69,7 +69,7 @@ def tell(ctx, t, flags, call, part):
 
 @triton.jit
 def hear_program(ctx, t, flags, call, part):
-    """Waits until the programs of this number on all other members have told that."""
+    """Waits until this program has been signalled by its counterparts on all other members."""
     row = flags + (call & 1) * t.n * MOST + part
     for first in range(0, t.n, WIDTH):
         member = first + tl.arange(0, WIDTH)
@@ -80,7 +80,7 @@ def hear_program(ctx, t, flags, call, part):
 
 @triton.jit
 def hear_all(ctx, t, flags, call, parts):
-    """Waits until all programs of all other members have told that."""
+    """Waits until this program has been signalled by all programs of all other members."""
     lanes = tl.arange(0, MOST)
     for step in range(1, t.n):
         member = (t.me + step) % t.n
@@ -107,6 +107,6 @@ def hear(ctx, p, call, mask):
 
 @triton.jit
 def spread(ctx, t, p, value, mask):
-    """Stores to all other members, each beginning with another one."""
+    """Stores to all other members; each member starts with a different one."""
     for step in range(1, t.n):
         tl.store(on(ctx, t, p, (t.me + step) % t.n), value, mask=mask)

@@ -42,7 +42,7 @@ _OF_BOOLS = {"sum": Op.OR, "max": Op.OR, "or": Op.OR, "prod": Op.AND, "min": Op.
 
 
 def token() -> Any:
-    """The first token. A program has one, and passes on what each operation returns.
+    """The first token. A program has one, and passes on the token that each operation returns.
 
     Local. Operations that do not pass a token on have no order, which on the host is an error.
     """
@@ -126,7 +126,7 @@ def barrier(token: Any, team: Team = "TEAM_WORLD") -> Any:
 
 
 def quiet(token: Any) -> Any:
-    """Completes what this PE has put: the next token. One-sided. OpenSHMEM 1.5 section 9.11.2."""
+    """Completes this PE's puts: the next token. One-sided. OpenSHMEM 1.5 section 9.11.2."""
     return call("quiet", token)[0]
 
 
@@ -139,7 +139,7 @@ def put(dst: SymmetricArray, x: Any, pe: Pe, token: Any) -> Any:
 
 
 def get(src: SymmetricArray, pe: Pe, token: Any) -> Tuple[Any, Any]:
-    """What is in `src` on PE `pe`, as a new array, and the next token.
+    """The contents of `src` on PE `pe`, as a new array, and the next token.
 
     One-sided. OpenSHMEM 1.5 section 9.6.1.
     """
@@ -148,7 +148,7 @@ def get(src: SymmetricArray, pe: Pe, token: Any) -> Tuple[Any, Any]:
 
 
 def load(src: SymmetricArray, token: Any) -> Tuple[Any, Any]:
-    """What is in this PE's own `src`, as a new array, and the next token. Local."""
+    """The contents of this PE's `src`, as a new array, and the next token. Local."""
     return get(src, shift(0), token)
 
 
@@ -166,8 +166,8 @@ def put_signal(
     token: Any,
     signal_op: SignalOp = SignalOp.SIGNAL_SET,
 ) -> Any:
-    """Copies `x` to `dst` on PE `pe`, then updates the signal there: who sees the signal sees the
-    data. The next token.
+    """Copies `x` to `dst` on PE `pe`, then updates the signal there: a PE that sees the signal
+    sees the data. Returns the next token.
 
     One-sided. `signal` is a SymmetricArray of one uint64. OpenSHMEM 1.5 section 9.8.3.
     """
@@ -185,7 +185,7 @@ def signal_wait(
     cmp: ComparisonType = ComparisonType.CMP_GE,
 ) -> Any:
     """Waits until this PE's copy of the signal compares to `value` as `cmp` says; the next token.
-    What the sender put before the signal is visible to operations behind it.
+    The sender's puts before the signal are visible to later operations.
 
     Local: only the caller waits. OpenSHMEM 1.5 section 9.10.15.
     """
@@ -195,7 +195,7 @@ def signal_wait(
     return call("signal_wait", token, signal=_signal(signal), value=number, cmp=int(cmp))[0]
 
 
-# --- What a call takes ----------------------------------------------------------------------------
+# --- Arguments of calls -------------------------------------------------------------------------
 
 
 def call(
@@ -252,12 +252,12 @@ def _struct(jax: Any, shape: Any, dtype: Any, varying: Any) -> Any:
 
 
 def _varying(jax: Any, value: Any) -> Any:
-    """The axes of a mesh along which a value differs, as ``shard_map`` tells."""
+    """The axes of a mesh along which a value differs, as reported by ``shard_map``."""
     return getattr(jax.typeof(value), "vma", None) or frozenset()
 
 
 def _check_device(jax: Any, x: Any) -> None:
-    """Raises for an array on a device that is not this PE's. What ``jit`` traces has none yet."""
+    """Raises for an array on another PE's device. A traced array has no device yet."""
     if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array):
         return
     mine = _setup.local_device(jax)

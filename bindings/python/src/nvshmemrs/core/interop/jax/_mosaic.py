@@ -48,7 +48,7 @@ def mosaic_environment() -> Dict[str, str]:
 
 
 class Buffers(NamedTuple):
-    """What Mosaic's call takes: for each buffer the argument's number, or the shape and the dtype
+    """The arguments of Mosaic's call: for each buffer the argument's number, or the shape and the dtype
     of memory that is not an argument; and which buffers are the function's results.
     """
 
@@ -62,7 +62,7 @@ class Buffers(NamedTuple):
 class Kernel:
     """A function with one kernel of Pallas's, compiled by ``kernel``.
 
-    ``outputs`` are what the function returns, as symmetric arrays that each call writes anew.
+    ``outputs`` are the function's results, as symmetric arrays that each call overwrites.
     """
 
     def __init__(self, function: Any, shapes: Tuple[Any, ...]) -> None:
@@ -85,7 +85,7 @@ class Kernel:
         )
 
     def __call__(self, *arguments: Any, token: Any) -> Any:
-        """Launches the kernel behind what the token stands for; the next token.
+        """Launches the kernel after the operations of the token; returns the next token.
 
         An argument is an array, or a SymmetricArray where other PEs read or write it. All PEs whose
         kernels wait for each other call.
@@ -117,7 +117,7 @@ class Kernel:
 
 def kernel(function: Any, *shapes: Any) -> Kernel:
     """Compiles a function that calls one kernel of ``pallas.mosaic_gpu`` and nothing else. `shapes`
-    are its arguments, or what has their shapes and dtypes.
+    are its arguments, or objects with their shapes and dtypes.
 
     Collective over all PEs: the kernel's results and its semaphores are symmetric memory, which is
     allocated here. In the kernel ``axis_index("pe")`` is this PE's number, and ``device_id`` and
@@ -147,7 +147,7 @@ def _check_environment() -> None:
 
 
 def lowered(function: Any, shapes: Tuple[Any, ...], pes: int = 0) -> Buffers:
-    """What JAX makes of a function with a kernel, for a mesh of all PEs."""
+    """JAX's form of a function with a kernel, for a mesh of all PEs."""
     jax = _setup.import_jax()
     kinds = (jax.sharding.AxisType.Auto,)
     mesh = jax.sharding.AbstractMesh((pes or n_pes(),), (AXIS,), axis_types=kinds)
@@ -272,7 +272,7 @@ def _shape(kind: Any) -> Tuple[Tuple[int, ...], "np.dtype[Any]"]:
 
 
 def _compiled(module: bytes) -> Tuple[int, int]:
-    """Mosaic's function for a module, and what launches it. It stays loaded."""
+    """Mosaic's function for a module, and its launcher. The module stays loaded."""
     path = _plugin()
     library = ctypes.CDLL(path)
     if not hasattr(library, "MosaicGpuCompile"):

@@ -1,4 +1,4 @@
-"""The handlers of XLA's foreign functions, and what must be so before they run."""
+"""The handlers of XLA's foreign functions, and their preconditions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEFAULT_STAGING = 64 << 20
 
 
 class Started(NamedTuple):
-    """What ``start`` has made, for the job with this runtime."""
+    """The state of ``start``, for the job with this runtime."""
 
     runtime: int
     staging: Buffer
@@ -50,7 +50,7 @@ _LOCAL_RANKS = (
 def select_gpu() -> None:
     """Sets CUDA_VISIBLE_DEVICES, so that this process has one GPU, which JAX and the heap share. The
     process takes the GPU of its number on the host, as torchrun, mpirun, srun or nvshmemrs-run
-    gives it; processes in excess begin with the first GPU again.
+    sets it; further processes start with the first GPU again.
 
     Local; before ``init``, and before JAX or another package uses CUDA. Without effect if the
     process has one GPU or none, or NVSHMEMRS_MEMORY is host. NvshmemInvalid if CUDA was used already, or if there are several
@@ -80,8 +80,8 @@ def select_gpu() -> None:
 
 
 def _visible_gpus() -> List[str]:
-    """The GPUs that CUDA would give this process, in the words of CUDA_VISIBLE_DEVICES. The driver is
-    not asked, because it reads the variable only once.
+    """The GPUs that CUDA would show this process, in the format of CUDA_VISIBLE_DEVICES. The driver is
+    not queried, because it reads the variable only once.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
@@ -125,7 +125,7 @@ def start(staging: int = _DEFAULT_STAGING) -> None:
 
 
 def stop() -> None:
-    """Ends what ``start`` began; operations raise from then on.
+    """Undoes ``start``; operations raise from then on.
 
     Collective over all PEs; a barrier comes first. Call ``jax.block_until_ready`` with the last
     token before. ``finalize`` ends it, too.
@@ -148,7 +148,7 @@ def _forget_graphs(jax: Any) -> None:
 
 
 def started() -> Started:
-    """What ``start`` has made; NvshmemInvalid before it."""
+    """The state of ``start``; NvshmemInvalid before it."""
     if _started is None or _started.runtime != job.runtime or not job.runtime:
         raise NvshmemInvalid("call interop.jax.start() first, on all PEs, after init")
     return _started
