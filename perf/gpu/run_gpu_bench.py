@@ -125,7 +125,7 @@ def run(side: str, n: int, args: argparse.Namespace, library: str, work: Path, w
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+            process.wait()
         out.seek(0)
         err.seek(0)
         lines = []

@@ -144,7 +144,7 @@ fn variants(
         all.extend([256, 512].map(|threads| choice(Algorithm::Direct, blocks, threads, 0)));
     }
     let chunks = match collective {
-        Operation::Reduce if n_pes == 2 => &[16, 32, 64, 128][..],
+        Operation::Reduce => &[16, 32, 64, 128][..],
         Operation::Broadcast => &[16, 32, 64][..],
         _ => &[],
     };
@@ -219,13 +219,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_of_two_is_tried_in_chunks() {
-        let chunks = |n_pes| {
-            let cases = all(&machinery(n_pes), &[1 << 20]);
+    fn a_reduction_is_tried_in_chunks() {
+        let chunks = |n_pes, bytes| {
+            let cases = all(&machinery(n_pes), &[bytes]);
             let variants = &cases[0].variants;
             variants.iter().filter(|choice| choice.chunk > 0).count()
         };
-        assert!(chunks(2) >= 4);
-        assert_eq!(chunks(4), 0);
+        assert!(chunks(2, 1 << 20) >= 4);
+        assert!(chunks(4, 64 << 20) >= 4);
+        // With more members and fewer bytes, a block's part of a share is smaller than most chunks.
+        assert!(chunks(8, 1 << 20) < 4);
     }
 }

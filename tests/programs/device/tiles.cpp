@@ -6,6 +6,9 @@ struct __half {
     unsigned short __x;
 };
 #endif
+// As in cuda_fp16.h.
+static float __half2float(__half value) { return nvshmemrs::device::half_to_float(nvshmemrs::device::bits<unsigned short>(value)); }
+static __half __float2half(float value) { return nvshmemrs::device::bits<__half>(nvshmemrs::device::float_to_half(value)); }
 #include "tiles.cuh"
 
 static Pe pe;

@@ -153,18 +153,8 @@ template <class T> struct TileNumber {
     static T narrow(T value) { return value; }
 };
 template <> struct TileNumber<__half> {
-    static float wide(__half value) { return nvshmemrs::device::half_to_float(bits(value)); }
-    static __half narrow(float value) {
-        unsigned short word = nvshmemrs::device::float_to_half(value);
-        __half made;
-        memcpy(&made, &word, 2);
-        return made;
-    }
-    static unsigned short bits(__half value) {
-        unsigned short word;
-        memcpy(&word, &value, 2);
-        return word;
-    }
+    static float wide(__half value) { return __half2float(value); }
+    static __half narrow(float value) { return __float2half(value); }
 };
 
 template <class T, int RANK, class Env> void tiles_together_case(Env &env, const char *name, TileCase<RANK> c, bool gathers) {

@@ -251,6 +251,7 @@ impl DeviceTables for Checked {
     }
 
     fn end_team(&self, team: u32) {
+        crate::lock::lock(&self.0.kernels.teams).remove(&team);
         if let Ok(tables) = self.tables() {
             tables.end_team(team);
         }

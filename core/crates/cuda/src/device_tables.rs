@@ -74,7 +74,8 @@ impl DeviceTables for CudaTransport {
 
     fn watch(&self) -> Result<&KernelRecords> {
         if !self.device_watched.swap(true, Relaxed) {
-            self.put_device_job()?;
+            self.put_device_job()
+                .inspect_err(|_| self.device_watched.store(false, Relaxed))?;
         }
         Ok(self.mailbox.contents().device_report.records())
     }

@@ -51,9 +51,20 @@ fn parts(operation: Operation, task: &Task, members: &[Pe], me: usize) -> Vec<Pa
     moved.map(|(_, part)| part).collect()
 }
 
+impl CollectiveArgs {
+    /// The arguments of the first and of the last kernel, whose end is that of the collective.
+    pub(super) fn roles(&self) -> (CollectiveArgs, CollectiveArgs) {
+        let (mut first, mut last) = (*self, *self);
+        first.says_when(0, 0);
+        first.takes_part(Role::Opening);
+        last.takes_part(Role::Closing);
+        (first, last)
+    }
+}
+
 impl CudaTransport {
-    /// Puts a collective on a stream whose turn it is: the two kernels, and the copies between them.
-    pub(super) fn put_by_engines(
+    /// Puts the copies and the last kernel of a collective on a stream, behind its first kernel. `args`: of the last one.
+    pub(super) fn put_copies(
         &self,
         submission: Submission,
         (operation, opening): (Operation, Plan),
@@ -71,12 +82,6 @@ impl CudaTransport {
             ..Task::default()
         };
         let parts = parts(operation, &task, &members, me);
-        // The end of the last kernel is that of the collective.
-        let (mut first, mut last) = (*args, *args);
-        first.says_when(0, 0);
-        first.takes_part(Role::Opening);
-        last.takes_part(Role::Closing);
-        self.kernels.collective(stream, opening, &first)?;
         let (own, others): (Vec<_>, Vec<_>) =
             parts.into_iter().partition(|part| part.to == self.me);
         let copy = |submission, parts: &[PartCopy]| {
@@ -95,7 +100,7 @@ impl CudaTransport {
             }
             None => copy(submission, &own)?,
         }
-        self.kernels.collective(stream, opening.closing(), &last)?;
+        self.kernels.collective(stream, opening.closing(), args)?;
         // The copies, the last kernel and three of events; the first kernel counts before.
         self.backpressure
             .count(stream as u64, members.len() as u64 + 4);

@@ -154,7 +154,8 @@ impl CudaTransport {
         if on_stream.is_some() {
             self.lose_turn(submission);
         }
-        while !self.put_in_turn(submission, captured, (operation, plan), &args)? {
+        let on = (submission, on_stream);
+        while !self.put_in_turn(on, captured, (operation, plan), &args)? {
             // The one before is on another stream, which is captured now, or was when the program let it go.
             self.await_launches(operation, team)?;
             self.all_have_run(team);
@@ -169,7 +170,7 @@ impl CudaTransport {
     /// is the program's affair. False: nothing was put there, because nobody can mark the end of the one before; it must have run first.
     fn put_in_turn(
         &self,
-        submission: Submission,
+        (submission, on_stream): (Submission, Option<u64>),
         captured: bool,
         (operation, plan): (Operation, Plan),
         args: &CollectiveArgs,
@@ -179,10 +180,18 @@ impl CudaTransport {
             return Ok(false);
         }
         match plan.role {
-            Role::Opening => self
-                .put_by_engines(submission, (operation, plan), args)
-                // The first kernel may be on the stream, and wait for members that will not come.
-                .inspect_err(|_| self.completion.end_kernels(team))?,
+            Role::Opening => {
+                let (first, last) = args.roles();
+                self.kernels.collective(stream, plan, &first)?;
+                let rest = self.put_copies(submission, (operation, plan), &last);
+                if rest.is_err() && !captured {
+                    // The first kernel is on the stream, and the members will wait for the second one in vain.
+                    self.completion.add_launches(team, 1, captured, on_stream);
+                    self.completion.end_kernels(team);
+                    self.end_turn(team, stream)?;
+                }
+                rest?;
+            }
             _ => self.kernels.collective(stream, plan, args)?,
         }
         if !captured {

@@ -85,7 +85,7 @@ fn the_error_names_the_gpu_the_places_and_the_remedy() {
         "12.1",
         "/nonexistent/images",
         &folder,
-        "the driver says no",
+        "the driver refuses it: no",
         "nvidia-cuda-nvrtc-cu12",
         "NVSHMEMRS_IMAGES",
     ] {

@@ -108,6 +108,9 @@ const FLAG_THREADS: u64 = 32;
 /// Bytes that a thread of a kernel with flags moves at a time, and what one of the other kernels has to move to be worth it.
 const UNIT: u64 = 8;
 const DIRECT_BYTES: u64 = 32;
+/// The unit of chunks, and the least chunk of a reduction that is divided among the blocks.
+const LINE: u64 = 128;
+const LEAST_CHUNK: u64 = 1 << 10;
 /// The fewest bytes for which collect uses one more block.
 const COLLECT_BYTES: u64 = 64 << 10;
 /// The most blocks of collect.
@@ -300,7 +303,14 @@ fn chosen(
         let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
         geometry(kernel, n, grid, threads, 0)
     };
-    plan.chunk = choice.chunk;
+    plan.chunk = match reduction {
+        // Each block has a chunk of the member's share at least.
+        Some(_) if n > 2 => {
+            let each = (bytes / n / u64::from(plan.grid)).next_multiple_of(LINE);
+            choice.chunk.min(each.max(LEAST_CHUNK) as u32)
+        }
+        _ => choice.chunk,
+    };
     Some(plan)
 }
 
@@ -404,7 +414,7 @@ mod tests {
         );
         assert_eq!(of(Reduce, 1 << 20).kernel, Kernel::Reduce(Dtype::Float));
         assert_eq!(of(Reduce, 0).kernel, Kernel::Barrier);
-        assert_eq!(of(Barrier, 0).block, 32);
+        assert_eq!(of(Barrier, 0).block, 64);
         assert!(plan(Malloc, None, (8, false), &large, by).is_none());
         assert!(plan(Reduce, None, (8, false), &large, by).is_none());
         // A small sync block has no room for it.
@@ -457,9 +467,10 @@ mod tests {
     }
 
     fn fits(plan: &Plan, bytes: u64, team: &TeamArgs, blocks: u32) {
-        // DIRECT and FLAGS in team.cuh.
+        // DIRECT and FLAGS in team.cuh; a barrier has no such limit.
         let flags = plan.kernel.name().ends_with("_flags");
-        assert!(plan.block <= if flags { 544 } else { 512 });
+        let barrier = plan.kernel == Kernel::Barrier;
+        assert!(plan.block <= if flags || barrier { 544 } else { 512 });
         if flags {
             assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
             assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);

@@ -377,10 +377,12 @@ DEVICE void reduce_direct(const Collective &c) {
         typedef Pack<T, PACK> Packed;
         // The members' equal shares in chunks; the rest is reduced as without them.
         u64 even = packs / n & ~(LINE - 1), chunked = 0;
-        Chunks chunks(turn, PACK, even);
-        if (c.team.n > 2 && chunks.fit(2)) {
-            if (!reduce_chunks<Packed>(turn, chunks, even)) return turn.leave();
-            chunked = even * n;
+        if (c.chunk && c.team.n > 2 && c.operation == REDUCE) {
+            Chunks chunks(turn, PACK, even);
+            if (chunks.fit(2)) {
+                if (!reduce_chunks<Packed>(turn, chunks, even)) return turn.leave();
+                chunked = even * n;
+            }
         }
         u64 each = ((packs - chunked + n - 1) / n + LINE - 1) & ~(LINE - 1);
         auto share_of = [&](u64 member) -> Units {

@@ -96,7 +96,8 @@ def take(ctx, place, met, epoch, word, mask):
         if INTERPRETED:
             pause()
         if (missing != 0) & (polls % MAIL_POLLS == 0):
-            if tl.load(met, volatile=True) >= epoch:
+            # By all threads, since one might see a flag that another has not seen yet.
+            if tl.max((tl.load(met + word * 0, volatile=True) >= epoch).to(tl.int32)) != 0:
                 missing = missing * 0
                 result = result * 0 + 1
             if polls % POLLS == 0:
