@@ -261,7 +261,7 @@ class Kernels:
         # The functions of the interface; those that they call stand above.
         self.text = self.text[self.text.index("#define NVSHMEMRS_I_SCOPES") :]
         self.heads: Dict[str, int] = {}
-        for found in re.finditer(r"([\w#]+)\((?:nvshmemrs::device::)?Given\b", self.text):
+        for found in re.finditer(r"([\w#]+)\((?:\[\[maybe_unused\]\] )?(?:nvshmemrs::device::)?Given\b", self.text):
             self.heads.setdefault(found[1], found.end(1))
 
     def _arguments(self, *heads: str) -> Optional[str]:

@@ -9,10 +9,11 @@ use syn::{Fields, Item, Type};
 
 /// Where types may be that shared memory is seen as: for fuzz targets; the control block; and what kernels of the program's report, which
 /// the host only reads.
-const VIEWS: [&str; 4] = [
+const VIEWS: [&str; 5] = [
     "crates/job/src/block/corrupt.rs",
     "crates/job/src/block/mod.rs",
     "crates/job/src/exit_registry.rs",
+    "crates/transport/src/device_state/record.rs",
     "crates/transport/src/device_state/report.rs",
 ];
 

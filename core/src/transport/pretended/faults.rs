@@ -338,6 +338,11 @@ fn control_messages_change_only_the_state_of_their_sender() {
         assert!(seat(pe, span, at).is_none(), "{pe} {span}");
     }
     assert_eq!([0, 2].map(|pe| phase(pe).load(Relaxed)), [0, 0]);
+    // Another host has lost PE 0 of this one, after PE 1 had gone; or says something malformed of it.
+    let gone =
+        |state: u64, first: u64| remote::open(&control, &remote, 1, &[2, 0, state, first, 0]);
+    assert!(gone(5, 2).is_some());
+    assert!(gone(1, 2).is_none());
     assert!(opened > 100, "{opened} of the control messages made sense");
     for pe in [0, 2] {
         assert!(

@@ -177,8 +177,8 @@ impl CudaTransport {
             *user == raw && captured().is_none_or(|one| Some(one) == self.capture_of(raw))
         };
         let is_free = |(_, one): &(u64, CudaStream)| {
-            let idle = || Ok(!self.device.is_captured(one.raw() as CUstream)? && one.query()?);
-            idle().unwrap_or_else(|_: Error| false)
+            let captured = self.device.is_captured(one.raw() as CUstream);
+            matches!(captured, Ok(false)) && matches!(one.query(), Ok(true))
         };
         let own = all.iter().position(is_own);
         let Some(place) = own.or_else(|| all.iter().position(is_free)) else {

@@ -191,8 +191,10 @@ pub fn open(control: &Control, remote: &RemoteHosts, from: Pe, message: &[u64]) 
         Kind::Gone => {
             let (pe, how, first) = (rest.pe(hosts)?, rest.next()?, rest.next()?);
             let state = State::from_number(u32::try_from(how).ok()?);
-            if !matches!(state, State::Left | State::Dead) || hosts.is_local(pe) {
-                return None;
+            matches!(state, State::Left | State::Dead).then_some(())?;
+            // The sender has lost a PE of this host, which knows more about it: that PE may have given up in init, for one.
+            if hosts.is_local(pe) {
+                return Some(());
             }
             if let Some(first) = Pe::try_from(first).ok()?.checked_sub(1) {
                 (first < hosts.n_pes()).then_some(())?;
