@@ -1407,9 +1407,9 @@ enum class Access : int32_t {
 /// their size, in place of the tuned choice: for programs that measure, such as `nvshmemrs-perf --tune`.
 /// `blocks`, 1 to 128: the maximum number of blocks of a kernel. `threads`, a multiple of 32 up to 512: the
 /// threads of a block that move data. `chunk`: the size in bytes, a multiple of 128 from 1024 to 4194304,
-/// of the chunks in which `reduce` of two members and `broadcast` send with the direct algorithm; 0: not in
-/// chunks. With NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and the tuned choice applies again. Results have
-/// the same bits in any case.
+/// of the chunks in which `reduce` and `broadcast` send with the direct algorithm; 0: not in chunks. With
+/// NVSHMEMRS_ALGORITHM_TUNED the sizes are 0, and the tuned choice applies again. Results have the same
+/// bits in any case.
 ///
 /// Local. All PEs must have made the same call before they start a collective; otherwise the collective
 /// would deadlock. A collective that does not fit in a team's staging memory, or that engines do not
