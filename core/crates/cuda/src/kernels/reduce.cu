@@ -144,8 +144,8 @@ DEVICE void reduce_flags(const Collective &c) {
     turn.leave();
 }
 
-// Folds one pack of each member, which is at `address(member)`. `step` is called with the member and the fold before and after the member's
-// pack is added.
+// Folds one pack of each member, at `address(member)`. `step` is called before and after the pack of a member is added, with the member, the
+// fold and whether the pack is in it.
 template <class Packed, class Address, class Step>
 DEVICE Packed fold_members(u32 op, i32 n, const Address &address, const Step &step) {
     Folded<Packed> fold;
@@ -224,8 +224,8 @@ struct Units {
     u64 count;
 };
 
-// The chunks in which the members send each other the sources of the others' shares, to where results will be. That is faster than to read the
-// others' memory, as links carry stores better than loads, but there is no room for it in place.
+// The chunks in which members send each other source elements, into the destination, where results replace them. That is faster than reading
+// the memory of other members, because links carry stores better than loads. In place there is no room for it.
 struct Chunks {
     // Chunks that a block has sent before it folds the first.
     static constexpr u64 AHEAD = 2;
@@ -256,7 +256,7 @@ struct Chunks {
         return {share.first + start, least(size, share.count - start)};
     }
 
-    // A flag of this block's chunk, of a kind from 0: where staging has flags and never data.
+    // The address of a flag of this block's chunk, by its kind: a word of the staging that never holds data.
     __device__ u64 flag_of(u64 kind, i32 to, i32 from, u64 round) const {
         return turn.staging_of(to, from) + (kind * count + index(round)) * 16 + 8;
     }
@@ -266,7 +266,7 @@ struct Chunks {
         copy_as<Bytes16>(dest, source, units * unit / 16, threadIdx.x, blockDim.x);
     }
 
-    // All threads: sets the flag at all other members, once the block's threads have done what the flag is for.
+    // All threads: sets the flag of all other members, after all threads of the block have arrived here.
     __device__ void tell(u64 kind, u64 round) const {
         __syncthreads();
         for (i32 step = 1 + threadIdx.x; step < turn.c.team.n; step += blockDim.x)
@@ -282,9 +282,9 @@ struct Chunks {
     }
 };
 
-// Reduce of three and more members in chunks, of equal shares of `each` units; false: leave. A member sends its source of another member's
-// share to its own share of that one's destination, where nothing but this member's results come later. It sends these results once the
-// other one has folded the chunk.
+// Reduces in chunks, for three and more members with equal shares of `each` units; false if the kernel must end. Each member folds one
+// share. The others send it their elements of this share, each into the sender's own share of the receiver's destination. That range gets
+// the sender's results later, chunk by chunk, once the receiver has folded the sender's chunk (FOLDED).
 template <class Packed>
 DEVICE bool reduce_chunks(const Turn &turn, const Chunks &chunks, u64 each) {
     static constexpr u64 SENT = 0, FOLDED = 1;
