@@ -24,12 +24,6 @@ static void end_large(void)
     end();
 }
 
-static void free_stream(nvshmemrs_stream_t stream, cuda_stream_t raw)
-{
-    CHECK(nvshmemrs_stream_free(stream));
-    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
-}
-
 /* Words of this PE's become `first`, `first + 1`, ... */
 static void fill(uint64_t *dest, size_t count, uint64_t first)
 {

@@ -176,10 +176,8 @@ static void graph(void)
         compare(&on[plain.kind], &plain);
         CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     }
-    CUDA(cuGraphExecDestroy, (void *), ready);
-    CUDA(cuGraphDestroy, (void *), graph);
-    CHECK(nvshmemrs_stream_free(stream));
-    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    free_graph(graph, ready);
+    free_stream(stream, raw);
     CUDA(cuStreamDestroy_v2, (cuda_stream_t), side);
     for (int kind = 0; kind < KINDS; kind++)
         free_buffers(&on[kind]);

@@ -127,10 +127,8 @@ static void in_capture(void)
             FAIL("the graph ran %lu times, %lu were added", runs, value_of(word, pe));
         CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
     }
-    CUDA(cuGraphExecDestroy, (void *), ready);
-    CUDA(cuGraphDestroy, (void *), graph);
-    CHECK(nvshmemrs_stream_free(stays));
-    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    free_graph(graph, ready);
+    free_stream(stays, raw);
     end();
 }
 
@@ -236,8 +234,7 @@ static void given_up(int alone)
             FAIL("a new team has the number %u of one that was left half-way", number_of(team));
     }
     CHECK(nvshmemrs_runtime_check(rt));
-    CHECK(nvshmemrs_stream_free(stream));
-    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    free_stream(stream, raw);
     end();
 }
 

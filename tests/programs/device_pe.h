@@ -115,4 +115,16 @@ static inline int run_part(int argc, char **argv, const part_t *all, size_t coun
     return 6;
 }
 
+static inline void free_stream(nvshmemrs_stream_t stream, cuda_stream_t raw)
+{
+    CHECK(nvshmemrs_stream_free(stream));
+    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+}
+
+static inline void free_graph(void *graph, void *ready)
+{
+    CUDA(cuGraphExecDestroy, (void *), ready);
+    CUDA(cuGraphDestroy, (void *), graph);
+}
+
 #endif

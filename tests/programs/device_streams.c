@@ -75,10 +75,8 @@ static void graph(void)
     if (value != runs || called != 1)
         FAIL("after the capture: %d and %d", (int)value, called);
     CHECK(nvshmemrs_barrier(rt, NVSHMEMRS_TEAM_WORLD));
-    CUDA(cuGraphExecDestroy, (void *), ready);
-    CUDA(cuGraphDestroy, (void *), graph);
-    CHECK(nvshmemrs_stream_free(stream));
-    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    free_graph(graph, ready);
+    free_stream(stream, raw);
     CUDA(cuStreamDestroy_v2, (cuda_stream_t), side);
     CUDA(cuMemFreeHost, (void *), host);
     CUDA(cuMemFreeHost, (void *), back);
@@ -433,10 +431,8 @@ static void pageable(void)
     CUDA(cuGraphLaunch, (void *, cuda_stream_t), ready, raw);
     CHECK(nvshmemrs_stream_synchronize(stream));
     holds(large, MANY, 0, 9, "a put in a graph");
-    CUDA(cuGraphExecDestroy, (void *), ready);
-    CUDA(cuGraphDestroy, (void *), graph);
-    CHECK(nvshmemrs_stream_free(stream));
-    CUDA(cuStreamDestroy_v2, (cuda_stream_t), raw);
+    free_graph(graph, ready);
+    free_stream(stream, raw);
     CUDA(cuMemFreeHost, (void *), fixed);
     free(host);
     end();

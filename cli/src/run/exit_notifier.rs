@@ -95,7 +95,7 @@ impl ExitNotifier {
         self.open = left;
     }
 
-    /// The PE that failed before PE `index` did, if the registry has one that ended by itself.
+    /// The first PE that failed, as the registry has it, if this launcher started it and it is not PE `index`.
     pub fn before(&self, index: usize) -> Option<usize> {
         let registry = self.registry.as_ref()?;
         let culprit = registry.culprit(u32::try_from(index).ok()?) as usize;

@@ -1,12 +1,12 @@
 //! Operations of the program's kernels, which show them one at a time in [`KernelRecords`] and wait for the answer. A thread of the host
 //! enters each record in the tracker.
 //!
-//! All threads of a PE's kernels, its caller and its streams are one sequence here, in the order of the records. So what threads of one PE
-//! forget among themselves is not found. What fence, quiet and a group's put_signal order is meant for one thread or one group, and
-//! counts for all of them. Both make reports fewer, never wrong.
+//! All threads of a PE's kernels, its caller and its streams are one sequence here, in the order of the records. So synchronisation that is
+//! missing among threads of one PE is not found. A fence, a quiet or a put_signal of a group orders the operations of one thread or one
+//! group; here it orders the operations of all threads. Both make reports fewer, never wrong.
 //!
-//! Kernels move their data themselves. Before each record all that the host holds back is delivered, so that a kernel's signal does not
-//! overtake a put of the host.
+//! Kernels move their data themselves. Before each record the host delivers all operations that it holds back, so that a signal of a kernel
+//! does not overtake a put of the host.
 
 use super::Checker;
 use super::Inside;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Looks for a record in a row, then looks with a short pause between them; after that pauses are long.
+/// The thread polls so many times without a pause, then with short pauses up to this many polls, and after that with long pauses.
 const LOOKS: u32 = 64;
 const SHORT_PAUSES: u32 = 2000;
 const SHORT_PAUSE: Duration = Duration::from_micros(20);
@@ -117,7 +117,7 @@ impl Checker {
         }
     }
 
-    /// Enters what a kernel does. Before the kernel does it, or after it has seen something.
+    /// Enters an operation of a kernel: before it takes effect, or, for a wait, after its value was seen.
     pub(super) fn enter_record(&self, record: &KernelRecord) {
         let _inside = Inside::enter();
         self.tracker.has_kernels();

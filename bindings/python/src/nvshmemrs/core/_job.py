@@ -256,7 +256,7 @@ buffers: Dict[Tuple[int, int], "weakref.ref[Any]"] = {}
 released: Set[Tuple[int, int]] = set()
 
 # By runtime, the addresses of allocations whose last reference was dropped, and which CUDA streams
-# may still use; `release_dropped` releases those that no stream uses any more.
+# may still use; `release_dropped` releases them once no stream uses them any more.
 dropped: Dict[int, Deque[int]] = {}
 
 

@@ -223,7 +223,7 @@ impl Reduction {
 /// How members meet and do nothing else.
 pub(crate) fn barrier_plan(team: &TeamArgs) -> Plan {
     let n = team.n as u64;
-    // A warp beside those that announce the call reads the team's state (`entered_published` in team.cuh).
+    // One more warp than announce the call reads the team's state (`entered_published` in team.cuh).
     geometry(Kernel::Barrier, n, 1, n.min(MOST_THREADS), FLAG_THREADS)
 }
 

@@ -116,9 +116,9 @@ DEVICE TeamLocal entered(const Collective &c) {
     return *(const TeamLocal *)c.team.local;
 }
 
-// All threads: as `entered`, and the members that see this member's announcement then also see all that came before on its stream. The
-// threads that announce the call have the fence while another warp reads the state, as each of the two takes about half a microsecond, and
-// a fence waits for the loads of its own thread.
+// For all threads: as `entered`, and in addition members that see this member's announcement see all earlier accesses of its stream. The
+// threads that announce the call perform the fence while another warp reads the state: each takes about half a microsecond, and a fence
+// waits for the loads of its own thread.
 DEVICE TeamLocal entered_published(const Collective &c) {
     __shared__ TeamLocal now;
     wait_for_previous_kernel();
@@ -239,8 +239,8 @@ class Turn {
         if (blockIdx.x == 0) wait_all_calls(threadIdx.x, FLAG_THREADS);
     }
 
-    // All threads of all blocks, after entered_published: returns when all members have entered, and what they did before can be seen; `then` is
-    // called for each member.
+    // For all threads of all blocks, after entered_published: returns once all members have entered and their earlier accesses are visible;
+    // `then` is called for each member.
     template <class Then>
     __device__ bool meet(const Then &then) const {
         fill_parts();

@@ -79,11 +79,11 @@ def meet(row, slot, epoch, scope):
 @jitable
 def meet_here(row, slot, epoch, scope):
     """``meet``, as a part of the calling function."""
-    # A fence drops what the first level of the cache has, so the row is read before it.
+    # A fence invalidates the L1 cache, so the row is read before it.
     n, me, m, step = team_size(row), team_me(row), rank(scope), size(scope)
     sync, counter, own = ld_weak_u64(row + 24), ld_weak_u64(row + 32) + slot * 8, heap()
     place = state(2) + pe_of(row, m) * state(3) if m < n else 0
-    # What the group's threads did comes before what some of them announce. By PTX's memory model a
+    # The accesses of the group's threads precede the announcements. By PTX's memory model a
     # fence and the relaxed stores after it are release patterns, one for each store. They cover the
     # other threads' accesses, because these have met. So each thread has one fence, however many
     # members it tells. An epoch that is still on its way is used only behind the fence.
