@@ -19,18 +19,20 @@ def hosts(*command: str, options: tuple[str, ...] = (), pes: str = "abb") -> lis
     return words
 
 
-# The first PE of every host takes the first GPU that it sees. Processes that share a GPU take turns there.
-OWN_GPU = """
-case $NVSHMEMRS_HOST_ID in a) at=1;; *) at=2;; esac
+# Each host sees its half of the GPUs, of which each of its PEs takes one.
+OWN_GPUS = """
 gpus="${CUDA_VISIBLE_DEVICES:-$GPUS}"
-export CUDA_VISIBLE_DEVICES="$(echo "$gpus" | cut -d, -f$at)"
+half=$(($(echo "$gpus" | tr , '\\n' | wc -l) / 2))
+case $NVSHMEMRS_HOST_ID in a) of=1-$half;; *) of=$((half + 1))-$((2 * half));; esac
+export CUDA_VISIBLE_DEVICES="$(echo "$gpus" | cut -d, -f$of)"
 exec "$@"
 """
 
 
-def hosts_with_a_gpu(*command: str) -> list[str]:
-    """A PE on each of two hosts, with a GPU of its own."""
-    return hosts("sh", "-c", OWN_GPU, "sh", *command, pes="ab")
+def hosts_with_gpus(pes: int, *command: str) -> list[str]:
+    """Half of the PEs on each of two hosts, each with a GPU of its own."""
+    half = pes // 2
+    return hosts("sh", "-c", OWN_GPUS, "sh", *command, pes="a" * half + "b" * half)
 
 
 def many_hosts(visible: list[str]) -> list[Check]:
@@ -45,10 +47,10 @@ def many_hosts(visible: list[str]) -> list[Check]:
         checks.append(Check(f"3 processes, 2 hosts: {scenario}, Rust", hosts(program("conformance"), scenario), says, 3, gpus=3, limit=180))
     if len(visible) < 2:
         print("not run: the suite on 2 hosts: it takes 2 GPUs")
-    else:
-        suite = hosts_with_a_gpu(program("suite"), "few")
-        env = {"GPUS": ",".join(visible[:2])}
-        checks.append(Check("2 processes, 2 hosts: suite", suite, r"suite ok PE \d+ of 2", 2, gpus=2, env=env, limit=SUITE))
+    for pes in (pes for pes in (2, 4, 8) if pes <= len(visible)):
+        suite = hosts_with_gpus(pes, program("suite"), "few")
+        env = {"GPUS": ",".join(visible[:pes])}
+        checks.append(Check(f"{pes} processes, 2 hosts: suite", suite, rf"suite ok PE \d+ of {pes}", pes, gpus=pes, env=env, limit=SUITE))
     for part in ("buffers", "streams", "registered", "far"):
         command = hosts(program("device_hosts-c"), part)
         checks.append(Check(f"3 processes, 2 hosts: {part}, C", command, f"device hosts ok: {part}$", 3, gpus=3, limit=120))

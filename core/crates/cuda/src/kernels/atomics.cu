@@ -51,6 +51,7 @@ DEVICE W atomic(const AtomicCall &call) {
 }
 
 KERNEL nvshmemrs_atomic(const __grid_constant__ AtomicCall call) {
+    follow_previous_kernel();
     if (grid_thread() != 0) return;
     if (call.bytes == 8) {
         u64 old = atomic<u64>(call);

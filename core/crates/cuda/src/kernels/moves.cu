@@ -3,15 +3,6 @@
 // The `_flags` kernels send units of eight bytes with a flag each, through the staging; the others write straight to the
 // members' memory, in which case they first wait until all have entered.
 
-// This thread among those that move data in a `_flags` kernel, and how many there are; 32 bits, as no staging has more units.
-struct Movers {
-    u32 thread;
-    u32 threads;
-
-    __device__ Movers()
-        : thread(blockIdx.x * (blockDim.x - FLAG_THREADS) + threadIdx.x - FLAG_THREADS), threads(gridDim.x * (blockDim.x - FLAG_THREADS)) {}
-};
-
 DEVICE u32 units_of(u64 bytes) {
     return (u32)((bytes + 7) / 8);
 }
@@ -25,35 +16,85 @@ DEVICE u64 read_unit(u64 part, u64 bytes, u32 unit) {
     return load_unit(part + (u64)unit * 8, valid_bytes(bytes, unit));
 }
 
+// The units of a part, or of a message, that the block of a `_flags` kernel moves: a range of whole groups of `group` units. The threads that move
+// data share them. It is made before the kernel waits for the one before it, as divisions take long.
+struct BlockUnits {
+    u32 first;
+    u32 count;
+    // This thread, and how many there are.
+    u32 thread;
+    u32 threads;
+    // Where this thread begins in parts that follow one another, and how far it goes on: parts, and units.
+    u32 step;
+    u32 unit;
+    u32 steps_on;
+    u32 units_on;
+
+    __device__ explicit BlockUnits(u64 bytes, u32 group = 1) : thread(threadIdx.x - FLAG_THREADS), threads(blockDim.x - FLAG_THREADS) {
+        u32 groups = (units_of(bytes) + group - 1) / group, each = (groups + gridDim.x - 1) / gridDim.x;
+        first = (u32)least(blockIdx.x * each, groups) * group;
+        count = (u32)least(each * group, groups * group - first);
+        u32 whole = count ? count : 1;
+        step = thread / whole, unit = thread - step * whole;
+        steps_on = threads / whole, units_on = threads - steps_on * whole;
+    }
+
+    // Calls `with` for each unit of the block that is this thread's.
+    template <class With>
+    __device__ void for_each(const With &with) const {
+        for (u32 u = thread; u < count; u += threads) with(first + u);
+    }
+
+    // The same for units of the parts of steps 0 to `steps`.
+    template <class With>
+    __device__ void for_each_of(i32 steps, const With &with) const {
+        if (count == 0) return;
+        for (u32 s = step, u = unit; s < (u32)steps;) {
+            with((i32)s, first + u);
+            s += steps_on, u += units_on;
+            if (u >= count) s++, u -= count;
+        }
+    }
+};
+
 // Receives units of `member` and writes them to `part`, which has `bytes` bytes.
 DEVICE void write_unit(const Turn &turn, i32 member, u64 part, u64 bytes, u32 unit) {
     u64 data;
     if (turn.receive(member, unit, data)) store_unit(part + (u64)unit * 8, data, valid_bytes(bytes, unit));
 }
 
+// Writes a unit of this member's own part to its place, unless it lies there.
+DEVICE void keep_unit(u64 dest, u64 source, u64 bytes, u32 unit) {
+    if (dest != source) store_unit(dest + (u64)unit * 8, read_unit(source, bytes, unit), valid_bytes(bytes, unit));
+}
+
+// Receives the other members' parts, each to its place in `dest`.
+DEVICE void receive_parts(const Turn &turn, const BlockUnits &units, u64 dest) {
+    u64 bytes = turn.c.bytes;
+    units.for_each_of(turn.c.team.n, [&](i32 step, u32 unit) {
+        i32 member = turn.right(step);
+        if (step > 0) write_unit(turn, member, dest + member * bytes, bytes, unit);
+    });
+}
+
 KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
+    BlockUnits units(c.bytes);
     Turn turn(c);
-    if (!turn.live()) return;
-    if (threadIdx.x < FLAG_THREADS) {
-        turn.meet_by_flags();
-    } else {
-        Movers movers;
-        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-        u32 units = units_of(c.bytes), all = units * c.team.n;
-        if (c.team.me == c.root) {
-            for (u32 i = movers.thread; i < all; i += movers.threads) {
-                i32 member = i / units;
-                u32 unit = i - member * units;
-                u64 data = read_unit(source, c.bytes, unit);
-                if (member != c.root) turn.send(member, unit, data);
-                else if (c.source != c.dest) store_unit(dest + (u64)unit * 8, data, valid_bytes(c.bytes, unit));
-            }
-        } else {
-            for (u32 unit = movers.thread; unit < units; unit += movers.threads)
-                write_unit(turn, c.root, dest, c.bytes, unit);
-        }
-    }
-    turn.leave();
+    bool root = c.team.me == c.root;
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    turn.move_by_flags(
+        false,
+        [&] {
+            if (!root) return;
+            units.for_each_of(c.team.n, [&](i32 member, u32 unit) {
+                if (member != c.root) turn.send(member, unit, read_unit(source, c.bytes, unit));
+                else keep_unit(dest, source, c.bytes, unit);
+            });
+        },
+        [&] {
+            if (root) return;
+            units.for_each([&](u32 unit) { write_unit(turn, c.root, dest, c.bytes, unit); });
+        });
 }
 
 // The bytes of a range that this block moves: whole lines, so that copies stay aligned.
@@ -126,7 +167,7 @@ DEVICE void relay(const Turn &turn) {
 
 KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
         if (c.team.me == c.root) {
@@ -143,33 +184,23 @@ KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
 
 // In place, `source` is this member's part of `dest`.
 KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
+    BlockUnits units(c.bytes);
     Turn turn(c);
-    if (!turn.live()) return;
-    if (threadIdx.x < FLAG_THREADS) {
-        turn.meet_by_flags();
-    } else {
-        Movers movers;
-        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-        u32 units = units_of(c.bytes), all = units * c.team.n;
-        for (u32 i = movers.thread; i < all; i += movers.threads) {
-            u32 step = i / units, unit = i - step * units;
-            u64 data = read_unit(source, c.bytes, unit);
-            if (step > 0) turn.send(turn.right(step), unit, data);
-            else if (c.source != c.dest + c.team.me * c.bytes)
-                store_unit(dest + c.team.me * c.bytes + (u64)unit * 8, data, valid_bytes(c.bytes, unit));
-        }
-        for (u32 i = movers.thread; i < all; i += movers.threads) {
-            u32 step = i / units, unit = i - step * units;
-            i32 member = turn.right(step);
-            if (step > 0) write_unit(turn, member, dest + member * c.bytes, c.bytes, unit);
-        }
-    }
-    turn.leave();
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    turn.move_by_flags(
+        true,
+        [&] {
+            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
+                if (step > 0) turn.send(turn.right(step), unit, read_unit(source, c.bytes, unit));
+                else keep_unit(dest + c.team.me * c.bytes, source, c.bytes, unit);
+            });
+        },
+        [&] { receive_parts(turn, units, dest); });
 }
 
 KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         u64 place = c.dest + c.team.me * c.bytes, source = turn.own() + c.source;
         bool in_place = c.source == place;
@@ -181,29 +212,20 @@ KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
 
 // In place, each thread has read what it sends before it writes to the same place.
 KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
+    BlockUnits units(c.bytes);
     Turn turn(c);
-    if (!turn.live()) return;
-    if (threadIdx.x < FLAG_THREADS) {
-        turn.meet_by_flags();
-    } else {
-        Movers movers;
-        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-        u32 units = units_of(c.bytes), all = units * c.team.n;
-        for (u32 i = movers.thread; i < all; i += movers.threads) {
-            u32 step = i / units, unit = i - step * units;
-            i32 member = turn.right(step);
-            u64 data = read_unit(source + member * c.bytes, c.bytes, unit);
-            if (step > 0) turn.send(member, unit, data);
-            else if (c.source != c.dest)
-                store_unit(dest + member * c.bytes + (u64)unit * 8, data, valid_bytes(c.bytes, unit));
-        }
-        for (u32 i = movers.thread; i < all; i += movers.threads) {
-            u32 step = i / units, unit = i - step * units;
-            i32 member = turn.right(step);
-            if (step > 0) write_unit(turn, member, dest + member * c.bytes, c.bytes, unit);
-        }
-    }
-    turn.leave();
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    turn.move_by_flags(
+        true,
+        [&] {
+            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
+                i32 member = turn.right(step);
+                u64 part = source + member * c.bytes;
+                if (step > 0) turn.send(member, unit, read_unit(part, c.bytes, unit));
+                else keep_unit(dest + member * c.bytes, part, c.bytes, unit);
+            });
+        },
+        [&] { receive_parts(turn, units, dest); });
 }
 
 // Exchanges `bytes` bytes of two places.
@@ -229,7 +251,7 @@ DEVICE void exchange(u64 a, u64 b, u64 bytes) {
 // In place, one member of each pair exchanges the pair's two parts; the pairs are shared out evenly.
 KERNEL DIRECT nvshmemrs_alltoall(const __grid_constant__ Collective c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         i32 me = c.team.me;
         u64 own = turn.own(), dest = c.dest + me * c.bytes;
@@ -265,7 +287,7 @@ DEVICE void send_strided(const Turn &turn) {
 
 KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         switch (common_power(c.dest | c.source | c.dest_step | c.source_step | c.element)) {
         case 16: send_strided<Bytes16>(turn); break;
@@ -279,40 +301,28 @@ KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
     turn.leave();
 }
 
-// Writes a unit of this member's own part to its place, unless it lies there.
-DEVICE void keep_unit(u64 dest, u64 source, u64 bytes, u32 unit) {
-    if (dest != source) store_unit(dest + (u64)unit * 8, read_unit(source, bytes, unit), valid_bytes(bytes, unit));
-}
-
 // Only the root knows its `dest`.
 KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
+    BlockUnits units(c.bytes);
     Turn turn(c);
-    if (!turn.live()) return;
-    if (threadIdx.x < FLAG_THREADS) {
-        turn.meet_by_flags();
-    } else {
-        Movers movers;
-        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-        u32 units = units_of(c.bytes), all = units * c.team.n;
-        if (c.team.me == c.root) {
-            for (u32 i = movers.thread; i < all; i += movers.threads) {
-                u32 step = i / units, unit = i - step * units;
-                i32 member = turn.right(step);
-                u64 part = dest + member * c.bytes;
-                if (step > 0) write_unit(turn, member, part, c.bytes, unit);
-                else keep_unit(part, source, c.bytes, unit);
-            }
-        } else {
-            for (u32 unit = movers.thread; unit < units; unit += movers.threads)
-                turn.send(c.root, unit, read_unit(source, c.bytes, unit));
-        }
-    }
-    turn.leave();
+    bool root = c.team.me == c.root;
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    turn.move_by_flags(
+        false,
+        [&] {
+            units.for_each([&](u32 unit) {
+                if (root) keep_unit(dest + c.root * c.bytes, source, c.bytes, unit);
+                else turn.send(c.root, unit, read_unit(source, c.bytes, unit));
+            });
+        },
+        [&] {
+            if (root) receive_parts(turn, units, dest);
+        });
 }
 
 KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         if (c.team.me == c.root) {
             u64 dest = turn.own() + c.dest;
@@ -328,33 +338,30 @@ KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
 
 // Only the root knows its `source`.
 KERNEL nvshmemrs_scatter_flags(const __grid_constant__ Collective c) {
+    BlockUnits units(c.bytes);
     Turn turn(c);
-    if (!turn.live()) return;
-    if (threadIdx.x < FLAG_THREADS) {
-        turn.meet_by_flags();
-    } else {
-        Movers movers;
-        u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-        u32 units = units_of(c.bytes), all = units * c.team.n;
-        if (c.team.me == c.root) {
-            for (u32 i = movers.thread; i < all; i += movers.threads) {
-                u32 step = i / units, unit = i - step * units;
+    bool root = c.team.me == c.root;
+    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
+    turn.move_by_flags(
+        false,
+        [&] {
+            if (!root) return;
+            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
                 i32 member = turn.right(step);
                 u64 part = source + member * c.bytes;
                 if (step > 0) turn.send(member, unit, read_unit(part, c.bytes, unit));
                 else keep_unit(dest, part, c.bytes, unit);
-            }
-        } else {
-            for (u32 unit = movers.thread; unit < units; unit += movers.threads)
-                write_unit(turn, c.root, dest, c.bytes, unit);
-        }
-    }
-    turn.leave();
+            });
+        },
+        [&] {
+            if (root) return;
+            units.for_each([&](u32 unit) { write_unit(turn, c.root, dest, c.bytes, unit); });
+        });
 }
 
 KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         if (c.team.me == c.root) {
             u64 source = turn.own() + c.source;
@@ -374,7 +381,7 @@ KERNEL DIRECT nvshmemrs_collect(const __grid_constant__ Collective c) {
     static constexpr u64 SHORT = 4096;
     __shared__ u64 before, total, longest;
     Turn turn(c);
-    if (!turn.live()) return;
+    if (!turn.enter_by_vote()) return;
     i32 n = c.team.n, me = c.team.me;
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest, limit = least(SHORT, c.team.slot / 2);
     if (blockIdx.x == 0)

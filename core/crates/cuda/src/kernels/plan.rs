@@ -60,7 +60,6 @@ kernels! {
     Wait = "wait";
     Fence = "fence";
     Quiet = "quiet";
-    // From here on collectives: see `waits_for_previous`.
     Barrier = "barrier";
     BroadcastFlags = "broadcast_flags";
     Broadcast = "broadcast";
@@ -81,14 +80,6 @@ impl Kernel {
         let typed = |dtype| [Kernel::Reduce(dtype), Kernel::ReduceFlags(dtype)];
         let typed = Dtype::ALL.into_iter().flat_map(typed);
         UNTYPED.iter().copied().chain(typed)
-    }
-}
-
-impl Kernel {
-    /// Whether it begins by waiting for the kernel before it, as collectives do (Turn in team.cuh). In a graph such a kernel is launched
-    /// early, so a kernel that does not wait belongs before them in the list.
-    pub(super) fn waits_for_previous(self) -> bool {
-        self.index() >= Kernel::Barrier.index()
     }
 }
 
@@ -149,9 +140,9 @@ impl Plan {
         }
     }
 
-    /// Whether the kernel may be launched in a graph before the one before it has ended. Nothing overlaps with copies.
+    /// Whether the kernel may be launched in a graph before the one before it has ended, for which it waits. Nothing overlaps with copies.
     pub(super) fn may_begin_early(&self) -> bool {
-        self.role != Role::Closing && self.kernel.waits_for_previous()
+        self.role != Role::Closing
     }
 }
 

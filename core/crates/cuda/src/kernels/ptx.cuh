@@ -39,9 +39,24 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
                  : "memory");
 }
 
-// Programmatic edges between kernels of a graph, from sm_90 on; elsewhere these do nothing.
+// Programmatic edges between kernels of a graph, from sm_90 on; elsewhere these do nothing. Every kernel begins by waiting for the one
+// before it.
 
-// A kernel may have been launched before the kernel before it has ended, and begins by waiting for that.
+// Reads every line of a kernel's arguments, which are in other memory at each launch, so that they are in the multiprocessor's cache when the
+// kernel before this one has ended.
+template <class T>
+DEVICE void read_arguments(const T &arguments) {
+    static constexpr u32 LINE = 64 / sizeof(u32), WORDS = sizeof(T) / sizeof(u32);
+    __shared__ volatile u32 seen;
+    const u32 *words = (const u32 *)&arguments;
+    u32 all = words[WORDS - 1];
+#pragma unroll
+    for (u32 word = 0; word < WORDS; word += LINE) all ^= words[word];
+    // Loads whose values nobody needs are left out by the compiler.
+    seen = all;
+}
+
+// A kernel may have been launched before the kernel before it has ended.
 DEVICE void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -54,6 +69,12 @@ DEVICE void launch_next_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
+}
+
+// The start of a kernel that waits for no other GPU: the next one may be launched at once.
+DEVICE void follow_previous_kernel() {
+    wait_for_previous_kernel();
+    launch_next_kernel();
 }
 
 // Counts of this GPU's own, which order nothing.

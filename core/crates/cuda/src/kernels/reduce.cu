@@ -14,18 +14,26 @@ struct Group {
     static constexpr int BYTES = sizeof(T) > 8 ? sizeof(T) : 8;
     static constexpr int UNITS = BYTES / 8;
     typedef Pack<T, BYTES> Packed;
+
+    // Calls `with` for each group of the block that is this thread's.
+    template <class With>
+    static __device__ void for_each(const BlockUnits &units, const With &with) {
+        u32 first = units.first / UNITS, end = first + units.count / UNITS;
+        for (u32 group = first + units.thread; group < end; group += units.threads) with(group);
+    }
 };
 
 // Receives a group of members `from` to `to`; false: leave.
 template <class T>
 DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T, Group<T>::BYTES> *packs) {
     static constexpr int UNITS = Group<T>::UNITS;
+    u64 own = turn.own();
     for (u32 polls = 1;; polls++) {
         Pair pairs[TOGETHER][UNITS];
 #pragma unroll
         for (i32 k = 0; k < TOGETHER; k++) {
             if (from + k < to) {
-                u64 place = turn.staging_in(parts[turn.c.team.me], from + k) + (u64)group * UNITS * 16;
+                u64 place = turn.staging_in(own, from + k) + (u64)group * UNITS * 16;
 #pragma unroll
                 for (int u = 0; u < UNITS; u++) pairs[k][u] = load_pair(place + u * 16);
             }
@@ -42,7 +50,10 @@ DEVICE bool receive_groups(const Turn &turn, i32 from, i32 to, u32 group, Pack<T
             }
         }
         if (all) return true;
-        if (turn.given_up(polls)) return false;
+        if (polls % POLLS != 0) continue;
+#pragma unroll 1
+        for (i32 m = from; m < to && m < from + TOGETHER; m++)
+            if (turn.given_up_on(m)) return false;
     }
 }
 
@@ -56,32 +67,27 @@ DEVICE void store_group(const Turn &turn, u32 group, const typename Group<T>::Pa
     }
 }
 
-// All members' elements go through the staging, this member's, too.
+// All members' elements go through the staging, this member's, too. In place, all threads of the block have read its units before one writes
+// a result.
 template <class T>
-DEVICE void reduce_by_flags(const Turn &turn, u32 groups) {
-    static constexpr int UNITS = Group<T>::UNITS;
+DEVICE void send_to_all(const Turn &turn, const BlockUnits &units) {
+    const Collective &c = turn.c;
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source;
+    // To whoever needs it: to all, or in a scan to those that come after.
+    i32 first = c.operation == INSCAN ? c.team.me : c.operation == EXSCAN ? c.team.me + 1 : 0;
+    units.for_each_of(c.team.n - first, [&](i32 step, u32 unit) {
+        i32 m = first + step;
+        turn.send(m, unit, read_unit(source + m * part, c.bytes, unit));
+    });
+}
+
+template <class T>
+DEVICE void fold_all(const Turn &turn, const BlockUnits &units) {
     typedef typename Group<T>::Packed Packed;
     const Collective &c = turn.c;
-    Movers movers;
-    i32 n = c.team.n, me = c.team.me;
     u32 op = c.op;
-    bool scatter = c.operation == REDUCESCATTER, in = c.operation == INSCAN, ex = c.operation == EXSCAN;
-    u64 source = turn.own() + c.source;
-    // To whoever needs it: to all, or in a scan to those that come after. In place, a thread has read a group before it writes it.
-    i32 first = in ? me : ex ? me + 1 : 0;
-    for (u32 group = movers.thread; group < groups; group += movers.threads) {
-        u64 data[UNITS] = {};
-        for (i32 m = first; m < n; m++) {
-#pragma unroll
-            for (int u = 0; u < UNITS; u++) {
-                u32 unit = group * UNITS + u;
-                if (scatter || m == first) data[u] = read_unit(scatter ? source + m * c.bytes : source, c.bytes, unit);
-                store_pair(turn.staging_in(parts[m], me) + (u64)unit * 16, data[u], turn.flag);
-            }
-        }
-    }
-    i32 members = in ? me + 1 : ex ? me : n;
-    for (u32 group = movers.thread; group < groups; group += movers.threads) {
+    i32 members = c.operation == INSCAN ? c.team.me + 1 : c.operation == EXSCAN ? c.team.me : c.team.n;
+    Group<T>::for_each(units, [&](u32 group) {
         Folded<Packed> fold;
         fold.clear(op);
         for (i32 from = 0; from < members; from += TOGETHER) {
@@ -97,27 +103,31 @@ DEVICE void reduce_by_flags(const Turn &turn, u32 groups) {
             }
         }
         store_group<T>(turn, group, fold.result());
-    }
+    });
 }
 
-// Reduce and reducescatter of two members, which is half a microsecond faster without shared memory, and without staging of the own elements.
+// Reduce and reducescatter of two members, which is half a microsecond faster without staging of the own elements.
 template <class T>
-DEVICE void reduce_two_by_flags(const Turn &turn, u32 groups) {
+DEVICE void send_to_other(const Turn &turn, const BlockUnits &units) {
+    const Collective &c = turn.c;
+    i32 other = 1 - c.team.me;
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source + other * part;
+    units.for_each([&](u32 unit) { turn.send(other, unit, read_unit(source, c.bytes, unit)); });
+}
+
+template <class T>
+DEVICE void fold_both(const Turn &turn, const BlockUnits &units) {
     static constexpr int UNITS = Group<T>::UNITS;
     typedef typename Group<T>::Packed Packed;
     const Collective &c = turn.c;
-    Movers movers;
-    i32 me = c.team.me, other = 1 - me;
-    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source;
-    for (u32 group = movers.thread; group < groups; group += movers.threads)
-#pragma unroll
-        for (int u = 0; u < UNITS; u++) turn.send(other, group * UNITS + u, read_unit(source + other * part, c.bytes, group * UNITS + u));
-    for (u32 group = movers.thread; group < groups; group += movers.threads) {
+    i32 me = c.team.me;
+    u64 part = c.operation == REDUCESCATTER ? c.bytes : 0, source = turn.own() + c.source + me * part;
+    Group<T>::for_each(units, [&](u32 group) {
         Packed mine, theirs;
 #pragma unroll
         for (int u = 0; u < UNITS; u++) {
-            mine.words[u] = read_unit(source + me * part, c.bytes, group * UNITS + u);
-            if (!turn.receive(other, group * UNITS + u, theirs.words[u])) return;
+            mine.words[u] = read_unit(source, c.bytes, group * UNITS + u);
+            if (!turn.receive(1 - me, group * UNITS + u, theirs.words[u])) return;
         }
         Folded<Packed> fold;
 #pragma unroll
@@ -128,20 +138,24 @@ DEVICE void reduce_two_by_flags(const Turn &turn, u32 groups) {
         fold.start(mine);
         fold.fold(c.op, theirs);
         store_group<T>(turn, group, fold.result());
-    }
+    });
 }
 
 template <class T>
 DEVICE void reduce_flags(const Collective &c) {
-    Turn turn(c);
     bool two = c.team.n == 2 && (c.operation == REDUCE || c.operation == REDUCESCATTER);
-    if (!two) turn.fill_parts();
-    if (!turn.live()) return;
-    u32 groups = (u32)((c.bytes + Group<T>::BYTES - 1) / Group<T>::BYTES);
-    if (threadIdx.x < FLAG_THREADS) turn.meet_by_flags();
-    else if (two) reduce_two_by_flags<T>(turn, groups);
-    else reduce_by_flags<T>(turn, groups);
-    turn.leave();
+    BlockUnits units(c.bytes, Group<T>::UNITS);
+    Turn turn(c);
+    turn.move_by_flags(
+        c.operation == REDUCE || c.operation == REDUCESCATTER,
+        [&] {
+            if (two) send_to_other<T>(turn, units);
+            else send_to_all<T>(turn, units);
+        },
+        [&] {
+            if (two) fold_both<T>(turn, units);
+            else fold_all<T>(turn, units);
+        });
 }
 
 // Folds one pack of each member, at `address(member)`. `step` is called before and after the pack of a member is added, with the member, the
@@ -363,7 +377,7 @@ DEVICE void reduce_two(const Turn &turn, u64 source, const Units &own, const Uni
 template <class T>
 DEVICE void reduce_direct(const Collective &c) {
     Turn turn(c, entered_published(c));
-    if (!turn.live()) return;
+    if (!turn.enter(turn.is_current())) return;
     if (turn.meet()) {
         bool scatter = c.operation == REDUCESCATTER;
         u64 source = scatter ? c.source + c.team.me * c.bytes : c.source;

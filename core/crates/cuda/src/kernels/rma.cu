@@ -2,6 +2,7 @@
 
 // `dest` and `source` do not overlap.
 KERNEL nvshmemrs_copy(u64 dest, u64 source, u64 bytes) {
+    follow_previous_kernel();
     copy(dest, source, bytes, grid_thread(), grid_threads());
 }
 
@@ -40,6 +41,7 @@ struct Line {
 
 // `dest` and `source` may overlap; one block. Lines are read before they are written, from the end where nothing is lost.
 KERNEL nvshmemrs_move(u64 dest, u64 source, u64 bytes) {
+    follow_previous_kernel();
     u64 lines = ((dest + bytes + 15) >> 4) - (dest >> 4), each = 2 * blockDim.x, rounds = (lines + each - 1) / each;
     for (u64 round = 0; round < rounds; round++) {
         u64 index = (dest < source ? round : rounds - 1 - round) * each + threadIdx.x;
@@ -75,6 +77,7 @@ DEVICE void copy_strided(const Strided &s) {
 }
 
 KERNEL nvshmemrs_copy_strided(const __grid_constant__ Strided s) {
+    follow_previous_kernel();
     switch (common_power(s.dest | s.source | (u64)s.dest_step | (u64)s.source_step | s.block)) {
     case 16: return copy_strided<Bytes16>(s);
     case 8: return copy_strided<u64>(s);
@@ -86,6 +89,7 @@ KERNEL nvshmemrs_copy_strided(const __grid_constant__ Strided s) {
 
 // Stores one value of up to sixteen bytes.
 KERNEL nvshmemrs_put_value(u64 dest, u64 low, u64 high, u64 bytes) {
+    follow_previous_kernel();
     if (grid_thread() != 0) return;
     store_unit(dest, low, (u32)least(bytes, 8));
     if (bytes > 8) store_unit(dest + 8, high, (u32)bytes - 8);
@@ -99,11 +103,13 @@ DEVICE void update_signal(u64 signal, u64 value, u32 add) {
 
 // Updates a signal after everything that came before on the stream.
 KERNEL nvshmemrs_signal(u64 signal, u64 value, u32 add) {
+    follow_previous_kernel();
     if (grid_thread() == 0) update_signal(signal, value, add);
 }
 
 // A copy, then the update of a signal; one block. `dest` and `source` do not overlap.
 KERNEL nvshmemrs_put_signal(u64 dest, u64 source, u64 bytes, u64 signal, u64 value, u32 add) {
+    follow_previous_kernel();
     copy(dest, source, bytes, threadIdx.x, blockDim.x);
     __syncthreads();
     if (threadIdx.x == 0) update_signal(signal, value, add);

@@ -3,8 +3,9 @@
 // Every collective has an epoch, counted by the kernels in the PE's own device memory, and a flag of 64 bits, from the highest: 1, the
 // operation in 7 bits, the signature of the arguments in 24, the epoch in 32; what does not fit of the epoch, and which of the teams with
 // the number this is, is in the signature's place, too. Each member announces its flag to all members, so that everybody learns of
-// arguments that do not match, and no member leaves an epoch before all have entered it. What is written in one epoch is doubled by the epoch's parity: it is written
-// again only two epochs later, which no member enters before all have left this one.
+// arguments that do not match, and no member leaves an epoch before all have entered it. Data with flags from every member says the same
+// (move_by_flags). What is written in one epoch is doubled by the epoch's parity: it is written again only two epochs later, which no member enters before
+// all have left this one.
 //
 // A team's sync block, the same on every PE (TeamArgs::new in mod.rs):
 //
@@ -112,6 +113,7 @@ DEVICE void report(const Collective &c, u32 code, u64 epoch, u64 mine, u64 their
 
 // The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended.
 DEVICE TeamLocal entered(const Collective &c) {
+    read_arguments(c);
     wait_for_previous_kernel();
     return *(const TeamLocal *)c.team.local;
 }
@@ -121,6 +123,7 @@ DEVICE TeamLocal entered(const Collective &c) {
 // waits for the loads of its own thread.
 DEVICE TeamLocal entered_published(const Collective &c) {
     __shared__ TeamLocal now;
+    read_arguments(c);
     wait_for_previous_kernel();
     if (blockIdx.x == 0 && threadIdx.x < (u32)c.team.n) fence();
     if (threadIdx.x == blockDim.x - 1) now = *(const TeamLocal *)c.team.local;
@@ -149,11 +152,16 @@ class Turn {
 
     __device__ TeamLocal *local() const { return (TeamLocal *)c.team.local; }
 
-    // Whether the team is still the one that was meant; all threads of a block get the same answer, and a kernel begins with it. The
-    // blocks but the first are counted here, when all their threads have read the epoch, which the first one may change then. The
-    // comparison with 0, which it never is, makes the threads' meeting wait for what they read.
-    __device__ bool live() const {
-        if (!__syncthreads_or(generation != c.team.generation || epoch == 0)) {
+    // Whether the team is still the one that was meant, as this thread has read it. The comparison with 0, which the epoch never is, makes a
+    // vote of the block wait for what its threads read.
+    __device__ bool is_current() const { return generation == c.team.generation && epoch != 0; }
+
+    __device__ bool enter_by_vote() const { return enter(!__syncthreads_or(!is_current())); }
+
+    // `current`: whether the team is still the one that was meant, on which all threads of the block agree. All of them have read the epoch:
+    // the blocks but the first are counted here, and then the first one may change it.
+    __device__ bool enter(bool current) const {
+        if (current) {
             if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
             return true;
         }
@@ -206,25 +214,25 @@ class Turn {
         return true;
     }
 
-    // Waits until a member has announced this call; false: it came with another one, or the job is broken.
-    __device__ bool wait_call(i32 member) const {
-        u64 theirs, word = call_of(c.team.me, member);
-        for (u32 polls = 1; (theirs = load_acquire(word)) != flag; polls++) {
-            if ((u32)theirs == (u32)epoch) {
-                report(c, MISMATCH, epoch, flag, theirs, pe_of(member), (u32)(theirs >> 56) & 0x7f);
-                return false;
-            }
-            if (given_up(polls)) return false;
-        }
+    // Whether a member has announced another call in this epoch, which is reported. 0: it has announced none yet.
+    __device__ bool differs(i32 member, u64 theirs) const {
+        if ((u32)theirs != (u32)epoch || theirs == flag || theirs == 0) return false;
+        report(c, MISMATCH, epoch, flag, theirs, pe_of(member), (u32)(theirs >> 56) & 0x7f);
         return true;
     }
 
-    // Waits until all members have announced themselves, and in the first block until the others have begun, so that all know the epoch, which
-    // is counted then. Threads `thread` of `threads`.
-    __device__ bool wait_all_calls(u32 thread, u32 threads) const {
-        bool came = true;
-        for (i32 m = thread; m < c.team.n && came; m += threads) came = wait_call(m);
-        if (blockIdx.x != 0 || thread != 0) return came;
+    // Waits until a member has announced this call; false: it came with another one, or the job is broken. ACQUIRE: what it did before is seen.
+    template <bool ACQUIRE>
+    __device__ bool wait_call(i32 member) const {
+        u64 theirs, word = call_of(c.team.me, member);
+        for (u32 polls = 1; (theirs = ACQUIRE ? load_acquire(word) : load_relaxed(word)) != flag; polls++)
+            if (differs(member, theirs) || given_up(polls)) return false;
+        return true;
+    }
+
+    // One thread of the first block: waits until the other blocks have begun, so that all know the epoch, and counts it. `came`: whether that is
+    // of use.
+    __device__ bool count_epoch(bool came) const {
         u32 others = gridDim.x - 1;
         for (u32 polls = 1; others && came && load_gpu_u32((u64)&local()->begun) != others; polls++) came = !given_up(polls);
         local()->epoch = epoch;
@@ -232,11 +240,12 @@ class Turn {
         return came;
     }
 
-    // The flag threads' part, in block 0: to meet the others while the block's other threads move data. What others see of this one's memory
-    // comes with flags, so the announcement need not say that it is to be seen.
-    __device__ void meet_by_flags() const {
-        announce(threadIdx.x, FLAG_THREADS);
-        if (blockIdx.x == 0) wait_all_calls(threadIdx.x, FLAG_THREADS);
+    // Waits until all members have announced themselves, and counts the epoch. Threads `thread` of `threads`.
+    template <bool ACQUIRE = true>
+    __device__ bool wait_all_calls(u32 thread, u32 threads) const {
+        bool came = true;
+        for (i32 m = thread; m < c.team.n && came; m += threads) came = wait_call<ACQUIRE>(m);
+        return blockIdx.x != 0 || thread != 0 ? came : count_epoch(came);
     }
 
     // For all threads of all blocks, after entered_published: returns once all members have entered and their earlier accesses are visible;
@@ -299,6 +308,31 @@ class Turn {
 
     // Data that travels with flags.
 
+    // A whole kernel: `send` and `receive` are called by the threads that move data, while the flag threads of block 0 meet the other members. All
+    // data comes with flags, so the announcement orders nothing. `mutual`: each member receives data of all others, which says that they have come;
+    // then members announce calls only while they wait for long. But two calls of each million are announced, because what is left of a call of
+    // 2^32 epochs before would look like another call. The block's threads agree on the state of the team while its data is on the way; each has
+    // read the same state, unless the team is destroyed meanwhile.
+    template <class Send, class Receive>
+    __device__ void move_by_flags(bool mutual, const Send &send, const Receive &receive) const {
+        bool moves = threadIdx.x >= FLAG_THREADS;
+        mutual = mutual && (epoch & 0xffffe) != 0;
+        if (is_current() && moves) send();
+        else if (is_current() && !mutual) announce(threadIdx.x, FLAG_THREADS);
+        if (!enter_by_vote()) return;
+        if (moves) receive();
+        else if (blockIdx.x == 0 && !mutual) wait_all_calls<false>(threadIdx.x, FLAG_THREADS);
+        else if (grid_thread() == 0) count_epoch(true);
+        leave();
+    }
+
+    // Whether it has become useless to wait for a member's data; to be called every POLLS polls. The member may have come with another call, and it
+    // may wait for the announcement of this one.
+    __device__ bool given_up_on(i32 member) const {
+        store_relaxed(call_of(member, c.team.me), flag);
+        return differs(member, load_relaxed(call_of(c.team.me, member))) || aborted(c.state);
+    }
+
     // Writes a unit to `member`; `unit` counts from the start of this PE's slot there.
     __device__ void send(i32 member, u64 unit, u64 data) const {
         store_pair(staging_of(member, c.team.me) + unit * 16, data, flag);
@@ -311,7 +345,7 @@ class Turn {
             Pair pair = load_pair(place);
             data = pair.first;
             if (pair.second == flag) return true;
-            if (given_up(polls)) return false;
+            if (polls % POLLS == 0 && given_up_on(member)) return false;
         }
     }
 };

@@ -183,6 +183,7 @@ DEVICE void collect_some(const Elements &elements, u64 first) {
 
 // One block, of whole warps.
 KERNEL nvshmemrs_wait(const __grid_constant__ WaitCall w) {
+    wait_for_previous_kernel();
     Elements elements(w);
     switch (w.mode) {
     case WAIT_ONE: wait_one(elements); break;
