@@ -282,6 +282,12 @@ typedef nvshmem_team_config_v2 nvshmem_team_config_t;
 extern "C" {
 #endif
 
+/* The ABI version of this header, which init compares with those of the libraries. */
+extern const uint32_t nvshmemrs_nvshmem_header __attribute__((__weak__, __visibility__("default")));
+#ifndef NVSHMEMRS_NAMES_LIBRARY
+const uint32_t nvshmemrs_nvshmem_header = 2;
+#endif
+
 /* ---- Setup, exit and query ---- */
 
 /* Joins the job; a second call counts, and as many `finalize` leave it. */

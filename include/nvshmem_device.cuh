@@ -187,15 +187,29 @@ template <int = 0> NVSHMEMRS_I_CALLED void lend_nothing(void *, unsigned long) {
                         (nvshmemx_vendor_get_version_info)(major, minor, patch))
 #endif
 
+namespace nvshmemrs {
+namespace device {
+// The caller's name as an argument of overloads: no number converts to it.
+struct TileCaller {
+    const char *name;
+    NVSHMEMRS_I_DEVICE explicit TileCaller(const char *caller) : name(caller) {}
+    NVSHMEMRS_I_DEVICE operator const char *() const { return name; }
+};
+} // namespace device
+} // namespace nvshmemrs
+
 // Tiles. Every algorithm of a put or a get stores or loads directly. So do collectives of tiles; the algorithm selects the PE that does: with
 // PULL each member loads from all; with ONE_SHOT_PUSH the caller stores to all; with TWO_SHOT_PUSH `root` loads from all and stores to all.
-namespace nvshmemx {
 using nvshmemrs::ConstInt;
+namespace nvshmemx {
+using nvshmemrs::get;
 using nvshmemrs::Layout;
 using nvshmemrs::make_layout;
 using nvshmemrs::make_shape;
 using nvshmemrs::make_stride;
 using nvshmemrs::Tensor;
+template <class... N> using shape = nvshmemrs::Tuple<N...>;
+template <class... N> using stride = nvshmemrs::Tuple<N...>;
 typedef enum { PEER_PUSH_NBI = 0, PEER_PULL_NBI = 0, REMOTE_PUSH_NBI = 1, REMOTE_PULL_NBI = 1 } tile_algo_t;
 typedef enum { NVLS_ONE_SHOT_PUSH_NBI = 0, NVLS_ONE_SHOT_PULL_NBI = 1, NVLS_TWO_SHOT_PUSH_NBI = 2, NVLS_TWO_SHOT_PULL_NBI = 3 } tile_coll_algo_t;
 #define NVSHMEMRS_I_TILE(NAME)                                                                                                              \
@@ -213,25 +227,26 @@ NVSHMEMRS_I_TILE(tile_get_warp)
 NVSHMEMRS_I_TILE(tile_get_warpgroup)
 NVSHMEMRS_I_TILE(tile_get_block)
 #undef NVSHMEMRS_I_TILE
-#define NVSHMEMRS_I_TILE_GIVEN nvshmemrs::device::Given(NVSHMEMRS_I_STATE, caller), NVSHMEMRS_I_TEAM(team), source, dest, start, boundary
+#define NVSHMEMRS_I_TILE_GIVEN nvshmemrs::device::Given(NVSHMEMRS_I_STATE, caller), NVSHMEMRS_I_TEAM(team), NVSHMEMRS_I_TILE_ARGUMENTS
+#define NVSHMEMRS_I_TILE_CALLER nvshmemrs::device::TileCaller caller = nvshmemrs::device::TileCaller(NVSHMEMRS_DEVICE_CALLER)
 #define NVSHMEMRS_I_TILE_REDUCE(OP, NUMBER, SUFFIX, GROUP)                                                                                  \
     template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
     NVSHMEMRS_I_DEVICE int tile_##OP##_reduce##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, int root,                 \
-                                                      unsigned long flag, const char *caller = NVSHMEMRS_DEVICE_CALLER) {                   \
+                                                      unsigned long flag, NVSHMEMRS_I_TILE_CALLER) {                                        \
         static_assert(ALGO == NVLS_ONE_SHOT_PULL_NBI || ALGO == NVLS_TWO_SHOT_PUSH_NBI, "an algorithm of tile reductions");                 \
         return nvshmemrs::device::reduce_tile<nvshmemrs::device::GROUP, nvshmemrs::device::NUMBER>(                                         \
             NVSHMEMRS_I_TILE_GIVEN, ALGO == NVLS_ONE_SHOT_PULL_NBI ? nvshmemrs::device::EACH : nvshmemrs::device::FROM_ROOT, root, flag, 0); \
     }                                                                                                                                       \
     template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
     NVSHMEMRS_I_DEVICE int tile_##OP##_reduce##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, unsigned long flag,       \
-                                                      const char *caller = NVSHMEMRS_DEVICE_CALLER) {                                       \
+                                                      NVSHMEMRS_I_TILE_CALLER) {                                                            \
         static_assert(ALGO == NVLS_ONE_SHOT_PULL_NBI, "the other algorithm of tile reductions takes a root");                               \
         return nvshmemrs::device::reduce_tile<nvshmemrs::device::GROUP, nvshmemrs::device::NUMBER>(NVSHMEMRS_I_TILE_GIVEN,                  \
                                                                                                    nvshmemrs::device::EACH, 0, flag, 0);    \
     }                                                                                                                                       \
     template <class S, class D, class C, tile_coll_algo_t ALGO>                                                                             \
     NVSHMEMRS_I_DEVICE int tile_##OP##_rooted_reduce##SUFFIX(nvshmem_team_t team, S source, D dest, C start, C boundary, int root,          \
-                                                             unsigned long flag, const char *caller = NVSHMEMRS_DEVICE_CALLER) {            \
+                                                             unsigned long flag, NVSHMEMRS_I_TILE_CALLER) {                                 \
         static_assert(ALGO == NVLS_ONE_SHOT_PULL_NBI, "the algorithm of rooted tile reductions");                                           \
         return nvshmemrs::device::reduce_tile<nvshmemrs::device::GROUP, nvshmemrs::device::NUMBER>(NVSHMEMRS_I_TILE_GIVEN,                  \
                                                                                                    nvshmemrs::device::ROOT, root, flag, 0); \
@@ -265,6 +280,7 @@ NVSHMEMRS_I_TILE_COLLECTIVES(, Thread)
 NVSHMEMRS_I_TILE_COLLECTIVES(_warp, Warp)
 NVSHMEMRS_I_TILE_COLLECTIVES(_warpgroup, Warpgroup)
 NVSHMEMRS_I_TILE_COLLECTIVES(_block, Block)
+#undef NVSHMEMRS_I_TILE_CALLER
 #undef NVSHMEMRS_I_TILE_REDUCE
 #undef NVSHMEMRS_I_TILE_PUSH
 #undef NVSHMEMRS_I_TILE_COLLECTIVES

@@ -106,6 +106,12 @@ typedef struct {
 extern "C" {
 #endif
 
+/* The ABI version of this header, which init compares with those of the libraries. */
+extern const uint32_t nvshmemrs_shmem_header __attribute__((__weak__, __visibility__("default")));
+#ifndef NVSHMEMRS_NAMES_LIBRARY
+const uint32_t nvshmemrs_shmem_header = 2;
+#endif
+
 /* ---- Setup, exit and query (OpenSHMEM 1.5 sections 9.1 and 9.2) ---- */
 
 /* Joins the job; a second call counts, and as many `finalize` leave it. Section 9.1.1. */

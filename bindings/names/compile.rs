@@ -51,6 +51,8 @@ pub(crate) fn library(
         "-Isrc",
     ]);
     compiler.args(["-fasynchronous-unwind-tables", "-fno-omit-frame-pointer"]);
+    // The program has the version of the header that it includes, not the library.
+    compiler.arg("-DNVSHMEMRS_NAMES_LIBRARY");
     compiler.args(options);
     // The option saves a jump between functions of this library. The linker of zig does not support it.
     if target_compiler().is_none() {

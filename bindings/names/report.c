@@ -21,6 +21,7 @@ bool OWN(returns)(void)
 static void write_renamed(FILE *to, const char *text)
 {
     static const char *const names[][2] = {
+        {"libnvshmemrs", "libnvshmemrs"},
         /* The standards lack these functions. */
         {"nvshmemrs_static_data_register", "nvshmemrs_static_data_register"}, {"nvshmemrs_stream_", "nvshmemrs_stream_"},
         {"nvshmemrs_", STANDARD_TEXT}, {"NVSHMEMRS_CMP_", STANDARD_CAPITALS "CMP_"},
@@ -98,4 +99,18 @@ void OWN(misused)(const char *name, const void *place, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     end(name, place, text);
+}
+
+bool OWN(versions_match)(const char *name, const void *place)
+{
+    const uint32_t own = NVSHMEMRS_ABI_VERSION, core = nvshmemrs_abi_version();
+    /* A program that does not include the header has none. */
+    const uint32_t header = &OWN(header) != NULL ? OWN(header) : own;
+    if (header == own && core == own)
+        return true;
+    OWN(misused)(name, place,
+        "the program was compiled with a " STANDARD_FILE ".h of ABI version %u, and runs with a libnvshmemrs_" STANDARD_FILE
+        ".so of ABI version %u and a libnvshmemrs.so of ABI version %u: compile it with the header of the libraries that it loads",
+        (unsigned)header, (unsigned)own, (unsigned)core);
+    return false;
 }

@@ -10,6 +10,9 @@ HIDDEN bool OWN(returns)(void);
 HIDDEN void OWN(misused)(const char *name, const void *place, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
+/* Whether the program's header and the libraries have the same ABI version. If not, the job ends, as in `OWN(misused)`. */
+HIDDEN bool OWN(versions_match)(const char *name, const void *place);
+
 /* Whether a runtime of this process has been finalized. */
 extern HIDDEN bool OWN(finalized);
 

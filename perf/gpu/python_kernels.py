@@ -1,4 +1,5 @@
 """run-gpu-bench --python-kernels: kernels of Numba, Triton and CuTe, and the examples with them, beside NCCL and torch's symmetric memory.
+With --frameworks only operations of torch and JAX, and fused operations.
 
 Each program is started here in turn, with a GPU for each of 2 PEs; with one GPU, one PE runs what one can. A peer that an example or a
 bench has in its own process is measured there, NCCL's send and recv by torch_peer.py.
@@ -36,11 +37,14 @@ PROGRAMS = {
     "ours-all-reduce": ([f"{EXAMPLES}/triton_all_reduce.py"], TRITON),
     "ours-mlp": ([f"{EXAMPLES}/torch_mlp.py"], TRITON),
     "ours-experts": ([f"{EXAMPLES}/torch_experts.py"], TRITON),
+    "ours-jax": ([f"{BENCH}/jax_bench.py"], ("jax", "jax_plugins.xla_cuda13")),
     "ours-jax-ring": ([f"{EXAMPLES}/jax_ring.py", "--pallas"], ("torch", "jax", "jax_plugins.xla_cuda13")),
     "ours-cute": (["examples/cute/ring_launch.py", "share/nvshmemrs/cute"], ("cuda.core",)),
 }
 # All that --sides can name.
 SIDES = ("imports", "nccl-pairs", *PROGRAMS)
+# Those of --frameworks.
+FRAMEWORKS = ("ours-torch", "ours-fused", "ours-mlp", "ours-experts", "ours-jax", "ours-jax-ring")
 # Seconds that a side may take: its kernels are compiled first.
 LIMIT = 300
 # What one GPU leaves out, in words.
@@ -142,7 +146,8 @@ def python_kernels(
     nccl: dict[str, float] = {}
     theirs: dict[str, float] = {}
     broken: list[str] = []
-    file = out / "gpu-bench-python.json"
+    stem = "gpu-bench-frameworks" if args.frameworks else "gpu-bench-python"
+    file = out / f"{stem}.json"
 
     def keep() -> None:
         document = {"machine": machine, "n": n, "left out": LEFT_OUT if n == 1 else "", "nccl": nccl, "failed": broken, "rows": rows, "NVSHMEM4Py": theirs}
@@ -167,13 +172,13 @@ def python_kernels(
                 nccl = {f"{op} {size}": case["median"] for (_, op, size), case in figures(lines).items()}
             if why:
                 broken.append(side)
-                said = out / f"gpu-bench-python-{side}.txt"
+                said = out / f"{stem}-{side}.txt"
                 said.write_text("\n".join([*words, why]) + "\n")
             print(f"{n} PEs, {side}: {time.monotonic() - start:.1f} s{'; FAILED: ' + why if why else ''}", flush=True)
             keep()  # what is measured stays, should this process be ended
     told = [cells(line, nccl) for line in rows]
     head = ["work", "nvshmemrs", "peer", "which", "ratio", "wanted", ""]
-    table(f"kernels in Python, {n} PE{'s' if n > 1 else ''}", head, [row for row, _ in told])
+    table(f"{'torch, JAX and fused operations' if args.frameworks else 'kernels in Python'}, {n} PE{'s' if n > 1 else ''}", head, [row for row, _ in told])
     print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row, _ in told:
         print("| " + " | ".join(row) + " |")
@@ -183,6 +188,6 @@ def python_kernels(
         if line.get("note"):
             print(f"{line['row']}: {line['note']}")
     keep()
-    drawn = picture([(row[0], row[3], share) for row, share in told if share], out / "gpu-bench-python.png")
+    drawn = picture([(row[0], row[3], share) for row, share in told if share], out / f"{stem}.png")
     print(f"\nthe figures are {file}; {drawn}")
     return 1 if any(side.startswith("ours") for side in broken) else 0

@@ -275,19 +275,21 @@ def picture(all_results: dict[int, dict[str, dict]], file: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pes", type=int, action="append", metavar="N", help="numbers of GPUs (2, 4, ... as far as they go; 1 where there is one)")
-    parser.add_argument("--sides", help=f"which, separated by commas ({','.join(NAMES)}; with --python-kernels {','.join(python_kernels.SIDES)})")
+    parser.add_argument("--sides", help=f"which, separated by commas ({','.join(NAMES)}; with --python-kernels {','.join(python_kernels.SIDES)}; with --frameworks {','.join(python_kernels.FRAMEWORKS)})")
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest buffer (64 MiB)")
     parser.add_argument("--turns", type=int, default=1, help="how often all sides take their turn (1)")
-    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds that one side may take (90; with --python-kernels {python_kernels.LIMIT})")
+    parser.add_argument("--limit", type=float, metavar="S", help=f"seconds that one side may take (90; with --python-kernels and --frameworks {python_kernels.LIMIT})")
     parser.add_argument("--out", type=Path, help="folder of the figures and the picture ($OUT, else bench-out)")
     parser.add_argument("--device", action="store_true", help="measure the functions that kernels call instead; it needs nvcc and 2 GPUs")
     parser.add_argument("--python-kernels", action="store_true", help="measure kernels of Numba, Triton and CuTe, and the examples with them, instead")
+    parser.add_argument("--frameworks", action="store_true", help="measure operations of torch and JAX, and fused operations, instead")
     parser.add_argument("--perftest", type=Path, metavar="FOLDER", help="with --device: a checkout of NVSHMEM's source, whose perftests are built and run beside; or a folder with these programs")
     parser.add_argument("--python", default=shutil.which("python3") or sys.executable, help="the Python that has torch (python3)")
     args = parser.parse_args()
-    names = python_kernels.SIDES if args.python_kernels else tuple(NAMES)
+    in_python = args.python_kernels or args.frameworks
+    names = python_kernels.FRAMEWORKS if args.frameworks else python_kernels.SIDES if in_python else tuple(NAMES)
     args.sides = args.sides or ",".join(names)
-    args.limit = args.limit or (python_kernels.LIMIT if args.python_kernels else 90)
+    args.limit = args.limit or (python_kernels.LIMIT if in_python else 90)
     unknown = set(args.sides.split(",")) - set(names)
     if unknown:
         parser.error(f"no side is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
@@ -310,7 +312,7 @@ def main() -> int:
     gpu = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[:1] if shutil.which("nvidia-smi") else []
     machine = {"gpus": gpus, "gpu": gpu, "host": platform.node(), "date": time.strftime("%Y-%m-%d %H:%M"), "command": sys.argv}
     print(f"{gpus} GPUs: {gpu[0] if gpu else 'nvidia-smi is missing'}; {machine['date']}", flush=True)
-    if args.python_kernels:
+    if in_python:
         env = {**os.environ, **OFF, "PYTHONPATH": with_package()}
         return python_kernels.python_kernels(args, gpus, machine, out, env, run, figures, table)
     numbers = [n for n in args.pes or ([1] if gpus == 1 else [n for n in (2, 4, 8) if n <= gpus]) if 1 <= n <= gpus]

@@ -228,14 +228,9 @@ fn signals_that_nobody_sends_are_told() {
     );
 }
 
-/// PE 0 reports the stall if NVSHMEMRS_STALL_AFTER is set: once, and the launcher not at all.
-#[test]
-fn pe_0_reports_a_stall() {
-    let mut command = hang(
-        3,
-        &["--stall-after", "0.2", "--grace", "0.2"],
-        &["computing"],
-    );
+/// PE 0 of a job whose last PE computes reports the stall if NVSHMEMRS_STALL_AFTER is set: once, and the launcher not at all.
+#[track_caller]
+fn pe_0_reports_the_stall_of(mut command: Command) {
     let mut job = spawn(command.env("NVSHMEMRS_STALL_AFTER", "0.5"));
     job.until("report of PE 0", |job| {
         job.stderr().contains("  PE 2 (pid ").then_some(())
@@ -254,6 +249,21 @@ fn pe_0_reports_a_stall() {
     );
     let reports = text.matches("nothing has moved").count();
     assert_eq!(reports, 1, "{text}");
+}
+
+#[test]
+fn pe_0_reports_a_stall() {
+    let options = ["--stall-after", "0.2", "--grace", "0.2"];
+    pe_0_reports_the_stall_of(hang(3, &options, &["computing"]));
+}
+
+#[test]
+fn pe_0_reports_a_stall_under_mpirun() {
+    let mut command = job::clean("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3"]);
+    command.arg(compile_c(&program("hang.c"))).arg("computing");
+    command.stdin(Stdio::null());
+    pe_0_reports_the_stall_of(command);
 }
 
 #[test]

@@ -344,7 +344,7 @@ fn nvrtc_compiles_tiles_and_bulk_copies() {
          nvshmemrs_double_get_nbi(nvshmemrs_release_smem(mine), d, x, n, 1);\n}\n";
     for (architecture, bulk) in [("sm_80", false), ("sm_90", true), ("sm_100", true)] {
         let mut text = format!(
-            "{STANDARD_TYPES}#include <nvshmemrs_device.cuh>\n#include <tiles.cuh>\n{lent}"
+            "{STANDARD_TYPES}#include <nvshmemrs_device.cuh>\n#include <tile_types.cuh>\n{lent}"
         );
         for (of, rank) in [("char", 1), ("float", 2), ("double", 5)] {
             text += &format!(
@@ -352,6 +352,8 @@ fn nvrtc_compiles_tiles_and_bulk_copies() {
             );
         }
         text += TILES_TOGETHER;
+        text +=
+            "template __global__ void tile_types<float>(State, float *, float *, int, int, int);\n";
         let ptx = ptx(&text, architecture, &["--Ofast-compile=max"]);
         assert_nothing_undefined(&ptx);
         assert_eq!(ptx.contains("cp.async.bulk"), bulk, "{architecture}");

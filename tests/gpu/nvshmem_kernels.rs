@@ -187,6 +187,22 @@ fn nvcc_compiles_and_links_units_and_a_library() {
     assert!(bytes.windows(name.len()).any(|part| part == name));
 }
 
+/// Tiles of CUTLASS's own types, and of NVSHMEM's types as torch and others spell them.
+#[test]
+fn nvcc_compiles_tiles_of_cute_and_of_spelled_types() {
+    let source = program("nvshmem/cute_tiles.cu");
+    let cutlass = workspace().join(".venv/nvcc/cutlass_library/source/include");
+    let mut command = nvcc();
+    command.args(["--expt-relaxed-constexpr", "-ptx"]);
+    for folder in [cutlass, toolkit().join("include/cccl")] {
+        command.arg("-isystem").arg(folder);
+    }
+    let ptx = programs().join("cute_tiles.ptx");
+    compile_to(command, &ptx, &[source.into()]);
+    let ptx = fs::read_to_string(ptx).expect("the PTX");
+    assert_eq!(ptx.matches(".entry").count(), 4);
+}
+
 /// Host code of a file that nvcc compiles may include the header alone, in older C++, too.
 #[test]
 fn host_compilers_take_the_headers_beside_cudas() {
@@ -224,11 +240,12 @@ fn nvrtc_compiles_every_name() {
         "qp.cuh",
         "waits.cuh",
         "collectives.cuh",
-        "tiles.cuh",
+        "tile_types.cuh",
     ] {
         text += &format!("#include <{kernels}>\n");
     }
     text += "template __global__ void tiles_together<float, 2>(State, float *, float *, TileCase<2>, int, int);\n";
+    text += "template __global__ void tile_types<float>(State, float *, float *, int, int, int);\n";
     for architecture in ["compute_80", "compute_90", "compute_100"] {
         let options = ["-DNVSHMEMRS_DEVICE_CALLS", "--Ofast-compile=max"];
         let ptx = ptx(&text, architecture, &options);

@@ -124,6 +124,19 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     for other in ["import of", "Triton: ", "ours-moe", "not measured"] {
         assert!(!output.stdout.contains(other), "{}", output.stdout);
     }
+    // torch, JAX and fused operations only.
+    write(
+        &format!("{programs}/torch_ops_bench.py"),
+        "from rows import row\nrow('torch: op', 6.0, 'us', peer=('NCCL', 12.0))\n",
+    );
+    let mut frameworks = bench("ours-torch");
+    let output = run(frameworks.arg("--frameworks"), 4 * HANG);
+    output.assert_success();
+    output.assert_stdout("| torch: op, us | 6.00 | 12.00 | NCCL | 0.50 |");
+    assert!(at("out/gpu-bench-frameworks.json").exists());
+    let output = run(bench("ours-numba").arg("--frameworks"), HANG);
+    output.assert_code(2);
+    output.assert_stderr("no side is called ours-numba; there are ours-torch, ours-fused, ");
     let output = run(&mut bench("ours-graph"), HANG);
     output.assert_code(2);
     output.assert_stderr("no side is called ours-graph; there are imports, nccl-pairs, ");

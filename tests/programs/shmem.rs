@@ -259,6 +259,33 @@ fn a_mistake_ends_the_job_and_names_function_line_and_reason() {
     }
 }
 
+/// The same for NVSHMEM's names.
+#[test]
+fn a_header_of_another_version_is_named_beside_the_libraries() {
+    for standard in ["shmem", "nvshmem"] {
+        let name = format!("libnvshmemrs_{standard}.so");
+        let library = bin(&name).display().to_string();
+        let program = compile_as(
+            &program("shmem/versions.c"),
+            &format!("{standard}-versions"),
+            &[
+                &format!("-DSTANDARD={standard}"),
+                "-Wl,--no-as-needed",
+                &library,
+            ],
+        );
+        let output = run(launcher(1, &[]).arg(&program), HANG);
+        assert_ne!(output.code(), 0, "{}", output.describe());
+        output.assert_stderr(&format!("{standard}_init at "));
+        output.assert_stderr(&format!(
+            "versions.c:14 (main): the program was compiled with a {standard}.h of ABI version 77, and runs with a {name} of ABI version "
+        ));
+        let mut returns = launcher(1, &[]);
+        returns.arg(&program).env("NVSHMEMRS_ON_ERROR", "return");
+        run(&mut returns, HANG).assert_success();
+    }
+}
+
 #[test]
 fn on_error_return_goes_on() {
     let program = compiled("misuse.c", "misuse-returns", &[]);

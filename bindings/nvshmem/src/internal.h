@@ -232,6 +232,7 @@ HIDDEN int32_t nvshmemrs_nvshmem_half(
 
 #define STANDARD(NAME) nvshmem_##NAME
 #define STANDARD_TEXT "nvshmem_"
+#define STANDARD_FILE "nvshmem"
 #define CAPITALS(NAME) NVSHMEM_##NAME
 #define STANDARD_CAPITALS "NVSHMEM_"
 #define OWN(NAME) nvshmemrs_nvshmem_##NAME

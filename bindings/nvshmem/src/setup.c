@@ -327,6 +327,8 @@ static bool is_left(void)
 
 static int32_t init(const char *name, const struct nvshmemrs_nvshmem_member *asked)
 {
+    if (!nvshmemrs_nvshmem_versions_match(name, caller()))
+        return NVSHMEMX_ERROR_NOT_SUPPORTED;
     /* The PEs that are threads join at the same time. */
     const bool threads = (asked->flags & NVSHMEMX_INIT_WITH_UNIQUEID) != 0;
     pthread_mutex_lock(&changes);

@@ -93,6 +93,7 @@ HIDDEN int32_t nvshmemrs_shmem_set_broadcast(
 /* Names of the standard, and of this library's own functions. */
 #define STANDARD(NAME) shmem_##NAME
 #define STANDARD_TEXT "shmem_"
+#define STANDARD_FILE "shmem"
 #define CAPITALS(NAME) SHMEM_##NAME
 #define STANDARD_CAPITALS "SHMEM_"
 #define OWN(NAME) nvshmemrs_shmem_##NAME

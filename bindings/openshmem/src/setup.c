@@ -50,6 +50,8 @@ static void joined(nvshmemrs_runtime_t runtime)
 static void init(const char *name, const void *place)
 {
     const char *const nvshmemrs_name = name;
+    if (!nvshmemrs_shmem_versions_match(name, place))
+        return;
     pthread_mutex_lock(&changes);
     int32_t status = NVSHMEMRS_SUCCESS;
     if (inits > 0) {

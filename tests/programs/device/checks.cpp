@@ -31,13 +31,14 @@ int main(int count, char **args) {
     auto tile = [&](int *at, int rows, int step, int boundary, bool get) {
         using namespace nvshmemrs;
         auto layout = make_layout(make_shape(rows), make_stride(step));
-        Tensor<int, Layout<1>> symmetric(at, layout), mine(own + (step < 0 ? 32 : 0), layout);
+        Tensor<int, decltype(layout)> symmetric(at, layout), mine(own + (step < 0 ? 32 : 0), layout);
         if (get) tile_get(s, symmetric, mine, make_shape(0), make_shape(boundary), 0, 0);
         else tile_put(s, mine, symmetric, make_shape(0), make_shape(boundary), 0, 0);
     };
     auto sum = [&](int *at, int root) {
         using namespace nvshmemrs;
-        Tensor<int, Layout<1>> symmetric(at, make_layout(make_shape(16), make_stride(1))), mine(own, symmetric.layout());
+        auto layout = make_layout(make_shape(16), make_stride(1));
+        Tensor<int, decltype(layout)> symmetric(at, layout), mine(own, layout);
         tile_sum_rooted_reduce(s, NVSHMEMRS_TEAM_WORLD, symmetric, mine, NoCoordinates(), NoCoordinates(), root, 0);
     };
     nvshmemrs::host::launch(dim3(2), dim3(4), [&] {

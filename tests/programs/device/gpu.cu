@@ -209,7 +209,7 @@ static void lent() {
 #ifdef TILES
 #include <cuda_fp16.h>
 
-#include "tiles.cuh"
+#include "tile_types.cuh"
 template <class T> struct Env {
     static const long ROOM = 2048;
     Memory<T> dests{ROOM, true}, sources{ROOM, true};
@@ -226,6 +226,7 @@ template <class T> struct Env {
 template <class T> static void tiles_of(const char *name) {
     Env<T> env;
     tiles<T>(env, name);
+    tile_types_all<T>(env, name);
 }
 template <class T> static void tiles_together_of(const char *name) {
     Env<T> env;

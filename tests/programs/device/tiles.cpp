@@ -9,7 +9,7 @@ struct __half {
 // As in cuda_fp16.h.
 static float __half2float(__half value) { return nvshmemrs::device::half_to_float(nvshmemrs::device::bits<unsigned short>(value)); }
 static __half __float2half(float value) { return nvshmemrs::device::bits<__half>(nvshmemrs::device::float_to_half(value)); }
-#include "tiles.cuh"
+#include "tile_types.cuh"
 
 static Pe pe;
 
@@ -32,6 +32,7 @@ template <class T> struct Env {
 template <class T> static void all(const char *name) {
     Env<T> env;
     tiles<T>(env, name);
+    tile_types_all<T>(env, name);
 }
 
 template <class T> static void together(const char *name) {

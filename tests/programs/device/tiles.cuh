@@ -13,8 +13,10 @@
 
 typedef nvshmemrs_device_state_t State;
 
+// A layout whose numbers are known when the kernel runs.
+template <int RANK> using TileLayout = nvshmemrs::Layout<nvshmemrs::Numbers<RANK>, nvshmemrs::Numbers<RANK>>;
 template <int RANK> struct TileCase {
-    nvshmemrs::Layout<RANK> to, from;
+    TileLayout<RANK> to, from;
     nvshmemrs::Numbers<RANK> start, boundary;
     bool bounded;
     // Where the first element is.
@@ -23,7 +25,7 @@ template <int RANK> struct TileCase {
 
 // scope: thread, warp, warpgroup, block.
 template <class T, int RANK> __global__ void tile(State s, T *dest, T *source, TileCase<RANK> c, int scope, bool get, int pe) {
-    nvshmemrs::Tensor<T, nvshmemrs::Layout<RANK>> to(dest + c.dest_at, c.to), from(source + c.source_at, c.from);
+    nvshmemrs::Tensor<T, TileLayout<RANK>> to(dest + c.dest_at, c.to), from(source + c.source_at, c.from);
 #define SCOPE_CASE(NUMBER, SUFFIX, THREADS)                                                                  \
     if (scope == NUMBER && threadIdx.x < THREADS) {                                                          \
         if (get && c.bounded) TILE(get##SUFFIX, s, nvshmemrs::Numbers<RANK>, from, to, c.start, c.boundary, pe, 0);          \
@@ -44,7 +46,7 @@ enum { TILE_SUM, TILE_MAX, TILE_MIN, TILE_ROOTED, TILE_BY_ROOT, TILE_BROADCAST, 
 // Collectives of tiles by a group of each PE; the last PE is the root.
 template <class T, int RANK> __global__ void tiles_together(State s, T *dest, T *source, TileCase<RANK> c, int scope, int what) {
     [[maybe_unused]] typedef nvshmemrs::Numbers<RANK> N;
-    nvshmemrs::Tensor<T, nvshmemrs::Layout<RANK>> to(dest + c.dest_at, c.to), from(source + c.source_at, c.from);
+    nvshmemrs::Tensor<T, TileLayout<RANK>> to(dest + c.dest_at, c.to), from(source + c.source_at, c.from);
     int root = s.n_pes - 1, status = 0;
     // The names of ours have no reduction that the root pushes.
 #ifdef NVSHMEM_NAMES
@@ -115,6 +117,8 @@ __global__ void by_queue_pair(State s, long *dest, const long *source, unsigned 
 }
 
 #ifndef __CUDACC_RTC__
+template <class... N> nvshmemrs::Numbers<(int)sizeof...(N)> sides(N... each) { return {{(long)each...}}; }
+
 // Env: memory of T's (`dest` and `source`, ROOM elements each), `write`, `read`, `barrier`, `run(kernel, arguments)`, `fail`, `state`, `me`, `n`.
 template <class T, int RANK, class Env> void tile_case(Env &env, const char *name, TileCase<RANK> c) {
     auto value = [](int of, long i, int salt) { return (T)(i * 7 + of * 31 + salt * 3 + 1); };
@@ -129,15 +133,15 @@ template <class T, int RANK, class Env> void tile_case(Env &env, const char *nam
         env.run(tile<T, RANK>, env.state, env.dest, env.source, c, scope, get, right);
         env.barrier();
         long at[5] = {0}, elements = 1;
-        for (int d = 0; d < RANK; d++) elements *= c.to.shape.at[d];
+        for (int d = 0; d < RANK; d++) elements *= c.to.shape().at[d];
         for (long i = 0; i < elements; i++) {
             long rest = i, to = c.dest_at, from = c.source_at;
             bool inside = true;
             for (int d = 0; d < RANK; d++) {
-                at[d] = rest % c.to.shape.at[d];
-                rest /= c.to.shape.at[d];
-                to += at[d] * c.to.stride.at[d];
-                from += at[d] * c.from.stride.at[d];
+                at[d] = rest % c.to.shape().at[d];
+                rest /= c.to.shape().at[d];
+                to += at[d] * c.to.stride().at[d];
+                from += at[d] * c.from.stride().at[d];
                 inside = inside && (!c.bounded || c.start.at[d] + at[d] < c.boundary.at[d]);
             }
             if (inside) expected[to] = value(get ? right : left, from, what);
@@ -171,22 +175,22 @@ template <class T, int RANK, class Env> void tiles_together_case(Env &env, const
             env.run(tiles_together<T, RANK>, env.state, env.dest, env.source, c, scope, what);
             env.barrier();
             long elements = 1;
-            for (int d = 0; d < RANK; d++) elements *= c.from.shape.at[d];
+            for (int d = 0; d < RANK; d++) elements *= c.from.shape().at[d];
             for (int of = 0; of < env.n; of++) {
                 if (gathers ? false : of > 0) break;
                 // The tile of PE `of`: how many fit beside each other.
-                int major = RANK == 2 && c.from.stride.at[0] != 1 ? 1 : 0;
-                long beside = c.to.shape.at[major] / c.from.shape.at[major], first = c.dest_at;
-                if (gathers) first += of % beside * c.from.shape.at[major] * c.to.stride.at[major];
-                if (gathers && RANK == 2) first += of / beside * c.from.shape.at[1 - major] * c.to.stride.at[1 - major];
+                int major = RANK == 2 && c.from.stride().at[0] != 1 ? 1 : 0;
+                long beside = c.to.shape().at[major] / c.from.shape().at[major], first = c.dest_at;
+                if (gathers) first += of % beside * c.from.shape().at[major] * c.to.stride().at[major];
+                if (gathers && RANK == 2) first += of / beside * c.from.shape().at[1 - major] * c.to.stride().at[1 - major];
                 for (long i = 0; i < elements; i++) {
                     long rest = i, to = first, from = c.source_at;
                     bool inside = true;
                     for (int d = 0; d < RANK; d++) {
-                        long at = rest % c.from.shape.at[d];
-                        rest /= c.from.shape.at[d];
-                        to += at * c.to.stride.at[d];
-                        from += at * c.from.stride.at[d];
+                        long at = rest % c.from.shape().at[d];
+                        rest /= c.from.shape().at[d];
+                        to += at * c.to.stride().at[d];
+                        from += at * c.from.stride().at[d];
                         inside = inside && c.start.at[d] + at < c.boundary.at[d];
                     }
                     if (!inside || (what == TILE_ROOTED && env.me != root)) continue;
@@ -207,7 +211,7 @@ template <class T, int RANK, class Env> void tiles_together_case(Env &env, const
 
 template <class T, class Env> void tiles_together_all(Env &env, const char *name) {
     using namespace nvshmemrs;
-    auto two = [](long a, long b) { return make_shape(a, b); };
+    auto two = [](long a, long b) { return sides(a, b); };
     auto far = two(1000, 1000);
     long n = env.n;
     // Sixteen bytes at once; with a boundary, and not aligned; transposed.
@@ -215,16 +219,16 @@ template <class T, class Env> void tiles_together_all(Env &env, const char *name
     tiles_together_case<T, 2>(env, name, {make_layout(two(32, 9), two(1, 48)), make_layout(two(32, 9), two(1, 64)), two(3, 2), two(20, 8), true, 17, 32}, false);
     tiles_together_case<T, 2>(env, name, {make_layout(two(9, 8), two(1, 10)), make_layout(two(9, 8), two(12, 1)), two(0, 0), far, true, 2, 7}, false);
     // Beside each other, one below the other, and both.
-    tiles_together_case<T, 1>(env, name, {make_layout(make_shape(40 * n), make_stride(1)), make_layout(make_shape(40), make_stride(1)), {{3}}, {{30}}, true, 16, 16}, true);
+    tiles_together_case<T, 1>(env, name, {make_layout(sides(40 * n), sides(1)), make_layout(sides(40), sides(1)), {{3}}, {{30}}, true, 16, 16}, true);
     tiles_together_case<T, 2>(env, name, {make_layout(two(16 * n, 5), two(1, 200)), make_layout(two(16, 5), two(1, 16)), two(0, 0), far, true, 16, 16}, true);
     tiles_together_case<T, 2>(env, name, {make_layout(two(5 * n, 16), two(48, 1)), make_layout(two(5, 16), two(20, 1)), two(0, 0), two(4, 13), true, 16, 16}, true);
 }
 
 template <class T, class Env> void tiles(Env &env, const char *name) {
     using namespace nvshmemrs;
-    auto two = [](long a, long b) { return make_shape(a, b); };
-    tile_case<T, 1>(env, name, {make_layout(make_shape(100), make_stride(1)), make_layout(make_shape(100), make_stride(1)), {}, {}, false, 16, 32});
-    tile_case<T, 1>(env, name, {make_layout(make_shape(40), make_stride(3)), make_layout(make_shape(40), make_stride(2)), {{5}}, {{30}}, true, 3, 5});
+    auto two = [](long a, long b) { return sides(a, b); };
+    tile_case<T, 1>(env, name, {make_layout(sides(100), sides(1)), make_layout(sides(100), sides(1)), {}, {}, false, 16, 32});
+    tile_case<T, 1>(env, name, {make_layout(sides(40), sides(3)), make_layout(sides(40), sides(2)), {{5}}, {{30}}, true, 3, 5});
     // Rows of sixteen bytes and more, in rows that are longer; then not aligned, then with what is left out.
     for (long shift : {0, 1})
         for (bool bounded : {false, true})
@@ -235,8 +239,8 @@ template <class T, class Env> void tiles(Env &env, const char *name) {
     tile_case<T, 2>(env, name, {make_layout(two(9, 8), two(1, 10)), make_layout(two(9, 8), two(12, 1)), {}, {}, false, 2, 7});
     // All left out.
     tile_case<T, 2>(env, name, {make_layout(two(9, 8), two(1, 10)), make_layout(two(9, 8), two(1, 10)), two(4, 9), two(10, 9), true, 0, 0});
-    tile_case<T, 5>(env, name, {make_layout(make_shape(4, 3, 2, 3, 2), make_stride(1, 16, 50, 101, 330)),
-                                make_layout(make_shape(4, 3, 2, 3, 2), make_stride(1, 4, 12, 24, 72)), make_shape(0, 1, 0, 0, 0),
-                                make_shape(3, 3, 2, 3, 1), true, 9, 40});
+    tile_case<T, 5>(env, name, {make_layout(sides(4, 3, 2, 3, 2), sides(1, 16, 50, 101, 330)),
+                                make_layout(sides(4, 3, 2, 3, 2), sides(1, 4, 12, 24, 72)), sides(0, 1, 0, 0, 0),
+                                sides(3, 3, 2, 3, 1), true, 9, 40});
 }
 #endif

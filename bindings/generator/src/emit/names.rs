@@ -4,6 +4,7 @@
 //! Prototypes are written out, so that a search of the header finds a name. Bodies, and calls without a type in their name, are
 //! macros over lists of types.
 
+use crate::model::Api;
 use crate::table::names::{Name, OldList, Over, Place, SIZES, Typed};
 use crate::table::types::{Library, List, Tag};
 use crate::table::{nvshmem, openshmem};
@@ -44,7 +45,7 @@ const FUNCTIONS: [&str; 7] = [
 ];
 
 /// The header of OpenSHMEM.
-pub fn header() -> Result<String> {
+pub fn header(api: &Api) -> Result<String> {
     let names = all(openshmem::sections());
     let hot = names
         .iter()
@@ -61,6 +62,7 @@ pub fn header() -> Result<String> {
             generics => generic.clone().map(generic_macro).collect::<Vec<_>>(),
             overloads => generic.map(overload).collect::<Vec<_>>(),
             version => env!("CARGO_PKG_VERSION"),
+            abi_version => api.abi_version,
         },
     )
 }
@@ -87,7 +89,7 @@ pub fn profiling() -> Result<String> {
 }
 
 /// The header of NVSHMEM, or of its extensions, for host code.
-pub fn nvshmem_header(extensions: bool) -> Result<String> {
+pub fn nvshmem_header(api: &Api, extensions: bool) -> Result<String> {
     let prefix = if extensions { "nvshmemx_" } else { "nvshmem_" };
     let of = |place: Place| move |name: &Name| name.prefix == prefix && name.place == place;
     let template = match extensions {
@@ -96,7 +98,10 @@ pub fn nvshmem_header(extensions: bool) -> Result<String> {
     };
     let host = shown(nvshmem::sections(), of(Place::Host));
     let both = shown(nvshmem::sections(), of(Place::Both));
-    super::render(template, context! { host, both })
+    super::render(
+        template,
+        context! { host, both, abi_version => api.abi_version },
+    )
 }
 
 /// The functions of OpenSHMEM that are not inline.

@@ -16,6 +16,7 @@ use crate::{Error, Result};
 use procfs::process::{MMPermissions, MMapPath, MemoryMaps, Process};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags};
+use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
 /// The ranges of this process that are adopted. PEs that are threads share the program's memory, and must not adopt it twice.
@@ -155,7 +156,7 @@ fn map_at(segment: &Segment, offset: u64, bytes: u64, preferred: u64) -> rustix:
     Err(Errno::EXIST)
 }
 
-/// Private memory at an address of the kernel's choice, which is unmapped when it is dropped.
+/// A mapping at an address of the kernel's choice, which is unmapped when it is dropped.
 pub(super) struct TemporaryMapping {
     pub(super) start: u64,
     bytes: u64,
@@ -169,6 +170,22 @@ impl TemporaryMapping {
             rustix::mm::mmap_anonymous(null, bytes as usize, protection, MapFlags::PRIVATE)
         }? as u64;
         Ok(TemporaryMapping { start, bytes })
+    }
+
+    /// A mapping of a shared file, from byte `offset` on.
+    pub(super) fn shared(
+        fd: BorrowedFd<'_>,
+        offset: u64,
+        bytes: u64,
+    ) -> rustix::io::Result<TemporaryMapping> {
+        let (null, len) = (std::ptr::null_mut(), bytes as usize);
+        // SAFETY: as above.
+        let start =
+            unsafe { rustix::mm::mmap(null, len, PROTECTION, MapFlags::SHARED, fd, offset) }?;
+        Ok(TemporaryMapping {
+            start: start as u64,
+            bytes,
+        })
     }
 }
 

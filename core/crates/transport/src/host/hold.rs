@@ -14,9 +14,11 @@ use crate::job::signals;
 use crate::{Error, Result};
 use linux_raw_sys::general::{
     UFFD_API, UFFD_FEATURE_MINOR_SHMEM, UFFD_FEATURE_MISSING_SHMEM, UFFD_USER_MODE_ONLY,
-    uffdio_api, uffdio_range, uffdio_register,
+    uffdio_api, uffdio_copy, uffdio_range, uffdio_register,
 };
-use linux_raw_sys::ioctl::{UFFDIO_API, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE};
+use linux_raw_sys::ioctl::{
+    UFFDIO_API, UFFDIO_COPY, UFFDIO_REGISTER, UFFDIO_UNREGISTER, UFFDIO_WAKE,
+};
 use procfs::process::Process;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
@@ -95,6 +97,52 @@ impl ThreadHold {
     }
 }
 
+/// Fills missing pages of a mapping of a shared file. Unlike `pwrite` this takes no lock of the file.
+pub(super) struct PageFill {
+    fault: OwnedFd,
+}
+
+impl PageFill {
+    /// For whole pages that are mapped, and that no thread touches meanwhile. None if the kernel does not do it.
+    pub(super) fn new(start: u64, bytes: u64) -> Option<PageFill> {
+        let fault = open().ok()?;
+        let mut register = uffdio_register {
+            range: uffdio_range { start, len: bytes },
+            mode: MISSING,
+            ioctls: 0,
+        };
+        // SAFETY: rules 1 and 2. Closing it ends the registration.
+        unsafe { request::<UFFDIO_REGISTER, _>(&fault, &mut register) }.ok()?;
+        Some(PageFill { fault })
+    }
+
+    /// Copies whole pages; returns the bytes copied, which are fewer where a page is there already.
+    ///
+    /// # Safety
+    /// `bytes` bytes at `source` are mapped, and those at `dest` lie in the range.
+    pub(super) unsafe fn copy(&self, source: u64, dest: u64, bytes: u64) -> u64 {
+        let mut done = 0;
+        while done < bytes {
+            let mut copy = uffdio_copy {
+                dst: dest + done,
+                src: source + done,
+                len: bytes - done,
+                mode: 0,
+                copy: 0,
+            };
+            // SAFETY: the caller's, and rule 1.
+            let result = unsafe { request::<UFFDIO_COPY, _>(&self.fault, &mut copy) };
+            done += copy.copy.max(0) as u64;
+            // The mappings of the process are changing, as when a thread starts.
+            let again = copy.copy > 0 || result == Err(Errno::AGAIN);
+            if !again {
+                break;
+            }
+        }
+        done
+    }
+}
+
 /// # Safety
 /// As rule 1 says.
 unsafe fn request<const OPCODE: Opcode, T>(
@@ -152,4 +200,41 @@ fn alone() -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::mm::{MapFlags, ProtFlags};
+
+    /// Pages that are there already keep their contents, and `pwrite` has the rest to do.
+    #[test]
+    fn filling_ends_at_a_page_that_is_there() {
+        let page = rustix::param::page_size() as u64;
+        let file =
+            rustix::fs::memfd_create("fill", rustix::fs::MemfdFlags::CLOEXEC).expect("a memfd");
+        rustix::fs::ftruncate(&file, 4 * page).expect("a length");
+        rustix::io::pwrite(&file, &[7], 2 * page).expect("a page of the file");
+        let (null, len) = (std::ptr::null_mut(), 4 * page as usize);
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+        let mapped =
+            unsafe { rustix::mm::mmap(null, len, ProtFlags::READ, MapFlags::SHARED, &file, 0) };
+        let start = mapped.expect("a mapping") as u64;
+        let Some(fill) = PageFill::new(start, 4 * page) else {
+            return;
+        };
+        let source = vec![5_u8; len + page as usize];
+        let source = (source.as_ptr() as u64).next_multiple_of(page);
+        // SAFETY: the source has room for a page that is lost to its alignment.
+        let copied = unsafe { fill.copy(source, start, 4 * page) };
+        assert_eq!(copied, 2 * page);
+        // SAFETY: rule 2; the last page is missing, and nobody would fill it.
+        let rest = unsafe { fill.copy(source, start + 3 * page, page) };
+        assert_eq!(rest, page);
+        let mut found = [0; 4];
+        for (number, byte) in (0..).zip(&mut found) {
+            rustix::io::pread(&file, std::slice::from_mut(byte), number * page).expect("a byte");
+        }
+        assert_eq!(found, [5, 5, 7, 5]);
+    }
 }

@@ -13,7 +13,7 @@
 use super::adopt::{
     PROTECTION, TemporaryMapping, claim, mappings_left, maps, move_pages, unclaim, unmap_pages,
 };
-use super::hold::ThreadHold;
+use super::hold::{PageFill, ThreadHold};
 use crate::job::descriptor::Descriptor;
 use crate::job::executable::Variables;
 use crate::job::segment::Segment;
@@ -129,7 +129,16 @@ fn pieces(maps: &MemoryMaps, start: u64, bytes: u64) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// Copies the contents of a piece, whose pages are at `source`, to byte `offset` of a file. `pagemap`: the kernel's list of this process'
+/// The segment's pages of a piece.
+struct Destination<'a> {
+    fd: BorrowedFd<'a>,
+    offset: u64,
+    /// They are mapped here until they take the place of the piece.
+    mapping: TemporaryMapping,
+    fill: Option<PageFill>,
+}
+
+/// Copies the contents of a piece, whose pages are at `source`, to the segment. `pagemap`: the kernel's list of this process'
 /// pages; without it all pages are copied. Reads that list into `words`. Allocates nothing and calls no function of the C library: the
 /// program's own may have their state among the variables.
 ///
@@ -140,8 +149,7 @@ unsafe fn copy_contents(
     words: &mut [u8],
     piece: Piece,
     source: u64,
-    fd: BorrowedFd<'_>,
-    offset: u64,
+    to: &Destination<'_>,
 ) -> rustix::io::Result<()> {
     /// The bits of a page that is in memory, or on a swap device.
     const PRESENT: u64 = 1 << 63 | 1 << 62;
@@ -160,7 +168,7 @@ unsafe fn copy_contents(
             let word = u64::from_ne_bytes(word.try_into().expect("8 bytes"));
             if known && word & PRESENT == 0 {
                 // SAFETY: the caller's.
-                unsafe { write(fd, source, &run, offset) }?;
+                unsafe { to.write(source, &run) }?;
                 run.start = run.end + page;
                 run.end = run.start;
             } else {
@@ -168,39 +176,57 @@ unsafe fn copy_contents(
             }
         }
         // SAFETY: the caller's.
-        unsafe { write(fd, source, &run, offset) }?;
+        unsafe { to.write(source, &run) }?;
         at += pages * page;
     }
     Ok(())
 }
 
-/// Writes a range of the bytes at `source` to its place in a file.
-///
-/// # Safety
-/// They are mapped, and nobody writes to them meanwhile.
-unsafe fn write(
-    fd: BorrowedFd<'_>,
-    source: u64,
-    range: &Range<u64>,
-    offset: u64,
-) -> rustix::io::Result<()> {
-    let bytes = (range.end - range.start) as usize;
-    // SAFETY: the caller's.
-    let data = unsafe { std::slice::from_raw_parts((source + range.start) as *const u8, bytes) };
-    let mut done = 0;
-    while done < bytes {
-        let place = offset + range.start + done as u64;
-        done += rustix::io::retry_on_intr(|| rustix::io::pwrite(fd, &data[done..], place))?;
+impl Destination<'_> {
+    fn new(shared: &Shared, piece: Piece) -> rustix::io::Result<Destination<'_>> {
+        let (fd, offset) = (shared.fd()?, shared.offset(piece.start));
+        let mapping = TemporaryMapping::shared(fd, offset, piece.bytes)?;
+        let fill = PageFill::new(mapping.start, piece.bytes);
+        Ok(Destination {
+            fd,
+            offset,
+            mapping,
+            fill,
+        })
     }
-    Ok(())
-}
 
-/// Maps the segment's pages in the place of a piece's.
-fn map_shared(fd: BorrowedFd<'_>, piece: Piece, offset: u64) -> rustix::io::Result<()> {
-    let flags = MapFlags::SHARED | MapFlags::FIXED;
-    let (start, len) = (piece.start as *mut _, piece.bytes as usize);
-    // SAFETY: rule 1: the same contents take the place of the old pages.
-    unsafe { rustix::mm::mmap(start, len, PROTECTION, flags, fd, offset) }.map(drop)
+    /// Maps them in the place of the piece.
+    fn take_place(self, piece: Piece) -> rustix::io::Result<()> {
+        // SAFETY: rules 1 and 2: the same contents take the place of the old pages.
+        unsafe { move_pages(self.mapping.start, piece.start, piece.bytes, false) }?;
+        // The addresses that it had may be anybody's.
+        std::mem::forget(self.mapping);
+        Ok(())
+    }
+
+    /// Copies a range of the bytes at `source` to its place. A `pwrite` holds the lock of the segment's file, on which the other PEs of the
+    /// host would wait; `PageFill` does not.
+    ///
+    /// # Safety
+    /// They are mapped, and nobody writes to them meanwhile.
+    unsafe fn write(&self, source: u64, range: &Range<u64>) -> rustix::io::Result<()> {
+        let bytes = (range.end - range.start) as usize;
+        let filled = self.fill.as_ref().map_or(0, |fill| {
+            let (from, to) = (source + range.start, self.mapping.start + range.start);
+            // SAFETY: the caller's; the mapping has the piece's length.
+            unsafe { fill.copy(from, to, bytes as u64) }
+        });
+        // SAFETY: the caller's.
+        let data =
+            unsafe { std::slice::from_raw_parts((source + range.start) as *const u8, bytes) };
+        let mut done = filled as usize;
+        while done < bytes {
+            let place = self.offset + range.start + done as u64;
+            done +=
+                rustix::io::retry_on_intr(|| rustix::io::pwrite(self.fd, &data[done..], place))?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether code that runs while threads are held may itself touch the variables: the library's own variables are among them, as in a
@@ -267,27 +293,27 @@ fn share_piece(
     piece: Piece,
     own: bool,
 ) -> rustix::io::Result<()> {
-    let fd = shared.fd()?;
-    let offset = shared.offset(piece.start);
+    let to = Destination::new(shared, piece)?;
     let hold = ThreadHold::new().ok();
     let hold = hold.filter(|hold| hold.holds() && piece.anonymous && !own);
-    // SAFETY: rule 1; the pages are where they always were, or where they were moved to.
-    let mut copy =
-        |source: u64| unsafe { copy_contents(pagemap, words, piece, source, fd, offset) };
+    let move_from = |source: u64| {
+        // SAFETY: rule 1; the pages are where they always were, or where they were moved to.
+        unsafe { copy_contents(pagemap, words, piece, source, &to) }?;
+        to.take_place(piece)
+    };
     let Some(hold) = hold else {
-        copy(piece.start)?;
-        return map_shared(fd, piece, offset);
+        return move_from(piece.start);
     };
     let temporary = TemporaryMapping::new(piece.bytes, rustix::mm::ProtFlags::empty())?;
     hold.hold(piece.start, piece.bytes, false, || {
         // SAFETY: rules 1 and 2.
         unsafe { move_pages(piece.start, temporary.start, piece.bytes, true) }?;
-        let shared = copy(temporary.start).and_then(|()| map_shared(fd, piece, offset));
-        if shared.is_err() {
+        let moved = move_from(temporary.start);
+        if moved.is_err() {
             // SAFETY: rules 1 and 2: the pages were taken from there.
             let _ = unsafe { move_pages(temporary.start, piece.start, piece.bytes, false) };
         }
-        shared
+        moved
     })
 }
 

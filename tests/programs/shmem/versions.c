@@ -1,0 +1,16 @@
+/* A program that was compiled with a header of another ABI version: STANDARD is `shmem` or `nvshmem`. */
+#include <stdint.h>
+
+#define JOINED(A, B) A##B
+#define NAME(STANDARD, REST) JOINED(STANDARD, REST)
+#define HEADER(STANDARD) JOINED(nvshmemrs_, STANDARD)
+
+void NAME(STANDARD, _init)(void);
+extern const uint32_t NAME(HEADER(STANDARD), _header);
+const uint32_t NAME(HEADER(STANDARD), _header) = 77;
+
+int main(void)
+{
+    NAME(STANDARD, _init)();
+    return 0;
+}
