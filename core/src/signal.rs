@@ -138,12 +138,8 @@ impl Runtime {
                 expected: value,
             },
         };
-        self.inner.wait_word(wait, || {
-            let seen = self
-                .inner
-                .transport
-                .internal()
-                .signal_fetch(Operation::SignalWait, offset);
+        self.inner.wait_word(wait, |transport| {
+            let seen = transport.signal_fetch(Operation::SignalWait, offset);
             if cmp.holds(seen, value) {
                 Ok(seen)
             } else {

@@ -81,6 +81,8 @@ class Page(HTMLParser):
         super().__init__()
         self.ids: Set[str] = set()
         self.links: List[str] = []
+        # What a browser loads with the page.
+        self.loaded: List[str] = []
 
     def handle_starttag(self, tag: str, attrs: List[Tuple[str, Optional[str]]]) -> None:
         for name, value in attrs:
@@ -88,6 +90,8 @@ class Page(HTMLParser):
                 self.ids.add(value)
             if name in ("href", "src") and value is not None:
                 self.links.append(value)
+                if name == "src" or ("rel", "stylesheet") in attrs:
+                    self.loaded.append(value)
 
 
 def check_links(out: Path) -> List[str]:
@@ -100,6 +104,9 @@ def check_links(out: Path) -> List[str]:
         pages[file].feed(file.read_text())
     problems = []
     for file, page in pages.items():
+        for link in page.loaded:
+            if re.match("(https?:)?//", link):
+                problems.append(f"{file.relative_to(out)}: {link} is loaded from elsewhere")
         for link in page.links:
             if re.match(r"(https?:|mailto:|data:)", link):
                 continue

@@ -18,13 +18,13 @@ import time
 from concurrent import futures
 from pathlib import Path
 
-# A row of the table: what it says; ours (operation, bytes); NVSHMEM's (program, its arguments, a pattern of the figure's name, bytes);
-# what ours may be of NVSHMEM's time, or, for GB/s, the least it may be of NVSHMEM's bandwidth.
+# A row of the table: its label; nvshmemrs (operation, bytes); NVSHMEM (program, arguments, a pattern of the figure's name, bytes); the
+# target: the largest ratio of the two times, or, for GB/s, the smallest ratio of the two bandwidths.
 BLOCKS, MI = "put by 32 blocks of 256", 1 << 20
 PING, BW, LATENCY = "shmem_put_signal_ping_pong_latency", "shmem_put_bw", "shmem_put_latency"
-# With more than 256 threads its kernels do not run, and the program prints how long nothing takes.
+# With more than 256 threads NVSHMEM's kernels do not run, and its program prints the time of an empty loop.
 REDUCE = "reduction_latency -n 20 -w 2 -b 8 -e 2M"
-# Microseconds below which two GPUs have not exchanged anything: NVLink takes longer there and back.
+# A round trip over NVLink takes longer than this, in microseconds: a shorter time means that nothing was exchanged.
 LEAST_EXCHANGE = 0.7
 ROWS = [
     ("put_signal ping-pong, 8 B, round trip", ("put_signal ping-pong", 8), (f"{PING} -n 500 -w 50 -b 8 -e 8", "", 8), 0.55),
@@ -44,7 +44,7 @@ ROWS = [
     ("int64 sum, one block, 64 KiB", ("int64 sum, block of 1024", 64 << 10), (f"{REDUCE} -t 256", "int64-sum-b", 64 << 10), 0.25),
     ("int64 sum, one block, 1 MiB", ("int64 sum, block of 1024", MI), (f"{REDUCE} -t 256", "int64-sum-b", MI), 0.15),
 ]
-# What our bandwidth must be at least, in GB/s, whatever NVSHMEM's is.
+# The least bandwidth of nvshmemrs in GB/s, independent of NVSHMEM's.
 LEAST = {"put 64 MiB, 132 blocks of 256, GB/s": 365.0, "put 64 MiB, 16 blocks of a warp, lent shared memory, GB/s": 340.0}
 PERF = re.compile(r"&&&& PERF (\S+?)___(\S*?)___size__(\d+)___(\S+) ([\d.]+)")
 NVSHMEM = "import nvidia.nvshmem; print(list(nvidia.nvshmem.__path__)[0])"

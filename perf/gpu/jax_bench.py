@@ -53,7 +53,7 @@ def global_array(value: np.ndarray) -> jax.Array:
 
 
 def chained(one):
-    """A program of many calls, each of which needs the one before."""
+    """A program of many calls, each of which takes the result of the previous call."""
 
     @jax.jit
     @partial(jax.shard_map, mesh=mesh, in_specs=(P("pe"), P("pe")), out_specs=(P("pe"), P("pe")), check_vma=False)

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-if not hasattr(np, "row_stack"):  # which numba-cuda 0.30 asks for, and NumPy 2.5 has no more
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 uses it, and NumPy 2.5 has removed it
     np.row_stack = np.vstack
 
 from numba import cuda
@@ -20,7 +20,7 @@ from rows import row
 
 THEIRS = os.environ.get("BENCH_SIDE") == "nvshmem-numba"
 if THEIRS:
-    from nvshmem4py_job import begin  # before NVSHMEM4Py: it keeps torch away
+    from nvshmem4py_job import begin  # before NVSHMEM4Py, because it hides torch
 
     import nvshmem.core as nvshmem
     import nvshmem.core.device.numba as shmem

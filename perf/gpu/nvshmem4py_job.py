@@ -1,4 +1,4 @@
-"""How a PE that nvshmemrs-run has started begins a job of NVSHMEM4Py, for its sides of the benches."""
+"""Starts NVSHMEM4Py in a PE of nvshmemrs-run, for the sides of NVSHMEM4Py in the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-# NVSHMEM4Py takes torch if it can be imported. torch then loads the NVSHMEM that it was built with, and NVSHMEM4Py would take that one,
-# which need not be of the version of its headers.
+# NVSHMEM4Py imports torch if torch is installed. torch loads the NVSHMEM of its own build, whose version may differ from the headers of
+# NVSHMEM4Py, and NVSHMEM4Py would use that library.
 sys.modules["torch"] = None  # type: ignore[assignment]
 
 

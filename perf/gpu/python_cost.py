@@ -1,4 +1,4 @@
-"""One PE of a job that measures what putting one call on a stream costs the CPU from Python, in the lines of `gpu-bench`.
+"""One PE of a job that measures the CPU time of enqueuing a call on a stream from Python, in the lines of `gpu-bench`.
 
 Started by nvshmemrs-run, which says which PE it is: python_cost.py ours|nvshmem. NVSHMEM's side is NVSHMEM4Py (nvshmem.core). Arrays are
 CuPy's where it is there, else Buffers of the library, as operations take both.
@@ -12,7 +12,7 @@ import sys
 import time
 
 ROUNDS = 9
-CALLS = 32  # few, so that the stream's queue is never full
+CALLS = 32  # the queue of a stream holds more calls, so none waits for room
 BYTES = 4096
 
 kind = sys.argv[1]
@@ -20,7 +20,7 @@ me, n = int(os.environ["NVSHMEMRS_PE"]), int(os.environ["NVSHMEMRS_N_PES"])
 
 
 def say(**line: object) -> None:
-    # At once, because the PEs have one pipe.
+    # In one write, because all PEs share a pipe.
     os.write(1, (json.dumps({"pe": me, **line}) + "\n").encode())
 
 
@@ -93,7 +93,7 @@ for name, call, everybody in (("put", put, False), ("reduce", reduce, True), ("b
     if times:
         say(op=name, bytes=0 if name == "barrier_all" else BYTES, how="cpu", us=times)
 
-# The last reduction's result, and so that of no other call.
+# The result of the last reduction, which no other call writes.
 reduce()
 stream.sync()
 if dtype:

@@ -21,8 +21,8 @@ from rows import met, wanted_words
 
 BENCH, EXAMPLES = "share/nvshmemrs/bench", "examples/python"
 NUMBA, TRITON = ("numba_cuda", "cupy"), ("torch", "triton")
-# Programs by the names of their sides, with the folder that one takes, and what must be importable for each. NVSHMEM4Py's side has the
-# kernels of ours.
+# The program of each side, the folder that it is given, and the packages that it imports. NVSHMEM4Py's side runs the kernels of
+# nvshmemrs.
 PROGRAMS = {
     "nvshmem-numba": ([f"{BENCH}/numba_kernels.py"], (*NUMBA, "nvshmem.core.device.numba", "nvshmem.bindings.device.numba")),
     "ours-numba": ([f"{BENCH}/numba_kernels.py"], NUMBA),
@@ -41,22 +41,22 @@ PROGRAMS = {
     "ours-jax-ring": ([f"{EXAMPLES}/jax_ring.py", "--pallas"], ("torch", "jax", "jax_plugins.xla_cuda13")),
     "ours-cute": (["examples/cute/ring_launch.py", "share/nvshmemrs/cute"], ("cuda.core",)),
 }
-# All that --sides can name.
+# The sides that --sides accepts.
 SIDES = ("imports", "nccl-pairs", *PROGRAMS)
-# Those of --frameworks.
+# The sides of --frameworks.
 FRAMEWORKS = ("ours-torch", "ours-fused", "ours-mlp", "ours-experts", "ours-jax", "ours-jax-ring")
-# Seconds that a side may take: its kernels are compiled first.
+# The time limit of a side in seconds, compilation of its kernels included.
 LIMIT = 300
-# What one GPU leaves out, in words.
+# The reason that a run on one GPU gives for missing rows.
 LEFT_OUT = "signals, barriers, puts to another PE and all-reduces, and the peers' sides of these: they take 2 GPUs"
-# What an example says of its time.
+# The line with which an example reports its time.
 SAID = re.compile(r"^(?P<work>.+): nvshmemrs (?P<ours>[\d.]+) us, (?P<peer>.+) (?P<theirs>[\d.]+) us \([\d.]+x\)$")
-# What the examples may be of the peer's time.
+# The largest ratio of an example's time to the peer's.
 SHARES = {"ours-gemm": 0.9}
 
 
 def rows_of(side: str, lines: list[dict], words: list[str]) -> list[dict]:
-    """The rows that a program told."""
+    """The rows that a program printed."""
     rows = [line for line in lines if "row" in line]
     for found in filter(None, map(SAID.match, words)):
         peer = [found["peer"], float(found["theirs"])]
@@ -154,7 +154,7 @@ def python_kernels(
         file.write_text(json.dumps(document, indent=1) + "\n")
 
     with tempfile.TemporaryDirectory() as work:
-        # Peers come before what is told beside them.
+        # The rows of a peer come before the rows that are compared with them.
         for side in (side for side in SIDES[1:] if side in sides):
             why = lacks(args.python, *(PROGRAMS[side][1] if side in PROGRAMS else ("torch",)))
             if why:
@@ -175,7 +175,7 @@ def python_kernels(
                 said = out / f"{stem}-{side}.txt"
                 said.write_text("\n".join([*words, why]) + "\n")
             print(f"{n} PEs, {side}: {time.monotonic() - start:.1f} s{'; FAILED: ' + why if why else ''}", flush=True)
-            keep()  # what is measured stays, should this process be ended
+            keep()  # saves the rows, in case this process is killed later
     told = [cells(line, nccl) for line in rows]
     head = ["work", "nvshmemrs", "peer", "which", "ratio", "wanted", ""]
     table(f"{'torch, JAX and fused operations' if args.frameworks else 'kernels in Python'}, {n} PE{'s' if n > 1 else ''}", head, [row for row, _ in told])

@@ -1,4 +1,4 @@
-"""What the programs of `run-gpu-bench --python-kernels` tell: rows of its table."""
+"""The rows that the programs of `run-gpu-bench --python-kernels` print for its table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(
     if os.environ.get("BENCH_ROWS") == "1":
         wanted = {"most": most, "least": least, "share": share}
         line = {"row": work, "value": value, "unit": unit, **wanted, "against": against, "peer": peer, "note": note}
-        # At once, because the PEs have one pipe.
+        # In one write, because all PEs share a pipe.
         os.write(1, (json.dumps(line) + "\n").encode())
         return
     beside = f"{peer[0]} {peer[1]:.2f}" if peer else ""
@@ -35,7 +35,7 @@ def row(
 
 
 def wanted_words(most: float | None, least: float | None, share: float | None) -> str:
-    """What is wanted of a figure, in words; nothing if nothing is."""
+    """The target of a figure in words; empty without a target."""
     if share is not None:
         return f"wanted: at most {share:g} of the peer's"
     if most is not None:
@@ -44,7 +44,7 @@ def wanted_words(most: float | None, least: float | None, share: float | None) -
 
 
 def met(value: float, peer: float | None, most: float | None, least: float | None, share: float | None) -> str:
-    """Whether a figure is as is wanted: "met" or "MISSED"; nothing if nothing is wanted, or the peer is missing."""
+    """Whether a figure meets its target: "met" or "MISSED"; empty without a target or without the peer."""
     if share is not None:
         return "" if not peer else "met" if value <= share * peer else "MISSED"
     if most is not None:

@@ -338,7 +338,7 @@ PARTS = {
     "ping": ping, "put": lambda me, n: move(put_kernel, "put", me, n), "get": lambda me, n: move(get_kernel, "get", me, n),
     "reduce": reduce, "large": large,
 }  # fmt: skip
-# What one PE can measure.
+# The measurements that need one PE only.
 ALONE = ("put", "get")
 
 

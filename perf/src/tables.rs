@@ -73,7 +73,7 @@ pub(crate) fn markdown(report: &Report, picture: Option<&str>) -> String {
         None => "nvshmemrs on one host".to_owned(),
     };
     let mut text = format!(
-        "# {title}\n\n{}\n\n```\n{}\n```\n\nTimes are microseconds of one call: medians of {} rounds. See [README.md](README.md) for \
+        "# {title}\n\n{}\n\n```sh\n{}\n```\n\nTimes are microseconds of one call: medians of {} rounds. See [README.md](README.md) for \
          what the columns mean.\n",
         report.machine.line(),
         report.command,

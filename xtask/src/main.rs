@@ -78,7 +78,7 @@ enum Command {
     /// Build that plugin for MPICH too, and run jobs on two hosts under its mpiexec
     Mpich,
     /// Make Python's wheel for people without Rust, in `target/wheels`
-    Wheel,
+    Wheel(wheel::Args),
     /// Make `dist/`, which runs on GPU nodes without Rust
     Bundle(bundle::Args),
     /// Install libraries, headers, tools and what build systems look for, below a folder
@@ -155,7 +155,7 @@ fn dispatch(command: Command) -> Result<ExitCode> {
         Command::Plugins { wheels: false } => plugins::plugins(&tree)?,
         Command::Plugins { wheels: true } => plugins::wheels(&tree)?,
         Command::Mpich => plugins::mpich(&tree)?,
-        Command::Wheel => wheel::wheel(&tree)?,
+        Command::Wheel(args) => wheel::wheel(&tree, &args)?,
         Command::Bundle(args) => bundle::bundle(&tree, &args)?,
         Command::Install(args) => install::install(&tree, &args)?,
         Command::Site => site::site(&tree)?,

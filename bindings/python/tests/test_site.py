@@ -84,6 +84,11 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "b.html: c.html leads to no file",
         "b.html: d.png leads to no file",
     ]
+    (tmp_path / "b.html").write_text('<script src="https://cdn.example/x.js"></script><link rel="stylesheet" href="https://x.example/y.css">')
+    assert sorted(build.check_links(tmp_path))[1:] == [
+        "b.html: https://cdn.example/x.js is loaded from elsewhere",
+        "b.html: https://x.example/y.css is loaded from elsewhere",
+    ]
 
 
 def test_arguments_are_split_outside_of_brackets() -> None:

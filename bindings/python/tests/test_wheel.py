@@ -107,6 +107,18 @@ def test_programs(installed: Installed) -> None:
     assert installed.run("python", "-c", code).strip() == version
 
 
+def test_a_machine_that_is_too_old(tmp_path: Path) -> None:
+    # pip decides by the name, which `auditwheel` gives to the wheels for others.
+    wheel = tmp_path / "nvshmemrs-0.1.0-py3-none-manylinux_2_28_x86_64.whl"
+    shutil.copy(os.environ.get("NVSHMEMRS_WHEEL") or pytest.skip("NVSHMEMRS_WHEEL names no wheel"), wheel)
+    pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--no-index", "--only-binary=:all:"]
+    for platform, fits in (("manylinux_2_28_x86_64", True), ("manylinux_2_17_x86_64", False), ("manylinux_2_28_aarch64", False)):
+        command = [*pip, "--target", str(tmp_path), "--platform", platform, str(wheel)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert (done.returncode == 0) == fits, done.stdout
+        assert ("is not a supported wheel on this platform" in done.stdout) != fits, done.stdout
+
+
 def test_a_program_of_nvshmem4py(installed: Installed) -> None:
     code = "import nvshmem.core as c; c.init(); print('PE', c.my_pe()); c.finalize()"
     command = ["nvshmemrs-run", "-n", "2", "--", "python", "-m", "nvshmemrs", "-c", code]

@@ -13,7 +13,7 @@ use crate::op::Cmp;
 use crate::operation::Operation;
 use crate::runtime::Inner;
 use crate::symmetric::{SymElement, SymSlice};
-use crate::transport::{Expected, MatchMode, Observer, Route, Search, Watch};
+use crate::transport::{Expected, Internal, MatchMode, Observer, Route, Search, Watch};
 use crate::{Result, Runtime};
 use std::panic::Location;
 
@@ -68,13 +68,14 @@ impl WaitElement for f64 {
 }
 
 impl Inner {
-    /// As [`wait`](Inner::wait), for one word of this PE; returns the matching value.
+    /// As [`wait`](Inner::wait), for one word of this PE; returns the matching value. `ready` loads the word through the transport that it
+    /// gets.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn wait_word(
         &self,
         wait: Wait,
-        ready: impl FnMut() -> std::result::Result<u64, u64>,
+        ready: impl FnMut(Internal<'_>) -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
         match &self.transport {
             Route::Host(_) | Route::Hosts(_) => self.wait_unwatched(wait, ready),
@@ -86,10 +87,11 @@ impl Inner {
     fn wait_unwatched(
         &self,
         wait: Wait,
-        ready: impl FnMut() -> std::result::Result<u64, u64>,
+        mut ready: impl FnMut(Internal<'_>) -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
-        let value = self.wait(wait, ready)?;
-        self.transport.internal().failure().map(|()| value)
+        let transport = self.transport.internal();
+        let value = self.wait(wait, || ready(transport))?;
+        transport.failure().map(|()| value)
     }
 
     /// Reports a wait for one word to the trace and the checker.
@@ -99,17 +101,29 @@ impl Inner {
     fn wait_watched(
         &self,
         wait: Wait,
-        ready: impl FnMut() -> std::result::Result<u64, u64>,
+        mut ready: impl FnMut(Internal<'_>) -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
-        let span = self.span_of_wait(&wait);
-        let result = match self.transport.observer() {
-            None => self.wait_unwatched(wait, ready),
-            Some(observer) => self.wait_checked(observer, wait, ready),
-        };
-        if let (Some(span), Ok(value)) = (span, &result) {
-            span.saw(*value);
+        if let Some(observer) = self.transport.observer() {
+            let span = self.span_of_wait(&wait);
+            let result = self.wait_checked(observer, wait, ready);
+            if let (Some(span), Ok(value)) = (span, &result) {
+                span.saw(*value);
+            }
+            return result;
         }
-        result
+        let transport = self.transport.internal();
+        if let Ok(value) = ready(transport) {
+            if let Some(span) = self.span_of_wait(&wait) {
+                span.had_seen(value);
+            }
+            return transport.failure().map(|()| value);
+        }
+        let span = self.span_of_wait(&wait);
+        let value = self.wait(wait, || ready(transport))?;
+        if let Some(span) = span {
+            span.saw(value);
+        }
+        transport.failure().map(|()| value)
     }
 
     #[track_caller]
@@ -117,8 +131,10 @@ impl Inner {
         &self,
         observer: &dyn Observer,
         wait: Wait,
-        ready: impl FnMut() -> std::result::Result<u64, u64>,
+        mut ready: impl FnMut(Internal<'_>) -> std::result::Result<u64, u64>,
     ) -> Result<u64> {
+        let transport = self.transport.internal();
+        let ready = || ready(transport);
         let Target::Word {
             offset,
             dtype,
@@ -200,8 +216,7 @@ impl Runtime {
                 expected: value.to_bits(),
             },
         };
-        let seen = self.inner.wait_word(wait, || {
-            let transport = self.inner.transport.internal();
+        let seen = self.inner.wait_word(wait, |transport| {
             let seen = transport.load(Operation::WaitUntil, offset, size_of::<T>());
             if cmp.holds(T::from_bits(seen), value) {
                 Ok(seen)

@@ -11,25 +11,30 @@ use std::panic::Location;
 /// A call that is recorded when the value is dropped.
 pub(crate) struct Span<'a> {
     trace: &'a Trace,
-    record: Cell<Record>,
+    record: Record,
+    /// The fields of the record that are known later. Each is a cell of its own: a copy of the whole record right after a store to one
+    /// field waits for the store.
+    value: Cell<u64>,
+    stream: Cell<u64>,
+    at_once: Cell<bool>,
 }
 
 impl Span<'_> {
     /// The value that the call has seen.
     pub(crate) fn saw(&self, value: u64) {
-        self.record.set(Record {
-            value,
-            ..self.record.get()
-        });
+        self.value.set(value);
+    }
+
+    /// The call had seen this value when the span began.
+    pub(crate) fn had_seen(&self, value: u64) {
+        self.value.set(value);
+        self.at_once.set(true);
     }
 
     /// The call was enqueued on a stream of the GPU.
     pub(crate) fn submitted(&self, submission: Submission) {
         if let Submission::Stream(stream) = submission {
-            self.record.set(Record {
-                stream: stream.wrapping_add(1),
-                ..self.record.get()
-            });
+            self.stream.set(stream.wrapping_add(1));
         }
     }
 }
@@ -37,7 +42,15 @@ impl Span<'_> {
 impl Drop for Span<'_> {
     #[cold]
     fn drop(&mut self) {
-        self.trace.end(self.record.get());
+        let record = Record {
+            value: self.value.get(),
+            stream: self.stream.get(),
+            ..self.record
+        };
+        match self.at_once.get() {
+            true => self.trace.end_at_once(record),
+            false => self.trace.end(record),
+        }
     }
 }
 
@@ -50,31 +63,40 @@ impl Inner {
         &self,
         kind: Kind,
         called: Operation,
-        fields: impl FnOnce(Record) -> Record,
+        fields: impl FnOnce() -> Record,
     ) -> Option<Span<'_>> {
         match &self.transport {
             Route::Host(_) | Route::Hosts(_) => None,
-            Route::Other(_) => self.begin_span(kind, called).map(|(trace, record)| Span {
-                trace,
-                record: Cell::new(fields(record)),
-            }),
+            Route::Other(_) => self.begin_span(kind, called, &fields()),
         }
     }
 
+    /// Takes peer, offset and width from `fields`.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn begin_span(&self, kind: Kind, called: Operation) -> Option<(&Trace, Record)> {
+    fn begin_span(&self, kind: Kind, called: Operation, fields: &Record) -> Option<Span<'_>> {
         let trace = self.trace.as_deref()?;
-        let record = trace.begin(kind, called, Submission::Blocking, Location::caller());
-        Some((trace, record))
+        let begun = trace.begin(kind, called, Submission::Blocking, Location::caller());
+        Some(Span {
+            trace,
+            record: Record {
+                peer: fields.peer,
+                offset: fields.offset,
+                width: fields.width,
+                ..begun
+            },
+            value: Cell::new(0),
+            stream: Cell::new(0),
+            at_once: Cell::new(false),
+        })
     }
 
     /// The record of a wait.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn span_of_wait(&self, wait: &Wait) -> Option<Span<'_>> {
-        self.span(Kind::Wait, wait.operation, |record| match wait.target {
+        self.span(Kind::Wait, wait.operation, || match wait.target {
             Target::Word {
                 offset,
                 dtype,
@@ -83,9 +105,9 @@ impl Inner {
             } => Record {
                 offset,
                 width: Record::width_of(count * dtype.size() as u64),
-                ..record
+                ..Record::without_peer()
             },
-            _ => record,
+            _ => Record::without_peer(),
         })
     }
 
@@ -98,24 +120,29 @@ impl Inner {
         team: u32,
         epoch: impl FnOnce() -> u64,
     ) -> Option<Span<'_>> {
-        self.span(Kind::Collective, called, |record| Record {
+        self.span(Kind::Collective, called, || Record {
             peer: team as i32,
             offset: epoch(),
-            ..record
+            ..Record::default()
         })
     }
 
     /// The record of a wait for a stream or an event.
     #[track_caller]
     pub(crate) fn span_of_stream(&self, called: Operation) -> Option<Span<'_>> {
-        self.span(Kind::Wait, called, |record| record)
+        self.span(Kind::Wait, called, Record::without_peer)
     }
 
     /// The record of init or finalize, which meet all PEs. Their call sites are not known: the languages announce theirs after init.
     pub(crate) fn span_of_job(&self, called: Operation) -> Option<Span<'_>> {
         let trace = self.trace.as_deref()?;
         let record = trace.begin_at(Kind::Collective, called, Submission::Blocking, 0);
-        let record = Cell::new(Record { peer: 0, ..record });
-        Some(Span { trace, record })
+        Some(Span {
+            trace,
+            record: Record { peer: 0, ..record },
+            value: Cell::new(0),
+            stream: Cell::new(0),
+            at_once: Cell::new(false),
+        })
     }
 }

@@ -22,8 +22,12 @@ const COMPILING: Duration = Duration::from_secs(3600);
 /// The maximum size of a bundle in bytes: some nodes have a slow connection.
 const MOST: u64 = 76 << 20;
 
-/// The machine number of kernels in an ELF header.
-const EM_CUDA: u16 = 190;
+/// The number of this machine in an ELF header.
+const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
+    183
+} else {
+    62
+};
 
 /// The parts that can be omitted.
 #[derive(clap::Args)]
@@ -174,12 +178,12 @@ fn c_programs(tree: &Tree, dist: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes debug information, if the file is a program or a library.
+/// Removes debug information, if the file is a program or a library of this machine.
 pub(crate) fn strip(file: &Path) -> Result<()> {
     let start = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    // Kernels are ELF files, too, but `strip` does not support them.
-    let for_gpu = start.get(18..20) == Some(&EM_CUDA.to_le_bytes());
-    if start.starts_with(b"\x7fELF") && !for_gpu {
+    // Kernels are ELF files, too, but `strip` supports this machine's only.
+    let is_own = start.get(18..20) == Some(&MACHINE.to_le_bytes());
+    if start.starts_with(b"\x7fELF") && is_own {
         run::run(Command::new("strip").arg("--strip-unneeded").arg(file))?;
     }
     Ok(())

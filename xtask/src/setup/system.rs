@@ -3,6 +3,7 @@
 use super::{Purpose, say};
 use crate::run;
 use anyhow::{Result, bail};
+use std::path::Path;
 use std::process::Command;
 
 /// A required program, and the Debian packages that contain it.
@@ -199,21 +200,26 @@ pub(crate) fn rust_components(purpose: Purpose) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    if !run::exists("rustup") {
-        bail!(
-            "cargo lacks {} and there is no rustup to add them",
-            missing.join(" and ")
-        );
+    rustup_add("component", &missing)
+}
+
+/// Installs the standard library for a target, which a toolchain has for its own machine only.
+pub(crate) fn rust_target(target: &str) -> Result<()> {
+    let print = ["--print", "target-libdir", "--target", target];
+    let folder = run::output(Command::new("rustc").args(print))?;
+    match Path::new(folder.trim()).is_dir() {
+        true => Ok(()),
+        false => rustup_add("target", &[target]),
     }
-    say(&format!(
-        "adding {} to the Rust toolchain",
-        missing.join(" and ")
-    ));
-    run::run(
-        Command::new("rustup")
-            .args(["component", "add"])
-            .args(&missing),
-    )
+}
+
+fn rustup_add(kind: &str, names: &[&str]) -> Result<()> {
+    let all = names.join(" and ");
+    if !run::exists("rustup") {
+        bail!("the Rust toolchain lacks {all} and there is no rustup to add them");
+    }
+    say(&format!("adding {all} to the Rust toolchain"));
+    run::run(Command::new("rustup").args([kind, "add"]).args(names))
 }
 
 fn apt_get() -> Command {

@@ -413,19 +413,22 @@ impl Area {
     }
 }
 
-/// The most lines that are loaded at once: a processor keeps track of ten or so.
-const PREFETCHED: usize = 8;
-
 /// Begins to load words that are about to be changed.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn prefetch(words: &[AtomicU64]) {
-    #[cfg(target_arch = "x86_64")]
+    use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+    /// The most lines that are loaded at once: a processor keeps track of ten or so.
+    const PREFETCHED: usize = 8;
     for line in words.chunks(8).take(PREFETCHED) {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
         // SAFETY: a hint, which costs time at most, at any address.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.as_ptr().cast()) };
     }
 }
+
+/// Other processors get no hint.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn prefetch(_words: &[AtomicU64]) {}
 
 #[cold]
 fn outside() -> ! {

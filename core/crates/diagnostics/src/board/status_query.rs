@@ -3,7 +3,7 @@
 use super::{Board, State};
 use crate::Pe;
 use crate::clock::now_ns;
-use crate::job::process::pid_of;
+use crate::job::process::{Process, pid_of};
 use crate::job::published::undescribed;
 use crate::job::status_file::{StatusReader, ask, job_number};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -157,9 +157,10 @@ impl Board {
         (0..self.n_pes()).filter(lacks).collect()
     }
 
-    /// Asks those PEs for the lines of their waits, and waits a short time for the answers.
+    /// Asks those PEs for the lines of their waits, and waits a short time for the answers. A stopped PE cannot answer.
     pub(super) fn query_lines(&self) {
-        let lacking = self.without_lines();
+        let mut lacking = self.without_lines();
+        lacking.retain(|&pe| Process::stop_of(pid_of(&self.control, pe)).is_none());
         if !lacking.is_empty() {
             let mut asked = self.ask();
             asked.pending.retain(|one| lacking.contains(&one.pe));

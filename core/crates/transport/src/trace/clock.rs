@@ -20,13 +20,25 @@ impl Clock {
     /// The time; never 0.
     #[inline(always)]
     pub(super) fn now(self) -> u64 {
-        #[cfg(target_arch = "x86_64")]
-        if self.counter {
-            // SAFETY: reads a counter.
-            return unsafe { std::arch::x86_64::_rdtsc() } | 1;
-        }
-        now_ns() | 1
+        let now = match self.counter {
+            true => ticks(),
+            false => now_ns(),
+        };
+        now | 1
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ticks() -> u64 {
+    // SAFETY: reads a counter.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+/// No counter of other processors is read.
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> u64 {
+    now_ns()
 }
 
 /// Two readings of a part's clock and of the monotonic clock, between which other readings are interpolated.

@@ -64,6 +64,14 @@ pub(super) const RECORD: usize = size_of::<Record>();
 const TEXT: usize = 32;
 
 impl Record {
+    /// A record of a call without a peer.
+    pub fn without_peer() -> Record {
+        Record {
+            peer: NO_PEER,
+            ..Record::default()
+        }
+    }
+
     /// The field `width` of memory of `bytes` bytes: memory of 4 GiB and more has the largest width.
     pub fn width_of(bytes: u64) -> u32 {
         u32::try_from(bytes).unwrap_or(u32::MAX)
