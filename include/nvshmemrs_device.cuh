@@ -37,8 +37,8 @@
 //
 // Waits end when the job is broken, because a PE died, say. nvshmemrs_aborted tells.
 //
-// In a checked job (NVSHMEMRS_CHECK) only kernels run that are compiled with NVSHMEMRS_DEVICE_CHECK defined. Each of their operations is shown to the
-// checker and waits for it, so such kernels are slow. Plain loads and stores are not shown. In other jobs the definition costs a comparison for
+// In a checked job (NVSHMEMRS_CHECK) only kernels run that are compiled with NVSHMEMRS_DEVICE_RECORD defined. Each of their operations is recorded for the
+// checker and waits for it, so such kernels are slow. Plain loads and stores are not recorded. In other jobs the definition costs a comparison for
 // each call.
 //
 // Each call looks at the state's first eight bytes. If it is no state, or one of another version, the call prints that and traps. The host
@@ -258,9 +258,9 @@ NVSHMEMRS_I_AT(Report, operation, 20);
 NVSHMEMRS_I_AT(Report, address, 24);
 NVSHMEMRS_I_AT(Report, caller, 40);
 
-// VERSION_WATCHED: a bit of the state's version in a checked job. Kernels that do not show their operations refuse it.
+// VERSION_WATCHED: a bit of the state's version in a checked job. Kernels that do not record their operations refuse it.
 enum : u32 { STATE_MAGIC = 0x6873766e, STATE_VERSION = 4, VERSION_WATCHED = 1 << 16 };
-#ifdef NVSHMEMRS_DEVICE_CHECK
+#ifdef NVSHMEMRS_DEVICE_RECORD
 enum : u32 { KNOWN_VERSION_BITS = ~(u32)VERSION_WATCHED };
 #else
 enum : u32 { KNOWN_VERSION_BITS = ~0u };
@@ -274,13 +274,13 @@ enum : u32 {
     WRONG_VERSION = 7,
     // A PE of another host.
     FAR_PE = 8,
-    // An operation that cannot be shown to the checker.
-    NOT_SHOWN = 10,
+    // An operation that cannot be recorded for the checker.
+    NOT_RECORDED = 10,
 };
-// What is shown to the checker: values of Records::kind.
+// Records for the checker: values of Records::kind.
 enum : u32 {
-    SHOW_PUT = 1, SHOW_PUT_SIGNAL = 2, SHOW_GET = 3, SHOW_SIGNAL = 4, SHOW_ATOMIC = 5, SHOW_SEEN = 6, SHOW_FENCE = 7, SHOW_QUIET = 8,
-    SHOW_ARRIVAL = 9, SHOW_MEETING = 10, SHOW_USE = 11, SHOW_POINTER = 12,
+    RECORD_PUT = 1, RECORD_PUT_SIGNAL = 2, RECORD_GET = 3, RECORD_SIGNAL = 4, RECORD_ATOMIC = 5, RECORD_SEEN = 6, RECORD_FENCE = 7, RECORD_QUIET = 8,
+    RECORD_ARRIVAL = 9, RECORD_MEETING = 10, RECORD_USE = 11, RECORD_POINTER = 12,
 };
 // Their flags: a put or a get is complete by quiet; the signal comes after all earlier puts; a collective completes what came before; it writes.
 enum : u32 { NO_FLAGS = 0, UNTIL_QUIET = 1, FENCED = 2, COMPLETES = 1, WRITES_OWN = 1 };
@@ -519,7 +519,7 @@ __device__ __noinline__ void report(u64 job, const char *caller, u32 kind, u32 o
 // one has it, and the job its report.
 template <int = 0> __device__ __noinline__ void bad_state(u32 magic, u32 version, u64 job, const char *caller) {
     if (magic == STATE_MAGIC && version == (STATE_VERSION | VERSION_WATCHED)) {
-        printf("nvshmemrs: a kernel was called with a state of a checked job, and was not compiled with NVSHMEMRS_DEVICE_CHECK\n");
+        printf("nvshmemrs: a kernel was called with a state of a checked job, and was not compiled with NVSHMEMRS_DEVICE_RECORD\n");
         report(job, caller, WRONG_VERSION, 0, STATE_VERSION, version, 0);
     }
     if (magic != STATE_MAGIC) {
@@ -547,8 +547,8 @@ __device__ __noinline__ void check_memory(u32 check, u64 job, const char *caller
     if (kind) report(job, caller, kind, operation, pe, address, bytes);
 }
 
-#ifdef NVSHMEMRS_DEVICE_CHECK
-// Where operations are shown to the checker, one at a time: at RECORDS_AT behind the report.
+#ifdef NVSHMEMRS_DEVICE_RECORD
+// Where operations are recorded for the checker, one at a time: at RECORDS_AT behind the report.
 struct Records {
     u32 lock;
     // 0: there is nothing; 1: the rest can be read; 2: the checker knows it.
@@ -578,7 +578,7 @@ NVSHMEMRS_I_DEVICE void copy_name(char *to, const char *from, bool file) {
 
 // Returns when the checker knows of an operation.
 template <int = 0>
-__device__ __noinline__ void show_record(const State *state, const char *caller, const char *file, u32 line, u32 kind, u32 operation, i32 pe,
+__device__ __noinline__ void write_record(const State *state, const char *caller, const char *file, u32 line, u32 kind, u32 operation, i32 pe,
                                          u64 address, u64 bytes, u64 local, u64 signal, u64 value, u64 flags) {
     const u32 *ended = &((const Report *)((const Job *)state->job)->report)->state, *abort = (const u32 *)state->abort;
     Records *records = (Records *)(((const Job *)state->job)->report + RECORDS_AT);
@@ -610,7 +610,7 @@ __device__ __noinline__ void show_record(const State *state, const char *caller,
 // The state that a call was given, and by whom: an argument that is left out is one of the function that makes the call.
 class Given {
   public:
-#ifdef NVSHMEMRS_DEVICE_CHECK
+#ifdef NVSHMEMRS_DEVICE_RECORD
     NVSHMEMRS_I_CALLED Given(const State &state, const char *caller = NVSHMEMRS_DEVICE_CALLER, const char *file = NVSHMEMRS_I_FILE,
                              u32 line = NVSHMEMRS_I_LINE)
         : state_(&state), caller_(caller), file_(file), line_(line) {}
@@ -652,48 +652,48 @@ class Given {
 
     NVSHMEMRS_I_DEVICE const char *caller() const { return caller_; }
 
-    // Whether operations are shown to the checker.
+    // Whether operations are recorded for the checker.
     NVSHMEMRS_I_DEVICE bool is_watched() const {
-#ifdef NVSHMEMRS_DEVICE_CHECK
+#ifdef NVSHMEMRS_DEVICE_RECORD
         return get().version & VERSION_WATCHED;
 #else
         return false;
 #endif
     }
 
-    // Shows an operation to the checker, before it has an effect or once something was seen. One thread of a group calls.
-    NVSHMEMRS_I_DEVICE void show([[maybe_unused]] u32 kind, [[maybe_unused]] u32 operation, [[maybe_unused]] i32 pe, [[maybe_unused]] u64 address = 0,
+    // Records an operation for the checker, before it has an effect or once something was seen. One thread of a group calls.
+    NVSHMEMRS_I_DEVICE void record([[maybe_unused]] u32 kind, [[maybe_unused]] u32 operation, [[maybe_unused]] i32 pe, [[maybe_unused]] u64 address = 0,
                                  [[maybe_unused]] u64 bytes = 0, [[maybe_unused]] u64 local = 0, [[maybe_unused]] u64 signal = 0,
                                  [[maybe_unused]] u64 value = 0, [[maybe_unused]] u64 flags = 0) const {
-#ifdef NVSHMEMRS_DEVICE_CHECK
-        if (is_watched()) show_record(state_, caller_, file_, line_, kind, operation, pe, address, bytes, local, signal, value, flags);
+#ifdef NVSHMEMRS_DEVICE_RECORD
+        if (is_watched()) write_record(state_, caller_, file_, line_, kind, operation, pe, address, bytes, local, signal, value, flags);
 #endif
     }
 
     // The same by a group, whose threads have met. None of them goes on before the checker knows of the operation.
     template <class G>
-    NVSHMEMRS_I_DEVICE void show_as(u32 kind, u32 operation, i32 pe, const void *own, u64 bytes, const void *local, u64 signal, u64 flags) const {
+    NVSHMEMRS_I_DEVICE void record_as(u32 kind, u32 operation, i32 pe, const void *own, u64 bytes, const void *local, u64 signal, u64 flags) const {
         if (!is_watched()) return;
-        if (G::rank() == 0) show(kind, operation, pe, (u64)own, bytes, (u64)local, signal, 0, flags);
+        if (G::rank() == 0) record(kind, operation, pe, (u64)own, bytes, (u64)local, signal, 0, flags);
         G::sync();
     }
 
     // A word for an atomic operation.
     template <class T> NVSHMEMRS_I_DEVICE Word<T> *atomic_word(u32 operation, i32 pe, const T *own, u32 effect) const {
         Word<T> *at = word(operation, pe, own);
-        show(SHOW_ATOMIC, operation, pe, (u64)own, sizeof(T), 0, 0, 0, effect);
+        record(RECORD_ATOMIC, operation, pe, (u64)own, sizeof(T), 0, 0, 0, effect);
         return at;
     }
 
     // A value that an atomic operation or a wait has seen.
     template <class T, class W> NVSHMEMRS_I_DEVICE W seen(u32 operation, i32 pe, const T *own, W value) const {
-        show(SHOW_SEEN, operation, pe, (u64)own, sizeof(T), 0, 0, (u64)value);
+        record(RECORD_SEEN, operation, pe, (u64)own, sizeof(T), 0, 0, (u64)value);
         return value;
     }
 
-    // Ends a kernel of a checked job at an operation that cannot be shown.
+    // Ends a kernel of a checked job at an operation that cannot be recorded.
     NVSHMEMRS_I_DEVICE void refuse_watched(u32 operation) const {
-        if (is_watched()) report(get().job, caller_, NOT_SHOWN, operation, get().my_pe, 0, 0);
+        if (is_watched()) report(get().job, caller_, NOT_RECORDED, operation, get().my_pe, 0, 0);
     }
 
     NVSHMEMRS_I_DEVICE bool aborted() const { return load_relaxed((const u32 *)get().abort) != 0; }
@@ -701,7 +701,7 @@ class Given {
   private:
     const State *state_;
     const char *caller_;
-#ifdef NVSHMEMRS_DEVICE_CHECK
+#ifdef NVSHMEMRS_DEVICE_RECORD
     const char *file_;
     u32 line_;
 #endif
@@ -845,26 +845,26 @@ template <class G, class T> NVSHMEMRS_I_LOOP void copy_strided(u64 dest, u64 sou
 
 template <class T> NVSHMEMRS_I_DEVICE void p(Given s, T *dest, const T &value, i32 pe) {
     Word<T> *word = s.word(PUT, pe, dest);
-    s.show(SHOW_PUT, PUT, pe, (u64)dest, sizeof(T));
+    s.record(RECORD_PUT, PUT, pe, (u64)dest, sizeof(T));
     store_relaxed(word, bits<Word<T>>(value));
 }
 template <class T> NVSHMEMRS_I_DEVICE T g(Given s, const T *source, i32 pe) {
     Word<T> *word = s.word(GET, pe, source);
-    s.show(SHOW_GET, GET, pe, (u64)source, sizeof(T));
+    s.record(RECORD_GET, GET, pe, (u64)source, sizeof(T));
     return bits<T>(load_relaxed(word));
 }
 
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void put(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 to = s.on(OPERATION, pe, dest, bytes, ALIGN);
     G::sync();
-    s.show_as<G>(SHOW_PUT, OPERATION, pe, dest, bytes, source, 0, OPERATION == PUT ? NO_FLAGS : UNTIL_QUIET);
+    s.record_as<G>(RECORD_PUT, OPERATION, pe, dest, bytes, source, 0, OPERATION == PUT ? NO_FLAGS : UNTIL_QUIET);
     copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     if (OPERATION == PUT) G::sync();
 }
 template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void get(Given s, void *dest, const void *source, u64 bytes, i32 pe) {
     u64 from = s.on(OPERATION, pe, source, bytes, ALIGN);
     G::sync();
-    s.show_as<G>(SHOW_GET, OPERATION, pe, source, bytes, dest, 0, OPERATION == GET ? NO_FLAGS : UNTIL_QUIET);
+    s.record_as<G>(RECORD_GET, OPERATION, pe, source, bytes, dest, 0, OPERATION == GET ? NO_FLAGS : UNTIL_QUIET);
     copy<G, ALIGN>((u64)dest, from, bytes, s.get().lent);
     if (OPERATION == GET) G::sync();
 }
@@ -872,34 +872,34 @@ template <class G, u32 ALIGN, u32 OPERATION> NVSHMEMRS_I_LOOP void get(Given s, 
 // Bytes from the first to the end of the last of `count` elements; strides are at least 1.
 NVSHMEMRS_I_DEVICE u64 span(i64 step, u64 count, u32 size) { return count ? ((count - 1) * step + 1) * size : 0; }
 
-// Shows each element of a put or a get with strides.
+// Records each element of a put or a get with strides.
 template <class G, class T>
-NVSHMEMRS_I_DEVICE void show_strided(Given s, u32 kind, u32 operation, i32 pe, const void *own, i64 own_step, const void *local, i64 local_step, u64 count) {
+NVSHMEMRS_I_DEVICE void record_strided(Given s, u32 kind, u32 operation, i32 pe, const void *own, i64 own_step, const void *local, i64 local_step, u64 count) {
     if (!s.is_watched()) return;
     for (u64 i = 0; i < count && G::rank() == 0; i++)
-        s.show(kind, operation, pe, (u64)own + i * own_step * sizeof(T), sizeof(T), (u64)local + i * local_step * sizeof(T));
+        s.record(kind, operation, pe, (u64)own + i * own_step * sizeof(T), sizeof(T), (u64)local + i * local_step * sizeof(T));
     G::sync();
 }
 
 template <class G, class T> NVSHMEMRS_I_LOOP void iput(Given s, void *dest, const void *source, i64 dest_step, i64 source_step, u64 count, i32 pe) {
     u64 to = s.on(IPUT, pe, dest, span(dest_step, count, sizeof(T)), sizeof(T));
     G::sync();
-    show_strided<G, T>(s, SHOW_PUT, IPUT, pe, dest, dest_step, source, source_step, count);
+    record_strided<G, T>(s, RECORD_PUT, IPUT, pe, dest, dest_step, source, source_step, count);
     copy_strided<G, T>(to, (u64)source, dest_step, source_step, count);
     G::sync();
 }
 template <class G, class T> NVSHMEMRS_I_LOOP void iget(Given s, void *dest, const void *source, i64 dest_step, i64 source_step, u64 count, i32 pe) {
     u64 from = s.on(IGET, pe, source, span(source_step, count, sizeof(T)), sizeof(T));
     G::sync();
-    show_strided<G, T>(s, SHOW_GET, IGET, pe, source, source_step, dest, dest_step, count);
+    record_strided<G, T>(s, RECORD_GET, IGET, pe, source, source_step, dest, dest_step, count);
     copy_strided<G, T>((u64)dest, from, dest_step, source_step, count);
     G::sync();
 }
 
 // Sources may be used again. The checker knows that of quiet, so a flush is one there.
-template <class G> NVSHMEMRS_I_DEVICE void show_flush([[maybe_unused]] Given s) {
-#ifdef NVSHMEMRS_DEVICE_CHECK
-    s.show_as<G>(SHOW_QUIET, QUIET, s.get().my_pe, nullptr, 0, nullptr, 0, 0);
+template <class G> NVSHMEMRS_I_DEVICE void record_flush([[maybe_unused]] Given s) {
+#ifdef NVSHMEMRS_DEVICE_RECORD
+    s.record_as<G>(RECORD_QUIET, QUIET, s.get().my_pe, nullptr, 0, nullptr, 0, 0);
 #endif
 }
 
@@ -917,7 +917,7 @@ NVSHMEMRS_I_LOOP void put_signal(Given s, void *dest, const void *source, u64 by
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, OPERATION, op);
     G::sync();
     // What the group's threads have put before the call belongs to it, by their meeting.
-    s.show_as<G>(SHOW_PUT_SIGNAL, OPERATION, pe, dest, bytes, source, (u64)signal.at,
+    s.record_as<G>(RECORD_PUT_SIGNAL, OPERATION, pe, dest, bytes, source, (u64)signal.at,
                  (u32)(OPERATION == PUT_SIGNAL ? NO_FLAGS : UNTIL_QUIET) | (u32)(Is<G, Thread>::yes ? NO_FLAGS : FENCED));
     copy<G, ALIGN>(to, (u64)source, bytes, s.get().lent);
     // One thread's release covers what the others wrote before they met.
@@ -1156,7 +1156,7 @@ template <class G> class Call {
         u64 *counter = this->counter();
         if ((i32)G::rank() < n) fence();
         epoch_ += steps;
-        show_meeting(SHOW_ARRIVAL);
+        record_meeting(RECORD_ARRIVAL);
         u64 row = sync + ((u64)slot_ * 2 + (epoch_ & 1)) * n * 8, own = s.base + (u64)s.my_pe * s.stride + row;
         for (i32 m = G::rank(); m < n; m += G::size())
             if (m != me) store_relaxed((u64 *)(s.base + (u64)pe(m) * s.stride + row) + me, epoch_);
@@ -1169,7 +1169,7 @@ template <class G> class Call {
                     break;
                 }
         good_ = !G::any(!came);
-        if (good_) show_meeting(SHOW_MEETING);
+        if (good_) record_meeting(RECORD_MEETING);
         return good_;
     }
 
@@ -1274,13 +1274,13 @@ template <class G> class Call {
     }
     NVSHMEMRS_I_DEVICE u64 *counter() const { return (u64 *)row_->epochs + slot_; }
     NVSHMEMRS_I_DEVICE void uses([[maybe_unused]] const void *own, [[maybe_unused]] u64 bytes, [[maybe_unused]] u32 flags) const {
-        if (given_.is_watched() && G::rank() == 0) given_.show(SHOW_USE, operation_, s.my_pe, (u64)own, bytes, 0, 0, 0, flags);
+        if (given_.is_watched() && G::rank() == 0) given_.record(RECORD_USE, operation_, s.my_pe, (u64)own, bytes, 0, 0, 0, flags);
     }
     // No thread of the group goes on before the checker knows.
-    NVSHMEMRS_I_DEVICE void show_meeting([[maybe_unused]] u32 kind) const {
+    NVSHMEMRS_I_DEVICE void record_meeting([[maybe_unused]] u32 kind) const {
         if (!given_.is_watched()) return;
         u32 flags = operation_ == BARRIER || operation_ == SYNC ? COMPLETES : NO_FLAGS;
-        if (G::rank() == 0) given_.show(kind, operation_, s.my_pe, team_, 0, 0, 0, epoch_, flags);
+        if (G::rank() == 0) given_.record(kind, operation_, s.my_pe, team_, 0, 0, 0, epoch_, flags);
         G::sync();
     }
     Given given_;
@@ -1849,7 +1849,7 @@ NVSHMEMRS_I_API void *nvshmemrs_ptr(nvshmemrs::device::Given s, const void *dest
     const nvshmemrs::device::State &state = s.get();
     unsigned long offset = (unsigned long)dest - state.base - state.my_pe * state.stride;
     bool good = pe >= 0 && pe < state.n_pes && offset < ((const nvshmemrs::device::Job *)state.job)->heap_bytes && nvshmemrs::device::is_near(state.check, state.job, pe);
-    if (good) s.show(nvshmemrs::device::SHOW_POINTER, nvshmemrs::device::GET, pe);
+    if (good) s.record(nvshmemrs::device::RECORD_POINTER, nvshmemrs::device::GET, pe);
     return good ? (void *)(state.base + pe * state.stride + offset) : nullptr;
 }
 // There is no multicast.
@@ -1879,21 +1879,21 @@ NVSHMEMRS_I_API nvshmemrs_device_state_t nvshmemrs_release_smem(nvshmemrs::devic
 
 NVSHMEMRS_I_API void nvshmemrs_fence([[maybe_unused]] nvshmemrs::device::Given s) {
     nvshmemrs::device::fence();
-#ifdef NVSHMEMRS_DEVICE_CHECK
-    s.show(nvshmemrs::device::SHOW_FENCE, nvshmemrs::device::FENCE, s.get().my_pe);
+#ifdef NVSHMEMRS_DEVICE_RECORD
+    s.record(nvshmemrs::device::RECORD_FENCE, nvshmemrs::device::FENCE, s.get().my_pe);
 #endif
 }
 NVSHMEMRS_I_API void nvshmemrs_quiet([[maybe_unused]] nvshmemrs::device::Given s) {
     nvshmemrs::device::full_fence();
-#ifdef NVSHMEMRS_DEVICE_CHECK
-    s.show(nvshmemrs::device::SHOW_QUIET, nvshmemrs::device::QUIET, s.get().my_pe);
+#ifdef NVSHMEMRS_DEVICE_RECORD
+    s.record(nvshmemrs::device::RECORD_QUIET, nvshmemrs::device::QUIET, s.get().my_pe);
 #endif
 }
 // Sources may be used again, of what the group's threads have put.
 #define NVSHMEMRS_I_FLUSH(SUFFIX, GROUP, ...) \
     NVSHMEMRS_I_API void nvshmemrs_flush##SUFFIX(nvshmemrs::device::Given s) {                                                            \
         nvshmemrs::device::GROUP::sync();                                                                                                 \
-        nvshmemrs::device::show_flush<nvshmemrs::device::GROUP>(s);                                                                       \
+        nvshmemrs::device::record_flush<nvshmemrs::device::GROUP>(s);                                                                       \
     }
 NVSHMEMRS_I_SCOPES(NVSHMEMRS_I_FLUSH, )
 
@@ -1901,7 +1901,7 @@ NVSHMEMRS_I_API void nvshmemrs_signal_op(nvshmemrs::device::Given s, nvshmemrs::
     using namespace nvshmemrs::device;
     s.check_argument(op == NVSHMEMRS_SIGNAL_SET || op == NVSHMEMRS_SIGNAL_ADD, SIGNAL_OP, op);
     u64 *word = s.word(SIGNAL_OP, pe, (const u64 *)signal.at);
-    s.show(SHOW_SIGNAL, SIGNAL_OP, pe, (u64)signal.at);
+    s.record(RECORD_SIGNAL, SIGNAL_OP, pe, (u64)signal.at);
     update_signal(word, value, op);
 }
 NVSHMEMRS_I_API unsigned long nvshmemrs_signal_fetch(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal) {
@@ -1918,7 +1918,7 @@ NVSHMEMRS_I_API unsigned long nvshmemrs_signal_wait_until(nvshmemrs::device::Giv
 NVSHMEMRS_I_API void nvshmemrs_signal_counted_reset(nvshmemrs::device::Given s, nvshmemrs::device::Signal signal) {
     using namespace nvshmemrs::device;
     s.check_own(SIGNAL_OP, signal.at, 8, 8);
-    s.show(SHOW_ATOMIC, SIGNAL_OP, s.get().my_pe, (u64)signal.at, 8, 0, 0, 0, FETCHES);
+    s.record(RECORD_ATOMIC, SIGNAL_OP, s.get().my_pe, (u64)signal.at, 8, 0, 0, 0, FETCHES);
     store_relaxed((u64 *)signal.at, (u64)0);
 }
 

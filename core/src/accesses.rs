@@ -47,7 +47,7 @@ impl Inner {
             let _inside = Inside::enter();
             if place.is_some() {
                 // Instructions are announced by hooks, which announce all; what is announced by hand may not be all.
-                observer.shows_accesses();
+                observer.reports_accesses();
             }
             let site = match place {
                 Some(place) => sites.at(access.operation(), place),

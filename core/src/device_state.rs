@@ -23,7 +23,7 @@ impl Runtime {
     ///
     /// Kernels reach PEs of their own host only. A put to another PE ends the kernel, and [`check`](Runtime::check) names that PE.
     ///
-    /// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK`, and show their operations to the checker.
+    /// In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_RECORD`, and record their operations for the checker.
     /// Another kernel ends at its first call, and [`check`](Runtime::check) says why.
     ///
     /// Local. NVSHMEM: the device state that `nvshmemx_cumodule_init` writes.

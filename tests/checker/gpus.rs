@@ -52,9 +52,9 @@ on_gpu_memory! {
     two_writers "two_writers.c"
 }
 
-/// The state of a checked job has a version that only kernels know which show their operations.
+/// The state of a checked job has a version that only kernels know which record their operations.
 #[test]
-fn the_state_of_a_checked_job_is_for_kernels_that_show_their_operations() {
+fn the_state_of_a_checked_job_is_for_kernels_that_record_their_operations() {
     let text = r#"
         #include <nvshmemrs.h>
         #include <stdio.h>

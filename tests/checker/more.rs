@@ -8,15 +8,15 @@ use std::sync::Mutex;
 #[test]
 fn the_last_line_says_what_was_not_watched() {
     let own = "the program's own loads and stores";
-    let not_shown = "loads and stores that the program does not show";
+    let not_reported = "loads and stores that the program does not report";
     let [numpy, streams] = [
         "accesses of other libraries than NumPy to arrays",
         "a caller that announces unfinished work of its stream to other PEs",
     ];
     let cases: [(&str, &[&str]); 5] = [
-        ("source_reused.c", &[not_shown]),
+        ("source_reused.c", &[not_reported]),
         ("owner_sent.c", &[own]),
-        ("stream.c", &[not_shown, streams]),
+        ("stream.c", &[not_reported, streams]),
         ("exchange.py", &[numpy]),
         ("on_stream.py", &[numpy, streams]),
     ];
@@ -348,4 +348,48 @@ fn one_mistake_is_one_report() {
         .lines()
         .filter(|line| line.starts_with("  where: "));
     assert_eq!(whole.count(), 1, "{}", output.describe());
+}
+
+/// A report names a variable of the program: a symmetric one, and one in private memory.
+#[test]
+fn reports_name_variables() {
+    let job = workspace().join("tests/checker/planted/job.h");
+    let text = |body: &str| {
+        format!(
+            "#include \"{}\"\nlong inbox[4], outbox[4];\nint main(void)\n{{\n    join();\n{body}    return leave();\n}}\n",
+            job.display()
+        )
+    };
+    let symmetric = text(
+        "    CALL(nvshmemrs_static_data_register(rt));
+    long value = me;
+    CALL(nvshmemrs_put(rt, inbox + 1, &value, sizeof value, 1 - me));
+    CALL(nvshmemrs_get(rt, &value, inbox + 1, sizeof value, me));
+",
+    );
+    let private = text(
+        "    long *to = zeroed(4, sizeof *to);
+    CALL(nvshmemrs_put_nbi(rt, to, outbox, sizeof outbox, 1 - me));
+    outbox[0] = me + 1;
+    CALL(nvshmemrs_quiet(rt));
+",
+    );
+    for (name, text, places) in [
+        ("symmetric", &symmetric, ["on PE 0, ", "on PE 1, "]),
+        (
+            "private",
+            &private,
+            ["private memory of PE 0, ", "private memory of PE 1, "],
+        ),
+    ] {
+        let program = compile_c_text(&format!("check-variables-{name}"), text);
+        let output = run(&mut under_check(2, "1", &[program]), HANG);
+        output.assert_code(1);
+        let named = match name {
+            "symmetric" => "from byte 0x8 on of the variable inbox",
+            _ => "from byte 0x0 on of the variable outbox",
+        };
+        let found = places.map(|place| output.stderr.contains(&format!("{place}{named}")));
+        assert!(found.contains(&true), "{}", output.describe());
+    }
 }

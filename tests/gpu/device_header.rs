@@ -162,9 +162,9 @@ fn wrong_arguments_end_a_kernel_and_the_host_is_told() {
     }
 }
 
-/// In a checked job only those kernels run that are compiled to show their operations; an operation that cannot be shown ends them.
+/// In a checked job only those kernels run that are compiled to record their operations; an operation that cannot be recorded ends them.
 #[test]
-fn kernels_of_a_checked_job_show_their_operations() {
+fn kernels_of_a_checked_job_record_their_operations() {
     let stopped = |file: &PathBuf, case: &str| {
         let mut command = launcher(1, &["--check"]);
         let checked = command.env("NVSHMEMRS_DEVICE_CHECK", "1");
@@ -172,7 +172,7 @@ fn kernels_of_a_checked_job_show_their_operations() {
     };
     let unseen = stopped(&on_the_host("checks"), "none");
     unseen.assert_stdout("a kernel was called with a state of a checked job");
-    let words = "compile the kernel in C++ with -DNVSHMEMRS_DEVICE_CHECK";
+    let words = "compile the kernel in C++ with -DNVSHMEMRS_DEVICE_RECORD";
     for call in ["check", "finalize"] {
         let mut lines = unseen.stdout.lines();
         let line = lines.find(|line| line.starts_with(call));
@@ -182,8 +182,8 @@ fn kernels_of_a_checked_job_show_their_operations() {
             unseen.describe()
         );
     }
-    let definition = ["-DNVSHMEMRS_DEVICE_CHECK"];
-    let file = kernels::on_the_host("checks", "device-checks-shown", &definition);
+    let definition = ["-DNVSHMEMRS_DEVICE_RECORD"];
+    let file = kernels::on_the_host("checks", "device-checks-recorded", &definition);
     for case in ["none", "records"] {
         let output = stopped(&file, case);
         output.assert_stdout("check: 0 \n");
@@ -396,14 +396,17 @@ fn order<'a>(ptx: &str, kernel: &str, words: &[&'a str]) -> Vec<&'a str> {
     body.lines().filter_map(word).collect()
 }
 
-/// The same functions, whose operations are shown to the checker.
+/// The same functions, whose operations are recorded for the checker.
 #[test]
 fn nvrtc_compiles_what_the_checker_sees() {
-    let definition = ["-DNVSHMEMRS_DEVICE_CHECK"];
+    let definition = ["-DNVSHMEMRS_DEVICE_RECORD"];
     for architecture in ["sm_80", "sm_90"] {
-        let shown = ptx(SOME, architecture, &definition);
-        assert_nothing_undefined(&shown);
-        assert!(shown.contains("show_record"), "no record on {architecture}");
+        let recorded = ptx(SOME, architecture, &definition);
+        assert_nothing_undefined(&recorded);
+        assert!(
+            recorded.contains("write_record"),
+            "no record on {architecture}"
+        );
     }
 }
 

@@ -278,7 +278,7 @@ int main(int argc, char **argv)
         values();
         teams();
     } else if (strcmp(part, "watched") == 0) {
-        /* A kernel that does not show its operations knows version 4 only. */
+        /* A kernel that does not record its operations knows version 4 only. */
         nvshmemrs_device_state_t copy;
         look(&copy, job.state, sizeof copy);
         SAME(copy.version, 1 << 16 | 4);

@@ -2463,7 +2463,7 @@ same functions compiled for the CPU.
 Kernels reach PEs of their own host only: a put to another PE ends the kernel, and
 `nvshmemrs_runtime_check` names the PE.
 
-In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_CHECK` defined;
+In a checked job only kernels run that are compiled with `NVSHMEMRS_DEVICE_RECORD` defined;
 another one ends at its first call, and `nvshmemrs_runtime_check` says why.
 
 Local.

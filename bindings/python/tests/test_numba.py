@@ -173,6 +173,63 @@ def test_the_checker_finds_what_kernels_forget(
     assert out.count("numba_checked.py:") >= 2 and f"({kernel})" in out, out
 
 
+def watched(which: str, expected: int, **named: str) -> str:
+    """What two PEs with the kernels of numba_watched.py print under the checker."""
+    words = sys.executable, program("numba_watched.py"), which
+    return run_job(2, *words, check=True, expected=expected, **named)
+
+
+# Of six kernels: an operation of the finding, and the place of its call; then the other one.
+FOUND = (
+    ("put", "A", "get", "B"),
+    ("put", "C", "get", "D"),
+    ("put_nbi", "E", "put", "F"),
+    ("put", "G", "put", "G"),
+    ("put_signal", "H", "get", "I"),
+    ("put_signal", "J", "get", "K"),
+)
+
+
+def test_the_checker_finds_what_compiled_kernels_forget() -> None:
+    out = watched("planted", 1, NUMBA_ENABLE_CUDASIM="0", NUMBA_KERNELS="interpreted")
+    assert "the checker found 6 problems" in out and "loads and stores of kernels" in out, out
+    lines = Path(program("numba_watched.py")).read_text().splitlines()
+    place = {line[-1]: n for n, line in enumerate(lines, 1) if line[-5:-1] == "  # "}
+    for operation, at, other, there in FOUND:
+        for name, mark in ((operation, at), (other, there)):
+            assert f": {name} at numba_watched.py:{place[mark]} (" in out, (name, mark, out)
+
+
+@pytest.mark.parametrize("which", ["mended", "correct"])
+@pytest.mark.parametrize("simulated", ["0", "1"])
+def test_the_checker_finds_nothing_in_correct_compiled_kernels(which: str, simulated: str) -> None:
+    kernels = {"0": "interpreted", "1": "numba-cuda"}[simulated]
+    out = watched(which, 0, NUMBA_ENABLE_CUDASIM=simulated, NUMBA_KERNELS=kernels)
+    assert out.count(f"numba watched ok: {which}, PE ") == 2, out
+    assert "the checker found nothing" in out, out
+
+
+RECORDED = """
+import numpy as np
+if not hasattr(np, "row_stack"): np.row_stack = np.vstack
+import numba.cuda.dispatcher
+from numba import cuda
+from numba.cuda import types
+numba.cuda.dispatcher.get_current_device = lambda: type("", (), {"compute_capability": (9, 0)})
+import nvshmemrs.core.device.numba as shmem
+def kernel(x, pe): shmem.p(x, 1, pe)
+text, _ = cuda.compile_ptx(kernel, (types.int32[::1], types.int64), cc=(9, 0))
+print("records", text.count("nvshmemrs_place"))
+"""
+
+
+def test_only_kernels_of_a_checked_job_have_the_code_of_records() -> None:
+    named = {"NUMBA_ENABLE_CUDASIM": "0"}
+    assert run(sys.executable, "-W", "ignore", "-c", RECORDED, **named) == "records 0\n"
+    out = run(sys.executable, "-W", "ignore", "-c", RECORDED, NVSHMEMRS_CHECK="1", **named)
+    assert out.startswith("records ") and out != "records 0\n", out
+
+
 def test_what_is_wrong_is_refused() -> None:
     out = launched(2, program("numba_errors.py"), expected=137)
     assert "numba ok: errors" in out, out

@@ -31,7 +31,7 @@ mod what {
     pub(super) const TEXT: u64 = 7;
     /// A PE's heap is GPU memory.
     pub(super) const GPUS: u64 = 8;
-    /// It has kernels that show their operations.
+    /// It has kernels that record their operations.
     pub(super) const KERNELS: u64 = 9;
 }
 
@@ -55,7 +55,7 @@ pub struct Count {
     handed_out: bool,
     /// Whether a heap is GPU memory.
     gpus: bool,
-    /// Whether kernels have shown their operations.
+    /// Whether kernels have recorded their operations.
     kernels: bool,
 }
 
@@ -208,7 +208,7 @@ impl Count {
     /// The kinds of accesses that the checker cannot see in this job.
     pub fn not_watched(&self) -> Vec<&'static str> {
         let loads = match (self.accesses, self.python_arrays) {
-            (true, _) => "loads and stores that the program does not show",
+            (true, _) => "loads and stores that the program does not report",
             (false, true) => "accesses of other libraries than NumPy to arrays",
             (false, false) => "the program's own loads and stores",
         };
@@ -377,7 +377,7 @@ mod tests {
         };
         assert_eq!(
             all.line(false),
-            "the checker found nothing (not watched: loads and stores that the program does not show; \
+            "the checker found nothing (not watched: loads and stores that the program does not report; \
              memory given away as a plain view, by address or by DLPack; a caller that announces unfinished work of its stream to other PEs)"
         );
     }

@@ -4,7 +4,7 @@
 
 #include "job.h"
 
-#define NVSHMEMRS_DEVICE_CHECK
+#define NVSHMEMRS_DEVICE_RECORD
 #ifdef __CUDACC__
 #include <nvshmemrs_device.cuh>
 #else

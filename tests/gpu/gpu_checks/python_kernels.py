@@ -145,6 +145,23 @@ def numba(n: int, python: str) -> list[Check]:
         command = processes(pes, python, str(EXAMPLES / f"{name}.py"))
         env = {**python_env(), "NUMBA_ENABLE_CUDASIM": "0"}
         checks.append(Check(f"numba: {name}.py", command, f"^{name} ok PE ", pes, gpus=pes, env=env, limit=200))
+    return checks + watched_numba(n, python)
+
+
+def watched_numba(n: int, python: str) -> list[Check]:
+    """The checker on kernels of Numba, as `watched` of kernels.py on those of CUDA C++."""
+    checks = []
+    counts = sorted({2, max(2, n)})
+    script = str(PYTEST.parent / "programs/numba_watched.py")
+    for name, which, status, says in (
+        ("six bugs in Numba", "planted", 1, "the checker found 6 problems"),
+        ("Numba without the bugs", "mended", 0, "the checker found nothing"),
+        ("correct kernels of Numba", "correct", 0, "the checker found nothing"),
+    ):
+        commands = [shlex.join([LAUNCHER, "--check", "-n", str(pes), "--", python, script, which]) for pes in counts]
+        runs = " && ".join(f"{{ {command}; test $? -eq {status}; }}" for command in commands)
+        env = {**python_env(), "NUMBA_ENABLE_CUDASIM": "0"}
+        checks.append(Check(f"checker: {name}", ["sh", "-c", runs], says, len(counts), gpus=n, env=env, limit=400))
     return checks
 
 

@@ -8,7 +8,7 @@
 static Pe pe;
 
 // What the report says.
-static void show() {
+static void record() {
     const nvshmemrs::device::Report *report = (const nvshmemrs::device::Report *)((const nvshmemrs::device::Job *)pe.state.job)->report;
     if (report && report->state)
         printf("state %u kind %u pe %d block %u thread %u operation %u bytes %llu\n", report->state, report->kind, report->pe, report->block,
@@ -69,14 +69,14 @@ int main(int count, char **args) {
         if (what == "tile below") tile(first + 14, 16, -1, 16, true);
         if (what == "tile reduce") sum(end - 15, 0);
         if (what == "tile root") sum(data, 1);
-#ifdef NVSHMEMRS_DEVICE_CHECK
+#ifdef NVSHMEMRS_DEVICE_RECORD
         // Records that no function writes: the host leaves them out.
         if (what == "records")
             for (u64 at : {(u64)0, ~0ul, (u64)first, (u64)data + 1, (u64)(end - 1)})
                 for (u64 bytes : {(u64)0, (u64)3, 1ul << 40, ~0ul})
                     for (int pe : {-1, 0, 77})
                         for (unsigned kind = 0; kind < 14; kind++)
-                            nvshmemrs::device::show_record(&s, "f", "/a/b.cpp", kind, kind, kind == 13 ? 9999 : 50, pe, at, bytes, at, at, bytes, kind);
+                            nvshmemrs::device::write_record(&s, "f", "/a/b.cpp", kind, kind, kind == 13 ? 9999 : 50, pe, at, bytes, at, at, bytes, kind);
 #endif
         if (what == "version") {
             State other = s;
@@ -88,7 +88,7 @@ int main(int count, char **args) {
             nvshmemrs_int_p(other, data, 5, 0);
         }
     });
-    show();
+    record();
     told("check", nvshmemrs_runtime_check(pe.runtime));
     told("finalize", nvshmemrs_finalize(pe.runtime));
 }

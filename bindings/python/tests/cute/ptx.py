@@ -1,5 +1,5 @@
 """Runs the PTX of kernels in Python, one instruction of a thread after the other, where there is no
-GPU: what kernels of CuTe and of numba-cuda-mlir consist of, and no more. Memory is that of this
+GPU: what kernels of CuTe, Numba and numba-cuda-mlir consist of, and no more. Memory is that of this
 process. Threads take turns by chance, so what orders nothing shows.
 """
 
@@ -27,13 +27,28 @@ class Trap(Exception):
     """A kernel has ended itself."""
 
 
+class Frame:
+    """A call of a function: where it is, its registers, the arguments by their names, what it passes to
+    functions that it calls or to its caller, and where its result goes.
+    """
+
+    def __init__(
+        self, function: "Function", thread: "Thread", arguments: Dict[str, bytes], result: List[str]
+    ) -> None:
+        self.function, self.at = function, 0
+        self.registers: Dict[str, int] = {"%tid.x": thread.number, "%ntid.x": thread.block.size}
+        self.local = ctypes.create_string_buffer(function.local + 16)
+        self.arguments, self.result = arguments, result
+        self.passed: Dict[str, bytes] = {}
+
+
 class Thread:
-    """A thread: where it is, its registers, and the meeting in which it waits."""
+    """A thread: the calls that it is in, and the meeting in which it waits."""
 
     def __init__(self, block: "Block", number: int) -> None:
-        self.block, self.number, self.at = block, number, 0
-        self.registers: Dict[str, int] = {"%tid.x": number, "%ntid.x": block.size}
-        self.local = ctypes.create_string_buffer(block.kernel.local + 16)
+        self.block, self.number = block, number
+        self.frame = Frame(block.kernel, self, block.arguments, [])
+        self.callers: List[Frame] = []
         self.waits: Optional[Tuple[int, str, int]] = None
         self.ended = False
         # Groups of bulk stores, each (to, shared, bytes), that have not read what they store.
@@ -43,7 +58,8 @@ class Thread:
 
 class Block:
     """The threads of a block, which is a launch of its own, the arguments by their names, the
-    addresses of the module's memory, and `shared` bytes of memory of the block's.
+    addresses of memory that other modules have, `shared` bytes of memory of the block's, and the
+    number of the block in the grid.
     """
 
     def __init__(
@@ -53,8 +69,10 @@ class Block:
         *arguments: bytes,
         memory: Optional[Dict[str, int]] = None,
         shared: int = 0,
+        place: Tuple[int, int] = (0, 1),
     ) -> None:
         self.kernel, self.size, self.memory = kernel, size, memory or {}
+        self.number, self.grid = place
         self.arguments = dict(zip(kernel.parameters, arguments))
         self.threads = [Thread(self, number) for number in range(size)]
         self.stores = self.bulks = 0
@@ -131,23 +149,11 @@ _COMPARE: Dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Kernel:
-    """A kernel's instructions, by the text that the compiler wrote."""
+class Function:
+    """A function's instructions."""
 
-    def __init__(self, text: str) -> None:
-        found = re.search(r"\.entry\s+[\w$]+\((.*?)\)\s*[^{]*\{(.*?)\n\}", text, re.S)
-        assert found, text
-        head, body = found.groups()
-        self.parameters = re.findall(r"(\w+_param_\d+)", head)
-        # Variables in shared memory, one behind the other, by their names.
-        self.places: Dict[str, int] = {}
-        self.shared = 0
-        for alignment, name, nbytes in re.findall(
-            r"\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\];", text
-        ):
-            self.shared += -self.shared % int(alignment)
-            self.places[name] = SHARED + self.shared
-            self.shared += int(nbytes)
+    def __init__(self, head: str, body: str) -> None:
+        self.parameters = re.findall(r"([\w$]+_param_\d+)", head)
         depot = re.search(r"__local_depot\d+\[(\d+)\]", body)
         self.local = int(depot[1]) if depot else 0
         body = re.sub(r"//[^\n]*", "", body)
@@ -175,14 +181,52 @@ class Kernel:
         self.steps.append((found[1] or "", found[2], parts))
 
 
+class Kernel(Function):
+    """A kernel, the functions that it calls, and its module's memory, by the text that the compiler
+    wrote.
+    """
+
+    def __init__(self, text: str) -> None:
+        found = re.search(r"\.entry\s+[\w$]+\((.*?)\)\s*[^{]*\{(.*?)\n\}", text, re.S)
+        assert found, text
+        super().__init__(*found.groups())
+        functions = r"\.func\s*(?:\([^)]*\)\s*)?([\w$]+)\s*\(([^)]*)\)\s*\{(.*?)\n\}"
+        self.functions = {
+            name: Function(head, body) for name, head, body in re.findall(functions, text, re.S)
+        }
+        # Variables in shared memory, one behind the other, by their names.
+        self.places: Dict[str, int] = {}
+        self.shared = 0
+        for alignment, name, nbytes in re.findall(
+            r"\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\];", text
+        ):
+            self.shared += -self.shared % int(alignment)
+            self.places[name] = SHARED + self.shared
+            self.shared += int(nbytes)
+        self.memory: Dict[str, Any] = {}
+        for name, nbytes, given in re.findall(
+            r"\.global \.align \d+ \.b8 ([\w$]+)\[(\d+)\](?: = \{([^}]*)\})?;", text
+        ):
+            # Compilers align such memory to 64 bytes at most.
+            buffer = ctypes.create_string_buffer(int(nbytes) + 64)
+            at = -(-ctypes.addressof(buffer) // 64) * 64
+            first = bytes(int(one) for one in given.split(",") if one.strip())
+            ctypes.memmove(at, first, len(first))
+            self.memory[name] = (at, buffer)
+
+
 def value_of(thread: Thread, word: str) -> int:
     """An operand's bits."""
-    if word in thread.registers:
-        return thread.registers[word]
+    if word in thread.frame.registers:
+        return thread.frame.registers[word]
     if word[:2] in ("0f", "0d"):
         return int(word[2:], 16)
     if word.lstrip("-").isdigit() or word.startswith("0x"):
         return int(word.rstrip("U"), 0)
+    if word == "%ctaid.x":
+        return thread.block.number
+    if word == "%nctaid.x":
+        return thread.block.grid
     if word.startswith(("%ctaid", "%tid")):
         return 0
     if word.startswith(("%nctaid", "%ntid")):
@@ -196,17 +240,19 @@ def value_of(thread: Thread, word: str) -> int:
     if word == "%dynamic_smem_size":
         return len(thread.block.shared)
     if word.startswith("__local"):
-        return ctypes.addressof(thread.local)
+        return ctypes.addressof(thread.frame.local)
     if word.startswith(("%SP", "printf")):
         return 0
     if word in thread.block.memory:
         return thread.block.memory[word]
+    if word in thread.block.kernel.memory:
+        return int(thread.block.kernel.memory[word][0])
     raise KeyError(word)
 
 
 def _set(thread: Thread, word: str, value: int) -> None:
     if word != "_":
-        thread.registers[word] = value
+        thread.frame.registers[word] = value
 
 
 def _parts(word: str) -> List[str]:
@@ -225,12 +271,50 @@ def _load(thread: Thread, kinds: List[str], parts: List[str]) -> None:
         if "param" in kinds:
             name, _, offset = parts[1].strip("[]").partition("+")
             start = int(offset or 0) + k * size
-            found = thread.block.arguments[name][start : start + size]
+            frame = thread.frame
+            whole = frame.arguments[name] if name in frame.arguments else frame.passed[name]
+            found = whole[start : start + size]
             _set(thread, word, int.from_bytes(found, "little"))
         else:
             at = _place(thread, parts[1]) + k * size
             assert at % size == 0 and _place(thread, parts[1]) % (size * len(_parts(parts[0]))) == 0
             _set(thread, word, _WORDS[size].from_address(at).value)
+
+
+def _pass(thread: Thread, kinds: List[str], parts: List[str]) -> None:
+    """Stores a part of an argument of the next call, or of this function's result."""
+    size, words = bits_of(kinds[-1]) // 8, _parts(parts[1])
+    name, _, offset = parts[0].strip("[]").partition("+")
+    before = thread.frame.passed.get(name, b"")[: int(offset or 0)].ljust(int(offset or 0), b"\0")
+    values = (value_of(thread, word) & ((1 << 8 * size) - 1) for word in words)
+    thread.frame.passed[name] = before + b"".join(
+        value.to_bytes(size, "little") for value in values
+    )
+
+
+def _call(thread: Thread, parts: List[str]) -> None:
+    """Begins a call. A function that is not in the module, such as printf, does nothing."""
+    names = [re.findall(r"[^(),\s]+", part) for part in parts]
+    at = next(k for k, part in enumerate(parts) if part[0] != "(")
+    function = thread.block.kernel.functions.get(parts[at])
+    if function is None:
+        return
+    given = names[at + 1] if len(names) > at + 1 else []
+    # An argument that has no value is not passed.
+    passed = [thread.frame.passed.get(name, bytes(16)) for name in given]
+    arguments = dict(zip(function.parameters, passed))
+    thread.callers.append(thread.frame)
+    thread.frame = Frame(function, thread, arguments, names[0] if at else [])
+
+
+def _return(thread: Thread) -> None:
+    """Ends a call, or the thread."""
+    if not thread.callers:
+        thread.ended = True
+        return
+    ended, thread.frame = thread.frame, thread.callers.pop()
+    for name in ended.result:
+        thread.frame.passed[name] = ended.passed.get("func_retval0", bytes(8))
 
 
 def _store(thread: Thread, kinds: List[str], parts: List[str]) -> None:
@@ -376,26 +460,32 @@ def _barrier(thread: Thread, kinds: List[str], parts: List[str]) -> None:
             barrier.phase, barrier.expected, barrier.loads = barrier.phase + 1, 0, []
 
 
-_NOTHING = ("fence", "membar", "prefetch", "st.param", "call", "ret.uni", "nop")
+_NOTHING = ("fence", "membar", "prefetch", "nop")
 
 
 def step(thread: Thread) -> None:
     """The thread's next instruction."""
-    kernel = thread.block.kernel
-    if thread.at >= len(kernel.steps):
-        thread.ended = True
+    frame = thread.frame
+    if frame.at >= len(frame.function.steps):
+        _return(thread)
         return
-    guard, operation, parts = kernel.steps[thread.at]
-    thread.at += 1
+    guard, operation, parts = frame.function.steps[frame.at]
+    frame.at += 1
     if guard and value_of(thread, guard.lstrip("!")) == int(guard[0] == "!"):
         return
     name, *kinds = operation.split(".")
     if operation.startswith(_NOTHING):
         return
     if name == "bra":
-        thread.at = kernel.labels[parts[0]]
-    elif name in ("ret", "exit"):
+        frame.at = frame.function.labels[parts[0]]
+    elif name == "ret":
+        _return(thread)
+    elif name == "exit":
         thread.ended = True
+    elif name == "call":
+        _call(thread, parts)
+    elif operation.startswith("st.param"):
+        _pass(thread, kinds, parts)
     elif name == "trap":
         raise Trap(f"thread {thread.number}")
     elif name in ("bar", "barrier", "vote"):

@@ -14,6 +14,7 @@
 
 use super::Checker;
 use super::report::{AccessInfo, Finding, FindingPlace, Problem};
+use super::tally::Seen;
 use super::tracker::Kind;
 use crate::Pe;
 use std::cell::Cell;
@@ -259,7 +260,7 @@ impl Actors {
 impl Checker {
     /// The program has made a stream; its number among the actors.
     pub(super) fn stream_made(&self) -> Option<u32> {
-        self.tracker.has_streams();
+        self.tracker.note(Seen::Streams);
         self.actors.add()
     }
 

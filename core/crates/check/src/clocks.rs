@@ -38,7 +38,7 @@ mod head {
     pub(super) const OFF: usize = 5;
     /// Whether another PE has a pointer to this one's memory, or this one to another's.
     pub(super) const POINTERS: usize = 6;
-    /// Whether the program's own loads and stores are shown.
+    /// Whether the program reports its own loads and stores.
     pub(super) const SHOWS: usize = 7;
     /// The PE has ordered its puts up to this tag before something that others can see: by fence, quiet, a signal, an atomic operation.
     pub(super) const ORDERED: usize = 8;
@@ -488,11 +488,11 @@ impl Clocks {
     }
 
     /// From now on this PE reports all its loads and stores.
-    pub(super) fn show(&self) {
+    pub(super) fn report_accesses(&self) {
         self.own[head::SHOWS].store(1, Relaxed);
     }
 
-    fn shows(&self, pe: u64) -> bool {
+    fn reports_accesses(&self, pe: u64) -> bool {
         self.head(pe)[head::SHOWS].load(Relaxed) != 0
     }
 
@@ -500,13 +500,13 @@ impl Clocks {
     pub(super) fn may_be_stored_to(&self, owner: u64) -> bool {
         let has = |pe| self.area.pointer(owner, pe).load(Relaxed) != 0;
         let pointers = self.head(owner)[head::POINTERS].load(Relaxed) != 0;
-        pointers && (0..self.area.n() as u64).any(|pe| has(pe) && !self.shows(pe))
+        pointers && (0..self.area.n() as u64).any(|pe| has(pe) && !self.reports_accesses(pe))
     }
 
     /// Learns all that those could publish now who may have stored to a word of `owner` without telling.
     pub(super) fn learn_stores(&self, owner: u64) -> bool {
         let has = |pe: &u64| self.area.pointer(owner, *pe).load(Relaxed) != 0;
-        let unseen = |pe: &u64| has(pe) && !self.shows(*pe);
+        let unseen = |pe: &u64| has(pe) && !self.reports_accesses(*pe);
         (0..self.area.n() as u64)
             .filter(unseen)
             .fold(false, |new, pe| self.learn_current(owner, pe) | new)
@@ -531,7 +531,7 @@ impl Clocks {
         let me = self.me;
         let pointers = self.own[head::POINTERS].load(Relaxed) != 0;
         pointers
-            && !self.shows(me)
+            && !self.reports_accesses(me)
             && [self.area.pointer(me, pe), self.area.pointer(pe, me)]
                 .iter()
                 .any(|way| way.load(Relaxed) != 0)

@@ -1,6 +1,7 @@
 //! The checker as a transport around another one, and as an observer of the program.
 
 use super::hosts::Tracking;
+use super::tally::Seen;
 use super::{Checker, Watch};
 use crate::buffer::{LocalDest, SymRange};
 use crate::job::hosts::Hosts;
@@ -69,6 +70,7 @@ impl Memory for Checked {
         match self.0.track(|tracker| tracker.commit(range)) {
             Ok(()) => {
                 self.0.adopt(range, [start, 0]);
+                self.0.track(|tracker| tracker.has_variables(range));
                 Ok(())
             }
             Err(error) => below.give_back_static(range, start).and(Err(error)),
@@ -219,7 +221,7 @@ impl Checked {
     }
 }
 
-/// Kernels get the heap if they show their operations.
+/// Kernels get the heap if they record their operations.
 impl DeviceTables for Checked {
     fn set_hosts(&self, hosts: &Hosts) -> Result<()> {
         self.tables()?.set_hosts(hosts)
@@ -387,8 +389,8 @@ impl Observer for Checker {
         Checker::plain_access(self, access, address, bytes, site);
     }
 
-    fn shows_accesses(&self) {
-        self.track(|tracker| tracker.shows_accesses());
+    fn reports_accesses(&self) {
+        self.track(|tracker| tracker.note(Seen::Accesses));
     }
 
     fn findings(&self) -> (u64, u64) {

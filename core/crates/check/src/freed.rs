@@ -1,7 +1,7 @@
 //! Blocks that were freed and whose memory is in quarantine: who uses them still?
 //!
 //! A freed block is filled with a pattern, and its whole pages are protected, so that a load or a store there ends the process at once. When the
-//! quarantine ends the pattern must be there still. Accesses that the program shows are known at once, by their address.
+//! quarantine ends the pattern must be there still. Accesses that the program reports are known at once, by their address.
 //!
 //! # Rules of this module
 //!
@@ -148,8 +148,7 @@ impl Checker {
         let changed = words(address, block.bytes).position(|word| word.load(Relaxed) != PATTERN);
         if let Some(word) = changed.filter(|_| !block.reported) {
             let now = self.user("notices it in", 0, site);
-            let why =
-                "its bytes have changed since: something that shows no accesses has written to it";
+            let why = "its bytes have changed since: something that reports no accesses has written to it";
             let at = offset + 8 * word as u64;
             self.tracker.found(self.freed_finding(at, block, now, why));
         }

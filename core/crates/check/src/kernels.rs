@@ -1,5 +1,5 @@
-//! Operations of the program's kernels, which show them one at a time in [`KernelRecords`] and wait for the answer. A thread of the host
-//! enters each record in the tracker.
+//! Operations of the program's kernels, which record them one at a time in [`KernelRecords`] and wait for the answer. A thread of the
+//! host enters each record in the tracker.
 //!
 //! All threads of a PE's kernels, its caller and its streams are one sequence here, in the order of the records. So synchronisation that is
 //! missing among threads of one PE is not found. A fence, a quiet or a put_signal of a group orders the operations of one thread or one
@@ -10,6 +10,7 @@
 
 use super::Checker;
 use super::Inside;
+use super::tally::Seen;
 use super::tracker::Kind;
 use crate::job::signals;
 use crate::transport::device_state::record::{Effect, KernelEvent, KernelRecord, Place};
@@ -52,7 +53,7 @@ impl Kernels {
 }
 
 impl Checker {
-    /// From now on kernels show their operations, and a thread looks for them.
+    /// From now on kernels record their operations, and a thread looks for the records.
     pub(super) fn watch_kernels(self: &Arc<Self>) -> Result<()> {
         let mut thread = crate::lock::lock(&self.kernels.thread);
         if thread.is_some() {
@@ -120,7 +121,7 @@ impl Checker {
     /// Enters an operation of a kernel: before it takes effect, or, for a wait, after its value was seen.
     pub(super) fn enter_record(&self, record: &KernelRecord) {
         let _inside = Inside::enter();
-        self.tracker.has_kernels();
+        self.tracker.note(Seen::Kernels);
         {
             let mut state = self.state();
             if !state.queue.is_empty() {

@@ -7,7 +7,7 @@
 //! One lock guards the held operations of a PE. It is held while operations are delivered, never during a wait, and
 //! findings are made outside of it.
 //!
-//! [`kernels`] enters what kernels of the program show.
+//! [`kernels`] enters the records of the program's kernels.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -64,6 +64,7 @@ use stalls::Stalls;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use tally::Seen;
 use tracker::{Kind, Standing, Tracker};
 
 /// Bytes that a PE holds back at most.
@@ -135,7 +136,7 @@ impl Checker {
         let tracker = Checker::tracker_of(control, me, access.peer_calls, &sites)?;
         let seed = control.check_seed().unwrap_or(0).wrapping_add(me as u64);
         if access.device.is_some() {
-            tracker.uses_gpus();
+            tracker.note(Seen::Gpus);
         }
         let check = Arc::new(Checker {
             below,
@@ -313,7 +314,7 @@ impl Checker {
         let _inside = Inside::enter();
         if access == Access::Unseen {
             if self.locate(address).is_some() {
-                self.tracker.hands_out();
+                self.tracker.note(Seen::HandedOut);
             }
             return;
         }

@@ -26,17 +26,17 @@ const TEXT: u64 = 7;
 /// What the launcher is told of once, because it says what is watched. The numbers go to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// The program shows loads and stores of its own.
+    /// The program reports loads and stores of its own.
     Accesses = 3,
     /// It has symmetric memory that a line of Python has allocated.
     PythonArrays = 4,
     /// It has streams.
     Streams = 5,
-    /// It has handed symmetric memory to something that shows nothing.
+    /// It has handed symmetric memory to something that reports nothing.
     HandedOut = 6,
     /// Its heap is memory of GPUs.
     Gpus = 8,
-    /// It has kernels that show their operations.
+    /// It has kernels that record their operations.
     Kernels = 9,
 }
 

@@ -113,7 +113,7 @@ pub trait Observer: Send + Sync {
     fn plain_access(&self, access: Access, address: u64, bytes: u64, site: u16);
 
     /// The program announces all of its loads and stores.
-    fn shows_accesses(&self);
+    fn reports_accesses(&self);
 
     /// The number of findings on this PE, and on all PEs in finalize.
     fn findings(&self) -> (u64, u64);

@@ -19,6 +19,7 @@ use crate::dtype::Dtype;
 use crate::op::Cmp;
 use crate::report::Finding;
 use crate::shadow::Rewrites;
+use crate::tally::Seen;
 use crate::tracker::{Kind, ReleaseStamp, Standing, Tracker};
 use crate::{Pe, Result};
 use calls::{Call, Reader, Wire};
@@ -119,12 +120,12 @@ service_calls! {
         call pointer_given(pe: Pe);
         call decommit(range: SymRange) where has(range.offset(), range.bytes());
         post allocated(range: SymRange, site: u16) where has(range.offset(), range.bytes());
+        post has_variables(range: SymRange) where has(range.offset(), range.bytes());
         call maker(offset: u64) -> Option<String>;
         post freed(range: SymRange, site: u16) where has(range.offset(), range.bytes());
         post not_freed();
         post all_freed();
         call found(finding: Finding) -> bool;
-        call findings() -> u64;
         call job_findings() -> u64;
     }
     served {
@@ -134,7 +135,7 @@ service_calls! {
             tracker.met(team, &mut members?.into_iter(), epoch, site)
         };
         may_know_unseen: |tracker, _area, _words| tracker.may_know_unseen();
-        shows_accesses: |tracker, _area, _words| tracker.shows_accesses();
+        reports_accesses: |tracker, _area, _words| tracker.note(Seen::Accesses);
         commit: |tracker, area, words| {
             let range = SymRange::read(words)?;
             area.has(range.offset(), range.bytes()).then_some(())?;
@@ -144,6 +145,7 @@ service_calls! {
             let index = usize::try_from(u64::read(words)?).ok()?;
             tracker.reports().get(index).cloned()
         };
+        findings: |tracker, _area, _words| tracker.findings();
         summary: |tracker, _area, _words| tracker.summary();
         site_name: |tracker, _area, words| tracker.site_name(Wire::read(words)?, Wire::read(words)?);
         set_site: |tracker, _area, words| tracker.set_site(Wire::read(words)?, &String::read(words)?);
@@ -164,12 +166,9 @@ forwarded! {
     fn others_stand(&self) -> bool;
     fn others_need_this(&self, rank: impl Fn(u64) -> u64) -> bool;
     fn is_standing(&self, standing: Standing) -> bool;
-    fn shows_accesses(&self);
-    fn hands_out(&self);
-    fn has_kernels(&self);
-    fn has_streams(&self);
-    fn uses_gpus(&self);
+    fn note(&self, seen: Seen);
     fn commit(&self, range: SymRange) -> Result<()>;
+    fn findings(&self) -> u64;
     fn reports(&self) -> Vec<String>;
     fn summary(&self) -> Option<String>;
     fn site_name(&self, pe: Pe, site: u16) -> String;

@@ -35,6 +35,8 @@ pub(crate) struct RemoteTracker {
     ended: Arc<AtomicBool>,
     /// The error of the call that has failed.
     error: Mutex<Option<Error>>,
+    /// The last answers about the number of findings and their texts: they hold when the check has ended.
+    known: Mutex<(u64, Vec<String>)>,
 }
 
 impl RemoteTracker {
@@ -71,6 +73,7 @@ impl RemoteTracker {
             posts: AtomicU64::new(0),
             ended,
             error: Mutex::default(),
+            known: Mutex::default(),
         })
     }
 
@@ -168,26 +171,11 @@ impl RemoteTracker {
         self.standings.own_standing(standing)
     }
 
-    pub(super) fn shows_accesses(&self) {
-        self.post(Call::new(Method::shows_accesses));
-        self.tally.note_once(Seen::Accesses);
-    }
-
-    pub(super) fn hands_out(&self) {
-        self.tally.note_once(Seen::HandedOut);
-    }
-
-    /// See [`Tracker::has_kernels`](crate::tracker::Tracker::has_kernels).
-    pub(super) fn has_kernels(&self) {
-        self.tally.note_once(Seen::Kernels);
-    }
-
-    pub(super) fn uses_gpus(&self) {
-        self.tally.note_once(Seen::Gpus);
-    }
-
-    pub(super) fn has_streams(&self) {
-        self.tally.note_once(Seen::Streams);
+    pub(super) fn note(&self, seen: Seen) {
+        if seen == Seen::Accesses {
+            self.post(Call::new(Method::reports_accesses));
+        }
+        self.tally.note_once(seen);
     }
 
     pub(super) fn commit(&self, range: SymRange) -> Result<()> {
@@ -200,21 +188,41 @@ impl RemoteTracker {
         }
     }
 
+    /// The number of different findings of this PE, as far as it was told before the check ended.
+    pub(super) fn findings(&self) -> u64 {
+        let found: u64 = self.call(Call::new(Method::findings));
+        let mut known = lock(&self.known);
+        known.0 = known.0.max(found);
+        known.0
+    }
+
+    /// The texts of the last findings, oldest first, and that the check has ended, if it has.
     pub(super) fn reports(&self) -> Vec<String> {
         let report =
             |index: u64| self.call::<Option<String>>(Call::new(Method::report).with(&index));
-        (0..).map_while(report).collect()
+        let texts: Vec<String> = (0..).map_while(report).collect();
+        let mut known = lock(&self.known);
+        if !self.ended.load(Relaxed) {
+            known.1 = texts;
+        }
+        known.1.iter().cloned().chain(self.over()).collect()
     }
 
-    pub(super) fn summary(&self) -> Option<String> {
-        let summary: Option<String> = self.call(Call::new(Method::summary));
-        let error = lock(&self.error).take();
-        let over = error.map(|error| {
+    /// Why the check has ended before the program; `None` if it has not.
+    fn over(&self) -> Option<String> {
+        let error = lock(&self.error);
+        error.as_ref().map(|error| {
             format!(
                 "nvshmemrs check: PE {}: the check ended before the program did: {error}\n",
                 self.me
             )
-        });
+        })
+    }
+
+    pub(super) fn summary(&self) -> Option<String> {
+        let summary: Option<String> = self.call(Call::new(Method::summary));
+        let over = self.over();
+        *lock(&self.error) = None;
         match (summary, over) {
             (Some(summary), Some(over)) => Some(summary + &over),
             (summary, over) => summary.or(over),
@@ -232,5 +240,71 @@ impl RemoteTracker {
 
     pub(super) fn operation_of(&self, site: u16) -> String {
         report::operation(&self.sites.name(site)).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::area;
+    use crate::job::block::Checked;
+    use crate::job::hosts::Hosts;
+    use crate::transport::Service;
+
+    const HEAP: u64 = 1 << 16;
+
+    /// The service of a PE with two findings, which answers until it is gone.
+    struct Peer {
+        hosts: Hosts,
+        gone: AtomicBool,
+    }
+
+    impl PeerCalls for Peer {
+        fn hosts(&self) -> &Hosts {
+            &self.hosts
+        }
+
+        fn offer(&self, _: Arc<dyn Service>) {}
+
+        fn post(&self, _: Pe, _: &[u64]) {}
+
+        fn call(&self, _: Pe, call: &[u64]) -> Result<Vec<u64>> {
+            if self.gone.load(Relaxed) {
+                return Err(Error::Internal("the host has gone".into()));
+            }
+            let mut reply = Vec::new();
+            if call[0] == Method::findings as u64 {
+                2_u64.write(&mut reply);
+            } else if call[0] == Method::report as u64 {
+                let text = (call[1] < 2).then(|| format!("finding {}", call[1]));
+                text.write(&mut reply);
+            }
+            Ok(reply)
+        }
+
+        fn leave(&self, _: Pe) {}
+    }
+
+    #[test]
+    fn findings_stay_known_when_the_check_has_ended() {
+        let checked = Checked {
+            seed: 1234,
+            area_bytes: area::bytes(2, Control::stride(2, HEAP)),
+        };
+        let control = Control::create(2, HEAP, Default::default(), Some(checked)).expect("memory");
+        let peer = Arc::new(Peer {
+            hosts: Hosts::new(&[[1; 16], [2; 16]], 1),
+            gone: AtomicBool::new(false),
+        });
+        let calls: Arc<dyn PeerCalls> = Arc::clone(&peer) as _;
+        let tracker = RemoteTracker::new(&control, 1, Sites::new(), calls).expect("a tracker");
+        assert_eq!(tracker.findings(), 2);
+        assert_eq!(tracker.reports(), ["finding 0", "finding 1"]);
+        peer.gone.store(true, Relaxed);
+        assert_eq!(tracker.findings(), 2);
+        let reports = tracker.reports();
+        assert_eq!(reports[..2], ["finding 0", "finding 1"]);
+        assert!(reports[2].contains("the check ended before the program did"));
+        assert!(tracker.summary().is_some_and(|text| text == reports[2]));
     }
 }

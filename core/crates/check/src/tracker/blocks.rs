@@ -60,6 +60,11 @@ impl Tracker {
         }
     }
 
+    /// The executable's variables are symmetric, on all PEs.
+    pub(crate) fn has_variables(&self, range: SymRange) {
+        self.lock().variables = Some(range);
+    }
+
     /// The name of the site that has allocated the block that an offset lies in.
     pub(crate) fn maker(&self, offset: u64) -> Option<String> {
         let (_, block) = self.lock().block(offset)?;

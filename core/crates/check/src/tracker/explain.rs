@@ -4,6 +4,7 @@ use super::{Learned, LearnedBy, Tracker};
 use crate::Pe;
 use crate::report::{AccessInfo, Finding, FindingPlace, Keys, Names, Problem, Reported, operation};
 use crate::shadow::{Access, Cell, Conflict};
+use crate::sites;
 use crate::tracker::Kind;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -276,6 +277,9 @@ impl Names for Tracker {
 
     fn block(&self, offset: u64) -> Option<(u64, String)> {
         let state = self.lock();
+        if let Some((name, at)) = state.variable(offset) {
+            return Some((offset - at, name));
+        }
         let (start, block) = state.block(offset)?;
         Some((start, self.own_name(block.site)))
     }
@@ -289,10 +293,19 @@ impl Names for Tracker {
                 )
             }
             FindingPlace::Private { address } => {
-                format!("private memory of PE {}, at address {address:#x}", self.me)
+                // An address of a PE of another host means nothing here.
+                let here = self.sites.as_ref().and_then(|_| sites::variable(address));
+                let place = match here {
+                    Some((name, at)) => format!("from byte {at:#x} on of the variable {name}"),
+                    None => format!("at address {address:#x}"),
+                };
+                format!("private memory of PE {}, {place}", self.me)
             }
             FindingPlace::Symmetric { pe, offset } => {
                 let state = self.lock();
+                if let Some((name, at)) = state.variable(offset) {
+                    return format!("on PE {pe}, from byte {at:#x} on of the variable {name}");
+                }
                 match state.block(offset) {
                     Some((start, block)) => format!(
                         "on PE {pe}, from byte {:#x} on of the block of {} bytes of {}",

@@ -34,7 +34,7 @@
 //! * **A wait can miss its value** if another PE replaces the value, by an operation that does not fetch (one that does knows what it
 //!   replaces: a lock's holder), and is not ordered after the wait; if the value was brought by another PE, too; and
 //!   if it is replaced only once, because a value that comes again and again (a busy mark) is seen in the end.
-//! * **A pointer** to another PE's copy lets the program load and store there unseen, if it does not show its own accesses
+//! * **A pointer** to another PE's copy lets the program load and store there unseen, if it does not report its own accesses
 //!   (`check_access`). From then on, who sees a value in that PE's memory that no known operation has brought learns all from those who may have
 //!   stored it; and between two PEs of which one has a pointer to the other's memory there may be order that nobody sees: what one of
 //!   them has done is no finding of the other.
@@ -53,8 +53,10 @@ use super::report::{Finding, Names, Reports};
 use super::shadow::{Access, Cell, Conflict, Rewrites, Shadow};
 use super::sync::Syncs;
 use super::tally::{Seen, Tally};
+use crate::buffer::SymRange;
 use crate::job::block::Control;
-use crate::sites::Sites;
+use crate::job::executable::Variables;
+use crate::sites::{self, Sites};
 use crate::{Error, Pe, Result};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::*};
@@ -187,6 +189,8 @@ struct State {
     learned: Vec<Option<Learned>>,
     /// By offset.
     blocks: BTreeMap<u64, Block>,
+    /// Where the executable's variables are, if they are symmetric.
+    variables: Option<SymRange>,
     /// Whether the meeting that this PE is in is a barrier.
     completing: bool,
     /// Puts to the block that is being freed which nothing orders: this PE's accesses, their sites and with what they conflict.
@@ -200,6 +204,14 @@ impl State {
     fn block(&self, offset: u64) -> Option<(u64, Block)> {
         let (&start, &block) = self.blocks.range(..=offset).next_back()?;
         (offset - start < block.bytes).then_some((start, block))
+    }
+
+    /// The variable of the executable that an offset lies in, and the bytes from its start to the offset. All PEs have one executable.
+    fn variable(&self, offset: u64) -> Option<(String, u64)> {
+        let inside = |range: &SymRange| offset.wrapping_sub(range.offset()) < range.bytes();
+        let range = self.variables.filter(inside)?;
+        let start = Variables::find().ok()?.start;
+        sites::variable(start + (offset - range.offset()))
     }
 }
 
@@ -523,30 +535,12 @@ impl Tracker {
         }
     }
 
-    /// The program reports its own loads and stores, so none is unseen.
-    pub(crate) fn shows_accesses(&self) {
-        self.clocks.show();
-        self.tally.note_once(Seen::Accesses);
-    }
-
-    /// The program passes symmetric memory to code whose accesses are not reported.
-    pub(crate) fn hands_out(&self) {
-        self.tally.note_once(Seen::HandedOut);
-    }
-
-    /// The heap is memory of GPUs.
-    pub(crate) fn uses_gpus(&self) {
-        self.tally.note_once(Seen::Gpus);
-    }
-
-    /// The program has kernels that show their operations.
-    pub(crate) fn has_kernels(&self) {
-        self.tally.note_once(Seen::Kernels);
-    }
-
-    /// The program has a stream.
-    pub(crate) fn has_streams(&self) {
-        self.tally.note_once(Seen::Streams);
+    /// Tells the launcher of a fact, the first time. A program that reports its own loads and stores has none that are unseen.
+    pub(crate) fn note(&self, seen: Seen) {
+        if seen == Seen::Accesses {
+            self.clocks.report_accesses();
+        }
+        self.tally.note_once(seen);
     }
 
     /// Learns the knowledge that this PE may have by unseen ways. Returns whether there are any.

@@ -47,6 +47,14 @@ thread_local! {
     static CALLED_AT: Cell<Option<(Operation, &'static Location<'static>)>> = const { Cell::new(None) };
 }
 
+/// The name of the global or static variable that an address of this process lies in, and the bytes from its start to the address; `None`
+/// if there is none, or the program was stripped.
+#[cold]
+pub fn variable(address: u64) -> Option<(String, u64)> {
+    let _inside = Inside::enter();
+    native::variable(address)
+}
+
 impl CodeAddress {
     /// The instruction at `address`, to which a call returns.
     pub fn of_instruction(address: u64) -> CodeAddress {

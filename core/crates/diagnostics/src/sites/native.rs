@@ -78,6 +78,17 @@ pub(super) fn standard_name(place: u64, entry: u64) -> Option<String> {
     (prefixes.iter().any(|prefix| name.starts_with(prefix))).then(|| name.to_string())
 }
 
+/// The name of the global or static variable that an address lies in, and the bytes from its start to the address.
+pub(super) fn variable(address: u64) -> Option<(String, u64)> {
+    let (module, bias) = walk::data_of(address)?;
+    let at = address.wrapping_sub(bias);
+    in_file(&module, |file| {
+        let found = file.find_symbol_info(at)?;
+        let name = addr2line::demangle_auto(found.name().into(), None);
+        Some((short(&name), at - found.address()))
+    })
+}
+
 /// A place in words.
 pub(super) fn line(file: &str, line: u32, function: &str) -> String {
     let file = shown(Path::new(file));
@@ -142,18 +153,25 @@ fn look_up(address: u64) -> Option<Known> {
         module: module.file,
         address,
     };
-    let mut files = crate::lock::lock(FILES.get_or_init(Mutex::default));
-    let file = files
-        .entry(known.module.clone())
-        .or_insert_with(|| Loader::new(&known.module).ok());
-    if let Some(file) = file {
+    let module = known.module.clone();
+    in_file(&module, |file| {
         known.frames = frames(file, address).unwrap_or_default();
         known.symbol = file.find_symbol_info(address).map(|found| {
             let name = addr2line::demangle_auto(found.name().into(), None);
             (found.name().to_string(), short(&name), found.address())
         });
-    }
+        Some(())
+    });
     Some(known)
+}
+
+/// Looks for something in the debug information of a module; `None` if that cannot be read.
+fn in_file<T>(module: &Path, find: impl FnOnce(&Loader) -> Option<T>) -> Option<T> {
+    let mut files = crate::lock::lock(FILES.get_or_init(Mutex::default));
+    let file = files
+        .entry(module.to_path_buf())
+        .or_insert_with(|| Loader::new(module).ok());
+    file.as_ref().and_then(find)
 }
 
 /// The functions at an address that have a line; an error if the debug information is damaged.

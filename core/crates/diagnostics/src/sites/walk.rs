@@ -242,6 +242,32 @@ pub(super) fn module_of(address: u64) -> Option<Module> {
     find_in_modules(|info| of_headers(info, address))
 }
 
+/// The file of the module whose variables an address may lie in, and what is to be taken from the address to find it in the file.
+pub(super) fn data_of(address: u64) -> Option<(PathBuf, u64)> {
+    find_in_modules(|info| {
+        let data = headers(info).iter().any(|header| {
+            let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
+            header.p_type == libc::PT_LOAD
+                && header.p_flags & libc::PF_X == 0
+                && (start..start + header.p_memsz).contains(&address)
+        });
+        data.then(|| (file_of(info).0, info.dlpi_addr))
+    })
+}
+
+/// A module's file, and whether it is the program.
+fn file_of(info: &libc::dl_phdr_info) -> (PathBuf, bool) {
+    // SAFETY: the loader gives a text, or NULL.
+    let name = unsafe { info.dlpi_name.as_ref().map(|name| CStr::from_ptr(name)) };
+    match name.map_or(&b""[..], CStr::to_bytes) {
+        b"" => (
+            std::fs::read_link("/proc/self/exe").unwrap_or_default(),
+            true,
+        ),
+        name => (OsStr::from_bytes(name).into(), false),
+    }
+}
+
 fn of_headers(info: &libc::dl_phdr_info, address: u64) -> Option<Module> {
     let headers = headers(info);
     let at = |header: &libc::Elf64_Phdr| {
@@ -266,17 +292,11 @@ fn of_headers(info: &libc::dl_phdr_info, address: u64) -> Option<Module> {
             // SAFETY: rule 1: the rest of a read-only segment that is mapped from its file.
             Some(unsafe { std::slice::from_raw_parts(start as *const u8, bytes) })
         });
-    // SAFETY: the loader gives a text, or NULL.
-    let name = unsafe { info.dlpi_name.as_ref().map(|name| CStr::from_ptr(name)) };
-    let name = name.map_or(&b""[..], CStr::to_bytes);
-    let file = match name {
-        b"" => std::fs::read_link("/proc/self/exe").unwrap_or_default(),
-        name => OsStr::from_bytes(name).into(),
-    };
+    let (file, program) = file_of(info);
     Some(Module {
         bias: info.dlpi_addr,
         file,
-        program: name.is_empty(),
+        program,
         code: at(code),
         unwind,
     })

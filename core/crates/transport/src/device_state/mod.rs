@@ -6,7 +6,7 @@
 //! | [`state`] | [`State`], an argument of every kernel |
 //! | [`reachable_pes`] | which PEs kernels reach |
 //! | [`report`] | the first error that a kernel has found |
-//! | [`record`] | the operations that kernels of a checked job show |
+//! | [`record`] | the operations that kernels of a checked job record |
 //!
 //! [`device_area`](crate::job::device_area) defines the offsets of the tables. `include/nvshmemrs_device.cuh` declares the same structs,
 //! and both compilers check sizes and offsets.
@@ -187,7 +187,7 @@ pub trait DeviceTables {
     /// Local.
     fn state(&self) -> Result<State>;
 
-    /// From now on the state tells kernels that the job is checked, so only those run that show their operations: here.
+    /// From now on the state tells kernels that the job is checked, so only those run that record their operations: here.
     ///
     /// Local.
     fn watch(&self) -> Result<&KernelRecords>;

@@ -1,7 +1,8 @@
-//! Operations that kernels of a checked job show to the checker, one at a time.
+//! Operations that kernels of a checked job record for the checker, one at a time.
 //!
 //! A thread of a kernel takes the lock, writes a record and waits for the answer, so the record is known before the operation has an
-//! effect. `include/nvshmemrs_device.cuh`, compiled with `NVSHMEMRS_DEVICE_CHECK`, declares the same struct.
+//! effect. `include/nvshmemrs_device.cuh`, compiled with `NVSHMEMRS_DEVICE_RECORD`, declares the same struct, and Numba's kernels write it
+//! in `_kernels/_record.py`.
 
 use super::report::text;
 use crate::Pe;

@@ -114,7 +114,7 @@ impl DeviceReport {
             7 if address & u64::from(WATCHED) != 0 => {
                 return Error::NotSupported(format!(
                     "the job is checked, and the checker cannot see what {thread} does, whose operations do not tell of themselves: \
-                     compile the kernel in C++ with -DNVSHMEMRS_DEVICE_CHECK, or set NVSHMEMRS_CHECK=0"
+                     compile the kernel in C++ with -DNVSHMEMRS_DEVICE_RECORD, or set NVSHMEMRS_CHECK=0"
                 ));
             }
             10 => {
@@ -151,7 +151,7 @@ impl DeviceReport {
         text(&self.caller)
     }
 
-    /// Where kernels of a checked job show their operations.
+    /// Where kernels of a checked job record their operations.
     pub fn records(&self) -> &KernelRecords {
         &self.records
     }

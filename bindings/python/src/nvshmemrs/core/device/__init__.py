@@ -96,7 +96,8 @@ def state() -> DeviceState:
     Kernels reach PEs of their own host only. An access to another PE ends the kernel, and
     ``runtime_check`` names that PE.
 
-    In a checked job only kernels in C++ take it that are compiled with NVSHMEMRS_DEVICE_CHECK defined.
+    In a checked job only kernels take it that record their operations: those of Numba, and those in
+    C++ that are compiled with NVSHMEMRS_DEVICE_RECORD defined.
 
     Local. NotSupportedError if kernels cannot use the heap.
     """
@@ -107,15 +108,20 @@ def state() -> DeviceState:
     return DeviceState(np.frombuffer(bytes(found), _DTYPE)[0], pointer.value or 0)
 
 
-def fitting(found: DeviceState, caller: str) -> DeviceState:
-    """The state, if kernels in Python can use it; else NotSupportedError. Launchers call this."""
+def fitting(found: DeviceState, caller: str, records: bool = False) -> DeviceState:
+    """The state, if kernels in Python can use it; else NotSupportedError. Launchers call this.
+    `records`: the kernels record their operations if the job is checked.
+    """
     magic, version, check = (int(found.scalar[name]) for name in ("magic", "version", "check"))
     if (magic, version) == (MAGIC, VERSION | WATCHED):
-        raise NotSupportedError(
-            f"{caller}: the job is checked, and the checker cannot see what kernels in Python do on a "
-            "GPU: use Numba's simulator or Triton's interpreter, write the kernel in CUDA C++, or set "
-            "NVSHMEMRS_CHECK=0"
-        )
+        if not records:
+            raise NotSupportedError(
+                f"{caller}: the job is checked, and on GPUs only kernels of Numba and of CUDA C++ record "
+                "their operations for the checker; those of Numba do if NVSHMEMRS_CHECK is 1 before "
+                "nvshmemrs.core.device.numba is imported. Use one of these or Triton's interpreter, or "
+                "set NVSHMEMRS_CHECK=0"
+            )
+        version = VERSION
     if (magic, version) != (MAGIC, VERSION):
         raise NotSupportedError(
             f"{caller}: the library has version {version} of the device state, and this module knows "

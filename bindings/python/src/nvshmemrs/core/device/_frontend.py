@@ -15,6 +15,11 @@ from ..nvshmem_types import NvshmemWarning
 _warned: Set[str] = set()
 
 
+def job_is_checked() -> bool:
+    """Whether the environment asks for the checker."""
+    return os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1"
+
+
 def expect(package: str, module: str, ours: str, tested: Tuple[str, ...]) -> None:
     """ImportError if `package`, which has `module`, cannot be imported; one warning if its version
     is not of those that were `tested`, given by their beginnings.

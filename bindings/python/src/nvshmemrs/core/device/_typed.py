@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, Callable, Dict, NamedTuple
+from typing import Any, Callable, Dict, NamedTuple, Set
 
 from ..nvshmem_types import NotSupportedError, NvshmemInvalid
 from ._dtypes import BITWISE, FLOATING, INTEGERS, KINDS, WAITED
@@ -205,6 +205,9 @@ def functions(of: Frontend) -> Dict[str, Any]:
             # It is to try so: a function need not be compiled for each number.
             raise error(f"{members.name} is compiled for all numbers at once")
 
+    publics: Set[Any] = set()
+    places: Dict[Any, int] = {}
+
     def public(function: Any, inline: str = "never") -> Any:
         """A function that kernels call; outside of them it raises."""
 
@@ -219,6 +222,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
             return function
 
         overload(outside, strict=False, inline=inline, prefer_literal=bool(members.kinds))(inside)
+        publics.add(outside)
         return outside
 
     def inlined(function: Any) -> Any:
@@ -226,6 +230,14 @@ def functions(of: Frontend) -> Dict[str, Any]:
         return public(function, "always")
 
     givers, twins = [], {}
+
+    def called(func_ir: Any, call: Any) -> Any:
+        """The Python function that a call in a function's code calls; None if types only know it."""
+        try:
+            found = func_ir.infer_constant(call.func)
+        except Exception:
+            return None
+        return found if inspect.isfunction(found) else None
 
     def giving(function: Any) -> Any:
         """A public function that lends memory to the function that calls it."""
@@ -246,19 +258,12 @@ def functions(of: Frontend) -> Dict[str, Any]:
         gives = None
 
         def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
-            def called(call: Any) -> Any:
-                try:
-                    found = func_ir.infer_constant(call.func)
-                except Exception:  # it is known to types only
-                    return None
-                return found if inspect.isfunction(found) else None
-
             if self.gives is None:
                 calls = (one for b in func_ir.blocks.values() for one in b.find_exprs("call"))
-                self.gives = any(called(call) in givers for call in calls)
+                self.gives = any(called(func_ir, call) in givers for call in calls)
             self.block, self.found = block, {}
             if self.gives:
-                calls = {call: called(call) for call in block.find_exprs("call")}
+                calls = {call: called(func_ir, call) for call in block.find_exprs("call")}
                 self.found = {call: twins[f] for call, f in calls.items() if f in twins}
                 self.definitions = func_ir._definitions
             return bool(self.found)
@@ -277,6 +282,50 @@ def functions(of: Frontend) -> Dict[str, Any]:
                     call.func = name
                 made.append(statement)
             return made
+
+    def marking(place_of: Any, mark: Any) -> None:
+        """From now on ``mark(place_of(number))`` is called before each call of a public function in the
+        program's functions. The number is that of the call's place in `places`.
+        """
+
+        @of.rewrites.register_rewrite("before-inference")
+        class Marking(of.rewrites.Rewrite):
+            def __init__(self, state: Any = None) -> None:
+                self.marked: Set[Any] = set()
+
+            def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
+                if (func_ir.func_id.modname or "").startswith("nvshmemrs."):
+                    return False
+                calls = [one for one in block.find_exprs("call") if one not in self.marked]
+                self.found = [one for one in calls if called(func_ir, one) in publics]
+                self.ir, self.block = func_ir, block
+                return bool(self.found)
+
+            def apply(self) -> Any:
+                made = self.block.copy()
+                made.clear()
+                for statement in self.block.body:
+                    call = getattr(statement, "value", None)
+                    if call is not None and call in self.found:
+                        self.marked.add(call)
+                        self.insert(made, call.loc)
+                    made.append(statement)
+                return made
+
+            def insert(self, block: Any, loc: Any) -> None:
+                def value(node: Any) -> Any:
+                    name = block.scope.redefine("$mark", loc)
+                    block.append(of.ir.Assign(node, name, loc))
+                    self.ir._definitions[name.name].append(node)
+                    return name
+
+                place = (loc.filename, loc.line, self.ir.func_id.func_name)
+                number = value(of.ir.Const(places.setdefault(place, len(places)), loc))
+                for function in (place_of, mark):
+                    callee = value(of.ir.Global(function.__name__, function, loc))
+                    call = of.ir.Expr.call(callee, [number], (), loc)
+                    self.marked.add(call)
+                    number = value(call)
 
     def by_kind(what: str, table: Dict[str, Callable[[Any, Any], Any]]) -> Any:
         """A function of an array and a value, specialised by element type."""
@@ -319,6 +368,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
 
             return call
 
+        publics.add(function)
         return function
 
     return {
@@ -328,6 +378,8 @@ def functions(of: Frontend) -> Dict[str, Any]:
         "lendable": lendable,
         "by_kind": by_kind,
         "by_op": by_op,
+        "marking": marking,
+        "places": places,
     }
 
 

@@ -20,6 +20,7 @@ from ._backend import (
     st_relaxed_u64,
     state,
 )
+from ._record import RECORD_ARRIVAL, RECORD_MEETING, RECORDS, record_meeting
 from ._state import (
     POLLS,
     WRONG_SLOT,
@@ -68,17 +69,19 @@ def epoch_of(row, slot, scope):
 
 
 @jitable
-def meet(row, slot, epoch, scope):
-    """The meeting with this epoch: returns when all members have arrived; the earlier writes of
-    their groups are visible then. False: the job is broken.
+def meet(operation, row, slot, epoch, scope):
+    """The meeting of an operation with this epoch: returns when all members have arrived; the
+    earlier writes of their groups are visible then. False: the job is broken.
     """
     apart()
-    return meet_here(row, slot, epoch, scope)
+    return meet_here(operation, row, slot, epoch, scope)
 
 
 @jitable
-def meet_here(row, slot, epoch, scope):
+def meet_here(operation, row, slot, epoch, scope):
     """``meet``, as a part of the calling function."""
+    if RECORDS:
+        record_meeting(scope, RECORD_ARRIVAL, operation, row, epoch)
     # A fence invalidates the L1 cache, so the row is read before it.
     n, me, m, step = team_size(row), team_me(row), rank(scope), size(scope)
     sync, counter, own = ld_weak_u64(row + 24), ld_weak_u64(row + 32) + slot * 8, heap()
@@ -110,4 +113,7 @@ def meet_here(row, slot, epoch, scope):
                 polls += 1
                 idle()
         m += step
-    return not any_of(scope, not came)
+    good = not any_of(scope, not came)
+    if RECORDS and good:
+        record_meeting(scope, RECORD_MEETING, operation, row, epoch)
+    return good

@@ -59,6 +59,7 @@ from ._backend import (
     red_xor_u64,
 )
 from ._elements import load_acquire, load_relaxed, store_release
+from ._record import FETCHES, READS, RECORD_ATOMIC, RECORDS, WRITES, record, record_seen
 from ._state import (
     ATOMIC_ADD,
     ATOMIC_AND,
@@ -157,13 +158,30 @@ def _add(at, bits, size, kind):
         red_add_u32(at, bits)
 
 
+@jitable
+def _word(operation, pe, own, size, effect):
+    """Where a word lies on a PE, for an atomic operation."""
+    at = on(operation, pe, own, size, size)
+    if RECORDS:
+        record(RECORD_ATOMIC, operation, pe, own, size, 0, 0, 0, effect)
+    return at
+
+
+@jitable
+def _seen(operation, like, pe, bits):
+    """The number that an atomic operation has seen in an element of an array."""
+    if RECORDS:
+        record_seen(operation, pe, address(like), itemsize(like), bits)
+    return decode(like, bits)
+
+
 @public
 def atomic_fetch(x, pe):
     """The element of `x` on PE `pe`."""
     check_atomic(x)
     size = itemsize(x)
-    at = on(ATOMIC_FETCH, integer(pe), address(x), size, size)
-    return decode(x, load_acquire(at, size))
+    at = _word(ATOMIC_FETCH, integer(pe), address(x), size, READS)
+    return _seen(ATOMIC_FETCH, x, integer(pe), load_acquire(at, size))
 
 
 @public
@@ -171,7 +189,7 @@ def atomic_set(dst, value, pe):
     """Sets the element of `dst` on PE `pe`."""
     check_atomic(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_SET, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_SET, integer(pe), address(dst), size, WRITES)
     store_release(at, encode(dst, value), size)
 
 
@@ -180,8 +198,8 @@ def atomic_swap(dst, value, pe):
     """Sets the element of `dst` on PE `pe`, and returns its old value."""
     check_atomic(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_SWAP, integer(pe), address(dst), size, size)
-    return decode(dst, _swap(at, encode(dst, value), size))
+    at = _word(ATOMIC_SWAP, integer(pe), address(dst), size, FETCHES)
+    return _seen(ATOMIC_SWAP, dst, integer(pe), _swap(at, encode(dst, value), size))
 
 
 @public
@@ -189,8 +207,8 @@ def atomic_compare_swap(dst, cond, value, pe):
     """Sets the element of `dst` on PE `pe` if it is `cond`, and returns its old value."""
     check_atomic(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_COMPARE_SWAP, integer(pe), address(dst), size, size)
-    return decode(dst, _compare_swap(at, encode(dst, cond), encode(dst, value), size))
+    at = _word(ATOMIC_COMPARE_SWAP, integer(pe), address(dst), size, FETCHES)
+    return _seen(ATOMIC_COMPARE_SWAP, dst, integer(pe), _compare_swap(at, encode(dst, cond), encode(dst, value), size))
 
 
 @public
@@ -198,7 +216,7 @@ def atomic_add(dst, value, pe):
     """Adds to the element of `dst` on PE `pe`."""
     check_atomic(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_ADD, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_ADD, integer(pe), address(dst), size, WRITES)
     _add(at, encode(dst, value), size, kind_of(dst))
 
 
@@ -207,8 +225,8 @@ def atomic_fetch_add(dst, value, pe):
     """Adds to the element of `dst` on PE `pe`, and returns its old value."""
     check_atomic(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_FETCH_ADD, integer(pe), address(dst), size, size)
-    return decode(dst, _fetch_add(at, encode(dst, value), size, kind_of(dst)))
+    at = _word(ATOMIC_FETCH_ADD, integer(pe), address(dst), size, FETCHES)
+    return _seen(ATOMIC_FETCH_ADD, dst, integer(pe), _fetch_add(at, encode(dst, value), size, kind_of(dst)))
 
 
 @public
@@ -216,7 +234,7 @@ def atomic_inc(x, pe):
     """Adds 1 to the element of `x` on PE `pe`."""
     check_atomic(x)
     size = itemsize(x)
-    at = on(ATOMIC_INC, integer(pe), address(x), size, size)
+    at = _word(ATOMIC_INC, integer(pe), address(x), size, WRITES)
     _add(at, encode(x, 1), size, kind_of(x))
 
 
@@ -225,8 +243,8 @@ def atomic_fetch_inc(x, pe):
     """Adds 1 to the element of `x` on PE `pe`, and returns its old value."""
     check_atomic(x)
     size = itemsize(x)
-    at = on(ATOMIC_FETCH_INC, integer(pe), address(x), size, size)
-    return decode(x, _fetch_add(at, encode(x, 1), size, kind_of(x)))
+    at = _word(ATOMIC_FETCH_INC, integer(pe), address(x), size, FETCHES)
+    return _seen(ATOMIC_FETCH_INC, x, integer(pe), _fetch_add(at, encode(x, 1), size, kind_of(x)))
 
 
 @public
@@ -234,7 +252,7 @@ def atomic_and(dst, value, pe):
     """Clears the bits that `value` lacks in the element of `dst` on PE `pe`."""
     check_bitwise(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_AND, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_AND, integer(pe), address(dst), size, WRITES)
     if size == 8:
         red_and_u64(at, encode(dst, value))
     else:
@@ -246,10 +264,10 @@ def atomic_fetch_and(dst, value, pe):
     """As ``atomic_and``, and returns the old value."""
     check_bitwise(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_FETCH_AND, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_FETCH_AND, integer(pe), address(dst), size, FETCHES)
     if size == 8:
-        return decode(dst, atom_and_u64(at, encode(dst, value)))
-    return decode(dst, atom_and_u32(at, encode(dst, value)))
+        return _seen(ATOMIC_FETCH_AND, dst, integer(pe), atom_and_u64(at, encode(dst, value)))
+    return _seen(ATOMIC_FETCH_AND, dst, integer(pe), atom_and_u32(at, encode(dst, value)))
 
 
 @public
@@ -257,7 +275,7 @@ def atomic_or(dst, value, pe):
     """Sets the bits of `value` in the element of `dst` on PE `pe`."""
     check_bitwise(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_OR, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_OR, integer(pe), address(dst), size, WRITES)
     if size == 8:
         red_or_u64(at, encode(dst, value))
     else:
@@ -269,10 +287,10 @@ def atomic_fetch_or(dst, value, pe):
     """As ``atomic_or``, and returns the old value."""
     check_bitwise(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_FETCH_OR, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_FETCH_OR, integer(pe), address(dst), size, FETCHES)
     if size == 8:
-        return decode(dst, atom_or_u64(at, encode(dst, value)))
-    return decode(dst, atom_or_u32(at, encode(dst, value)))
+        return _seen(ATOMIC_FETCH_OR, dst, integer(pe), atom_or_u64(at, encode(dst, value)))
+    return _seen(ATOMIC_FETCH_OR, dst, integer(pe), atom_or_u32(at, encode(dst, value)))
 
 
 @public
@@ -280,7 +298,7 @@ def atomic_xor(dst, value, pe):
     """Inverts the bits of `value` in the element of `dst` on PE `pe`."""
     check_bitwise(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_XOR, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_XOR, integer(pe), address(dst), size, WRITES)
     if size == 8:
         red_xor_u64(at, encode(dst, value))
     else:
@@ -292,7 +310,7 @@ def atomic_fetch_xor(dst, value, pe):
     """As ``atomic_xor``, and returns the old value."""
     check_bitwise(dst)
     size = itemsize(dst)
-    at = on(ATOMIC_FETCH_XOR, integer(pe), address(dst), size, size)
+    at = _word(ATOMIC_FETCH_XOR, integer(pe), address(dst), size, FETCHES)
     if size == 8:
-        return decode(dst, atom_xor_u64(at, encode(dst, value)))
-    return decode(dst, atom_xor_u32(at, encode(dst, value)))
+        return _seen(ATOMIC_FETCH_XOR, dst, integer(pe), atom_xor_u64(at, encode(dst, value)))
+    return _seen(ATOMIC_FETCH_XOR, dst, integer(pe), atom_xor_u32(at, encode(dst, value)))

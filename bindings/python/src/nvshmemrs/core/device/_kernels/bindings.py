@@ -47,6 +47,7 @@ from ._backend import (
 )
 from ._backend import sync_block as _meet_block
 from ._lent import lent_bytes, lent_word
+from ._record import FETCHES, RECORD_ATOMIC, RECORD_POINTER, RECORDS, record
 from .amo import *  # noqa: F403
 from .collective import (
     barrier,
@@ -129,6 +130,8 @@ def ptr(dest, pe):
     offset = own - _s.heap()
     if member < 0 or member >= _s.all_pes() or offset < 0 or offset >= ld_weak_u64(_s.state(6)):
         return 0
+    if RECORDS:
+        record(RECORD_POINTER, _s.GET, member)
     return own + (member - _s.this_pe()) * _s.state(3)
 
 
@@ -180,6 +183,8 @@ def signal_counted_reset(sig_addr):
     check_signal(sig_addr)
     at = address(sig_addr)
     _s.check_own(_s.SIGNAL_OP, at, 8, 8)
+    if RECORDS:
+        record(RECORD_ATOMIC, _s.SIGNAL_OP, _s.this_pe(), at, 8, 0, 0, 0, FETCHES)
     st_relaxed_u64(at, 0)
 
 

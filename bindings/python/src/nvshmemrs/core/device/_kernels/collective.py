@@ -33,6 +33,7 @@ from ._copy import copy
 from ._elements import read, write
 from ._meet import begin, epoch_of, meet, meet_here
 from ._numbers import FOLDS, narrow, widen
+from ._record import NO_FLAGS, RECORDS, WRITES_OWN, record_use
 from ._state import (
     ALLTOALL,
     BARRIER,
@@ -59,7 +60,7 @@ __all__ = []
 def barrier_of(operation, team, slot, scope):
     apart()
     row = begin(operation, team, slot)
-    if row == 0 or not meet_here(row, slot, epoch_of(row, slot, scope) + 1, scope):
+    if row == 0 or not meet_here(operation, row, slot, epoch_of(row, slot, scope) + 1, scope):
         return -1
     return 0
 
@@ -74,11 +75,15 @@ def broadcast_bytes(team, dest, source, nbytes, align, root, slot, scope):
     check_own(BROADCAST, source, nbytes, align)
     good = root >= 0 and root < team_size(row)
     check_argument(good, BROADCAST, root)
-    if not meet(row, slot, epoch + 1, scope):
+    if RECORDS and team_me(row) == root:
+        record_use(scope, BROADCAST, source, nbytes, NO_FLAGS)
+    if not meet(BROADCAST, row, slot, epoch + 1, scope):
         return -1
     if good and (team_me(row) != root or dest != source):
+        if RECORDS:
+            record_use(scope, BROADCAST, dest, nbytes, WRITES_OWN)
         copy(dest, on_member(row, root, source), nbytes, scope)
-    return 0 if meet(row, slot, epoch + 2, scope) and good else -1
+    return 0 if meet(BROADCAST, row, slot, epoch + 2, scope) and good else -1
 
 
 @jitable
@@ -89,10 +94,15 @@ def gather_bytes(operation, team, dest, source, nbytes, align, slot, scope):
         return -1
     n, me = team_size(row), team_me(row)
     epoch = epoch_of(row, slot, scope)
+    taken = nbytes * n if operation == ALLTOALL else nbytes
     check_own(operation, dest, nbytes * n, align)
-    check_own(operation, source, nbytes * n if operation == ALLTOALL else nbytes, align)
-    if not meet(row, slot, epoch + 1, scope):
+    check_own(operation, source, taken, align)
+    if RECORDS:
+        record_use(scope, operation, source, taken, NO_FLAGS)
+    if not meet(operation, row, slot, epoch + 1, scope):
         return -1
+    if RECORDS:
+        record_use(scope, operation, dest, nbytes * n, WRITES_OWN)
     part = me * nbytes if operation == ALLTOALL else 0
     # Each member starts with a different one.
     k = 0
@@ -102,7 +112,7 @@ def gather_bytes(operation, team, dest, source, nbytes, align, slot, scope):
             m -= n
         copy(dest + m * nbytes, on_member(row, m, source) + part, nbytes, scope)
         k += 1
-    return 0 if meet(row, slot, epoch + 2, scope) else -1
+    return 0 if meet(operation, row, slot, epoch + 2, scope) else -1
 
 
 @jitable
@@ -118,8 +128,8 @@ def pack_bytes(nbytes):
     return 8 if nbytes == 1 else 16
 
 
-def _packs(word):
-    """A function that folds packs. ``word(like, row, at, nbytes)`` returns eight folded bytes."""
+def _packs(word, operation):
+    """A function that folds packs of an operation. ``word(like, row, at, nbytes)`` returns eight folded bytes."""
 
     @jitable
     def packs(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
@@ -154,7 +164,7 @@ def _packs(word):
                 d1 = word(like, row, source + d + 8, nbytes)
             if in_place:
                 epoch += 1
-                if not meet(row, slot, epoch, scope):
+                if not meet(operation, row, slot, epoch, scope):
                     return -1
             if a < end:
                 write(dest + a, a0, 8)
@@ -204,7 +214,7 @@ def _reduction(op, scatter):
             done += nbytes
         return bits
 
-    packs = _packs(word)
+    packs = _packs(word, operation)
 
     @jitable
     def singles(like, row, slot, epoch, dest, source, count, in_place, nbytes, scope):
@@ -218,7 +228,7 @@ def _reduction(op, scatter):
                 bits = element(like, row, source + i * nbytes, nbytes)
             if in_place:
                 epoch += 1
-                if not meet(row, slot, epoch, scope):
+                if not meet(operation, row, slot, epoch, scope):
                     return -1
             if i < count:
                 write(dest + i * nbytes, bits, nbytes)
@@ -236,8 +246,12 @@ def _reduction(op, scatter):
         check_own(operation, dest, part, nbytes)
         check_own(operation, source, total, nbytes)
         epoch += 1
-        if not meet(row, slot, epoch, scope):
+        if RECORDS:
+            record_use(scope, operation, source, total, NO_FLAGS)
+        if not meet(operation, row, slot, epoch, scope):
             return -1
+        if RECORDS:
+            record_use(scope, operation, dest, part, WRITES_OWN)
         in_place = dest < source + total and source < dest + part
         start = source + part * team_me(row) if scatter else source
         # All members must take the same way in place, and parts may be aligned differently there.
@@ -255,7 +269,7 @@ def _reduction(op, scatter):
         # In place the last round's meeting came after the last read.
         if in_place:
             return 0
-        return 0 if meet(row, slot, epoch + 1, scope) else -1
+        return 0 if meet(operation, row, slot, epoch + 1, scope) else -1
 
     return reduce
 
@@ -284,7 +298,7 @@ def _located(like, row, at, nbytes):
     return ld_weak_u64(_largest(row, at & -16) + (at & 8))
 
 
-_packs_of_pairs = _packs(_located)
+_packs_of_pairs = _packs(_located, REDUCE)
 
 
 @jitable
@@ -296,15 +310,19 @@ def maxloc_bytes(like, team, dest, source, count, slot, scope):
     epoch, nbytes = epoch_of(row, slot, scope) + 1, count * 16
     check_own(REDUCE, dest, nbytes, 16)
     check_own(REDUCE, source, nbytes, 16)
-    if not meet(row, slot, epoch, scope):
+    if RECORDS:
+        record_use(scope, REDUCE, source, nbytes, NO_FLAGS)
+    if not meet(REDUCE, row, slot, epoch, scope):
         return -1
+    if RECORDS:
+        record_use(scope, REDUCE, dest, nbytes, WRITES_OWN)
     in_place = dest < source + nbytes and source < dest + nbytes
     epoch = _packs_of_pairs(like, row, slot, epoch, dest, source, count, in_place, 16, scope)
     if epoch < 0:
         return -1
     if in_place:
         return 0
-    return 0 if meet(row, slot, epoch + 1, scope) else -1
+    return 0 if meet(REDUCE, row, slot, epoch + 1, scope) else -1
 
 
 _made = {}

@@ -26,12 +26,25 @@ from ._backend import (
     unsigned,
 )
 from ._lent import lent_bytes, lent_word
+from ._record import (
+    NO_FLAGS,
+    RECORD_FENCE,
+    RECORD_QUIET,
+    RECORD_SIGNAL,
+    RECORDS,
+    record,
+    record_as,
+    record_seen,
+)
 from ._state import (
     BLOCK,
+    FENCE,
     POLLS,
+    QUIET,
     SIGNAL_FETCH,
     SIGNAL_OP,
     SIGNAL_WAIT,
+    THREAD,
     WARP,
     all_pes,
     broken,
@@ -129,29 +142,42 @@ def aborted():
 def fence():
     """Orders this thread's puts and updates before its later ones: a release towards every PE."""
     fence_acq_rel()
+    if RECORDS:
+        record(RECORD_FENCE, FENCE, this_pe())
 
 
 @public
 def quiet():
     """Completes this thread's operations: a full barrier."""
     fence_sc()
+    if RECORDS:
+        record(RECORD_QUIET, QUIET, this_pe())
+
+
+@jitable
+def _flush(scope):
+    meet_group(scope)
+    # The checker knows of sources that may be used again by quiet.
+    if RECORDS:
+        record_as(scope, RECORD_QUIET, QUIET, this_pe(), 0, 0, 0, 0, NO_FLAGS)
 
 
 @public
 def flush():
     """Returns when the sources of this thread's puts may be used again."""
+    _flush(THREAD)
 
 
 @public
 def flush_warp():
     """As ``flush`` for the threads of a warp, which all call it."""
-    meet_group(WARP)
+    _flush(WARP)
 
 
 @public
 def flush_block():
     """As ``flush`` for the threads of the block, which all call it."""
-    meet_group(BLOCK)
+    _flush(BLOCK)
 
 
 @public
@@ -162,16 +188,23 @@ def signal_op(signal_var, signal_val, signal_op, pe):
     check_signal(signal_var)
     op = integer(signal_op)
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, SIGNAL_OP, op)
-    word = on(SIGNAL_OP, integer(pe), address(signal_var), 8, 8)
-    update_signal(word, integer(signal_val), op)
+    to, at, value = integer(pe), address(signal_var), integer(signal_val)
+    word = on(SIGNAL_OP, to, at, 8, 8)
+    if RECORDS:
+        record(RECORD_SIGNAL, SIGNAL_OP, to, at)
+    update_signal(word, value, op)
 
 
 @public
 def signal_fetch(signal_var):
     """This PE's copy of a signal: an acquire. Local."""
     check_signal(signal_var)
-    check_own(SIGNAL_FETCH, address(signal_var), 8, 8)
-    return ld_acquire_u64(address(signal_var))
+    at = address(signal_var)
+    check_own(SIGNAL_FETCH, at, 8, 8)
+    seen = ld_acquire_u64(at)
+    if RECORDS:
+        record_seen(SIGNAL_FETCH, this_pe(), at, 8, seen)
+    return seen
 
 
 @jitable
@@ -181,7 +214,11 @@ def wait_for_signal(at, cmp, value):
     polls = 1
     while True:
         seen = ld_acquire_u64(at)
-        if compare(cmp, unsigned(seen), unsigned(value)) or (polls & POLLS == 0 and broken()):
+        if compare(cmp, unsigned(seen), unsigned(value)):
+            if RECORDS:
+                record_seen(SIGNAL_WAIT, this_pe(), at, 8, seen)
+            return seen
+        if polls & POLLS == 0 and broken():
             return seen
         polls += 1
         idle()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ._backend import address, contiguous_bytes, inlined, integer, moved, no_multicast, public
+from ._record import RECORD_POINTER, RECORDS, record
 from ._state import GET, on
 
 __all__ = ["get_multicast_array", "get_peer_array"]
@@ -15,7 +16,11 @@ def get_peer_array(arr, pe):
     """PE `pe`'s copy of a symmetric array or view: same shape, dtype and strides, for plain loads
     and stores. Other threads of other PEs see stores after ``fence`` and a signal. One-sided.
     """
-    return moved(arr, on(GET, integer(pe), address(arr), contiguous_bytes(arr), 1))
+    of = integer(pe)
+    at = on(GET, of, address(arr), contiguous_bytes(arr), 1)
+    if RECORDS:
+        record(RECORD_POINTER, GET, of)
+    return moved(arr, at)
 
 
 @public

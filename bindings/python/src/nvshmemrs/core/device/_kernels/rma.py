@@ -37,6 +37,18 @@ from ._backend import (
 from ._copy import copy, copy_strided
 from ._elements import load_relaxed, store_relaxed
 from ._lent import copy_lent
+from ._record import (
+    FENCED,
+    NO_FLAGS,
+    RECORD_GET,
+    RECORD_PUT,
+    RECORD_PUT_SIGNAL,
+    RECORDS,
+    UNTIL_QUIET,
+    record,
+    record_as,
+    record_strided,
+)
 from ._state import (
     BLOCK,
     GET,
@@ -48,6 +60,7 @@ from ._state import (
     PUT_SIGNAL,
     PUT_SIGNAL_NBI,
     SCOPES,
+    THREAD,
     check_argument,
     meet_group,
     on,
@@ -65,8 +78,11 @@ def p(dst, value, pe):
     again when it returns. NVSHMEM `nvshmem_TYPE_p`.
     """
     check_word(dst)
-    size = itemsize(dst)
-    store_relaxed(on(PUT, integer(pe), address(dst), size, size), encode(dst, value), size)
+    size, to, at = itemsize(dst), integer(pe), address(dst)
+    word, bits = on(PUT, to, at, size, size), encode(dst, value)
+    if RECORDS:
+        record(RECORD_PUT, PUT, to, at, size)
+    store_relaxed(word, bits, size)
 
 
 @public
@@ -76,8 +92,11 @@ def g(src, pe):
     One-sided; complete when it returns. NVSHMEM `nvshmem_TYPE_g`.
     """
     check_word(src)
-    size = itemsize(src)
-    return decode(src, load_relaxed(on(GET, integer(pe), address(src), size, size), size))
+    size, of, at = itemsize(src), integer(pe), address(src)
+    word = on(GET, of, at, size, size)
+    if RECORDS:
+        record(RECORD_GET, GET, of, at, size)
+    return decode(src, load_relaxed(word, size))
 
 
 @jitable
@@ -86,9 +105,32 @@ def align_of(size):
 
 
 @jitable
+def _record_put(operation, dest, source, nbytes, pe, scope):
+    flags = NO_FLAGS if operation == PUT else UNTIL_QUIET
+    record_as(scope, RECORD_PUT, operation, pe, dest, nbytes, source, 0, flags)
+
+
+@jitable
+def _record_get(operation, dest, source, nbytes, pe, scope):
+    flags = NO_FLAGS if operation == GET else UNTIL_QUIET
+    record_as(scope, RECORD_GET, operation, pe, source, nbytes, dest, 0, flags)
+
+
+@jitable
+def _record_put_signal(operation, dest, source, nbytes, signal, pe, scope):
+    flags = NO_FLAGS if operation == PUT_SIGNAL else UNTIL_QUIET
+    # The signal covers all that the threads of the group have put before they met.
+    if scope != THREAD:
+        flags |= FENCED
+    record_as(scope, RECORD_PUT_SIGNAL, operation, pe, dest, nbytes, source, signal, flags)
+
+
+@jitable
 def put_bytes(operation, dest, source, nbytes, align, pe, scope):
     to = on(operation, pe, dest, nbytes, align)
     meet_group(scope)
+    if RECORDS:
+        _record_put(operation, dest, source, nbytes, pe, scope)
     copy(to, source, nbytes, scope)
     if operation == PUT:
         meet_group(scope)
@@ -98,6 +140,8 @@ def put_bytes(operation, dest, source, nbytes, align, pe, scope):
 def get_bytes(operation, dest, source, nbytes, align, pe, scope):
     start = on(operation, pe, source, nbytes, align)
     meet_group(scope)
+    if RECORDS:
+        _record_get(operation, dest, source, nbytes, pe, scope)
     copy(dest, start, nbytes, scope)
     if operation == GET:
         meet_group(scope)
@@ -108,6 +152,8 @@ def put_lent(operation, dest, source, nbytes, align, pe, scope, word):
     """As ``put_bytes``, through lent memory."""
     to = on(operation, pe, dest, nbytes, align)
     meet_group(scope)
+    if RECORDS:
+        _record_put(operation, dest, source, nbytes, pe, scope)
     copy_lent(to, source, nbytes, scope, word)
     if operation == PUT:
         meet_group(scope)
@@ -118,6 +164,8 @@ def get_lent(operation, dest, source, nbytes, align, pe, scope, word):
     """As ``get_bytes``, through lent memory."""
     start = on(operation, pe, source, nbytes, align)
     meet_group(scope)
+    if RECORDS:
+        _record_get(operation, dest, source, nbytes, pe, scope)
     copy_lent(dest, start, nbytes, scope, word)
     if operation == GET:
         meet_group(scope)
@@ -148,6 +196,8 @@ def put_signal_bytes(operation, dest, source, nbytes, align, signal, value, op, 
     word = on(operation, pe, signal, 8, 8)
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
     meet_group(scope)
+    if RECORDS:
+        _record_put_signal(operation, dest, source, nbytes, signal, pe, scope)
     copy(to, source, nbytes, scope)
     # The release of one thread covers the stores of the others before they met.
     meet_group(scope)
@@ -162,6 +212,8 @@ def put_signal_lent(operation, dest, source, nbytes, align, signal, value, op, p
     word = on(operation, pe, signal, 8, 8)
     check_argument(op == SIGNAL_SET or op == SIGNAL_ADD, operation, op)
     meet_group(scope)
+    if RECORDS:
+        _record_put_signal(operation, dest, source, nbytes, signal, pe, scope)
     copy_lent(to, source, nbytes, scope, given)
     # The release of one thread covers the stores of the others before they met.
     meet_group(scope)
@@ -252,19 +304,31 @@ def _put_signal(operation, scope):
 
 
 @jitable
+def _record_strided(operation, dest, source, dest_step, source_step, n, size, pe, scope):
+    if operation == IPUT:
+        kind, at, step, own, own_step = RECORD_PUT, dest, dest_step, source, source_step
+    else:
+        kind, at, step, own, own_step = RECORD_GET, source, source_step, dest, dest_step
+    record_strided(scope, kind, operation, pe, at, step, own, own_step, n, size)
+
+
+@jitable
 def strided_bytes(operation, dest, source, dest_step, source_step, n, size, pe, scope):
     """`n` elements of `size` bytes, at steps in elements."""
     check_argument(
         dest_step > 0 and source_step > 0 and n >= 0, operation, smallest(dest_step, source_step)
     )
+    to, start = dest, source
     if operation == IPUT:
         span = ((n - 1) * dest_step + 1) * size if n > 0 else 0
-        dest = on(operation, pe, dest, span, align_of(size))
+        to = on(operation, pe, dest, span, align_of(size))
     else:
         span = ((n - 1) * source_step + 1) * size if n > 0 else 0
-        source = on(operation, pe, source, span, align_of(size))
+        start = on(operation, pe, source, span, align_of(size))
     meet_group(scope)
-    copy_strided(dest, source, dest_step, source_step, n, size, scope)
+    if RECORDS:
+        _record_strided(operation, dest, source, dest_step, source_step, n, size, pe, scope)
+    copy_strided(to, start, dest_step, source_step, n, size, scope)
     meet_group(scope)
 
 

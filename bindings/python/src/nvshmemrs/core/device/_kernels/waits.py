@@ -31,6 +31,7 @@ from ._backend import (
     room,
 )
 from ._elements import load_acquire, read, write
+from ._record import RECORDS, record_seen
 from ._state import (
     POLLS,
     TEST,
@@ -45,6 +46,7 @@ from ._state import (
     check_argument,
     check_own,
     compare,
+    this_pe,
 )
 
 __all__ = []
@@ -77,12 +79,16 @@ def _left_out(status, flag, i):
 
 
 @jitable
-def _holds(ivars, i, cmp, value, values):
+def _holds(operation, ivars, i, cmp, value, values):
     """`value`: the bits that all compare with, unless `values` is the address of more."""
     size = itemsize(ivars)
-    seen = load_acquire(address(ivars) + i * size, size)
+    at = address(ivars) + i * size
+    seen = load_acquire(at, size)
     other = read(values + i * size, size) if values != 0 else value
-    return compare(cmp, decode(ivars, seen), decode(ivars, other))
+    good = compare(cmp, decode(ivars, seen), decode(ivars, other))
+    if RECORDS and good:
+        record_seen(operation, this_pe(), at, size, seen)
+    return good
 
 
 @jitable
@@ -92,7 +98,7 @@ def wait_all(waits, operation, ivars, n, status, flag, cmp, value, values):
     polls, i = 0, 0
     while i < n:
         if not _left_out(status, flag, i):
-            while not _holds(ivars, i, cmp, value, values):
+            while not _holds(operation, ivars, i, cmp, value, values):
                 polls += 1
                 if not waits or (polls & POLLS == 0 and broken()):
                     return False
@@ -117,7 +123,7 @@ def wait_any(waits, operation, ivars, n, status, flag, cmp, value, values):
                 i -= n
             if not _left_out(status, flag, i):
                 candidates = True
-                if _holds(ivars, i, cmp, value, values):
+                if _holds(operation, ivars, i, cmp, value, values):
                     return i
                 polls += 1
                 if waits and polls & POLLS == 0 and broken():
@@ -141,7 +147,7 @@ def wait_some(waits, operation, ivars, n, indices, status, flag, cmp, value, val
         while i < n:
             if not _left_out(status, flag, i):
                 candidates = True
-                if _holds(ivars, i, cmp, value, values):
+                if _holds(operation, ivars, i, cmp, value, values):
                     write(which + found * step, i, step)
                     found += 1
                 else:

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from numba.cuda import config
 
 from .._constants import *  # noqa: F403
+from .._frontend import job_is_checked
 
-if config.ENABLE_CUDASIM and os.environ.get("NVSHMEMRS_CHECK", "").strip() == "1":
+if config.ENABLE_CUDASIM and job_is_checked():
     from . import _checked as _chosen
 elif config.ENABLE_CUDASIM:
     from . import _simulated as _chosen  # type: ignore[no-redef]

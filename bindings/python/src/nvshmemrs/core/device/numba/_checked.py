@@ -184,7 +184,7 @@ def _functions() -> Dict[str, Dict[str, Any]]:
         check(lib.nvshmemrs_signal_wait(job.runtime, at, cmp, value, ctypes.byref(seen)))
         return seen.value
 
-    def holds(ivars: Any, i: int, cmp: int, value: int, values: int) -> bool:
+    def holds(operation: int, ivars: Any, i: int, cmp: int, value: int, values: int) -> bool:
         array = _simulated._array(ivars)
         at, size = _simulated.address(ivars) + i * array.itemsize, array.itemsize
         if values != 0:

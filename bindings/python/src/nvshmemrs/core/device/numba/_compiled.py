@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, cast
 
 from llvmlite import ir
@@ -17,6 +18,7 @@ from numba.cuda.core.targetconfig import ConfigStack
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.extending import intrinsic, overload, register_jitable
 
+from .._frontend import job_is_checked
 from .._symbol import SYMBOL
 from .._typed import Elements, Frontend, checks, functions, primitives, threads
 from ..primitives import TABLE, Primitive
@@ -55,7 +57,8 @@ _frontend = Frontend(
 )
 _at = Elements(types, TypingError)
 globals().update(checks(_frontend))
-globals().update(functions(_frontend))
+_functions = functions(_frontend)
+globals().update(_functions)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -88,7 +91,8 @@ def _lower(row: Primitive, kinds: Any) -> Any:
     return lower
 
 
-globals().update(primitives(_frontend, _lower))
+_primitives = primitives(_frontend, _lower)
+globals().update(_primitives)
 
 
 # --- arrays ---------------------------------------------------------------------------------------
@@ -326,4 +330,87 @@ def state(typingctx: Any, word: Any) -> Any:
     return types.int64(types.int64), lower
 
 
-globals().update(threads(_frontend, integer))
+_threads = threads(_frontend, integer)
+globals().update(_threads)
+
+
+# --- records for the checker ----------------------------------------------------------------------
+
+
+block_thread, block_threads, grid_block = (
+    _threads[name] for name in ("block_thread", "block_threads", "grid_block")
+)
+ld_weak_u32, ld_weak_u64, st_weak_u32, st_weak_u64 = (
+    _primitives[name] for name in ("ld_weak_u32", "ld_weak_u64", "st_weak_u32", "st_weak_u64")
+)
+RECORDS = job_is_checked()
+"""Whether kernels record their operations, if the job is checked."""
+
+# For each thread the place of its call; a larger grid's threads share entries.
+_PLACES, _ENTRIES = "nvshmemrs_places", 1 << 16
+_LINE, _FILE, _TEXT = 20, 72, 64  # in a record
+
+
+def _text(words: str) -> bytes:
+    return words.encode("ascii", "replace")[: _TEXT - 1].ljust(_TEXT, b"\0")
+
+
+@intrinsic
+def place_of(typingctx: Any, number: Any) -> Any:
+    """The address of the line, the file and the function of a call, which are in the kernel's module."""
+    if not isinstance(number, types.IntegerLiteral):
+        raise TypingError("the number of a place is a literal")
+    file, line, function = list(_functions["places"])[number.literal_value]
+    words = line.to_bytes(8, "little") + _text(os.path.basename(file)) + _text(function)
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.ArrayType(ir.IntType(8), len(words))
+        name = builder.module.get_unique_name("nvshmemrs_place")
+        place = cast(Any, ir.GlobalVariable(builder.module, kind, name, addrspace=1))
+        place.linkage, place.align, place.global_constant = "internal", 8, True
+        place.initializer = ir.Constant(kind, bytearray(words))
+        return builder.ptrtoint(place, _I64)
+
+    return types.int64(number), lower
+
+
+@intrinsic
+def _places(typingctx: Any) -> Any:
+    """The address of the places of all threads."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found = builder.module.globals.get(_PLACES)
+        if found is None:
+            kind = ir.ArrayType(_I64, _ENTRIES)
+            found = cast(Any, ir.GlobalVariable(builder.module, kind, _PLACES, addrspace=1))
+            found.linkage, found.align = "common", 8
+            found.initializer = ir.Constant(kind, None)
+        return builder.ptrtoint(found, _I64)
+
+    return types.int64(), lower
+
+
+@jitable
+def _place_of_thread():
+    thread = grid_block() * block_threads() + block_thread()
+    return _places() + (thread & _ENTRIES - 1) * 8
+
+
+@jitable
+def mark(place):
+    """Keeps the place of the call that the thread makes next."""
+    st_weak_u64(_place_of_thread(), place)
+
+
+@jitable
+def write_place(record):
+    """Writes the place of the thread's call to a record."""
+    place, i = ld_weak_u64(_place_of_thread()), 0
+    st_weak_u32(record + _LINE, ld_weak_u32(place) if place != 0 else 0)
+    while i < 2 * _TEXT:
+        st_weak_u64(record + _FILE + i, ld_weak_u64(place + 8 + i) if place != 0 else 0)
+        i += 8
+
+
+if RECORDS:
+    _functions["marking"](place_of, mark)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from numba.cuda.codegen import CUDACodeLibrary
+from numba.cuda.codegen import CUDACodeLibrary, JITCUDACodegen
 from numba.cuda.cudadrv import driver
 from numba.cuda.cudadrv.error import CudaSupportError
 
@@ -22,8 +22,10 @@ from ...nvshmem_types import NotSupportedError
 from .. import fitting, state
 from .._frontend import explain_missing_gpu
 from .._symbol import SYMBOL, expect_heap_on, no_memory
+from ._compiled import RECORDS
 
 _get_cufunc = CUDACodeLibrary.get_cufunc
+_magic_tuple = JITCUDACodegen.magic_tuple
 
 
 def _refers(library: Any) -> bool:
@@ -51,7 +53,7 @@ def get_cufunc(library: Any) -> Any:
                 "this kernel has been launched by another PE of this process on the same GPU: PEs "
                 "that are threads use a GPU each, or kernels of their own"
             )
-        words = fitting(state(), "a kernel")
+        words = fitting(state(), "a kernel", RECORDS)
         expect_heap_on(function.module.context.device.id)
         try:
             memory, size = module.get_global_symbol(SYMBOL)
@@ -63,9 +65,16 @@ def get_cufunc(library: Any) -> Any:
     return function
 
 
+def magic_tuple(codegen: Any) -> Any:
+    """The key of compiled code in Numba's caches: code that records has one of its own."""
+    return (*_magic_tuple(codegen), "nvshmemrs records")
+
+
 def install() -> None:
     """Makes launches write the state, and report a missing GPU with a remedy."""
     CUDACodeLibrary.get_cufunc = get_cufunc
+    if RECORDS:
+        JITCUDACodegen.magic_tuple = magic_tuple
     explain_missing_gpu(
         driver.Driver,
         CudaSupportError,
