@@ -380,7 +380,7 @@ DEVICE void wait_for_previous_kernel() {}
 DEVICE void launch_next_kernel() {}
 DEVICE void follow_previous_kernel() {}
 template <class T>
-DEVICE void read_arguments(const T &, u32 = 0) {}
+DEVICE void read_arguments(const T &) {}
 
 DEVICE u64 load_gpu(u64 at) { return nvshmemrs::device::load((const u64 *)at); }
 DEVICE u32 load_gpu_u32(u64 at) { return nvshmemrs::device::load((const u32 *)at); }

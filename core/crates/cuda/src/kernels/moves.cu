@@ -39,9 +39,6 @@ struct BlockUnits {
         steps_on = threads / whole, units_on = threads - steps_on * whole;
     }
 
-    // A value that needs all of the divisions.
-    __device__ u32 ready() const { return first ^ count ^ step ^ unit ^ steps_on ^ units_on; }
-
     // Calls `with` for each unit of the block that is this thread's.
     template <class With>
     __device__ void for_each(const With &with) const {
@@ -82,7 +79,7 @@ DEVICE void receive_parts(const Turn &turn, const BlockUnits &units, u64 dest) {
 
 KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c, units.ready());
+    Turn turn(c);
     bool root = c.team.me == c.root;
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
     turn.move_by_flags(
@@ -188,7 +185,7 @@ KERNEL DIRECT nvshmemrs_broadcast(const __grid_constant__ Collective c) {
 // In place, `source` is this member's part of `dest`.
 KERNEL nvshmemrs_fcollect_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c, units.ready());
+    Turn turn(c);
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
     turn.move_by_flags(
         true,
@@ -216,7 +213,7 @@ KERNEL DIRECT nvshmemrs_fcollect(const __grid_constant__ Collective c) {
 // In place, each thread has read what it sends before it writes to the same place.
 KERNEL nvshmemrs_alltoall_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c, units.ready());
+    Turn turn(c);
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
     turn.move_by_flags(
         true,
@@ -307,7 +304,7 @@ KERNEL DIRECT nvshmemrs_alltoalls(const __grid_constant__ Collective c) {
 // Only the root knows its `dest`.
 KERNEL nvshmemrs_gather_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c, units.ready());
+    Turn turn(c);
     bool root = c.team.me == c.root;
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
     turn.move_by_flags(
@@ -342,7 +339,7 @@ KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
 // Only the root knows its `source`.
 KERNEL nvshmemrs_scatter_flags(const __grid_constant__ Collective c) {
     BlockUnits units(c.bytes);
-    Turn turn(c, units.ready());
+    Turn turn(c);
     bool root = c.team.me == c.root;
     u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
     turn.move_by_flags(

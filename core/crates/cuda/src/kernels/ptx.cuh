@@ -43,13 +43,13 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
 // before it.
 
 // Reads every line of a kernel's arguments, which are in other memory at each launch, so that they are in the multiprocessor's cache when the
-// kernel before this one has ended. `ready`: of values that the compiler is to compute by then, too.
+// kernel before this one has ended.
 template <class T>
-DEVICE void read_arguments(const T &arguments, u32 ready = 0) {
+DEVICE void read_arguments(const T &arguments) {
     static constexpr u32 LINE = 64 / sizeof(u32), WORDS = sizeof(T) / sizeof(u32);
     __shared__ volatile u32 seen;
     const u32 *words = (const u32 *)&arguments;
-    u32 all = words[WORDS - 1] ^ ready;
+    u32 all = words[WORDS - 1];
 #pragma unroll
     for (u32 word = 0; word < WORDS; word += LINE) all ^= words[word];
     // Loads whose values nobody needs are left out by the compiler.

@@ -145,7 +145,7 @@ template <class T>
 DEVICE void reduce_flags(const Collective &c) {
     bool two = c.team.n == 2 && (c.operation == REDUCE || c.operation == REDUCESCATTER);
     BlockUnits units(c.bytes, Group<T>::UNITS);
-    Turn turn(c, units.ready());
+    Turn turn(c);
     turn.move_by_flags(
         c.operation == REDUCE || c.operation == REDUCESCATTER,
         [&] {

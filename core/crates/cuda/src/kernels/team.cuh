@@ -112,9 +112,8 @@ DEVICE void report(const Collective &c, u32 code, u64 epoch, u64 mine, u64 their
 }
 
 // The state of the team as the kernel finds it. In a graph, a collective may begin before the kernel before it has ended.
-// `ready` is as in read_arguments.
-DEVICE TeamLocal entered(const Collective &c, u32 ready = 0) {
-    read_arguments(c, ready);
+DEVICE TeamLocal entered(const Collective &c) {
+    read_arguments(c);
     wait_for_previous_kernel();
     return *(const TeamLocal *)c.team.local;
 }
@@ -142,7 +141,7 @@ class Turn {
     // That of the team that has the number now.
     u32 generation;
 
-    __device__ explicit Turn(const Collective &call, u32 ready = 0) : Turn(call, entered(call, ready)) {}
+    __device__ explicit Turn(const Collective &call) : Turn(call, entered(call)) {}
 
     __device__ Turn(const Collective &call, const TeamLocal &now) : c(call), epoch(now.epoch + 1), over(now.over), generation(now.generation) {
         parity = epoch & 1;
