@@ -26,12 +26,12 @@ def cases() -> "List[Case]":
     types = {**WORDS, **dict.fromkeys(whole, "*i32"), **dict.fromkeys(("scales", "inbox_scales"), "*fp32")}
     found.append(("count", kernels.count_kernel, types, dict(BINS=256, CHUNK=128), 8))
     found.append(("plan", kernels.plan_kernel, types, dict(CHUNKS=64, BINS=256, TILE=64), 8))
-    sizes = dict(BINS=16, CHUNK=128, BLOCK=1024, TOP=2, TOPS=2)
+    sizes = dict(BINS=16, CHUNK=128, BLOCK=1024, TOP=2)
     for scales in (0, 64):
         found.append((f"move {scales}", kernels.move_kernel, types, dict(sizes, SCALES=scales), 8))
     for kind, scaled in (("bf16", False), ("fp32", False), ("fp8e4nv", True)):
         more = {**types, "y": f"*{kind}", "weights": "*fp32", "out": "*bf16"}
-        found.append((f"combine {kind}", kernels.combine_kernel, more, dict(TOP=2, TOPS=2, BLOCK=2048, SCALED=scaled), 4))
+        found.append((f"combine {kind}", kernels.combine_kernel, more, dict(TOP=2, BLOCK=2048, SCALED=scaled), 4))
     for kind, depth in (("bf16", 64), ("fp32", 32)):
         types = {**WORDS, **dict.fromkeys(("a", "b", "c", "inbox"), f"*{kind}"), "half": "i64", "flags_half": "i64"}
         tile = dict(BM=128, BN=128, BK=depth, GROUP=8, EVEN_N=True, EVEN_K=True, b_column=1)

@@ -5,7 +5,7 @@ without one all run. A line for each check.
 
 import os
 import sys
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List
 
 import ml_dtypes  # noqa: F401  (the types of NumPy's arrays)
 import numpy as np
@@ -195,9 +195,7 @@ def norm(team: Any = WORLD, name: str = "norm") -> None:
     ok(name)
 
 
-def experts_case(
-    ws: fused.Workspace, tokens: List[int], hidden: int, each: int, top: int, dtype: str, scaled: bool, programs: Optional[int] = None
-) -> None:
+def experts_case(ws: fused.Workspace, tokens: List[int], hidden: int, each: int, top: int, dtype: str, scaled: bool) -> None:
     """Each member sends `tokens[me]` tokens; the experts multiply by a number of their own."""
     n, me = ws.n, ws.me
     n_experts, align, columns = each * n, 4, 2
@@ -233,7 +231,7 @@ def experts_case(
 
     def call() -> None:
         fused.dispatch(
-            inbox, x, experts, ws, n_experts=n_experts, align=align, route=route, scales=scales, out_scales=inbox_scales, programs=programs
+            inbox, x, experts, ws, n_experts=n_experts, align=align, route=route, scales=scales, out_scales=inbox_scales
         )
         # Each row is its own result here.
         if GPU:
@@ -279,8 +277,6 @@ def experts() -> None:
     n = nvshmem.n_pes()
     few = [[3, 5, 0, 2, 7, 1, 4, 2][pe % 8] for pe in range(n)]
     cases = [(few, 32, 2, 2, "float32", False), (few, 64, 1, 1, "float8_e4m3fn", True), (few, 16, 3, 2, "bfloat16", False)]
-    # More choices than a program looks at together, of PE 0, and no power of two of each token.
-    cases.append(([44 if pe == 0 else 1 for pe in range(n)], 16, 3, 3, "float32", False, 1))
     if GPU:
         many = [1000 + 37 * pe for pe in range(n)]
         cases = [

@@ -96,7 +96,6 @@ def combine(
             scaled.shape[1] if scaled else 1,
             route.each,
             TOP=route.top_k,
-            TOPS=args.power_of_2(route.top_k),
             BLOCK=block,
             SCALED=scaled is not None,
             num_warps=warps,

@@ -150,7 +150,7 @@ def _launch(
         args.state(), head, calls, args.at(ws.address("left"), "int64"), args.at(x.address, "int32", keeper=x.value),
         of_scales, chosen, parts["ranks"], parts["counts"], parts["base"], places,
         args.at(out.address, "int32", keeper=out.value), to_scales, tokens, words, columns, capacity, route.each,
-        TOP=route.top_k, TOPS=args.power_of_2(route.top_k), BINS=bins, CHUNK=CHUNK, BLOCK=args.power_of_2(words),
+        TOP=route.top_k, BINS=bins, CHUNK=CHUNK, BLOCK=args.power_of_2(words),
         SCALES=args.power_of_2(columns) if columns else 0, num_warps=warps,
     )  # fmt: skip
 

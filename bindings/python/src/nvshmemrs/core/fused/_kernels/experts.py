@@ -92,59 +92,44 @@ def plan_kernel(
 
 
 @triton.jit
-def of_choice(values, lanes, k):
-    """Element `k` of a vector whose other elements are at other `lanes`."""
-    return tl.sum(tl.where(lanes == k, values, tl.zeros_like(values)))
-
-
-@triton.jit
 def move_kernel(
     state, workspace, calls, flags, x, scales, experts, ranks, counts, base, places, inbox, inbox_scales,
     tokens, words, scale_words, capacity, each,
-    TOP: tl.constexpr, TOPS: tl.constexpr, BINS: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr, SCALES: tl.constexpr,
+    TOP: tl.constexpr, BINS: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr, SCALES: tl.constexpr,
 ):  # fmt: skip
     """Rows of `words` words of 32 bits to their places. It ends when all rows for this member have
-    come. A program first finds the places of all its choices, so that it waits for the loads that
-    depend on each other once, and not for each row. TOPS: a power of 2 that is not below TOP.
+    come.
     """
     ctx = context(state)
     t = open_team(workspace)
     part = tl.program_id(0)
     parts = tl.num_programs(0)
     call = next_call(calls, part, parts)
-    own = tl.arange(0, CHUNK)
-    count = (tokens - part + parts - 1) // parts * TOP
-    for first in range(0, count, CHUNK):
-        number = first + own
-        mine = number < count
-        i = (part + number // TOP * parts) * TOP + number % TOP
-        rank = tl.load(ranks + i, mask=mine, other=-1)
-        kept = mine & (rank >= 0)
-        expert = tl.load(experts + i, mask=kept, other=0).to(tl.int32)
-        before = tl.load(counts + i // CHUNK * BINS + expert, mask=kept, other=0)
-        place = tl.load(base + expert, mask=kept, other=0) + before + rank
-        tl.store(places + i, tl.where(kept & (place < capacity), place, -1), mask=mine)
-    tl.debug_barrier()
     lanes = tl.arange(0, BLOCK)
     inside = lanes < words
-    choices = tl.arange(0, TOPS)
     for token in range(part, tokens, parts):
-        i = token * TOP + choices
-        held = tl.load(places + i, mask=choices < TOP, other=-1)
-        chosen = tl.load(experts + i, mask=choices < TOP, other=0).to(tl.int32)
         row = tl.load(x + long(token) * words + lanes, mask=inside, other=0)
         if SCALES > 0:
             columns = tl.arange(0, SCALES)
             scale = tl.load(scales + long(token) * scale_words + columns, mask=columns < scale_words, other=0)
         for k in range(0, TOP):
-            place = of_choice(held, choices, k)
-            if place >= 0:
-                owner = of_choice(chosen, choices, k) // each
-                at = long(place)
-                tl.store(on(ctx, t, inbox + at * words + lanes, owner), row, mask=inside)
-                if SCALES > 0:
-                    to = on(ctx, t, inbox_scales + at * scale_words + columns, owner)
-                    tl.store(to, scale, mask=columns < scale_words)
+            i = token * TOP + k
+            rank = tl.load(ranks + i)
+            expert = tl.maximum(tl.load(experts + i).to(tl.int32), 0)
+            if rank >= 0:
+                place = tl.load(base + expert) + tl.load(counts + i // CHUNK * BINS + expert) + rank
+                if place < capacity:
+                    owner = expert // each
+                    at = long(place)
+                    tl.store(on(ctx, t, inbox + at * words + lanes, owner), row, mask=inside)
+                    if SCALES > 0:
+                        to = on(ctx, t, inbox_scales + at * scale_words + columns, owner)
+                        tl.store(to, scale, mask=columns < scale_words)
+                    tl.store(places + i, place)
+                else:
+                    tl.store(places + i, -1)
+            else:
+                tl.store(places + i, -1)
     tell(ctx, t, flags, call, part)
     # One program waits: the last, so that this works where programs run one after the other, too.
     if part == parts - 1:
@@ -152,52 +137,38 @@ def move_kernel(
 
 
 @triton.jit
-def routed(places, experts, weights, token, tokens, choices, TOP: tl.constexpr):
-    """The places, experts and weights of a token's choices."""
-    i = token * TOP + choices
-    there = (choices < TOP) & (i < tokens * TOP)
-    held = tl.load(places + i, mask=there, other=-1)
-    chosen = tl.load(experts + i, mask=there, other=0).to(tl.int32)
-    return held, chosen, tl.load(weights + i, mask=there, other=0).to(tl.float32)
-
-
-@triton.jit
 def combine_kernel(
     state, workspace, calls, entered, left, y, scales, places, experts, weights, out,
     tokens, hidden, scale_words, each,
-    TOP: tl.constexpr, TOPS: tl.constexpr, BLOCK: tl.constexpr, SCALED: tl.constexpr,
+    TOP: tl.constexpr, BLOCK: tl.constexpr, SCALED: tl.constexpr,
 ):  # fmt: skip
     """Each token's rows of `y` from where they are, weighted and summed in the order of its choices.
-    It ends when all members have read this member's rows. The places of the next token's rows are
-    loaded while those of a token are under way. TOPS: a power of 2 that is not below TOP.
+    It ends when all members have read this member's rows.
     """
     ctx = context(state)
     t = open_team(workspace)
     part = tl.program_id(0)
     parts = tl.num_programs(0)
     call = next_call(calls, part, parts)
-    choices = tl.arange(0, TOPS)
-    # This PE's own arrays may be read before the others come.
-    next_held, next_chosen, next_factor = routed(places, experts, weights, part, tokens, choices, TOP)
     tell(ctx, t, entered, call, part)
     hear_program(ctx, t, entered, call, part)
     lanes = tl.arange(0, BLOCK)
     inside = lanes < hidden
     for token in range(part, tokens, parts):
-        held, chosen, factor = next_held, next_chosen, next_factor
-        next_held, next_chosen, next_factor = routed(places, experts, weights, token + parts, tokens, choices, TOP)
         total = tl.zeros((BLOCK,), tl.float32)
         for k in tl.static_range(TOP):
-            place = of_choice(held, choices, k)
+            i = token * TOP + k
+            place = tl.load(places + i)
             kept = inside & (lanes * 0 + place >= 0)
-            owner = tl.where(place >= 0, of_choice(chosen, choices, k) // each, t.me)
+            expert = tl.maximum(tl.load(experts + i).to(tl.int32), 0)
+            owner = tl.where(place >= 0, expert // each, t.me)
             row = long(tl.maximum(place, 0))
             value = widen(tl.load(on(ctx, t, y + row * hidden + lanes, owner), mask=kept))
             if SCALED:
                 column = lanes // (hidden // scale_words)
                 value *= tl.load(on(ctx, t, scales + row * scale_words + column, owner), mask=kept, other=0)
             # A choice of no expert counts nothing, whatever its weight.
-            total += tl.where(kept, value * of_choice(factor, choices, k), 0.0)
+            total += tl.where(kept, value * tl.load(weights + i).to(tl.float32), 0.0)
         at = long(token) * hidden + lanes
         tl.store(out + at, total.to(out.dtype.element_ty), mask=inside)
     tell(ctx, t, left, call, part)
