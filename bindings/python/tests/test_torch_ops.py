@@ -216,7 +216,7 @@ from nvshmemrs.core.interop import _torch_fast as fast
 nvshmem.init(timeout=60)
 me, n = nvshmem.my_pe(), nvshmem.n_pes()
 small = fast.SmallSums(0)
-for name, count in (("float32", 5), ("float16", 6), ("float32", 20_000), ("float16", 70_000), ("float32", 1 << 17)):
+for name, count in (("float32", 5), ("float16", 6), ("float32", 20_000)):
     source, dest = (nvshmem.array(count, name) for _ in range(2))
     source[:], dest[:] = me + 1, 0
     small.load(dest.ctypes.data, source.ctypes.data)

@@ -14,9 +14,8 @@ from ..device import triton as nvt
 # Bytes up to which it is the faster way.
 MOST = 1 << 19
 PROGRAMS = 128
-# Words of 4 bytes that a program takes at once, and its warps. Each shape serves arrays that its programs take at
-# once, so that a program waits for one block of each member only.
-SHAPES = ((256, 4), (512, 8), (1024, 16))
+# Words of 4 bytes that a program takes at once, and its warps: of small arrays, and of larger ones.
+SHAPES = ((256, 4), (512, 8))
 SIZES = {"float16": 2, "bfloat16": 2, "float32": 4}
 _SUM = 1
 
@@ -52,8 +51,9 @@ class SmallSums:
     def launch(self, name, dest, source, count):
         """Starts a kernel on Triton's current stream. Both addresses are multiples of 16."""
         words = count * SIZES[name] // 4
-        shape = next(shape for shape in SHAPES if words <= shape[0] * PROGRAMS)
-        self._start(name, dest, source, count, min(PROGRAMS, -(-words // SHAPES[0][0])), shape)
+        block, _ = SHAPES[0]
+        shape = SHAPES[words > block * PROGRAMS]
+        self._start(name, dest, source, count, min(PROGRAMS, -(-words // block)), shape)
 
     def _start(self, name, dest, source, count, programs, shape):
         block, warps = shape
