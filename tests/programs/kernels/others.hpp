@@ -36,17 +36,27 @@ static Step barrier_of(Job &job, const std::vector<u32> &signatures) {
     return step;
 }
 
-// A member whose call differs ends the collective for all, with the same words.
-static void mismatch(CollectiveKernel kernel, CollectiveKernel other, u32 operation, u32 other_operation, bool flags) {
+struct Kernel {
+    CollectiveKernel kernel;
+    u32 operation;
+    bool flags;
+
+    u32 threads() const { return flags ? 96 : 64; }
+};
+
+// The members from `odd` on, and before `end`, call `other`, which ends the collective for all. Member `late` comes after the others have polled often.
+static void mismatch(const Kernel &usual, const Kernel &other, i32 odd, i32 end, i32 late) {
     Job job(3, 64 << 10, 1024);
     run(job, {barrier_of(job, {1, 1, 1})}, 1);
+    auto is_odd = [&](i32 m) { return odd <= m && m < end; };
     std::vector<std::thread> streams;
     for (i32 m = 0; m < 3; m++)
         streams.emplace_back([&, m] {
-            bool odd = m == 1;
-            Collective c = job.call(m, odd ? other_operation : operation, odd ? 77 : 78);
+            const Kernel &called = is_odd(m) ? other : usual;
+            Collective c = job.call(m, called.operation, is_odd(m) ? 77 : 78);
             c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM;
-            device::launch(odd ? 1 : 2, flags && !odd ? 96 : 64, m, [&] { odd ? other(c) : kernel(c); });
+            if (m == late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            device::launch(is_odd(m) ? 1 : 2, called.threads(), m, [&] { called.kernel(c); });
         });
     for (auto &stream : streams) stream.join();
     for (i32 m = 0; m < 3; m++) {
@@ -54,9 +64,11 @@ static void mismatch(CollectiveKernel kernel, CollectiveKernel other, u32 operat
         check(error.state == 2 && error.code == MISMATCH, "a mismatch is not reported");
         check(job.aborts[m] == MISMATCH, "the abort word is not set");
         check(error.team == 7 && error.epoch == Job::START + 2, "the wrong collective is named");
-        check(error.operation == (m == 1 ? other_operation : operation), "the wrong operation is named");
-        check((error.pe == job.members[1]) == (m != 1), "the wrong PE is named");
-        check(error.their_operation == (m == 1 ? operation : other_operation), "the other's operation is wrong");
+        check(error.operation == (is_odd(m) ? other : usual).operation, "the wrong operation is named");
+        bool other_kind = false;
+        for (i32 k = 0; k < 3; k++) other_kind |= error.pe == job.members[k] && is_odd(k) != is_odd(m);
+        check(other_kind, "the wrong PE is named");
+        check(error.their_operation == (is_odd(m) ? usual : other).operation, "the other's operation is wrong");
         check(job.epochs(m) == 2, "the epoch is not counted");
     }
 }
@@ -110,21 +122,21 @@ static void stale(CollectiveKernel kernel, u32 operation, bool flags) {
 }
 
 // A member that says what it does instead ends the others' next collective; its own epoch is not counted.
-static void finalize_notice() {
+static void finalize_notice(const Kernel &called) {
     Job job(3, 64 << 10, 1024);
     std::vector<std::thread> streams;
     for (i32 m = 0; m < 3; m++)
         streams.emplace_back([&, m] {
             bool leaves = m == 2;
-            Collective c = job.call(m, leaves ? FINALIZE : REDUCE, leaves ? 0 : 78);
+            Collective c = job.call(m, leaves ? FINALIZE : called.operation, leaves ? 0 : 78);
             c.dest = Job::SYNC, c.source = Job::SYNC + 4096, c.bytes = 64, c.op = SUM, c.count = leaves;
-            device::launch(1, 64, m, [&] { leaves ? nvshmemrs_barrier(c) : nvshmemrs_reduce_float(c); });
+            device::launch(1, leaves ? 64 : called.threads(), m, [&] { leaves ? nvshmemrs_barrier(c) : called.kernel(c); });
         });
     for (auto &stream : streams) stream.join();
     for (i32 m = 0; m < 2; m++) {
         const ErrorRecord &error = job.errors[m];
         check(error.state == 2 && error.code == MISMATCH && error.pe == job.members[2], "a finalize notice is not reported");
-        check(error.operation == REDUCE && error.their_operation == FINALIZE, "a finalize notice names the wrong operation");
+        check(error.operation == called.operation && error.their_operation == FINALIZE, "a finalize notice names the wrong operation");
     }
     check(job.errors[2].state == 0 && job.aborts[2] == 0 && job.epochs(2) == 0, "who leaves has an error");
 }
@@ -350,9 +362,16 @@ static void errors() {
     };
     for (auto [operation, flags, direct] : all) {
         bool flag_threads = operation != COLLECT;
-        mismatch(flags, nvshmemrs_barrier, operation, BARRIER, flag_threads);
-        mismatch(direct, nvshmemrs_barrier, operation, BARRIER, false);
-        mismatch(direct, direct, operation, operation, false);
+        const Kernel barrier = {nvshmemrs_barrier, BARRIER, false}, with_flags = {flags, operation, flag_threads}, without = {direct, operation, false};
+        for (i32 late = 0; late < 3; late++) {
+            mismatch(with_flags, barrier, 1, 2, late);
+            mismatch(with_flags, barrier, 1, 3, late);
+            mismatch(with_flags, with_flags, 1, 2, late);
+            mismatch(without, barrier, 1, 2, late);
+            mismatch(without, without, 1, 2, late);
+        }
+        finalize_notice(with_flags);
+        finalize_notice(without);
         abort_word(flags, operation, flag_threads);
         abort_word(direct, operation, false);
         counts(flags, operation, flag_threads);
@@ -360,7 +379,6 @@ static void errors() {
         stale(flags, operation, flag_threads);
         stale(direct, operation, false);
     }
-    finalize_notice();
     large_wait();
     overrun(1199, false);
     overrun(1199, true);

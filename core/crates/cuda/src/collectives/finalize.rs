@@ -124,8 +124,8 @@ impl<'a> FinalizeNotice<'a> {
 
     /// Tells the rest: nothing is on this PE's streams any more, or nobody waits for it. The announcements have arrived when it returns.
     ///
-    /// A kernel that has reported an error may be leaving still. It has announced its own call, which the announcement here would replace
-    /// while others have not seen it; `idle` says when it has left.
+    /// A kernel that has reported an error may be leaving still. It announces its own call to all members before it ends, and the announcement
+    /// here would replace that while others have not seen it; `idle` says when it has left.
     fn finish(mut self, idle: impl Fn() -> bool) -> Result<()> {
         let until = Instant::now() + LEAVING;
         while !self.teams.is_empty() && !idle() && Instant::now() < until {

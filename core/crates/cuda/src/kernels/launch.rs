@@ -496,6 +496,25 @@ mod tests {
         }
         let mut there: Vec<String> = Vec::new();
         for (file, text) in images::SOURCES {
+            for kernel in text
+                .split("KERNEL ")
+                .skip(1)
+                .filter(|_| file.ends_with(".cu"))
+            {
+                // `entered` of team.cuh waits for collectives, whose kernels have a Turn.
+                let waits = [
+                    "follow_previous_kernel();",
+                    "wait_for_previous_kernel();",
+                    "Turn turn(c",
+                    "reduce_flags<T>(c)",
+                    "reduce_direct<T>(c)",
+                ];
+                let body = kernel.split("\n}").next().unwrap_or_default();
+                assert!(
+                    waits.iter().any(|wait| body.contains(wait)),
+                    "{kernel} does not wait for the previous kernel"
+                );
+            }
             for line in text.lines() {
                 let words =
                     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '#');

@@ -17,7 +17,7 @@ DEVICE u64 read_unit(u64 part, u64 bytes, u32 unit) {
 }
 
 // The units of a part, or of a message, that the block of a `_flags` kernel moves: a range of whole groups of `group` units. The threads that move
-// data share them. It is made before the kernel waits for the one before it, as divisions take long.
+// data share them.
 struct BlockUnits {
     u32 first;
     u32 count;

@@ -140,7 +140,8 @@ impl Plan {
         }
     }
 
-    /// Whether the kernel may be launched in a graph before the one before it has ended, for which it waits. Nothing overlaps with copies.
+    /// Whether a graph may launch the kernel before the previous one has ended; every kernel begins by waiting for that. Nothing overlaps with
+    /// copies.
     pub(super) fn may_begin_early(&self) -> bool {
         self.role != Role::Closing
     }

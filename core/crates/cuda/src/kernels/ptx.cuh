@@ -39,11 +39,11 @@ DEVICE void store_pair(u64 at, u64 first, u64 second) {
                  : "memory");
 }
 
-// Programmatic edges between kernels of a graph, from sm_90 on; elsewhere these do nothing. Every kernel begins by waiting for the one
-// before it.
+// Programmatic edges between kernels of a graph, from sm_90 on; elsewhere these do nothing. Every kernel begins by waiting for
+// the previous kernel of its stream.
 
 // Reads every line of a kernel's arguments, which are in other memory at each launch, so that they are in the multiprocessor's cache when the
-// kernel before this one has ended.
+// previous kernel has ended.
 template <class T>
 DEVICE void read_arguments(const T &arguments) {
     static constexpr u32 LINE = 64 / sizeof(u32), WORDS = sizeof(T) / sizeof(u32);

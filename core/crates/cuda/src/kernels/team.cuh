@@ -2,9 +2,9 @@
 //
 // Every collective has an epoch, counted by the kernels in the PE's own device memory, and a flag of 64 bits, from the highest: 1, the
 // operation in 7 bits, the signature of the arguments in 24, the epoch in 32; what does not fit of the epoch, and which of the teams with
-// the number this is, is in the signature's place, too. Each member announces its flag to all members, so that everybody learns of
-// arguments that do not match, and no member leaves an epoch before all have entered it. Data with flags from every member says the same
-// (move_by_flags). What is written in one epoch is doubled by the epoch's parity: it is written again only two epochs later, which no member enters before
+// the number this is, is in the signature's place, too. Each member announces its flag to all members, so that all of them learn of
+// arguments that do not match, and no member leaves an epoch before all have entered it. Where each member receives data with flags from all
+// others, the data shows that they have entered; there a member announces its flag only after it has polled for long (move_by_flags). What is written in one epoch is doubled by the epoch's parity: it is written again only two epochs later, which no member enters before
 // all have left this one.
 //
 // A team's sync block, the same on every PE (TeamArgs::new in mod.rs):
@@ -309,10 +309,10 @@ class Turn {
     // Data that travels with flags.
 
     // A whole kernel: `send` and `receive` are called by the threads that move data, while the flag threads of block 0 meet the other members. All
-    // data comes with flags, so the announcement orders nothing. `mutual`: each member receives data of all others, which says that they have come;
-    // then members announce calls only while they wait for long. But two calls of each million are announced, because what is left of a call of
-    // 2^32 epochs before would look like another call. The block's threads agree on the state of the team while its data is on the way; each has
-    // read the same state, unless the team is destroyed meanwhile.
+    // data comes with flags, so the announcement orders nothing. `mutual`: each member receives data of all others, which shows that they have
+    // entered; then members announce calls only after they have polled for long. Yet the calls of 2 of every 2^20 epochs are announced: a word that
+    // is as old as 2^32 epochs would look like the announcement of another call. The block's threads agree on the state of the team while its
+    // data is on the way; each has read the same state, unless the team is destroyed meanwhile.
     template <class Send, class Receive>
     __device__ void move_by_flags(bool mutual, const Send &send, const Receive &receive) const {
         bool moves = threadIdx.x >= FLAG_THREADS;
@@ -326,11 +326,13 @@ class Turn {
         leave();
     }
 
-    // Whether it has become useless to wait for a member's data; to be called every POLLS polls. The member may have come with another call, and it
-    // may wait for the announcement of this one.
+    // Whether it has become useless to wait for a member's data; to be called every POLLS polls. The member may have come with another call, and
+    // may wait for the announcement of this one. So may all others, for which this thread does not wait any more if it leaves.
     __device__ bool given_up_on(i32 member) const {
         store_relaxed(call_of(member, c.team.me), flag);
-        return differs(member, load_relaxed(call_of(c.team.me, member))) || aborted(c.state);
+        if (!differs(member, load_relaxed(call_of(c.team.me, member))) && !aborted(c.state)) return false;
+        for (i32 m = 0; m < c.team.n; m++) store_relaxed(call_of(m, c.team.me), flag);
+        return true;
     }
 
     // Writes a unit to `member`; `unit` counts from the start of this PE's slot there.
@@ -340,7 +342,7 @@ class Turn {
 
     // Waits for a unit that `member` sends; false: leave.
     __device__ bool receive(i32 member, u64 unit, u64 &data) const {
-        u64 place = staging_of(c.team.me, member) + unit * 16;
+        u64 place = staging_in(own(), member) + unit * 16;
         for (u32 polls = 1;; polls++) {
             Pair pair = load_pair(place);
             data = pair.first;
