@@ -109,8 +109,8 @@ VISIBLE void *__wrap_memset(void *dest, int value, size_t bytes) {
     return __real_memset(dest, value, bytes);
 }
 
-/* Atomic operations. They are done here, with sequential consistency, which every memory order allows. What publishes is shown
- * before it is done, what learns after it. */
+/* Atomic operations. They are done here, with sequential consistency, which every memory order allows. A store is
+ * reported before it is done, a load after it. */
 #define ATOMIC_STORE(address, bytes) SHOW(address, bytes, NVSHMEMRS_ACCESS_ATOMIC_STORE)
 #define ATOMIC_LOAD(address, bytes) SHOW(address, bytes, NVSHMEMRS_ACCESS_ATOMIC_LOAD)
 #define UPDATE(bits, type, name)                                                                         \

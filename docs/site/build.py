@@ -90,8 +90,12 @@ class Page(HTMLParser):
                 self.ids.add(value)
             if name in ("href", "src") and value is not None:
                 self.links.append(value)
-                if name == "src" or ("rel", "stylesheet") in attrs:
+                # Of links in the head, these load nothing.
+                known = any(("rel", kind) in attrs for kind in ("canonical", "alternate"))
+                if name == "src" or (tag == "link" and not known):
                     self.loaded.append(value)
+            if name == "srcset" and value:
+                self.loaded += [one.split()[0] for one in value.split(",") if one.strip()]
 
 
 def check_links(out: Path) -> List[str]:
@@ -103,6 +107,9 @@ def check_links(out: Path) -> List[str]:
         pages[file] = Page()
         pages[file].feed(file.read_text())
     problems = []
+    for file in out.rglob("*.css"):
+        for loaded in re.findall(r"""(?:url\(\s*|@import\s*)["']?((?:https?:)?//[^\s"')]+)""", file.read_text()):
+            problems.append(f"{file.relative_to(out)}: {loaded} is loaded from elsewhere")
     for file, page in pages.items():
         for link in page.loaded:
             if re.match("(https?:)?//", link):

@@ -172,7 +172,7 @@ fn kernels_of_a_checked_job_record_their_operations() {
     };
     let unseen = stopped(&on_the_host("checks"), "none");
     unseen.assert_stdout("a kernel was called with a state of a checked job");
-    let words = "compile the kernel in C++ with -DNVSHMEMRS_DEVICE_RECORD";
+    let words = "compile it with -DNVSHMEMRS_DEVICE_RECORD";
     for call in ["check", "finalize"] {
         let mut lines = unseen.stdout.lines();
         let line = lines.find(|line| line.starts_with(call));

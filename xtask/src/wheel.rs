@@ -9,6 +9,7 @@ use crate::{images, run};
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::env::consts::ARCH;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,9 +19,9 @@ const GLIBC: (u32, u32) = (2, 28);
 /// The wheel to make.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The processors that the wheel is for: x86_64 or aarch64. A wheel for others than this machine's is not tested
-    #[arg(long, value_name = "ARCH", default_value = ARCH, value_parser = ["x86_64", "aarch64"])]
-    arch: String,
+    /// The processors that the wheel is for: x86_64 or aarch64; this machine's if absent. A wheel for others is not tested
+    #[arg(long, value_name = "ARCH", value_parser = ["x86_64", "aarch64"])]
+    arch: Option<String>,
 }
 
 /// Makes the wheel for people without Rust, and tests it in an empty virtual environment.
@@ -28,7 +29,8 @@ pub(crate) fn wheel(tree: &Tree, args: &Args) -> Result<()> {
     system::packages(Purpose::Wheel)?;
     python::packages(tree, Purpose::Wheel)?;
     images::images(tree)?;
-    let target = target(&args.arch);
+    let arch = args.arch.as_deref().unwrap_or(ARCH);
+    let target = target(arch);
     system::rust_target(&target)?;
     let mut cargo = with_tools(tree, tree.cargo());
     cargo.args(["zigbuild", "--release", "--target", &with_glibc(&target)]);
@@ -45,7 +47,7 @@ pub(crate) fn wheel(tree: &Tree, args: &Args) -> Result<()> {
         "nvshmemrs-jax",
     ]);
     cargo.args(["--package", "nvshmemrs-cli", "--package", "nvshmemrs-perf"]);
-    if args.arch != ARCH {
+    if arch != ARCH {
         // This machine's `strip` cannot do it afterwards.
         cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     }
@@ -54,13 +56,22 @@ pub(crate) fn wheel(tree: &Tree, args: &Args) -> Result<()> {
     let out = tree.scratch("wheel")?.join("many");
     let natives = tree.release_for(&target);
     empty(&out)?;
-    let plain = make_for(tree, &natives, &out, &args.arch)?;
-    if args.arch != ARCH {
-        let wheel = audit(tree, &plain, &args.arch, &[])?;
+    let plain = make_for(tree, &natives, &out, arch)?;
+    // The wheels of plugins, and those for other processors, stay.
+    let finished = finished(tree, arch);
+    fs::create_dir_all(&finished)?;
+    for old in fs::read_dir(&finished)? {
+        let old = old?.path();
+        let name = old.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("nvshmemrs-") && name.ends_with(".whl") {
+            fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+        }
+    }
+    if arch != ARCH {
+        let wheel = audit(tree, &plain, arch, &[])?;
         println!("made {}; not tested", tree.short(&wheel));
         return Ok(());
     }
-    empty(&tree.wheels())?;
     let wheel = audit(tree, &plain, ARCH, &[])?;
 
     let mut pytest = tree.command(tree.python());
@@ -100,12 +111,17 @@ pub(crate) fn audit(tree: &Tree, plain: &Path, arch: &str, options: &[&str]) -> 
         arch == ARCH || name.ends_with(&format!("{platform}.whl")),
         "{name} should be for {platform}"
     );
-    let finished = match arch {
-        ARCH => tree.wheels().join(&*name),
-        _ => tree.wheels().join(arch).join(&*name),
-    };
+    let finished = finished(tree, arch).join(&*name);
     content::copy(&audited, &finished)?;
     Ok(finished)
+}
+
+/// The folder of the finished wheels for processors of a kind.
+fn finished(tree: &Tree, arch: &str) -> PathBuf {
+    match arch {
+        ARCH => tree.wheels(),
+        _ => tree.wheels().join(arch),
+    }
 }
 
 /// The platform of the wheels for others, as Python names it.

@@ -230,6 +230,26 @@ def test_only_kernels_of_a_checked_job_have_the_code_of_records() -> None:
     assert out.startswith("records ") and out != "records 0\n", out
 
 
+CHOSEN = """
+def chosen(x, pe):
+    if pe > 3:
+        function = shmem.p
+    else:
+        function = shmem.p
+    shmem.p(x, 1, pe)
+    function(x, 2, pe)
+import re
+text, _ = cuda.compile_ptx(chosen, (types.int32[::1], types.int64), cc=(9, 0))
+first, second = re.findall(r"st.global.u64 *\t*\\[(%rd[0-9]+)\\], (%rd[0-9]+);", text)[:2]
+print(first[0] == second[0], len(re.findall(rf"mov.[bu]64 *\t*{second[1]}, 0;", text)))
+"""
+
+
+def test_a_call_of_which_only_types_know_the_function_has_no_earlier_place() -> None:
+    named = {"NUMBA_ENABLE_CUDASIM": "0", "NVSHMEMRS_CHECK": "1"}
+    assert run(sys.executable, "-W", "ignore", "-c", RECORDED + CHOSEN, **named).endswith("True 1\n")
+
+
 def test_what_is_wrong_is_refused() -> None:
     out = launched(2, program("numba_errors.py"), expected=137)
     assert "numba ok: errors" in out, out

@@ -95,7 +95,7 @@ CUDA = ((r"<<<.*?>>>", ""), (r"extern __shared__ (.*)\[\];", r"\1[1 << 14];"))
 pytestmark = pytest.mark.skipif(
     not FILES[0].is_file(), reason="the pages are in the repository only"
 )
-BLOCKS = [block for page in SITE for block in blocks_of(page)]
+BLOCKS = [block for page in SITE if page.is_file() for block in blocks_of(page)]
 
 
 def named(block: Block) -> str:

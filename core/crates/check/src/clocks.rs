@@ -39,7 +39,7 @@ mod head {
     /// Whether another PE has a pointer to this one's memory, or this one to another's.
     pub(super) const POINTERS: usize = 6;
     /// Whether the program reports its own loads and stores.
-    pub(super) const SHOWS: usize = 7;
+    pub(super) const REPORTS: usize = 7;
     /// The PE has ordered its puts up to this tag before something that others can see: by fence, quiet, a signal, an atomic operation.
     pub(super) const ORDERED: usize = 8;
     /// The same, as it was when the PE came to its last two frees, by the parity of their number: who has left one may be in the
@@ -489,11 +489,11 @@ impl Clocks {
 
     /// From now on this PE reports all its loads and stores.
     pub(super) fn report_accesses(&self) {
-        self.own[head::SHOWS].store(1, Relaxed);
+        self.own[head::REPORTS].store(1, Relaxed);
     }
 
     fn reports_accesses(&self, pe: u64) -> bool {
-        self.head(pe)[head::SHOWS].load(Relaxed) != 0
+        self.head(pe)[head::REPORTS].load(Relaxed) != 0
     }
 
     /// Whether a word of `owner` may have been stored to without telling.

@@ -113,8 +113,8 @@ impl DeviceReport {
             }
             7 if address & u64::from(WATCHED) != 0 => {
                 return Error::NotSupported(format!(
-                    "the job is checked, and the checker cannot see what {thread} does, whose operations do not tell of themselves: \
-                     compile the kernel in C++ with -DNVSHMEMRS_DEVICE_RECORD, or set NVSHMEMRS_CHECK=0"
+                    "the job is checked, and the checker cannot see what {thread} does: its kernel does not record its operations \
+                     for the checker; compile it with -DNVSHMEMRS_DEVICE_RECORD, or set NVSHMEMRS_CHECK=0"
                 ));
             }
             10 => {

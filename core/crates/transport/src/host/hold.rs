@@ -30,6 +30,9 @@ use std::time::Duration;
 const MISSING: u64 = 1 << 0;
 const MINOR: u64 = 1 << 2;
 
+/// How often pages are copied in vain, where the kernel asks to try again.
+const TRIES: u32 = 100;
+
 /// Threads of the library that touch no memory of the program.
 const OWN_THREADS: [&str; 2] = ["nvshmemrs-watch", "nvshmemrs-check"];
 
@@ -116,13 +119,13 @@ impl PageFill {
         Some(PageFill { fault })
     }
 
-    /// Copies whole pages; returns the bytes copied, which are fewer where a page is there already.
+    /// Copies whole pages; returns the bytes copied, which are fewer where a page is there already, or the kernel is busy.
     ///
     /// # Safety
     /// `bytes` bytes at `source` are mapped, and those at `dest` lie in the range.
     pub(super) unsafe fn copy(&self, source: u64, dest: u64, bytes: u64) -> u64 {
-        let mut done = 0;
-        while done < bytes {
+        let (mut done, mut tries) = (0, 0);
+        while done < bytes && tries < TRIES {
             let mut copy = uffdio_copy {
                 dst: dest + done,
                 src: source + done,
@@ -133,9 +136,12 @@ impl PageFill {
             // SAFETY: the caller's, and rule 1.
             let result = unsafe { request::<UFFDIO_COPY, _>(&self.fault, &mut copy) };
             done += copy.copy.max(0) as u64;
-            // The mappings of the process are changing, as when a thread starts.
-            let again = copy.copy > 0 || result == Err(Errno::AGAIN);
-            if !again {
+            if copy.copy > 0 {
+                tries = 0;
+            } else if result == Err(Errno::AGAIN) {
+                // The kernel asks to try again.
+                tries += 1;
+            } else {
                 break;
             }
         }

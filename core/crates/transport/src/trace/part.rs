@@ -4,6 +4,9 @@
 //! process with SIGBUS. On ext4 a written page costs half of one that `fallocate` has reserved and a store touches first. The kernel keeps
 //! written pages when the process is killed.
 //!
+//! The promise about full disks holds for file systems that write in place, such as ext4, xfs and tmpfs. Others, such as btrfs, may need
+//! space again when a page that has a block is written.
+//!
 //! # Rules of this module
 //!
 //! 1. The mapping is [`LIMIT`] bytes long and lives as long as its [`Part`]. Words in it are accessed only below `ready`, where the file has
@@ -197,10 +200,14 @@ impl Part {
         }
         without_those_of(|| self.file.write_all_at(zeros, ready))?;
         // SAFETY: rule 1: these bytes of the mapping have blocks now. Without the advice each page would fault by itself.
-        let _ = unsafe {
+        let populated = unsafe {
             let start = self.base.add(ready as usize).cast();
             rustix::mm::madvise(start, zeros.len(), Advice::LinuxPopulateWrite)
         };
+        // A store would raise SIGBUS. After other errors, such as that of a Linux before 5.14 (INVAL), the stores fault by themselves.
+        if populated == Err(Errno::FAULT) {
+            return Err(Errno::NOSPC.into());
+        }
         self.ready.store(end, Release);
         Ok(())
     }

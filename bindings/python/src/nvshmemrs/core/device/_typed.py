@@ -230,13 +230,14 @@ def functions(of: Frontend) -> Dict[str, Any]:
         return public(function, "always")
 
     givers, twins = [], {}
+    only_types_know = object()
 
     def called(func_ir: Any, call: Any) -> Any:
-        """The Python function that a call in a function's code calls; None if types only know it."""
+        """The Python function that a call in a function's code calls; None if it calls another object."""
         try:
             found = func_ir.infer_constant(call.func)
         except Exception:
-            return None
+            return only_types_know
         return found if inspect.isfunction(found) else None
 
     def giving(function: Any) -> Any:
@@ -285,7 +286,8 @@ def functions(of: Frontend) -> Dict[str, Any]:
 
     def marking(place_of: Any, mark: Any) -> None:
         """From now on ``mark(place_of(number))`` is called before each call of a public function in the
-        program's functions. The number is that of the call's place in `places`.
+        program's functions. The number is that of the call's place in `places`. Before a call of which
+        only types know the function comes ``mark(0)``, so that no earlier place is reported for it.
         """
 
         @of.rewrites.register_rewrite("before-inference")
@@ -294,10 +296,12 @@ def functions(of: Frontend) -> Dict[str, Any]:
                 self.marked: Set[Any] = set()
 
             def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
-                if (func_ir.func_id.modname or "").startswith("nvshmemrs."):
+                if (func_ir.func_id.modname or "").startswith(("nvshmemrs.", "numba")):
                     return False
                 calls = [one for one in block.find_exprs("call") if one not in self.marked]
-                self.found = [one for one in calls if called(func_ir, one) in publics]
+                functions = {one: called(func_ir, one) for one in calls}
+                known = {*publics, only_types_know}
+                self.found = {one: function for one, function in functions.items() if function in known}
                 self.ir, self.block = func_ir, block
                 return bool(self.found)
 
@@ -306,13 +310,13 @@ def functions(of: Frontend) -> Dict[str, Any]:
                 made.clear()
                 for statement in self.block.body:
                     call = getattr(statement, "value", None)
-                    if call is not None and call in self.found:
+                    if isinstance(call, of.ir.Expr) and call in self.found:
                         self.marked.add(call)
-                        self.insert(made, call.loc)
+                        self.insert(made, call.loc, self.found[call] is not only_types_know)
                     made.append(statement)
                 return made
 
-            def insert(self, block: Any, loc: Any) -> None:
+            def insert(self, block: Any, loc: Any, known: bool) -> None:
                 def value(node: Any) -> Any:
                     name = block.scope.redefine("$mark", loc)
                     block.append(of.ir.Assign(node, name, loc))
@@ -320,8 +324,9 @@ def functions(of: Frontend) -> Dict[str, Any]:
                     return name
 
                 place = (loc.filename, loc.line, self.ir.func_id.func_name)
-                number = value(of.ir.Const(places.setdefault(place, len(places)), loc))
-                for function in (place_of, mark):
+                number = places.setdefault(place, len(places)) if known else 0
+                number = value(of.ir.Const(number, loc))
+                for function in (place_of, mark) if known else (mark,):
                     callee = value(of.ir.Global(function.__name__, function, loc))
                     call = of.ir.Expr.call(callee, [number], (), loc)
                     self.marked.add(call)

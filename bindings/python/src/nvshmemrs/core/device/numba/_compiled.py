@@ -346,7 +346,8 @@ ld_weak_u32, ld_weak_u64, st_weak_u32, st_weak_u64 = (
 RECORDS = job_is_checked()
 """Whether kernels record their operations, if the job is checked."""
 
-# For each thread the place of its call; a larger grid's threads share entries.
+# For each thread the place of its call; a larger grid's threads share entries, and launches of a kernel that run at the same time, too.
+# So a record may name the other launch's line.
 _PLACES, _ENTRIES = "nvshmemrs_places", 1 << 16
 _LINE, _FILE, _TEXT = 20, 72, 64  # in a record
 
