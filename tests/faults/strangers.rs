@@ -156,8 +156,8 @@ fn another_user_cannot_stop_a_job() {
         assert!(line.contains("Err(Os { code: 1"), "{line}");
     }
     assert!(job.pids.iter().all(|&pid| alive(pid)));
-    // The socket that a job on host memory comes together at is gone. A PE listens on one more, by which its children learn that it has
-    // joined, and takes no connections.
+    // The socket that a job on host memory comes together at is gone. Two others take no connections: that of a PE, by which its children
+    // learn that it has joined, and that of the launcher, if this job is the one whose PEs are bound to cores.
     for pid in &job.pids {
         let fds = fs::read_dir(format!("/proc/{pid}/fd")).expect("root may look");
         let links = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
@@ -168,8 +168,15 @@ fn another_user_cannot_stop_a_job() {
         let listens = |line: &&str| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let own = |inode: &str| sockets.iter().any(|one| one.trim_end_matches(']') == inode);
-            let joined = words.get(7).is_some_and(|name| name.contains("-pe"));
-            words.get(5) == Some(&"01") && words.get(6).is_some_and(|inode| own(inode)) && !joined
+            let takes_none = |name: &&str| {
+                ["-pe", "nvshmemrs-run-binding-"]
+                    .iter()
+                    .any(|part| name.contains(part))
+            };
+            let name = words.get(7);
+            words.get(5) == Some(&"01")
+                && words.get(6).is_some_and(|inode| own(inode))
+                && !name.is_some_and(takes_none)
         };
         assert_eq!(unix.lines().find(listens), None, "pid {pid} still listens");
     }

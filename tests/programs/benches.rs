@@ -83,13 +83,13 @@ fn kernels_in_python_are_judged_beside_their_peers() {
     );
     write("examples/python/triton_moe.py", "raise SystemExit(3)\n");
     write("examples/python/triton_attention.py", "");
-    let bench = |sides: &str| {
+    let measure = |kind: &str, sides: &str| {
         let mut script = Command::new(interpreter(
             "NVSHMEMRS_PYTHON",
             ".venv/bin/python",
             "Python",
         ));
-        script.arg(at("run-gpu-bench")).arg("--python-kernels");
+        script.arg(at("run-gpu-bench")).arg(kind);
         script
             .arg("--out")
             .arg(at("out"))
@@ -98,6 +98,8 @@ fn kernels_in_python_are_judged_beside_their_peers() {
         script.env("LD_LIBRARY_PATH", fakes());
         script
     };
+    let bench = |sides: &str| measure("--python-kernels", sides);
+    let frameworks = |sides: &str| measure("--frameworks", sides);
     let output = run(&mut bench(""), 4 * HANG);
     output.assert_code(1); // one of ours failed
     for words in [
@@ -129,12 +131,14 @@ fn kernels_in_python_are_judged_beside_their_peers() {
         &format!("{programs}/torch_ops_bench.py"),
         "from rows import row\nrow('torch: op', 6.0, 'us', peer=('NCCL', 12.0))\n",
     );
-    let mut frameworks = bench("ours-torch");
-    let output = run(frameworks.arg("--frameworks"), 4 * HANG);
+    let output = run(&mut frameworks("ours-torch"), 4 * HANG);
     output.assert_success();
     output.assert_stdout("| torch: op, us | 6.00 | 12.00 | NCCL | 0.50 |");
     assert!(at("out/gpu-bench-frameworks.json").exists());
-    let output = run(bench("ours-numba").arg("--frameworks"), HANG);
+    let output = run(bench("").arg("--frameworks"), HANG);
+    output.assert_code(2);
+    output.assert_stderr("argument --frameworks: not allowed with argument --python-kernels");
+    let output = run(&mut frameworks("ours-numba"), HANG);
     output.assert_code(2);
     output.assert_stderr("no side is called ours-numba; there are ours-torch, ours-fused, ");
     let output = run(&mut bench("ours-graph"), HANG);

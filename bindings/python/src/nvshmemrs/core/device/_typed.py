@@ -309,7 +309,7 @@ def functions(of: Frontend) -> Dict[str, Any]:
                 made = self.block.copy()
                 made.clear()
                 for statement in self.block.body:
-                    call = getattr(statement, "value", None)
+                    call: Any = getattr(statement, "value", None)
                     if isinstance(call, of.ir.Expr) and call in self.found:
                         self.marked.add(call)
                         self.insert(made, call.loc, self.found[call] is not only_types_know)
