@@ -52,15 +52,15 @@ pub(crate) struct Args {
     #[arg(value_parser = clap::value_parser!(u32).range(2..=i64::from(MAX_PES)))]
     pub(crate) n_pes: Vec<u32>,
 
-    /// What reductions and scans work on
+    /// Element type of reductions and scans
     #[arg(long, value_enum, default_value = "double")]
     pub(crate) dtype: Dtype,
 
-    /// What reductions and scans do; and, or, xor take integers
+    /// Operation of reductions and scans; and, or, xor take integers
     #[arg(long, value_enum, default_value = "sum")]
     pub(crate) op: Op,
 
-    /// Measure what the project has set itself targets for, and say which are met; needs --peer oshmem
+    /// Measure the operations that have targets, and print which targets are met; needs --peer oshmem
     #[arg(long, conflicts_with_all = ["ops", "sizes", "n_pes", "growth", "dtype", "op"])]
     pub(crate) targets: bool,
 

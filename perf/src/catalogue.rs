@@ -190,7 +190,7 @@ impl Operation {
         }
     }
 
-    /// The sizes to measure: the requested ones, else the defaults. `element` is the element size of reductions.
+    /// The sizes to measure: requested or default. `element` is the element size of reductions.
     pub(crate) fn cases(
         &self,
         asked: Option<&[u64]>,

@@ -22,7 +22,7 @@ const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 /// The measurements by job and figure.
 type Figures = BTreeMap<(&'static str, String), Vec<f64>>;
 
-/// A job: its name, the argument of its program, and the hosts of its PEs; without hosts, an MPI job with so many processes.
+/// A job: its name, the argument of its program, and the hosts of its PEs; without hosts, an MPI job with `mpi` processes.
 struct Job {
     name: &'static str,
     what: &'static str,

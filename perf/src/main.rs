@@ -3,12 +3,12 @@
 //! The worker (`worker/`), a C program, does the measuring: one source, compiled at run time against each library through a
 //! header of its own. This program
 //!
-//! * knows the operations ([`catalogue`]) and what is asked for ([`args`]),
-//! * compiles the worker for each [`side`] and reads what it prints ([`worker`], [`process`](mod@process)),
+//! * knows the operations ([`catalogue`]) and the command line ([`args`]),
+//! * compiles the worker for each [`side`] and reads its output ([`worker`], [`process`](mod@process)),
 //! * lets the sides take turns ([`measure`](mod@measure), [`growth`], [`hosts`], [`startup`], [`python`],
 //!   [`beside_python`]) and takes medians ([`stats`]),
 //! * finds the fastest algorithms of collectives on GPUs ([`tune`](mod@tune)),
-//! * judges ([`targets`]) and shows ([`report`], [`tables`], [`picture`], [`machine`]).
+//! * compares with the [`targets`] and presents ([`report`], [`tables`], [`picture`], [`machine`]).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -11,7 +11,7 @@ use plotters::prelude::*;
 const PANEL: (u32, u32) = (720, 440);
 /// Panels in a row of the picture.
 const ACROSS: usize = 2;
-/// The heading of the picture.
+/// The height of the heading.
 const HEADING: u32 = 50;
 
 /// Colours that are distinct for all kinds of colour vision (Okabe and Ito).

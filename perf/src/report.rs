@@ -89,9 +89,9 @@ pub(crate) struct Absolute {
     pub(crate) what: String,
     /// Its unit.
     pub(crate) unit: &'static str,
-    /// nvshmemrs.
+    /// The figure of nvshmemrs.
     pub(crate) ours: f64,
-    /// The peer.
+    /// The figure of the peer.
     pub(crate) peer: Option<f64>,
     /// The figure against its target.
     pub(crate) verdict: Option<Verdict>,

@@ -19,7 +19,7 @@ pub(crate) enum Peer {
 pub(crate) enum Side {
     /// nvshmemrs.
     Ours(Installation),
-    /// The library that it is compared with.
+    /// The library that nvshmemrs is compared with.
     Peer(Peer),
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Looks for them beside this program.
+    /// Finds launcher and library beside this program.
     pub(crate) fn find() -> Result<Self> {
         let program = env::current_exe().context("cannot find the place of this program")?;
         let folder = program.parent().unwrap_or(Path::new("/"));
@@ -169,7 +169,7 @@ impl Side {
 }
 
 impl Peer {
-    /// The command that starts its programs.
+    /// The command that starts the peer's programs.
     pub(crate) fn launcher(self) -> &'static str {
         match self {
             Self::Oshmem => "oshrun",

@@ -176,7 +176,7 @@ fn operations(report: &Report, group: Group) -> Sheet {
     sheet
 }
 
-/// Time, fastest round, and spread of the rounds.
+/// The time, the fastest round, and the spread of the rounds.
 fn time(figure: &Figure) -> [String; 3] {
     let Figure::Measured(summary) = figure else {
         return [word(figure).into(), String::new(), String::new()];

@@ -77,9 +77,9 @@ pub(crate) fn ratio(operation: &str, bytes: u64, n_pes: u32) -> Option<f64> {
 pub(crate) struct Target {
     /// The operation.
     pub(crate) operation: &'static str,
-    /// Its bytes.
+    /// Bytes of a call.
     pub(crate) bytes: u64,
-    /// Its PEs.
+    /// PEs of the job.
     pub(crate) n_pes: u32,
     /// The largest ratio.
     pub(crate) ratio: f64,

@@ -178,7 +178,7 @@ fn memory(cases: &[Case], n_pes: u32) -> (u64, u64) {
     (4 * buffer.next_power_of_two() + (4 << 20), buffer)
 }
 
-/// Parses the answers to the cases; also whether the last line was there. Other lines are output of a library.
+/// Parses the answers to the cases, and whether the last line is present. Other lines are output of a library.
 fn answers(stdout: &str, cases: &[Case]) -> Result<(Vec<Answer>, bool)> {
     let mut answers = Vec::new();
     for text in stdout.lines().filter(|line| line.starts_with('{')) {

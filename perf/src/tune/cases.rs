@@ -17,10 +17,10 @@ const COLLECTIVES: [Operation; 5] = [
 /// Bytes of an element, which is a `float`.
 const FLOAT: u64 = 4;
 
-/// Bytes of a message or of a part from which on copy engines are tried: each copy takes them some microseconds to begin.
+/// The smallest message or part for which copy engines are tried: each of their copies takes some microseconds to begin.
 const LEAST_BY_ENGINES: u64 = 1 << 20;
 
-/// A collective of one size, and the choices for it, of which no two come to the same: the default is the first.
+/// A collective of one size, and its variants, which all differ in geometry; the default is the first.
 pub(super) struct Case {
     collective: Operation,
     /// Elements of the message, or of a part if there are parts.

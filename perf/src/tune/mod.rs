@@ -94,7 +94,7 @@ pub(crate) fn tune(args: &Args) -> Result<String> {
     Ok(text)
 }
 
-/// The path of the file: by default where the library looks for it.
+/// The path of the file: by default the path that the library reads.
 fn path(args: &Args) -> Result<PathBuf> {
     let set = config::tuning_file().filter(|name| name != "none");
     let path = args

@@ -119,7 +119,7 @@ fn current() -> Result<Option<i32>> {
     Ok(Some(device))
 }
 
-/// Whether one GPU can load from and store to the memory of another one.
+/// Whether one GPU can load from and store to the memory of another GPU.
 pub(super) fn can_access(device: CUdevice, peer: CUdevice) -> Result<bool> {
     let mut can = 0;
     // SAFETY: rules 1 and 2.
@@ -420,7 +420,7 @@ impl Device {
         let _current = self.enter()?;
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut number = 0;
-        // SAFETY: rules 1 to 3; what may be null is not written.
+        // SAFETY: rules 1 to 3; the driver does not write outputs that are null.
         let code = unsafe {
             sys::cuStreamGetCaptureInfo_v2(
                 stream,

@@ -24,7 +24,7 @@ impl CudaTransport {
         self.put_own(area.state(), bytemuck::bytes_of(&self.program_state()))
     }
 
-    /// The state for kernels of the program's.
+    /// The state for the program's kernels.
     fn program_state(&self) -> State {
         let state = self.state();
         match self.device_watched.load(Relaxed) {

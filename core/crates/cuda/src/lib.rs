@@ -368,7 +368,7 @@ fn check_job(control: &Control, me: Pe) -> Result<()> {
     if header.gone.load(Acquire) == 0 {
         return match control.team(0, me).broken.load(Acquire) {
             0 => Ok(()),
-            // A PE that entered the collective, and has not come to the exchange.
+            // A PE entered the collective, but did not come to the exchange.
             mark => Err(crate::job::team::broken(EXCHANGING, 0, mark)),
         };
     }

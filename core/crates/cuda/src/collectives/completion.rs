@@ -1,29 +1,29 @@
-//! How the kernels of collectives end, and how the host finds that out. This is the one description of both.
+//! How the kernels of collectives end, and how the host learns of their end. Both are described only here.
 //!
-//! A kernel of a collective leaves in one of these ways (`team.cuh`):
+//! A kernel of a collective ends in one of these ways (`team.cuh`):
 //!
-//! | the kernel | when | its effect |
+//! | the kernel | when | effect |
 //! |---|---|---|
-//! | does its work | all members come with the same call | one more in [`TeamLocal`]`::over`, but not of a graph; the ticket of a blocking one |
-//! | gives up | the team's abort word in the mailbox is set | the abort word, which stays; its work may be half done |
-//! | gives up and reports | a member announces another call, or brings too much | its report in the mailbox; it sets the team's abort word itself |
-//! | does nothing | the team's generation in device memory is another one | a report, unless the team was given up |
+//! | does its work | all members make the same call | [`TeamLocal`]`::over` counts it, unless it is in a graph; a blocking call's ticket is written |
+//! | gives up | the team's abort word in the mailbox is set | the abort word stays set; the work may be incomplete |
+//! | gives up and reports | a member announces another call, or contributes too much | a report in the mailbox; the kernel sets the abort word |
+//! | does nothing | the team's generation in device memory is not the kernel's | a report, unless the team was given up |
 //!
-//! These tell kernels to end:
+//! Kernels are told to end by:
 //!
 //! | who | when | how |
 //! |---|---|---|
-//! | the watchdog | a PE is gone: all kernels; a member has broken a team with collectives on streams: those of the team | [`Completion::watch`] |
-//! | a call that waits or checks | it finds such a team | [`Completion::end_kernels`] |
+//! | the watchdog | a PE is gone: all kernels; a member has broken a team with collectives on streams: the team's kernels | [`Completion::watch`] |
+//! | a call that waits or checks | the call finds a broken team | [`Completion::end_kernels`] |
 //! | a blocking collective | its wait ends with an error | [`BorrowedStream::abandon`] |
-//! | destroy | the team is no more, or is broken | [`CudaTransport::end_generation`] |
-//! | a PE in finalize | it comes to no further collective of a team: the kernels of the other members report it | `finalize.rs` |
-//! | a PE that leaves | from then on, all of its kernels; those of all PEs of the process if it leaves without finalize | `let_all_go` |
+//! | destroy | the team is destroyed, or is broken | [`CudaTransport::end_generation`] |
+//! | a PE in finalize | the PE calls no further collective of a team: the other members' kernels report that | `finalize.rs` |
+//! | a PE that leaves | from then on, all kernels of the PE, or of all PEs of the process if it leaves without finalize | `let_all_go` |
 //!
-//! The host finds the end of a blocking collective by its ticket, or by the driver's word for its stream ([`BorrowedStream::is_over`]); of
-//! those on streams by their counts, which a copy brings ([`CompletionCounts`], [`Completion::have_run`]). Whether the work was done says
-//! [`Completion::is_told`]; why not, the report, or the job's control block ([`CudaTransport::why_ended`]). What else is on streams when a PE
-//! leaves is waited for by events (`streams/order.rs`).
+//! The host learns of the end of a blocking collective by its ticket, or by a query of its stream ([`BorrowedStream::is_over`]); of collectives on
+//! streams by their counts, which it copies ([`CompletionCounts`], [`Completion::have_run`]). If [`Completion::is_told`] is true, the work may not
+//! be done; the reason is in the report, or in the job's control block ([`CudaTransport::why_ended`]). Events mark the end of all other work that
+//! is on streams when a PE leaves (`streams/order.rs`).
 
 use super::sync_area;
 use crate::Pe;
@@ -41,13 +41,13 @@ use std::time::{Duration, Instant};
 
 /// The value that the host writes to an abort word; kernels write the number of an error.
 const ENDED: u32 = 1 << 16;
-/// For a team without collectives on streams.
+/// `watched_from` of a team without collectives on streams.
 const UNWATCHED: u64 = u64::MAX;
-/// Looks at a ticket between two questions to the driver.
+/// Polls of a ticket between two queries of the driver.
 const LOOKS: u32 = 64;
-/// How long a kernel that was told to end has for it.
+/// How long a caller waits for a kernel that was told to end.
 const LEAVING: Duration = Duration::from_millis(500);
-/// Words from one team's count to the next one's.
+/// Words from one team's count to the next team's.
 const STEP: usize = sync_area::EPOCH as usize / 8;
 /// Bytes of all counts.
 const BYTES: usize = MAX_TEAMS * sync_area::EPOCH as usize;
@@ -60,14 +60,14 @@ pub(crate) struct Completion {
     teams: Box<[Launches]>,
 }
 
-/// The collectives of a team that this PE has put on its GPU.
+/// The kernels of a team's collectives that this PE has put on its GPU.
 struct Launches {
-    /// Those that run once.
+    /// Kernels that run once.
     once: AtomicU64,
-    /// Those that were captured into graphs; how often they run nobody knows.
+    /// Kernels that were captured into graphs; how often they run is unknown.
     captured: AtomicU64,
-    /// The epoch after which the team's first one comes, if some are on streams, so that no call of the program's need be waiting for
-    /// them; else [`UNWATCHED`].
+    /// The epoch that precedes the team's first collective, if collectives are on streams, where no call may be waiting for them; else
+    /// [`UNWATCHED`].
     watched_from: AtomicU64,
 }
 
@@ -88,21 +88,21 @@ impl Completion {
         &self.teams[team as usize]
     }
 
-    /// Lets the kernels of a new team run, of which there are none yet.
+    /// Lets the kernels of a new team run; none exists yet.
     pub(super) fn begin_team(&self, team: u32) {
         let (launches, words) = (self.launches(team), self.mailbox.contents());
         launches.once.store(0, Relaxed);
         launches.captured.store(0, Relaxed);
         launches.watched_from.store(UNWATCHED, Release);
         words.teams[team as usize].store(0, SeqCst);
-        // A caller that ends all kernels at the same time has set the first word before the second.
+        // A concurrent `end_all` sets `abort` before the team's word.
         if words.abort.load(SeqCst) != 0 {
             self.end_kernels(team);
         }
     }
 
-    /// A collective of a team was put on the GPU, of so many kernels; `on_stream`: the epoch after which the team's first one comes, if no
-    /// call waits for it.
+    /// Counts the kernels of a collective that was put on the GPU. `on_stream`: if no call waits for the collective, the epoch that precedes the
+    /// team's first collective.
     pub(crate) fn add_launches(
         &self,
         team: u32,
@@ -121,28 +121,28 @@ impl Completion {
         }
     }
 
-    /// How many there were: the same on every member that has called what the others have called.
+    /// The number of kernels counted: the same on all members that have made the same calls.
     pub(crate) fn count(&self, team: u32) -> u64 {
         let launches = self.launches(team);
         launches.once.load(Relaxed) + launches.captured.load(Relaxed)
     }
 
-    /// Whether some may be under way although no call of the program's is.
+    /// Whether kernels may be in flight although no call of the program is.
     pub(crate) fn is_on_stream(&self, team: u32) -> bool {
         self.launches(team).watched_from.load(Acquire) != UNWATCHED
     }
 
-    /// Whether graphs may run some that nobody counts.
+    /// Whether graphs may run kernels that are not counted.
     pub(crate) fn is_captured(&self, team: u32) -> bool {
         self.launches(team).captured.load(Relaxed) != 0
     }
 
-    /// Whether all have run, by the counts of this PE's GPU: not those of graphs.
+    /// Whether all kernels but those of graphs have run, by the counts of this PE's GPU.
     pub(crate) fn have_run(&self, team: u32, counts: &[u64]) -> bool {
         counts[team as usize] >= self.launches(team).once.load(Relaxed)
     }
 
-    /// Ends the kernels that wait, now and later.
+    /// Ends all kernels that wait, now or later.
     pub(crate) fn end_all(&self) {
         let words = self.mailbox.contents();
         words.abort.store(ENDED, SeqCst);
@@ -156,12 +156,12 @@ impl Completion {
         self.mailbox.contents().teams[team as usize].store(ENDED, Release);
     }
 
-    /// Whether those of a team have been told to end, by the host or by one of them, so that one that has run may not have done its work.
+    /// Whether the kernels of a team were told to end, by the host or by one of them: a kernel that has run may then not have done its work.
     pub(crate) fn is_told(&self, team: u32) -> bool {
         self.mailbox.contents().teams[team as usize].load(Acquire) != 0
     }
 
-    /// Ends the kernels that wait for a PE that is gone, or on streams for a member that cannot come any more. For the watchdog.
+    /// For the watchdog: ends all kernels if a PE is gone, and the kernels on streams of a team that a member has broken.
     pub(crate) fn watch(&self, control: &Control, me: Pe) {
         if control.header().gone.load(Acquire) != 0 {
             self.end_all();
@@ -176,7 +176,7 @@ impl Completion {
 }
 
 impl CudaTransport {
-    /// Ends a team's kernels, and says on the blocking stream that the number has another generation; waits for nothing.
+    /// Ends a team's kernels, and stores another generation for its number on the blocking stream. Does not wait.
     pub(super) fn end_generation(&self, index: u32, generation: u32) {
         self.completion.end_kernels(index);
         let place = std::mem::offset_of!(TeamLocal, generation) as u64;
@@ -188,15 +188,15 @@ impl CudaTransport {
         self.note(stored.map(|()| self.issue()));
     }
 
-    /// Has a blocking collective say when it is over; no other one of the team's number has this ticket.
+    /// Makes a blocking collective write `ticket`, unique for the team's number, when it is over.
     pub(crate) fn asks_when(&self, args: &mut CollectiveArgs, ticket: u64) {
         args.says_when(self.mailbox.finished_address(args.team_index()), ticket);
     }
 }
 
 impl BorrowedStream<'_> {
-    /// Whether the team's blocking collective is over. Its ticket comes before the driver's word; a look at it costs next to nothing, so
-    /// there are several. The driver knows of a kernel that says nothing.
+    /// Whether the team's blocking collective is over. The ticket arrives before the driver reports the end, and is cheap to poll. The driver also
+    /// reports the end of a kernel that writes no ticket.
     pub(crate) fn is_over(&self, ticket: u64) -> Result<bool> {
         let finished = &self.cuda.mailbox.contents().finished[self.team as usize];
         for _ in 0..LOOKS {
@@ -208,7 +208,7 @@ impl BorrowedStream<'_> {
         self.query()
     }
 
-    /// Ends the kernel, and waits a little until it has left: it may not have begun, behind what the program has put on another stream.
+    /// Tells the kernel to end, and waits briefly for its end: the kernel may not have begun, behind work of the program on another stream.
     pub(crate) fn abandon(&self) {
         let (cuda, team) = (self.cuda, self.team);
         cuda.completion.end_kernels(team);
@@ -220,15 +220,14 @@ impl BorrowedStream<'_> {
             }
         };
         if let Ok(false) = left {
-            // When it begins, it finds that it is not meant any more.
+            // The kernel, once it begins, finds another generation.
             cuda.end_generation(team, TeamLocal::GIVEN_UP);
         }
         cuda.note(left);
     }
 }
 
-/// Looks at how many collectives of each team this PE's GPU has run. A look is a copy, which the blocking stream may come to late;
-/// nobody waits for it.
+/// Reads how many collectives of each team this PE's GPU has run, by a copy, which the blocking stream may run late; no call waits for it.
 pub(crate) struct CompletionCounts<'a> {
     cuda: &'a CudaTransport,
     under_way: Option<(Stage<'a>, CudaEvent)>,
@@ -242,7 +241,7 @@ impl<'a> CompletionCounts<'a> {
         }
     }
 
-    /// The counts, by the teams' numbers, if the copy has come that was under way; else one is now.
+    /// The counts by team number, once the copy in flight is complete. Starts a copy if none is in flight.
     pub(crate) fn counts(&mut self) -> Result<Option<Vec<u64>>> {
         if self.under_way.is_none() {
             self.begin()?;
@@ -260,7 +259,7 @@ impl<'a> CompletionCounts<'a> {
         Ok(Some(words.chunks(STEP).map(TeamLocal::over).collect()))
     }
 
-    /// Begins a copy, if there is a stage for it and the blocking stream goes on.
+    /// Starts a copy, if a stage is free and the blocking stream is not held up.
     fn begin(&mut self) -> Result<()> {
         let cuda = self.cuda;
         if cuda.is_held_up()? {

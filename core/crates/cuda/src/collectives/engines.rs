@@ -1,14 +1,13 @@
-//! Collectives of many bytes by the copy engines of the GPUs, which leave the multiprocessors to other kernels. Only a tuning file chooses
-//! them: on H200 the kernels of the library take less time.
+//! Collectives of many bytes by the copy engines of the GPUs, which leave the multiprocessors to other kernels. Only a tuning file selects
+//! this algorithm: on H200 the library's kernels take less time.
 //!
-//! On the stream are: a kernel in which the members meet, the copies of this member's parts to the other members, and a kernel in which
-//! the members meet again. The copy of a member's own part is on a stream of the library's beside it. Both kernels are counted as
-//! collectives of the team, on every member alike.
+//! The stream runs a kernel in which the members meet, the copies of this member's parts to the other members, and a kernel in which the
+//! members meet again. A stream of the library copies a member's own part meanwhile. Both kernels count as collectives of the team, on
+//! every member.
 //!
-//! The host cannot take copies back that are on a stream. So after a meeting that has ended with an error (a member has called something
-//! else, is gone, or has given up the team) the copies are made all the same. They write to `dest` of the members, within the
-//! range that the call has named and this member has checked, whose contents are undefined after such an error. If a member has freed that
-//! range, later allocations may be there.
+//! The host cannot cancel copies that are on a stream. So after a meeting that has ended with an error (a member has made another call, is
+//! gone, or has given up the team) the copies run all the same. They write to `dest` of the members, within the range that this member has
+//! checked; its contents are undefined after such an error. If a member has freed that range, the copies may overwrite later allocations.
 
 use crate::kernels::{CollectiveArgs, Plan, Role};
 use crate::operation::Operation;
@@ -24,8 +23,8 @@ struct PartCopy {
     source: u64,
 }
 
-/// The parts that member `me` copies: its own first, if that does not lie there, then those to the members on its right, so that not all
-/// members write to the same one at the same time.
+/// The parts that member `me` copies: first its own, unless that is in place, then those for the members on its right, so that not all
+/// members write to the same member at the same time.
 fn parts(operation: Operation, task: &Task, members: &[Pe], me: usize) -> Vec<PartCopy> {
     let bytes = task.bytes;
     if operation == Operation::Broadcast && me as i32 != task.root {
@@ -52,7 +51,7 @@ fn parts(operation: Operation, task: &Task, members: &[Pe], me: usize) -> Vec<Pa
 }
 
 impl CollectiveArgs {
-    /// The arguments of the first and of the last kernel, whose end is that of the collective.
+    /// The arguments of the first kernel, and of the last, whose end is the end of the collective.
     pub(super) fn roles(&self) -> (CollectiveArgs, CollectiveArgs) {
         let (mut first, mut last) = (*self, *self);
         first.says_when(0, 0);
@@ -63,7 +62,7 @@ impl CollectiveArgs {
 }
 
 impl CudaTransport {
-    /// Puts the copies and the last kernel of a collective on a stream, behind its first kernel. `args`: of the last one.
+    /// Puts the copies and the last kernel of a collective on a stream, behind its first kernel. `args`: those of the last kernel.
     pub(super) fn put_copies(
         &self,
         submission: Submission,
@@ -101,7 +100,7 @@ impl CudaTransport {
             None => copy(submission, &own)?,
         }
         self.kernels.collective(stream, opening.closing(), args)?;
-        // The copies, the last kernel and three of events; the first kernel counts before.
+        // Pieces: the copies, the last kernel and three for events. The first kernel was counted before.
         self.backpressure
             .count(stream as u64, members.len() as u64 + 4);
         Ok(())
@@ -142,7 +141,7 @@ mod tests {
         let same_place = [(6, 1000, 5000), (8, 1000, 5000), (4, 1000, 5000)];
         assert_eq!(of(Broadcast, &task, 1), same_place);
         assert_eq!(of(Broadcast, &task, 0), []);
-        // In place, a member's own part lies there.
+        // In place, a member's own part needs no copy.
         task.source = 1100;
         assert_eq!(of(Fcollect, &task, 1), [(8, 1100, 1100), (4, 1100, 1100)]);
         task.source = task.dest;

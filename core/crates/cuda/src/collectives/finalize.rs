@@ -1,8 +1,8 @@
-//! A PE in finalize waits for its streams, and announces to the members of its teams that it will call no further collective.
+//! A PE in finalize waits for its streams, and announces to the members of its teams that it calls no further collective.
 //!
-//! A caller that waits on the host sees that a PE has called finalize. A kernel that waits sees the members' announcements. So the PE
-//! announces a call that matches no other in the place of its next collective on each team; a kernel that waits for that one ends with an
-//! error that names the PE.
+//! A caller that waits on the host sees that a PE has called finalize. A kernel that waits sees only the members' announcements. So the PE
+//! announces, in the place of its next collective on each team, a call that matches no other; a kernel that waits for that collective ends
+//! with an error that names the PE.
 
 use super::completion::CompletionCounts;
 use crate::CudaTransport;
@@ -13,22 +13,22 @@ use crate::operation::{ARGS, Operation, signature};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Between two looks at what the GPU has run, each of which copies a word per team.
+/// The interval of reading the completion counts, each time by a copy from the GPU.
 const LOOK: Duration = Duration::from_micros(100);
 
-/// How long a kernel that has reported an error has to leave.
+/// How long finalize waits for a kernel that has reported an error.
 const LEAVING: Duration = Duration::from_millis(500);
 
-/// How long a PE that leaves waits for kernels that were told to end.
+/// How long a PE that leaves the job waits for kernels that were told to end.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// The teams whose members have not been told yet.
+/// The teams to which this PE has not announced its finalize yet.
 struct FinalizeNotice<'a> {
     cuda: &'a CudaTransport,
     teams: Vec<u32>,
     looked: Option<Instant>,
     counts: CompletionCounts<'a>,
-    /// The first error.
+    /// The first error of an announcement.
     told: Result<()>,
 }
 
@@ -40,8 +40,8 @@ fn in_finalize() -> Wait {
 }
 
 impl CudaTransport {
-    /// Waits for the streams that the program has used, and tells the members of each team, as soon as this PE is done with it, that it
-    /// comes to no further collective: kernels of theirs may wait for one, and ours for what comes after it.
+    /// Waits for the streams that the program has used. Announces to the members of each team, once its collectives have run here, that this
+    /// PE calls no further collective: a member's kernel may wait for one, and this PE's kernels for work behind that kernel.
     pub(crate) fn drain_streams(&self) -> Result<()> {
         let streams = self.streams_in_use();
         let notice = RefCell::new(FinalizeNotice::new(self));
@@ -58,7 +58,7 @@ impl CudaTransport {
             self.left_nothing()
         });
         drained = drained.and(done);
-        // An error of the driver says that nothing runs any more.
+        // After an error of the driver, no work runs any more.
         let idle = |done: Result<bool>| done.unwrap_or(true);
         let told = notice.into_inner().finish(|| {
             idle(self.left_nothing()) && streams.iter().all(|stream| idle(stream.has_run()))
@@ -66,7 +66,7 @@ impl CudaTransport {
         drained.and(told)
     }
 
-    /// Lets all streams go, and waits until their work has ended, which was told to. Says what the user may want to know.
+    /// Releases all streams, and waits until their work, which was told to end, has ended. Returns a warning otherwise.
     pub(crate) fn let_all_go(&self) -> Option<String> {
         for stream in self.forget_streams() {
             self.let_go_of(stream.raw(), stream.made_in());
@@ -76,13 +76,13 @@ impl CudaTransport {
         })
     }
 
-    /// Announces that this PE comes to no further collective of a team. Nothing on the program's streams holds it up: whoever calls this
-    /// knows that the team's collectives have run, or that nobody waits for them.
+    /// Announces that this PE calls no further collective of a team. The announcement does not wait for the program's streams: the caller
+    /// ensures that the team's collectives have run, or that nobody waits for them.
     fn announce_finalize(&self, team: u32) -> Result<()> {
         let (team, _) = self.team_args(team)?;
         let sign = signature(Operation::Finalize, &[0; ARGS], true);
         let mut args = self.call_args(team, Operation::Finalize, sign);
-        // It does not wait for the others.
+        // The kernel does not wait for the other members.
         args.count = 1;
         let plan = kernels::barrier_plan(&team);
         self.kernels.collective(self.device.stream(), plan, &args)
@@ -101,8 +101,7 @@ impl<'a> FinalizeNotice<'a> {
         }
     }
 
-    /// Tells the members of those teams whose collectives have all run here. It must not come before a collective that was put on a
-    /// stream, hence not while graphs may run.
+    /// Announces to the teams whose collectives have all run here, none in a graph: an announcement must not precede a collective on a stream.
     fn look(&mut self) -> Result<()> {
         let early = self.looked.is_some_and(|at| at.elapsed() < LOOK);
         if self.teams.is_empty() || early {
@@ -122,10 +121,11 @@ impl<'a> FinalizeNotice<'a> {
         Ok(())
     }
 
-    /// Tells the rest: nothing is on this PE's streams any more, or nobody waits for it. The announcements have arrived when it returns.
+    /// Announces to the remaining teams: this PE's streams are empty, or nobody waits for their work. On return the announcements have
+    /// arrived.
     ///
-    /// A kernel that has reported an error may be leaving still. It announces its own call to all members before it ends, and the announcement
-    /// here would replace that while others have not seen it; `idle` says when it has left.
+    /// A kernel that has reported an error may not have ended yet. It announces its own call to all members before it ends, and the
+    /// announcement here would replace that call before others have seen it; `idle` returns whether the kernel has ended.
     fn finish(mut self, idle: impl Fn() -> bool) -> Result<()> {
         let until = Instant::now() + LEAVING;
         while !self.teams.is_empty() && !idle() && Instant::now() < until {
@@ -133,7 +133,7 @@ impl<'a> FinalizeNotice<'a> {
         }
         let rest = std::mem::take(&mut self.teams);
         self.tell(rest);
-        // The members' memory may go once all PEs are in finalize.
+        // The members' memory may be freed once all PEs are in finalize.
         let arrived = self.cuda.wait(in_finalize(), &|| self.cuda.is_idle());
         self.told.and(arrived)
     }
@@ -144,7 +144,7 @@ impl<'a> FinalizeNotice<'a> {
             if told.is_err()
                 && let Ok(owner) = self.cuda.owner()
             {
-                // Then those who wait learn it on the host.
+                // Members that wait then find the broken team on the host.
                 owner.break_team(team);
             }
             self.told = std::mem::replace(&mut self.told, Ok(())).and(told);

@@ -5,7 +5,7 @@
 //! | this file | the hooks for collectives, and the state of a team |
 //! | [`run`] | how a collective becomes a kernel on a stream |
 //! | [`engines`] | collectives by copy engines, between two kernels |
-//! | [`completion`] | how the kernels of collectives end, and how the host finds that out |
+//! | [`completion`] | how the kernels of collectives end, and how the host learns of their end |
 //! | [`finalize`] | the announcement of a PE in finalize to its teams |
 //! | [`report`] | reports of kernels, as errors |
 //! | [`sync_area`] | the memory by which the kernels of a team meet: arithmetic |
@@ -30,8 +30,7 @@ use completion::CompletionCounts;
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 
-/// What a member announces in place of its operation's number when it could not accept its own arguments: this bit beside it. Both
-/// have room in the 7 bits of a flag.
+/// The bit that a member adds to its operation's number to announce that its own arguments are invalid. Both fit the 7 bits of a flag.
 const REFUSED: u32 = 1 << 6;
 
 /// A team of this PE.
@@ -39,7 +38,7 @@ struct OnGpu {
     /// The arguments of its kernels, or the reason why there are none.
     args: Result<TeamArgs>,
     members: Arc<[Pe]>,
-    /// The epoch after which its first one comes.
+    /// The epoch that precedes the team's first collective.
     base_epoch: u64,
 }
 
@@ -71,7 +70,7 @@ impl TeamTable {
         lock(&self.0[index as usize]).is_some()
     }
 
-    /// The numbers of those that there are, and of how many PEs each is.
+    /// The numbers of the existing teams, each with its number of PEs.
     fn live(&self) -> impl Iterator<Item = (u32, usize)> {
         let teams = (0..).zip(&self.0);
         teams.filter_map(|(index, team)| Some((index, lock(team).as_ref()?.members.len())))
@@ -126,7 +125,7 @@ impl Collectives for CudaTransport {
         meeting: &dyn Meeting,
     ) -> Option<Result<()>> {
         match (submission, call.operation) {
-            // The meeting is all that there is to do; or the members learn there what each brings.
+            // The meeting is the whole operation, or tells the members the length of each contribution.
             (Submission::Blocking, Operation::Barrier | Operation::Sync | Operation::Collect) => {
                 None
             }
@@ -149,7 +148,7 @@ impl Collectives for CudaTransport {
         let stream = match launched {
             Ok(stream) => stream,
             Err(error) => {
-                // The others wait in their kernels for this one.
+                // The other members' kernels wait for this member.
                 meeting.break_team();
                 return Err(error);
             }
@@ -182,13 +181,13 @@ impl Collectives for CudaTransport {
             .announce_refusal(submission, operation, meeting)
             .is_err()
         {
-            // Then those who wait learn it on the host.
+            // Members that wait then find the broken team on the host.
             meeting.break_team();
         }
         true
     }
 
-    /// The other members of an earlier team may have left something, which must go before any member of the next one can write there.
+    /// Members of an earlier team may have left data in the block, which is cleared before any member of the new team can write there.
     fn clear_team(&self, team: u32) -> Result<()> {
         self.set_zero(
             sync_area::block(self.sync_area(), team),
@@ -208,15 +207,15 @@ impl Collectives for CudaTransport {
         self.teams.set(team, Some(made));
     }
 
-    /// A kernel of the team that is replayed from a graph reports that. The blocking stream comes to it before it comes to anything of
-    /// the next team's.
+    /// A kernel of the team that a graph replays later reports that the team was destroyed. The blocking stream stores the generation
+    /// before any work of the next team.
     fn end_team(&self, team: u32) {
         self.teams.set(team, None);
         self.end_generation(team, TeamLocal::NO_TEAM);
     }
 
-    /// The team's kernels end, and those that begin after the blocking stream has come to this do nothing. The number stays out of
-    /// use: a kernel of any member's may come late, and write to the blocks that all have at that number.
+    /// Ends the team's kernels; kernels that begin after the blocking stream has stored the generation do nothing. The number stays
+    /// out of use: a late kernel of any member may write to the blocks that all members have for that number.
     fn give_up_team(&self, team: u32) -> bool {
         self.teams.set(team, None);
         self.end_generation(team, TeamLocal::GIVEN_UP);
@@ -233,7 +232,7 @@ impl Collectives for CudaTransport {
     }
 
     fn check_teams(&self, operation: Operation) -> Result<()> {
-        // Called with each question for a stream: most teams cost no more than a look at one word.
+        // Called with each query of a stream: for most teams, the check reads one word.
         let on_streams = (0..MAX_TEAMS as u32).filter(|&team| self.completion.is_on_stream(team));
         for team in on_streams.filter(|&team| self.teams.has(team)) {
             if let Err(error) = self.owner()?.check_team(operation, team) {

@@ -1,10 +1,10 @@
 //! How a collective becomes a kernel on a stream.
 //!
-//! A blocking one begins with the members' meeting on the host, as on host memory: errors and arguments that differ reach every member, and
-//! nobody waits in a kernel for a member that does not come. Then each runs the kernel on the library's own stream and waits for it.
+//! A blocking collective begins with the members' meeting on the host, as on host memory: errors and differing arguments reach every member,
+//! and no kernel waits for a member that does not come. Then each member runs the kernel on a stream of the library and waits for it.
 //!
-//! On a stream there is no meeting on the host. The kernels compare the signature of the arguments instead; a member whose call
-//! differs, or whose own arguments are refused, ends the collective for all of them with an error that stays.
+//! A collective on a stream has no meeting on the host. Its kernels compare the signatures of the arguments instead; a member whose call
+//! differs, or whose arguments are refused, ends the collective on all members with a permanent error.
 
 use crate::CudaTransport;
 use crate::kernels::{self, CollectiveArgs, Plan, Reduction, Role, TeamArgs};
@@ -15,7 +15,7 @@ use crate::transport::{
 use crate::{Error, Result};
 
 impl CudaTransport {
-    /// The arguments of the kernels of a team, and the epoch after which its first one comes.
+    /// The arguments of a team's kernels, and the epoch that precedes its first collective.
     pub(super) fn team_args(&self, index: u32) -> Result<(TeamArgs, u64)> {
         let (args, base_epoch) = self
             .teams
@@ -23,7 +23,7 @@ impl CudaTransport {
         Ok((args?, base_epoch))
     }
 
-    /// Puts nothing but the announcement of a call that is not valid on a stream; those of all members match.
+    /// Puts only the announcement of an invalid call on a stream; such announcements of all members match.
     pub(super) fn announce_refusal(
         &self,
         submission: Submission,
@@ -48,7 +48,7 @@ impl CudaTransport {
         let operation = call.operation;
         let refuse = |error| {
             self.refuse(submission, operation, meeting);
-            // Its own error is the better one.
+            // The call returns its own error.
             Err(error)
         };
         if let Err(error) = self.failure() {
@@ -61,11 +61,11 @@ impl CudaTransport {
             Err(error) => return refuse(error),
         }
         self.launch((submission, None), call, meeting)
-            // The kernels of the others would wait for one that does not come.
+            // The other members' kernels would wait for this member in vain.
             .inspect_err(|_| meeting.break_team())
     }
 
-    /// Why the kernel of a blocking collective has ended before it was done.
+    /// Why the kernel of a blocking collective ended before its work was done.
     #[cold]
     pub(super) fn why_ended(&self, operation: Operation, team: u32) -> Error {
         let known = self.failure().and_then(|()| {
@@ -91,7 +91,7 @@ impl CudaTransport {
         CollectiveArgs::new(state, team, operation as u32, signature)
     }
 
-    /// Puts the kernel of a collective on a stream; `ticket`: that of a blocking one.
+    /// Puts the kernel of a collective on a stream; `ticket`: the ticket of a blocking collective.
     pub(super) fn launch(
         &self,
         (submission, ticket): (Submission, Option<u64>),
@@ -128,7 +128,7 @@ impl CudaTransport {
             }
         };
         kernel.follows(&plan);
-        // A blocking one tells the host when it is over.
+        // A blocking collective tells the host when it is over.
         if let Some(ticket) = ticket {
             self.asks_when(&mut kernel, ticket);
         }
@@ -136,8 +136,8 @@ impl CudaTransport {
         self.put_kernel((submission, on_stream), operation, plan, &kernel)
     }
 
-    /// Puts a collective of a team on a stream. `on_stream`: the call returns before it has run; the epoch after which the team's first one
-    /// comes.
+    /// Puts a collective of a team on a stream. `on_stream`: if the call returns before the collective has run, the epoch that precedes the
+    /// team's first collective.
     fn put_kernel(
         &self,
         (submission, on_stream): (Submission, Option<u64>),
@@ -156,7 +156,7 @@ impl CudaTransport {
         }
         let on = (submission, on_stream);
         while !self.put_in_turn(on, captured, (operation, plan), &args)? {
-            // The one before is on another stream, which is captured now, or was when the program let it go.
+            // The previous collective is on another stream, which is captured now, or was when the program released it.
             self.await_launches(operation, team)?;
             self.all_have_run(team);
         }
@@ -166,8 +166,8 @@ impl CudaTransport {
         Ok(())
     }
 
-    /// Puts a collective of a team on a stream, after the team's earlier ones, unless it becomes part of a graph: what comes before it there
-    /// is the program's affair. False: nothing was put there, because nobody can mark the end of the one before; it must have run first.
+    /// Puts a collective of a team on a stream, after the team's earlier collectives; in a graph, the program ensures that order. Returns
+    /// false if nothing was enqueued, because no event can mark the end of the previous collective, which must run first.
     fn put_in_turn(
         &self,
         (submission, on_stream): (Submission, Option<u64>),
@@ -185,7 +185,7 @@ impl CudaTransport {
                 self.kernels.collective(stream, plan, &first)?;
                 let rest = self.put_copies(submission, (operation, plan), &last);
                 if rest.is_err() && !captured {
-                    // The first kernel is on the stream, and the members will wait for the second one in vain.
+                    // Only the first kernel is on the stream; the members will wait for the last kernel in vain.
                     self.completion.add_launches(team, 1, captured, on_stream);
                     self.completion.end_kernels(team);
                     self.end_turn(team, stream)?;
@@ -200,7 +200,7 @@ impl CudaTransport {
         Ok(true)
     }
 
-    /// Blocks of a collective that every PE's GPU runs at the same time: the same on every PE, once all have joined.
+    /// The number of blocks of a collective that every PE's GPU can run at once: equal on all PEs, once all have joined.
     fn most_blocks(&self) -> u32 {
         let blocks = self.least.unwrap_or_else(|| self.segment.blocks());
         blocks.max(1) as u32

@@ -5,9 +5,9 @@
 //! 64 KiB    a sync block per team number: flags and staging, which the other members write
 //! ```
 //!
-//! All of it is backed and zero from init on, so making a team takes no memory of anybody. The first number, WORLD's, has the largest block.
-//! The next ones, which are those of the other predefined teams and of the first few of the program, have large blocks. A team with a small
-//! block does without the algorithms that need more.
+//! The whole area is backed and zero from init on, so creating a team allocates no memory. WORLD's number, the first, has the largest block.
+//! The next numbers, those of the other predefined teams and of the program's first few, have large blocks. A team with a small block does
+//! without the algorithms that need more.
 
 use crate::buffer::SymRange;
 use crate::job::block::MAX_TEAMS;
@@ -15,7 +15,7 @@ use crate::job::layout::HEAP_UNIT;
 
 /// Bytes of an epoch block.
 pub(crate) const EPOCH: u64 = 64;
-/// Where the sync blocks begin.
+/// The offset of the sync blocks.
 const BLOCKS: u64 = 64 << 10;
 /// Bytes of WORLD's block: two PEs exchange 1 MiB with flags.
 const WORLD: u64 = 16 << 20;
@@ -23,25 +23,25 @@ const WORLD: u64 = 16 << 20;
 const LARGE_TEAMS: u64 = 8;
 /// Bytes of a large block.
 const LARGE: u64 = 4 << 20;
-/// Bytes of a small one.
+/// Bytes of a small block.
 const SMALL: u64 = 128 << 10;
 const _: () = assert!(MAX_TEAMS as u64 * EPOCH <= BLOCKS && MAX_TEAMS as u64 > LARGE_TEAMS);
 
 /// Bytes of the area.
 pub(crate) const BYTES: u64 = (BLOCKS + block_start(MAX_TEAMS as u64)).next_multiple_of(HEAP_UNIT);
 
-/// Where the epoch block of a team is, in an area that begins at symmetric offset `area`.
+/// The range of a team's epoch block, in an area that begins at symmetric offset `area`.
 pub(crate) fn epoch(area: u64, team: u32) -> SymRange {
     SymRange::new(area + u64::from(team) * EPOCH, EPOCH)
 }
 
-/// Where the sync block of a team is.
+/// The range of a team's sync block.
 pub(crate) fn block(area: u64, team: u32) -> SymRange {
     let (start, end) = (block_start(team.into()), block_start(u64::from(team) + 1));
     SymRange::new(area + BLOCKS + start, end - start)
 }
 
-/// Where a team's block begins, behind those of the numbers below.
+/// The start of a team's block, behind the blocks of lower numbers.
 const fn block_start(team: u64) -> u64 {
     match team {
         0 => 0,

@@ -1,12 +1,11 @@
-//! Launches by graphs of one kernel, which cost the CPU less than launches of the kernel: on an H200 and its driver 580 about 2.2 us
-//! instead of 3.5.
+//! Launches by graphs of one kernel, which cost the CPU less than kernel launches: on an H200 with driver 580, about 2.2 us instead of 3.5.
 //!
-//! A graph belongs to a stream, because the driver runs the launches of one after each other, on whatever streams they are. A plan gets one
-//! when it has come often on the stream; then a launch with other arguments than the one before sets them (0.5 us), which leaves the earlier
-//! launches as they are.
+//! A graph belongs to one stream, because the driver runs the launches of a graph one after the other, whatever their streams. A plan gets a
+//! graph once it has been launched often on the stream. A launch with new arguments first sets them in the graph (0.5 us), which leaves
+//! earlier launches unchanged.
 //!
-//! All are made at init, of another kernel: now and then the driver takes memory for a new one, and there it waits until no kernel of the
-//! process runs (on an H200 at every 40th). A kernel that waits may never end then. What a graph that has its memory runs can be changed
+//! All graphs are created at init, for a placeholder kernel: for some new graphs (on an H200, every 40th) the driver allocates memory, and
+//! waits until no kernel of the process runs, which a kernel that waits may prevent for ever. The kernel of an existing graph can be changed
 //! at any time.
 
 use super::Plan;
@@ -20,55 +19,55 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-/// How many there are. One takes some 40 us to make, and 128 KiB of the GPU's memory.
+/// The number of graphs. Creating one takes about 40 us, and 128 KiB of GPU memory.
 const GRAPHS: usize = 64;
-/// The launch of a plan on a stream that gets a graph, if there is one; else the one after twice as many, and so on.
+/// A plan takes a free graph at this launch on a stream; if none is free, at the launch with twice this number, and so on.
 const OFTEN: u32 = 4;
-/// Plans of a stream that are counted, or have graphs.
+/// The most plans of a stream that are counted or have graphs.
 const PLANS: usize = 16;
-/// Launches on a stream after which a plan that has not come again gives up its place to one that has none.
+/// Launches on a stream after which a plan that was not launched again loses its entry to a new plan.
 const UNUSED: u64 = 4 * PLANS as u64;
 
 /// The graphs of a GPU's streams.
 #[derive(Default)]
 pub(super) struct Graphs {
-    /// By stream. Each has a lock of its own: a launch may wait, when much is on its stream.
+    /// By stream. Each has a lock of its own, because a launch blocks while its stream is full.
     streams: Mutex<HashMap<u64, Arc<Mutex<Plans>>>>,
     pool: Mutex<GraphPool>,
 }
 
-/// Graphs that no stream has.
+/// Graphs that belong to no stream.
 #[derive(Default)]
 struct GraphPool {
     ready: Vec<Graph>,
-    /// Those of streams that are forgotten, from an event on behind their launches.
+    /// Graphs of forgotten streams, with the event behind their launches.
     later: Vec<(Arc<CudaEvent>, Vec<Graph>)>,
 }
 
-/// The work that is on a stream.
+/// The plans launched on a stream.
 #[derive(Default)]
 struct Plans {
     known: Vec<CountedPlan>,
-    /// Graphs of plans that have given up their places.
+    /// Graphs of plans that have lost their entries.
     unused: Vec<Graph>,
     /// Launches so far.
     launches: u64,
 }
 
-/// A plan that has come on a stream.
+/// A plan that was launched on a stream.
 struct CountedPlan {
     plan: Plan,
     method: LaunchMethod,
-    /// The number of the launch when it came last.
+    /// The number of the plan's last launch.
     last: u64,
 }
 
 /// How a plan is launched.
 enum LaunchMethod {
-    /// As a kernel; so often so far.
+    /// As a kernel; the number of launches so far.
     Kernel(u32),
     Graph(Graph),
-    /// As a kernel: the driver has made an error of the graph's launch.
+    /// As a kernel: the launch of the graph failed.
     KernelForGood,
 }
 
@@ -80,7 +79,7 @@ pub(super) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Whether it is a launch of this plan with these arguments.
+    /// Whether this is a launch of the plan with these arguments.
     fn is(&self, (plan, args): &(Plan, Vec<u8>)) -> bool {
         let mut rest = (self.plan == *plan).then_some(&args[..]);
         for arg in self.args {
@@ -115,23 +114,23 @@ struct Graph {
     graph: CUgraph,
     node: CUgraphNode,
     ready: CUgraphExec,
-    /// Its present parameters.
+    /// The kernel's present parameters.
     now: (Plan, Vec<u8>),
 }
 
-// SAFETY: graphs may be used from any thread, by one at a time.
+// SAFETY: a graph may be used from any thread, by one thread at a time.
 unsafe impl Send for Graph {}
 
 impl Graphs {
-    /// Makes the graphs, as those of a kernel that is not launched so; its arguments are of no matter. `stream` readies them.
+    /// Creates the graphs for a placeholder `kernel`, whose arguments do not matter. `stream` uploads them.
     pub(super) fn make(&self, device: &Arc<Device>, stream: CUstream, kernel: &Launch<'_>) {
         let made = std::iter::from_fn(|| Graph::new(device, stream, kernel).ok());
-        // Where the driver makes fewer, fewer plans have one.
+        // If the driver creates fewer graphs, fewer plans get one.
         lock(&self.pool).ready.extend(made.take(GRAPHS));
     }
 
-    /// Launches a kernel on a stream that is not captured, whose context is the current one, if there is a graph for it; otherwise the
-    /// answer is false.
+    /// Launches a kernel by its graph, if it has one; otherwise returns false. The stream must not be captured, and its context must be
+    /// current.
     pub(super) fn launch(&self, stream: CUstream, kernel: &Launch<'_>) -> bool {
         let raw = stream as u64;
         if raw == PER_THREAD {
@@ -158,21 +157,21 @@ impl Graphs {
         };
         let launched = graph.launch(stream, kernel).is_ok();
         if !launched {
-            // If something else is wrong, the kernel's launch will tell.
+            // The kernel's launch returns any other error.
             *method = LaunchMethod::KernelForGood;
         }
         launched
     }
 
-    /// Forgets a stream, whose number may be another one's later. What is on it goes on, until what `end` says then: an event, or none if it
-    /// has run; an error if nobody will know.
+    /// Forgets a stream, whose number another stream may get later. The stream's work ends at the event that `end` returns; `None`: the work
+    /// is complete; an error: its end is unknown.
     pub(super) fn forget(
         &self,
         stream: u64,
         end: impl FnOnce() -> Result<Option<Arc<CudaEvent>>>,
     ) -> Result<Option<Arc<CudaEvent>>> {
         let forgotten = lock(&self.streams).remove(&stream);
-        // If another thread launches something now, by another handle of the stream's, that thread destroys them.
+        // If another thread launches a kernel now, by another handle of the stream, that thread destroys the plans.
         let plans = forgotten.and_then(Arc::into_inner);
         let end = end();
         let graphs = plans.map_or_else(Vec::new, |plans| {
@@ -186,13 +185,13 @@ impl Graphs {
         match &end {
             Ok(None) => pool.ready.extend(graphs),
             Ok(Some(end)) => pool.later.push((Arc::clone(end), graphs)),
-            // They are destroyed, and there are fewer from now on.
+            // The graphs are destroyed; fewer are left from now on.
             Err(_) => {}
         }
         end
     }
 
-    /// Gives all of them back.
+    /// Destroys all graphs.
     pub(super) fn clear(&self) {
         let forgotten = std::mem::take(&mut *lock(&self.streams));
         let pool = std::mem::take(&mut *lock(&self.pool));
@@ -201,10 +200,10 @@ impl Graphs {
 }
 
 impl GraphPool {
-    /// One whose launches have all ended.
+    /// A graph whose launches have all ended.
     fn take(&mut self) -> Option<Graph> {
         if self.ready.is_empty() {
-            // After an error of the driver nobody knows.
+            // After an error of the driver the end is unknown.
             let ended = |(end, _): &mut (Arc<CudaEvent>, _)| end.query().unwrap_or(false);
             let ended = self.later.extract_if(.., ended);
             self.ready.extend(ended.flat_map(|(_, graphs)| graphs));
@@ -214,7 +213,7 @@ impl GraphPool {
 }
 
 impl Plans {
-    /// The place of a plan that has come; none if there is none for it.
+    /// The index of a launched plan's entry; `None` if there is no room.
     fn find(&mut self, plan: Plan) -> Option<usize> {
         self.launches += 1;
         let last = self.launches;
@@ -230,7 +229,7 @@ impl Plans {
         Some(place)
     }
 
-    /// Where a new entry was put: at the end, or in the place of the one that has not come for longest.
+    /// Adds an entry, at the end or in place of the least recently launched plan's; returns its index.
     fn make_place(&mut self, new: CountedPlan) -> Option<usize> {
         if self.known.len() < PLANS {
             self.known.push(new);
@@ -265,8 +264,7 @@ impl CountedPlan {
 }
 
 impl Graph {
-    /// A graph of a kernel, with all that it needs of the GPU's memory when `stream` has come to here; the device's context is the current
-    /// one.
+    /// A graph of a kernel, with its GPU memory once `stream` has uploaded it. The device's context must be current.
     fn new(device: &Arc<Device>, stream: CUstream, kernel: &Launch<'_>) -> Result<Graph> {
         // The program may capture another stream meanwhile.
         let _outside = OutsideCapture::new()?;
@@ -282,12 +280,12 @@ impl Graph {
         check("cuGraphCreate", code)?;
         let (graph, node) = (made.graph, &mut made.node);
         kernel.with_params(|params| {
-            // SAFETY: rules 1 to 3; the parameters are those of the launch that this stands for, and are copied.
+            // SAFETY: rules 1 to 3; the parameters are those of a launch of this kernel, and are copied.
             let code =
                 unsafe { sys::cuGraphAddKernelNode_v2(node, graph, std::ptr::null(), 0, params) };
             check("cuGraphAddKernelNode", code)
         })?;
-        // Without flags, it runs with the priority of the stream that it is launched on.
+        // Without flags, the graph runs with the priority of the stream that it is launched on.
         // SAFETY: rules 1 to 3; `drop` destroys it.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&mut made.ready, made.graph, 0) };
         check("cuGraphInstantiateWithFlags", code)?;
@@ -297,12 +295,12 @@ impl Graph {
         Ok(made)
     }
 
-    /// Puts a kernel on a stream, by this graph.
+    /// Launches a kernel on a stream by this graph.
     fn launch(&mut self, stream: CUstream, kernel: &Launch<'_>) -> Result<()> {
         let _outside = OutsideCapture::new()?;
         if !kernel.is(&self.now) {
             kernel.with_params(|params| {
-                // SAFETY: rules 1 to 3; the parameters are copied. What is launched already has its own.
+                // SAFETY: rules 1 to 3; the parameters are copied. Earlier launches keep their own.
                 let code = unsafe {
                     sys::cuGraphExecKernelNodeSetParams_v2(self.ready, self.node, params)
                 };
@@ -328,7 +326,7 @@ impl Drop for Graph {
         let (Ok(_current), _outside) = (self.device.enter(), OutsideCapture::new()) else {
             return;
         };
-        // SAFETY: rules 1 and 3. Launches that have not ended go on; the driver frees what they use then. An error changes nothing.
+        // SAFETY: rules 1 and 3. Launches in flight continue; the driver frees their resources afterwards. An error changes nothing.
         unsafe {
             if !self.ready.is_null() {
                 let _: CUresult = sys::cuGraphExecDestroy(self.ready);

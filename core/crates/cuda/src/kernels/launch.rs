@@ -1,4 +1,4 @@
-//! The kernels of a GPU, loaded, and their launches.
+//! The loaded kernels of a GPU, and their launches.
 
 use super::graphs::{Graphs, Launch};
 use super::plan::{Kernel, Plan, Role};
@@ -17,15 +17,15 @@ use std::sync::Arc;
 const THREADS: u32 = 256;
 /// The most threads of a kernel of one block.
 const ONE_BLOCK: u64 = 512;
-/// The most blocks of a copy; each thread moves several pieces then.
+/// The most blocks of a copy; in a longer copy, each thread moves several pieces.
 const COPY_BLOCKS: u64 = 128;
 /// Bytes that a thread moves at a time.
 const PIECE: u64 = 16;
-/// The least bytes whose pieces are as long where the two sides are aligned differently (ASKEW in copy.cuh).
+/// The smallest copy with pieces of [`PIECE`] bytes although its two sides are aligned differently (ASKEW in copy.cuh).
 const ASKEW: u64 = 128;
 /// The most bytes that one block copies for a put with a signal: two pieces for each of its threads.
 const SMALL: u64 = 2 * ONE_BLOCK * PIECE;
-/// Up to how many bytes a kernel copies what another one's signal follows. It would begin 8 us later behind the copy engine, on an H200.
+/// The largest copy by a kernel before a signal's kernel, which would begin 8 us later behind the copy engine, on an H200.
 const WITHOUT_ENGINE: u64 = 4 << 20;
 
 /// The first driver whose graphs have programmatic edges.
@@ -36,7 +36,7 @@ const GRAPHS_WITH_EDGES: i32 = 12030;
 pub(crate) enum SignalMethod {
     /// One kernel of one block does both.
     OneKernel,
-    /// One kernel copies, another one updates the signal.
+    /// One kernel copies, another updates the signal.
     TwoKernels,
     /// The copy engine copies, the stream sets the signal.
     Written,
@@ -55,16 +55,16 @@ pub(crate) struct Kernels {
     graphs: Graphs,
     /// Whether a kernel of a graph can be launched before the kernel before it has ended.
     early: bool,
-    /// Where the image comes from, for people.
+    /// The source of the image, for messages.
     origin: String,
 }
 
-// SAFETY: a module and its functions may be used from any thread, as the driver says.
+// SAFETY: by the driver's documentation, a module and its functions may be used from any thread.
 unsafe impl Send for Kernels {}
 // SAFETY: as above.
 unsafe impl Sync for Kernels {}
 
-/// Whether an image cannot be used here, though another one may.
+/// Whether an image cannot be used here, although another image may work.
 fn unfit(code: CUresult) -> bool {
     use CUresult::*;
     matches!(
@@ -131,12 +131,12 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Where the image comes from, for people.
+    /// The source of the image, for messages.
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Puts a kernel on a stream. `args`: its parameters.
+    /// Puts a kernel on a stream. `args`: the kernel's parameters.
     #[inline]
     fn launch<const N: usize>(
         &self,
@@ -146,7 +146,7 @@ impl Kernels {
     ) -> Result<()> {
         let _current = self.device.enter()?;
         let function = self.functions[plan.kernel.index()];
-        // A graph cannot become part of another one in this way.
+        // A launched graph cannot become part of a captured graph in this way.
         let captured = self.device.is_captured(stream)?;
         if !captured
             && self.graphs.launch(
@@ -184,8 +184,8 @@ impl Kernels {
         check("cuLaunchKernel", code)
     }
 
-    /// The program, or the library, has no use for a stream any more. `end` marks the end of what is on it, if that has not run, and is
-    /// given back.
+    /// Called when the program or the library releases a stream. `end` records an event behind its work, unless that is complete; the
+    /// result of `end` is returned.
     pub(crate) fn forget_stream(
         &self,
         stream: u64,
@@ -194,7 +194,7 @@ impl Kernels {
         self.graphs.forget(stream, end)
     }
 
-    /// Copies `bytes` bytes between addresses that the GPU reaches, as if the source had been copied away first.
+    /// Copies `bytes` bytes between addresses that the GPU can access; the ranges may overlap.
     pub(crate) fn copy(&self, stream: CUstream, dest: u64, source: u64, bytes: u64) -> Result<()> {
         if bytes == 0 || dest == source {
             return Ok(());
@@ -207,7 +207,7 @@ impl Kernels {
         )
     }
 
-    /// Copies blocks; they do not overlap each other on the side of `dest`, nor the source.
+    /// Copies blocks; the blocks of `dest` overlap neither each other nor the source.
     pub(crate) fn copy_strided(&self, stream: CUstream, args: &StridedArgs) -> Result<()> {
         let bytes = args.block.saturating_mul(args.count);
         if bytes == 0 {
@@ -217,7 +217,7 @@ impl Kernels {
         self.launch(stream, plan, &[bytes_of(args)])
     }
 
-    /// Stores a value of up to 16 bytes; one of 1, 2, 4 or 8 aligned bytes in one access.
+    /// Stores a value of up to 16 bytes; 1, 2, 4 or 8 aligned bytes in one access.
     pub(crate) fn put_value(&self, stream: CUstream, dest: u64, value: &[u8]) -> Result<()> {
         let mut both = [0; 16];
         both[..value.len()].copy_from_slice(value);
@@ -232,7 +232,7 @@ impl Kernels {
         self.launch(stream, single(Kernel::PutValue, 1), args)
     }
 
-    /// Updates a signal, after everything that came before on the stream.
+    /// Updates a signal after all earlier work of the stream.
     pub(crate) fn signal(
         &self,
         stream: CUstream,
@@ -245,7 +245,7 @@ impl Kernels {
         self.launch(stream, single(Kernel::Signal, 1), args)
     }
 
-    /// How a signal best follows a copy of `bytes` bytes that a kernel could do.
+    /// The best method for a signal behind a copy of `bytes` bytes that a kernel could do.
     pub(crate) fn signal_method(
         &self,
         stream: CUstream,
@@ -255,7 +255,7 @@ impl Kernels {
         if bytes <= SMALL {
             return Ok(SignalMethod::OneKernel);
         }
-        // In a graph, that would be a node of a kind that not every driver takes.
+        // In a graph, the write would be a node that not every driver supports.
         let written = op == SignalOp::Set && self.writes && !self.device.is_captured(stream)?;
         Ok(match written {
             true => SignalMethod::Written,
@@ -264,17 +264,17 @@ impl Kernels {
         })
     }
 
-    /// Has a stream itself set a signal, which can be seen after all that came before on it.
+    /// The stream itself sets a signal, which is visible after all earlier work of the stream.
     pub(crate) fn write_signal(&self, stream: CUstream, signal: u64, value: u64) -> Result<()> {
         let _current = self.device.enter()?;
-        // Without other wishes, all that came before on the stream can be seen before the word.
+        // With the default flags, all earlier work of the stream is visible before the word.
         let flags = sys::CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_DEFAULT as u32;
-        // SAFETY: rules 1 and 3; the word is aligned, and of the heap, which is mapped.
+        // SAFETY: rules 1 and 3; the word is aligned, and in the heap, which is mapped.
         let code = unsafe { sys::cuStreamWriteValue64_v2(stream, signal, value, flags) };
         check("cuStreamWriteValue64", code)
     }
 
-    /// Copies some bytes, which do not overlap, then updates a signal.
+    /// Copies bytes between ranges that do not overlap, then updates a signal.
     pub(crate) fn put_signal(
         &self,
         stream: CUstream,
@@ -296,7 +296,7 @@ impl Kernels {
         )
     }
 
-    /// Does an atomic operation at `address`. The old value goes to `result`, as wide as the word, or nowhere if that is 0.
+    /// Performs an atomic operation at `address`. The old value, as wide as the word, goes to `result`, unless that is 0.
     pub(crate) fn atomic(
         &self,
         stream: CUstream,
@@ -317,7 +317,7 @@ impl Kernels {
         self.launch(stream, single(Kernel::Atomic, 1), &[bytes_of(&args)])
     }
 
-    /// Waits or tests on the stream.
+    /// Runs a wait or a test on the stream.
     pub(crate) fn wait(&self, stream: CUstream, args: &WaitArgs) -> Result<()> {
         let threads = match args.mode {
             WaitMode::One => 1,
@@ -327,17 +327,17 @@ impl Kernels {
         self.launch(stream, single(Kernel::Wait, threads), &[bytes_of(args)])
     }
 
-    /// Orders what came before on the stream before what comes after, for every PE.
+    /// Orders earlier work of the stream before later work, for every PE.
     pub(crate) fn fence(&self, stream: CUstream) -> Result<()> {
         self.launch(stream, single(Kernel::Fence, 1), &[])
     }
 
-    /// Completes what came before on the stream, visibly for every PE.
+    /// Completes earlier work of the stream, visibly for every PE.
     pub(crate) fn quiet(&self, stream: CUstream) -> Result<()> {
         self.launch(stream, single(Kernel::Quiet, 1), &[])
     }
 
-    /// Does a collective on the stream.
+    /// Runs a collective on the stream.
     #[inline]
     pub(crate) fn collective(
         &self,
@@ -356,14 +356,14 @@ impl Drop for Kernels {
         }
         self.graphs.clear();
         if let Ok(_current) = self.device.enter() {
-            // SAFETY: rules 1 and 3; nothing of it is under way any more (whoever drops the transport has waited).
+            // SAFETY: rules 1 and 3; no kernel of the module is in flight (whoever drops the transport has waited).
             let code = unsafe { sys::cuModuleUnload(self.module) };
             debug_assert!(code == CUresult::CUDA_SUCCESS || too_late(code), "{code:?}");
         }
     }
 }
 
-/// Puts a kernel that waits for the one before by itself on a captured stream: its blocks begin while that one ends.
+/// Puts a kernel that itself waits for the previous kernel on a captured stream: its blocks begin while the previous kernel ends.
 #[cold]
 fn launch_early<const N: usize>(
     function: CUfunction,
@@ -408,8 +408,7 @@ pub(super) fn address(parameter: &[u8]) -> *mut c_void {
     parameter.as_ptr().cast_mut().cast()
 }
 
-/// One block: of one thread, or of whole warps with at least `threads` threads, if it may have that many. What one thread is to do is
-/// done once.
+/// One block of whole warps with at least `threads` threads, up to [`ONE_BLOCK`]; or of one thread, whose work is done once.
 fn single(kernel: Kernel, threads: u64) -> Plan {
     let block = match threads {
         0 | 1 => 1,
@@ -425,7 +424,7 @@ fn single(kernel: Kernel, threads: u64) -> Plan {
     }
 }
 
-/// A thread for each of `pieces` pieces, as far as blocks go.
+/// A thread for each of `pieces` pieces, up to [`COPY_BLOCKS`] blocks.
 fn spread(kernel: Kernel, pieces: u64) -> Plan {
     if pieces <= u64::from(THREADS) {
         return single(kernel, pieces);
@@ -488,7 +487,7 @@ mod tests {
         assert_eq!(copy_plan(1 << 40, (1 << 41) + 4, 100).block, 32);
     }
 
-    /// The order of [`Kernel::all`] is the one that functions are found by, and every kernel is in the sources.
+    /// Functions are found by their place in [`Kernel::all`], and every kernel is in the sources.
     #[test]
     fn the_sources_have_every_kernel_and_no_other() {
         for (index, kernel) in Kernel::all().enumerate() {
@@ -538,7 +537,7 @@ mod tests {
         there.sort();
         let mut known: Vec<String> = Kernel::all().map(Kernel::name).collect();
         known.sort();
-        // Signed and unsigned integers.
+        // Signed and unsigned integers share kernels.
         known.dedup();
         assert_eq!(there, known);
     }

@@ -3,26 +3,26 @@
 //! | file | contents |
 //! |---|---|
 //! | this file | the kernels' arguments, as the host passes them |
-//! | `state.cuh` | what all of them get, written from [`State`] |
-//! | [`plan`] | which kernel does a collective, with how many threads |
+//! | `state.cuh` | the state that all kernels get, written from [`State`] |
+//! | [`plan`] | the kernel of a collective, and its number of threads |
 //! | [`launch`], [`graphs`] | the kernels, loaded; launches by graphs, which cost less |
-//! | `access.cuh`, `ptx.cuh` | the accesses of `include/nvshmemrs_device.cuh`, which the program's kernels have, too; others |
-//! | `common.cuh`, `copy.cuh` | what all kernels share; copies |
+//! | `access.cuh`, `ptx.cuh` | the accesses of `include/nvshmemrs_device.cuh`, shared with the program's kernels; other accesses |
+//! | `common.cuh`, `copy.cuh` | code that all kernels share; copies |
 //! | `team.cuh`, `fold.cuh` | how the members of a team meet; reductions of elements |
 //! | `rma.cu`, `atomics.cu`, `wait.cu`, `sync.cu`, `moves.cu`, `reduce.cu` | the kernels |
 //!
-//! A launch puts a kernel on a stream and returns. Arguments are checked above: addresses are of this GPU's address space, and what
-//! they name stays until the kernel has run.
+//! A launch puts a kernel on a stream and returns. The layers above check arguments: addresses are in this GPU's address space, and their
+//! memory stays valid until the kernel has run.
 //!
-//! # What the kernels take for granted
+//! # Assumptions of the kernels
 //!
 //! * The rules of [`driver`](super::driver).
-//! * A team's sync block is zero on every member when the meeting that makes the team ends. A kernel of an earlier team with the number
-//!   that is still queued then finds that another generation has it, and reports that.
-//! * A PE has one collective of a team under way at a time, and all members have the collectives of a team in one order.
-//! * Every GPU of the job can run the blocks of a plan at the same time, which is what `blocks` of [`plan`] says; and those of the
-//!   collectives of two teams (NVSHMEMRS_COLLECTIVES_AT_ONCE: of more), with multiprocessors left for other kernels. More large ones at a time
-//!   may keep each other from running.
+//! * A team's sync block is zero on every member when the meeting that makes the team ends. A kernel of an earlier team with the number that
+//!   is still queued then finds another generation, and reports that.
+//! * A PE has one collective of a team in flight at a time, and all members run the collectives of a team in the same order.
+//! * Every GPU of the job can run the blocks of a plan at the same time, as `blocks` of [`plan`] states; also the blocks of the collectives of
+//!   two teams (NVSHMEMRS_COLLECTIVES_AT_ONCE: of more), with multiprocessors left for other kernels. More large collectives at a time may
+//!   keep each other from running.
 
 mod graphs;
 mod launch;
@@ -47,14 +47,14 @@ pub(crate) const MISMATCH: u32 = 1;
 pub(crate) const OVERRUN: u32 = 2;
 /// As [`MISMATCH`]: the kernel's team was destroyed.
 pub(crate) const STALE: u32 = 3;
-/// [`ErrorRecord::state`] when the rest can be read.
+/// [`ErrorRecord::state`] when the other fields can be read.
 pub(crate) const WRITTEN: u32 = 2;
 
 /// The first error of a PE's kernels, in pinned host memory, zero at first.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct ErrorRecord {
-    /// [`WRITTEN`] once the rest can be read, with acquire.
+    /// [`WRITTEN`] once the other fields can be read, with acquire.
     pub(crate) state: AtomicU32,
     pub(crate) code: AtomicU32,
     /// The number of this PE's [`Operation`](crate::operation::Operation).
@@ -69,8 +69,8 @@ pub(crate) struct ErrorRecord {
     pub(crate) their_operation: AtomicU32,
 }
 
-/// What the kernels use of a team's epoch block: how many of the team's collectives they have counted, blocks of the running one that have
-/// begun, which of the teams with the number it is, and how many collectives are over, but those of graphs.
+/// The words of a team's epoch block that kernels use: the number of collectives counted, of blocks of the running collective that have begun,
+/// the team's generation, and the number of collectives that are over, except those of graphs.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct TeamLocal {
@@ -81,12 +81,12 @@ pub(crate) struct TeamLocal {
 }
 
 impl TeamLocal {
-    /// That of no team: a kernel reports it.
+    /// The generation of no team, which a kernel reports.
     pub(crate) const NO_TEAM: u32 = u32::MAX;
-    /// That of a broken team, whose members have had their errors: a kernel that is late leaves.
+    /// The generation of a broken team, whose members have had their errors: a late kernel ends without a report.
     pub(crate) const GIVEN_UP: u32 = u32::MAX - 1;
 
-    /// That of a new team.
+    /// The words of a new team.
     pub(crate) fn new(generation: u32) -> TeamLocal {
         TeamLocal {
             generation,
@@ -94,18 +94,18 @@ impl TeamLocal {
         }
     }
 
-    /// How many of a team's collectives are over, so that no block of theirs runs, by the words of its epoch block; those of graphs are not
-    /// counted. What they have written is to be seen a moment later: the count orders nothing, but it takes a host some microseconds.
+    /// The number of a team's collectives that are over, so that none of their blocks runs, from the words of its epoch block; collectives of
+    /// graphs are not counted. Their data is visible a moment later: the count orders nothing, but takes a host some microseconds to read.
     pub(crate) fn over(words: &[u64]) -> u64 {
         words[std::mem::offset_of!(TeamLocal, over) / 8] >> 16
     }
 }
 
-/// What tells the signatures of kernels before and after copies from those of the kernels that do all: within 24 bits.
+/// 24 bits that distinguish the signatures of kernels before and after copies from those of kernels that do all.
 const OPENING: u32 = 0x6f_7065;
 const CLOSING: u32 = 0x63_6c6f;
 
-/// Bytes per member of what comes first in a sync block: calls and lengths.
+/// Bytes per member at the start of a sync block: calls and lengths.
 const HEADS: u64 = 2 * (8 + 16);
 /// Steps of a collective that have flags of their own.
 const STEPS: u64 = 2;
@@ -132,8 +132,8 @@ pub(crate) struct TeamArgs {
 }
 
 impl TeamArgs {
-    /// Member `me` of the team `index`, of which it is this `generation`; `pes` are the members. `own`: the address of this PE's part.
-    /// `local`: where the team's [`TeamLocal`] is there. `sync`: the team's sync block, at the same place on all members.
+    /// Member `me` of this `generation` of team `index`; `pes` are the members. `own`: the address of this PE's part. `local`: the range of
+    /// the team's [`TeamLocal`] in that part. `sync`: the team's sync block, at the same offset on all members.
     pub(crate) fn new(
         index: u32,
         me: Pe,
@@ -207,8 +207,8 @@ pub(crate) struct CollectiveArgs {
     pub(crate) source: u64,
     /// Bytes of the message, or of one part where there is a part per member.
     pub(crate) bytes: u64,
-    /// collect: the bytes that `dest` has room for. alltoalls: elements of a part. barrier: not 0 if this member announces its call
-    /// only, and leaves.
+    /// collect: the bytes that `dest` has room for. alltoalls: elements of a part. barrier: not 0 if this member only announces its call, and
+    /// does not wait.
     pub(crate) count: u64,
     /// alltoalls: bytes from element to element, and of an element. collect: not 0 in `element` if `dest` is to be filled.
     pub(crate) dest_step: u64,
@@ -222,7 +222,7 @@ pub(crate) struct CollectiveArgs {
 }
 
 impl CollectiveArgs {
-    /// A call of `operation`, whose arguments have this signature; the rest is 0.
+    /// A call of `operation`, whose arguments have this signature; the other fields are 0.
     pub(crate) fn new(
         state: State,
         team: TeamArgs,
@@ -254,28 +254,28 @@ impl CollectiveArgs {
         self.team.index
     }
 
-    /// It becomes part of a graph: nobody knows how often it runs, so [`TeamLocal::over`] leaves it out.
+    /// Marks the call as part of a graph, whose runs cannot be counted: [`TeamLocal::over`] omits them.
     pub(crate) fn is_replayed(&mut self) {
         self.team.uncounted = 1;
     }
 
-    /// Announces another operation's number, as that of a call that is not valid.
+    /// Announces another operation's number, such as that of an invalid call.
     pub(crate) fn announces(&mut self, operation: u32) {
         self.operation = operation;
     }
 
-    /// Asks for `ticket` at the address of a `u64` in pinned host memory when all that this member has to do is done.
+    /// Makes the kernel write `ticket` to the `u64` of pinned host memory at `finished` when this member's work is done.
     pub(crate) fn says_when(&mut self, finished: u64, ticket: u64) {
         (self.finished, self.ticket) = (finished, ticket);
     }
 
-    /// How the kernel goes about it.
+    /// Takes the chunk size of a plan.
     pub(crate) fn follows(&mut self, plan: &Plan) {
         self.chunk = plan.chunk.into();
     }
 
-    /// It is the first or the last kernel of a collective that copy engines do. Members that choose another algorithm, or are elsewhere in
-    /// the collective, announce other signatures.
+    /// Marks the first or the last kernel of a collective by copy engines. Members with another algorithm, or at another place in the
+    /// collective, announce other signatures.
     pub(crate) fn takes_part(&mut self, role: Role) {
         self.signature ^= match role {
             Role::Whole => 0,
@@ -284,7 +284,7 @@ impl CollectiveArgs {
         };
     }
 
-    /// The operation of a reduction.
+    /// Sets the operation of a reduction.
     pub(crate) fn reduces(&mut self, reduction: Reduction) {
         self.op = reduction.op();
     }
@@ -332,24 +332,24 @@ pub(crate) struct WaitArgs {
     /// `count` elements, one after the other.
     pub(crate) ivars: u64,
     pub(crate) count: u64,
-    /// An `i32` for each element, not 0 for those that are left out; or 0.
+    /// An `i32` for each element, not 0 for excluded elements; or 0.
     pub(crate) status: u64,
-    /// An element for each to compare with; 0: all with `value`.
+    /// A value for each element to compare with; or 0: all with `value`.
     pub(crate) values: u64,
-    /// Its bits.
+    /// The bits of the value.
     pub(crate) value: u64,
-    /// A `u64`, or 0. One: the bits that were seen last. All: 1. Any: an index that held, [`u64::MAX`] if there was none to
-    /// wait for. Some: how many held. A test that fails gives 0, for any [`u64::MAX`].
+    /// A `u64`, or 0. One: the bits read last. All: 1. Any: the index of an element that held, [`u64::MAX`] if there was none to wait for.
+    /// Some: the number of elements that held. A failed test gives 0, or for Any [`u64::MAX`].
     pub(crate) result: u64,
     /// One: a `u64`, 1 if it held. Some: the indices that held, in order, a `u64` each with room for all. Or 0.
     pub(crate) indices: u64,
-    /// Any: the index, below `count`, that is looked at first; the others follow in order, around the end. Else 0.
+    /// Any: the index, below `count`, that is tested first; the others follow in order, around the end. Else 0.
     pub(crate) start: u64,
     /// The numbers of [`Cmp`](crate::Cmp) and [`Dtype`](crate::Dtype).
     pub(crate) cmp: u32,
     pub(crate) dtype: u32,
     pub(crate) mode: WaitMode,
-    /// 1: look once, do not wait.
+    /// 1: test once, do not wait.
     pub(crate) test: u32,
 }
 

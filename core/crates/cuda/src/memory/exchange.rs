@@ -1,8 +1,8 @@
 //! An all-gather among the PEs of a host: bytes, and file descriptors of GPU memory.
 //!
-//! It uses the sockets of the bootstrap, whose peers are known to be PEs; the host's first PE is the root. Every PE takes part,
-//! also after a failure, which its bytes then report. If a PE ends or times out, the exchange fails on all PEs and cannot be used
-//! again, because messages may still be in flight.
+//! The exchange uses the sockets of the bootstrap, whose peers are known to be PEs; the host's first PE is the root. Every PE
+//! takes part, also after a failure, which its bytes then report. If a PE ends or times out, the exchange fails on all PEs and
+//! cannot be used again, because messages may still be in flight.
 
 use crate::job::wire::{Arriving, Kind, Links, MAX_MESSAGE, Message, send, send_with_fd};
 use crate::lock::lock;

@@ -1,6 +1,6 @@
 //! The memory of the symmetric heap on GPUs: its allocation, and its mapping for all PEs.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`chunks`] | computes which pages of a PE's part are backed |
 //! | [`segment`] | the reserved address range, and the memory mapped into it |

@@ -301,7 +301,7 @@ impl CudaTransport {
 
     /// Waits for the work that [`issue`](CudaTransport::issue) counted.
     pub(crate) fn complete_blocking(&self) -> Result<()> {
-        // It enqueues nothing behind abandoned work, so that quiets that time out do not fill the stream.
+        // Quiet enqueues nothing behind abandoned work, so that quiets that time out do not fill the stream.
         self.begin(Submission::Blocking, Operation::Quiet)?;
         match self.blocking.completed.load(Acquire) < self.blocking.issued.load(Acquire) {
             true => self.await_blocking(Operation::Quiet),

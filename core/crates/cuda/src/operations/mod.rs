@@ -122,7 +122,7 @@ impl CudaTransport {
         let apart = to.abs_diff(from) >= bytes && self.layout.locate(from).is_some();
         let one_kernel = matches!(method, SignalMethod::OneKernel) && apart && bytes > 0;
         self.apply_backpressure(submission, call.called, u64::from(!one_kernel))?;
-        // A stream runs both in order, so there is one wait for both.
+        // A stream runs copy and signal in order, so one wait covers both.
         self.in_parts(submission, || {
             match method {
                 _ if one_kernel => {
@@ -221,7 +221,7 @@ impl Memory for CudaTransport {
     fn commit(&self, range: SymRange) -> Result<()> {
         let missing = self.chunks().missing(range);
         if missing.is_empty() {
-            // Every PE comes to the same result.
+            // The result is the same on every PE.
             return Ok(());
         }
         let own = self.make(&missing);

@@ -33,7 +33,7 @@ struct Backlog {
 }
 
 impl Backlog {
-    /// Takes so many pieces if they fit before the next event; returns whether they did.
+    /// Takes `pieces` pieces if they fit before the next event; returns whether they fit.
     fn take(&mut self, pieces: u64) -> bool {
         let fits = self.taken + pieces < BETWEEN_MARKS;
         if fits {
@@ -70,7 +70,7 @@ impl Backpressure {
 }
 
 impl CudaTransport {
-    /// Waits, if necessary, before so many pieces are enqueued. The library's own stream has counters of its own (`blocking.rs`).
+    /// Waits, if necessary, before `pieces` pieces are enqueued. The library's own stream has other counters (`blocking.rs`).
     #[inline]
     pub(crate) fn apply_backpressure(
         &self,
@@ -112,7 +112,7 @@ impl CudaTransport {
                 backlog.mark.clone()
             };
             if let Some(before) = &before {
-                // Other threads wait for it, too.
+                // Other threads may wait for this event, too.
                 let target = Target::Stream { goal: 0 };
                 self.wait(Wait { operation, target }, &|| before.query())?;
             }

@@ -1,6 +1,6 @@
 //! Streams and events of a GPU.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | this file | a stream, an event |
 //! | [`program`] | the streams that the program uses |

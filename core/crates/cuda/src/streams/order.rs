@@ -53,7 +53,7 @@ struct TeamOrder {
 
 #[derive(Default)]
 struct Latest {
-    /// Recorded behind the collective.
+    /// The event behind the collective.
     mark: Option<CudaEvent>,
     /// Whether the team has used several streams: it may do so again, so an event is recorded behind each collective.
     changes: bool,
@@ -62,7 +62,7 @@ struct Latest {
 }
 
 impl StreamOrder {
-    /// With streams for collectives: later, the driver may create a stream only while no kernel runs.
+    /// Creates the streams for collectives: later, the driver may create a stream only while no kernel runs.
     pub(crate) fn new(device: &Arc<Device>) -> Result<StreamOrder> {
         let streams = (0..STREAMS).map(|_| CudaStream::new(device));
         let beside = (0..BESIDE).map(|_| Ok((NO_STREAM, CudaStream::new(device)?)));
@@ -195,7 +195,7 @@ impl CudaTransport {
     }
 
     /// Called before a collective of a team is enqueued on a stream that is not captured: the collective starts after the team's
-    /// latest one on another stream. Returns false if no event can be recorded behind that one now.
+    /// latest one on another stream. Returns false if no event can be recorded behind that collective now.
     pub(crate) fn take_turn(&self, team: u32, stream: CUstream) -> Result<bool> {
         let (raw, order) = (stream as u64, &self.stream_order.teams[team as usize]);
         let before = {

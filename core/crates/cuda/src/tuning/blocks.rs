@@ -7,13 +7,13 @@ fn left(multiprocessors: i32) -> i32 {
     (multiprocessors / 32).max(1)
 }
 
-/// Blocks of each of `at_once` collectives. Blocks go to a multiprocessor each, as long as there are any; and a kernel with other wishes
-/// for shared memory starts on an empty one only (seen on an H200). So all of them together leave some empty.
+/// Blocks of each of `at_once` collectives. A block occupies a free multiprocessor, if any, and a kernel with another configuration of
+/// shared memory starts on an empty multiprocessor only (seen on an H200). So the collectives together leave some empty.
 fn blocks(multiprocessors: i32, at_once: i32) -> i32 {
     ((multiprocessors - left(multiprocessors)) / at_once).max(1)
 }
 
-/// Blocks of a collective on a GPU with so many multiprocessors, as the settings say.
+/// Blocks of a collective on a GPU with that many multiprocessors, by the settings.
 pub(crate) fn most(multiprocessors: i32) -> Result<i32> {
     let blocks = blocks(multiprocessors, config::collectives_at_once()?);
     Ok(config::collective_sms()?.map_or(blocks, |most| most.min(blocks)))

@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! The rows of a collective are ordered by `up_to`. The last one has none: it holds for all that is larger, and is not `flags`, as staging
-//! memory for flags is limited.
+//! The rows of a collective are ordered by `up_to`. The last row has no `up_to`: it holds for all larger sizes, and is not `flags`, as
+//! staging memory for flags is limited.
 
 use super::{Algorithm, COLLECTIVES, Choice, Link};
 use crate::operation::Operation;
@@ -28,7 +28,7 @@ const VERSION: u32 = 1;
 /// A tuning file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TuningFile {
-    /// Its tables, of different GPU models, links or sizes of teams.
+    /// The tables, for different GPU models, links or team sizes.
     pub tables: Vec<Table>,
 }
 
@@ -40,10 +40,10 @@ pub struct Table {
     pub gpu: String,
     /// How the GPUs are linked.
     pub link: Link,
-    /// The largest team that it holds for.
+    /// The largest team that the table holds for.
     #[serde(deserialize_with = "n_pes")]
     pub n_pes: u32,
-    /// Its author and date, for readers.
+    /// The table's author and date, for readers.
     pub written: Option<String>,
     /// The choices.
     #[serde(deserialize_with = "rows")]
@@ -59,7 +59,7 @@ pub struct Row {
     pub choice: Choice,
 }
 
-/// A row as the file has it.
+/// A row in the format of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RowText {
@@ -146,7 +146,7 @@ fn n_pes<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     }
 }
 
-/// Reads rows. What is wrong with one is found while the parser is at it, so that its line is known.
+/// Reads rows. Each row is checked while the parser is at it, so that an error names its line.
 fn rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Row>, D::Error> {
     struct Rows;
 
@@ -185,7 +185,7 @@ fn last_of(rows: &[Row], collective: Operation) -> Option<Row> {
     back.find(|row| row.collective == collective).copied()
 }
 
-/// Reads the row that follows others.
+/// Reads the row that follows the given rows.
 struct RowAfter<'a>(&'a [Row]);
 
 impl<'de> DeserializeSeed<'de> for RowAfter<'_> {
@@ -237,7 +237,7 @@ struct Body {
 }
 
 impl TuningFile {
-    /// Reads the text of a file; or says in which line it is wrong, and how.
+    /// Parses the text of a file; an error names the line and the reason.
     pub fn parse(text: &str) -> Result<TuningFile, String> {
         let at = |error: serde_json::Error| {
             let text = error.to_string();
@@ -267,7 +267,7 @@ impl TuningFile {
         Ok(TuningFile { tables })
     }
 
-    /// The text of the file, a row a line.
+    /// The text of the file, one row per line.
     pub fn text(&self) -> String {
         let tables = self.tables.iter().map(Table::text);
         let tables: Vec<String> = tables.collect();
@@ -277,7 +277,7 @@ impl TuningFile {
         )
     }
 
-    /// Adds a table, in place of the one for the same GPU model, link and size of teams.
+    /// Adds a table; it replaces a table for the same GPU model, link and team size.
     pub fn put(&mut self, table: Table) {
         self.tables.retain(|other| !other.is_like(&table));
         self.tables.push(table);
@@ -312,14 +312,14 @@ impl Table {
     }
 }
 
-/// A value in JSON. None of those here can fail.
+/// A value in JSON; the values here cannot fail to serialize.
 fn word(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
 /// The tables that come with the library.
 pub(super) fn shipped() -> TuningFile {
-    // A test reads it.
+    // A test parses this file.
     TuningFile::parse(include_str!("defaults.json")).unwrap_or_default()
 }
 

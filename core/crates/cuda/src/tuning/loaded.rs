@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-/// The longest file.
+/// The maximum size of the file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Where the file of this user is, if the environment says that: `nvshmemrs/tuning.json` in the folder for settings.
+/// The path of the user's tuning file, `nvshmemrs/tuning.json`, if the environment has a folder for settings.
 pub fn user_path() -> Option<PathBuf> {
     let folder = |name| {
         let folder = PathBuf::from(std::env::var_os(name)?);
@@ -23,16 +23,16 @@ pub fn user_path() -> Option<PathBuf> {
     Some(folder.join("nvshmemrs/tuning.json"))
 }
 
-/// A digest that two files share if all their bytes are equal.
+/// The SHA-256 digest of a file's bytes.
 pub(crate) type Digest = [u8; 32];
 
-/// The tuning file of this process: the one of NVSHMEMRS_TUNING_FILE, else the user's if there is one.
+/// The tuning file of this process: the file that NVSHMEMRS_TUNING_FILE names, else the user's, if it exists.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     file: TuningFile,
-    /// Of its text; that of no text without a file.
+    /// The digest of the file's text; of an empty text without a file.
     pub(crate) digest: Digest,
-    /// Its lines for NVSHMEM_DEBUG.
+    /// The line for NVSHMEM_DEBUG.
     line: Option<(Level, String)>,
 }
 
@@ -59,7 +59,7 @@ impl Loaded {
                 let line = format!("collectives: their algorithms are those of {name}");
                 Ok(Loaded::of(&text, file, Some((Level::Info, line))))
             }
-            // Nobody asked for the user's file, and where it would be may not be this user's to look at.
+            // The user's file was not requested, and this process may not be allowed to read its folder.
             Err(error) if asked.is_none() && error.kind() != ErrorKind::InvalidData => {
                 let line =
                     format!("collectives: {name} is not used, as it cannot be read: {error}");
@@ -78,14 +78,14 @@ impl Loaded {
         }
     }
 
-    /// Says where the choices of PE `me` come from, if NVSHMEM_DEBUG asks.
+    /// Prints the source of the choices of PE `me`, if NVSHMEM_DEBUG asks for it.
     pub(crate) fn tell(&self, me: Pe) {
         if let Some((level, line)) = &self.line {
             Level::from_environment().write(*level, me, || line.clone());
         }
     }
 
-    /// The choices for a GPU model: those of this library, and in their place those of the file.
+    /// The choices for a GPU model: the library's, replaced by the file's where it has any.
     pub(crate) fn tuning(&self, gpu: &str, link: Link) -> Tuning {
         let shipped = file::shipped();
         let tables = shipped.tables_for(gpu, link);
@@ -93,10 +93,10 @@ impl Loaded {
     }
 }
 
-/// The text of a file that is not too long.
+/// The text of a file; an error if it is longer than [`MOST_BYTES`].
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    // Of a device, which may have no end, no length is known.
+    // Limited while reading, because a device has no known length.
     File::open(path)?
         .take(MOST_BYTES + 1)
         .read_to_string(&mut text)?;

@@ -1,15 +1,15 @@
-//! Which algorithm does a collective, and with which geometry: tables that are looked up by collective, bytes and members of the team.
+//! The choice of a collective's algorithm and geometry: tables that are looked up by collective, bytes and members of the team.
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | a choice, the choices of a job and their look-up, the numbers without a table for the GPU |
+//! | this file | a choice, the choices of a job and their look-up, the choices for a GPU without a table |
 //! | [`file`] | the tuning file: its format and its errors |
-//! | [`loaded`] | the file of this process: where it is |
-//! | [`blocks`] | how many blocks a collective may have on a GPU |
+//! | [`loaded`] | the tuning file of this process, and its path |
+//! | [`blocks`] | the number of blocks of a collective on a GPU |
 //! | `defaults.json` | the tables that come with the library, in the same format |
 //!
-//! All PEs of a host come to the same choices, or collectives would wait for ever: init compares the digests of their files, and the
-//! tables are those for the GPU of the first of them. Kernels do no collectives across hosts, so the files of two hosts may differ.
+//! All PEs of a host must make the same choices, or collectives would deadlock: init compares the digests of the PEs' files, and the
+//! tables are those for the GPU of the host's first PE. Kernels run no collectives across hosts, so the files of two hosts may differ.
 //!
 //! A choice changes neither results nor the order in which elements are added.
 
@@ -31,12 +31,12 @@ pub use loaded::user_path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
-    /// Every eight bytes travel with a flag, through staging memory of the members, who need not meet at the end.
+    /// Every eight bytes are sent with a flag, through staging memory of the members, which need not meet at the end.
     Flags,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct,
-    /// The members meet, their copy engines write to each other's memory, and the members meet again. Where engines cannot do that, as in
-    /// place, it is done directly.
+    /// The members meet, their copy engines write to each other's memory, and the members meet again. A collective that engines cannot
+    /// run, as in place, is `Direct`.
     Engines,
 }
 
@@ -62,18 +62,18 @@ pub enum Link {
     Shared,
 }
 
-/// How a collective is done, up to a number of bytes.
+/// The algorithm and geometry of a collective, up to a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// The most bytes of the message, or of a part where there is a part per member.
+    /// The largest message in bytes, or the largest part where each member has a part.
     pub up_to: u64,
     /// The algorithm.
     pub algorithm: Algorithm,
-    /// The most blocks; a block has a multiprocessor to itself.
+    /// The maximum number of blocks; each block has a multiprocessor to itself.
     pub blocks: u32,
-    /// Threads that move data, in a block.
+    /// Threads of a block that move data.
     pub threads: u32,
-    /// Bytes of a chunk, if the algorithm sends in chunks; 0: it does not.
+    /// Bytes of a chunk, if the algorithm sends in chunks; else 0.
     pub chunk: u32,
 }
 
@@ -89,7 +89,7 @@ impl Choice {
             .into_iter()
             .find(|&(name, value, least, most, step)| {
                 let within = (least..=most).contains(&value) && value.is_multiple_of(step);
-                // Chunks are not for every algorithm.
+                // 0 bytes: the algorithm has no chunks.
                 !within && (name, value) != ("chunk", 0)
             });
         wrong.map(|(name, value, least, most, step)| {
@@ -100,7 +100,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// All but `up_to`, in a word that is not 0.
+    /// All fields but `up_to`, as a word that is not 0.
     fn word(&self) -> u64 {
         let algorithm = match self.algorithm {
             Algorithm::Flags => WITH_FLAGS,
@@ -111,7 +111,7 @@ impl Choice {
         IS_FORCED | algorithm | sizes | u64::from(self.chunk)
     }
 
-    /// The other way.
+    /// The inverse of `word`.
     fn of_word(word: u64) -> Choice {
         Choice {
             up_to: u64::MAX,
@@ -171,7 +171,7 @@ struct Class {
 pub struct Tuning(Vec<Class>);
 
 impl Tuning {
-    /// The numbers of this library for any GPU; then, in their place, those of `tables`, of which later ones replace earlier ones.
+    /// The library's choices for any GPU, replaced by those of `tables`, of which later tables replace earlier tables.
     pub(crate) fn new<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Tuning {
         let mut tuning = Tuning(built_in());
         for table in tables {
@@ -180,7 +180,7 @@ impl Tuning {
         tuning
     }
 
-    /// Those that come with the library for a GPU.
+    /// The choices that come with the library for a GPU.
     pub fn shipped(gpu: &str, link: Link) -> Tuning {
         Tuning::new(file::shipped().tables_for(gpu, link))
     }
@@ -193,7 +193,7 @@ impl Tuning {
             .position(|class| n_pes <= class.n_pes)
             .unwrap_or(classes.len() - 1);
         if classes[place].n_pes != n_pes {
-            // Larger teams stay with what they have.
+            // Larger teams keep their choices.
             let class = Class {
                 n_pes,
                 ..classes[place].clone()
@@ -209,8 +209,8 @@ impl Tuning {
         }
     }
 
-    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `room`: whether
-    /// its staging has room for so many bytes with flags.
+    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `room`: whether the
+    /// team's staging has room for `bytes` bytes with flags.
     #[inline]
     pub(crate) fn choice(&self, collective: usize, bytes: u64, n: u64, room: bool) -> Choice {
         let class = self.0.iter().find(|class| n <= class.n_pes);
@@ -230,7 +230,7 @@ impl Tuning {
         }
     }
 
-    /// As a job of `n_pes` PEs chooses on its first team.
+    /// The choice of a job of `n_pes` PEs on its first team.
     pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
         let index = COLLECTIVES.iter().position(|one| *one == collective)?;
         let room = kernels::has_room(bytes, &kernels::world(n_pes).ok()?);
@@ -238,11 +238,11 @@ impl Tuning {
     }
 }
 
-/// The numbers without a table for the GPU: measured on H200 with 2, 4 and 8 PEs.
+/// The choices for a GPU without a table: measured on H200 with 2, 4 and 8 PEs.
 fn built_in() -> Vec<Class> {
     const K: u64 = 1 << 10;
-    // Up to how many bytes data travels with flags, in teams of up to 2, 4, 8 and more members. That takes twice the bytes, and saves
-    // meeting at the end; a reduction also reads everything on every member.
+    // The largest sizes that are sent with flags, in teams of up to 2, 4, 8 and more members. Flags double the bytes, and save the meeting
+    // at the end; a reduction also reads all data on every member.
     let flags = |operation| match operation {
         Operation::Broadcast => [1024 * K, 256 * K, 128 * K, 64 * K],
         Operation::Alltoalls => [0; 4],
@@ -268,7 +268,7 @@ fn built_in() -> Vec<Class> {
             ..DIRECT
         };
         match (operation, column) {
-            // Links carry stores better than loads.
+            // Stores use the links better than loads.
             (Operation::Reduce, 0) => rows.extend([
                 chunk((8 << 20) - 1, 0),
                 chunk((32 << 20) - 1, 32 << 10),
@@ -277,7 +277,7 @@ fn built_in() -> Vec<Class> {
             (Operation::Reduce, _) => {
                 rows.extend([chunk((16 << 20) - 1, 0), chunk(u64::MAX, 64 << 10)])
             }
-            // To one member the root sends. Otherwise the message leaves it once.
+            // With several receivers, members forward the chunks, and the root sends each once.
             (Operation::Broadcast, 1..) => rows.push(chunk(u64::MAX, 32 << 10)),
             _ => rows.push(DIRECT),
         }
@@ -298,9 +298,9 @@ const IS_FORCED: u64 = 1 << 63;
 const WITH_FLAGS: u64 = 1 << 62;
 const BY_ENGINES: u64 = 1 << 61;
 
-/// Has this process use a choice for all collectives that begin from now on, or none, whatever its `up_to`: for the tuner. All PEs of
-/// the job must have the same one when they begin a collective. What does not fit in a team's staging, and what engines cannot do, is done
-/// directly.
+/// For the tuner: this process uses `choice`, whatever its `up_to`, for all collectives that begin from now on; `None`: the tables. All
+/// PEs of the job must have the same choice when they begin a collective. A collective that does not fit a team's staging, or that engines
+/// cannot run, is `Direct`.
 #[doc(hidden)]
 pub fn force(choice: Option<Choice>) -> Result<()> {
     if let Some((name, value, range)) = choice.as_ref().and_then(Choice::out_of_range) {
@@ -316,7 +316,7 @@ pub(crate) fn forced() -> Option<Choice> {
     (word != 0).then(|| Choice::of_word(word))
 }
 
-/// The most blocks of a collective on a GPU with so many multiprocessors, as the settings of this process say.
+/// The most blocks of a collective on a GPU with that many multiprocessors, by the settings of this process.
 #[doc(hidden)]
 pub fn most_blocks(multiprocessors: i32) -> Result<u32> {
     let most = blocks::most(multiprocessors)?;
