@@ -67,7 +67,7 @@ pub(crate) fn test(tree: &Tree, quick: bool) -> Result<ExitCode> {
             }
         },
         |steps| {
-            steps.tested("pytest", || pytest(tree));
+            steps.tested("pytest", || pytest(tree, quick));
             steps.step("README program", || readme(tree));
             steps.step("documentation site", || site::make(tree));
             steps.step("ruff", || {
@@ -264,7 +264,7 @@ impl Steps {
         if quick {
             println!(
                 "--quick left out: conformance programs and litmus tests with processes (package nvshmemrs-tests), \
-                 sanitizers, valgrind, fuzz targets, soak, Julia, examples"
+                 sanitizers, valgrind, fuzz targets, soak, Julia, examples, and in Python kernels, frameworks, packages and pages"
             );
         }
         println!(
@@ -314,7 +314,24 @@ fn cargo_test(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
     Ok((count.without(left_out.lines().count() as u64), outcome))
 }
 
-fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
+/// Kinds of Python's test files that a quick run omits, by how their names go on after `test_`: kernels, frameworks, packages, pages.
+const OMITTED_BY_QUICK: [&str; 13] = [
+    "bitcode",
+    "cute",
+    "fused",
+    "install",
+    "jax",
+    "numba",
+    "packaging",
+    "pages",
+    "site",
+    "slurm",
+    "torch",
+    "triton",
+    "wheel",
+];
+
+fn pytest(tree: &Tree, quick: bool) -> Result<(Count, Result<()>)> {
     // Installed into an empty environment by test_wheel.py.
     let wheel = wheel::one_wheel(&python::wheel_folder(tree)?)?;
     // What it is for test_install.py.
@@ -333,7 +350,16 @@ fn pytest(tree: &Tree) -> Result<(Count, Result<()>)> {
         count: count::of_pytest,
         failed: again::failed_in_pytest,
     };
-    let all = || run::tee(pytest().arg("bindings/python/tests"), again::LIMIT);
+    let all = || {
+        let mut all = pytest();
+        all.arg("bindings/python/tests");
+        if quick {
+            let omitted = OMITTED_BY_QUICK
+                .map(|kind| format!("--ignore-glob=bindings/python/tests/test_{kind}*.py"));
+            all.args(omitted);
+        }
+        run::tee(&mut all, again::LIMIT)
+    };
     again::counted(&kind, all, pytest)
 }
 
