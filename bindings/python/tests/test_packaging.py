@@ -139,7 +139,7 @@ def test_crates_that_are_published_include_no_file_from_outside() -> None:
                 assert place.is_file(), f"{source} includes {file}"
 
 
-# Packs what the environment names into the folder of the first argument. A channel is not asked: there is none.
+# Packs the installation and the wheel that the environment names into the folder of the first argument, without a channel.
 CONDA = """
 import sys, rattler_build as conda
 tool = conda.ToolConfiguration(test_strategy="skip", error_prefix_in_binary=True)

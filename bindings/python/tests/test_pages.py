@@ -64,7 +64,7 @@ def blocks_of(page: Path) -> List[Block]:
 
 
 FILES = [ROOT / f"docs/{name}.md" for name in PAGES] + [ROOT / name for name in OTHERS]
-# All pages of the site. The programs of those that are not above run in other tests, whose files name the page.
+# All pages of the site. Programs of pages that are not listed above run in other tests, whose files name the page.
 SITE = sorted({*FILES, *(page for pattern in (
     "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "docs/perf/*.md", "examples/README.md", "bindings/*/README.md"
 ) for page in ROOT.glob(pattern))})  # fmt: skip
@@ -90,7 +90,7 @@ PARTS = {
     ("nvshmem", 1): (NVSHMEM + "void f(void) {", "}"),
     ("nvshmem-kernels", 0): (NVSHMEM + "int cuModuleLoadData(CUmodule *, const void *);\nvoid f(CUmodule module, const void *cubin) {", "}"),
 }  # fmt: skip
-# What a compiler for the CPU takes in place of CUDA's words.
+# Definitions that let a compiler for the CPU read CUDA's keywords.
 CUDA = ((r"<<<.*?>>>", ""), (r"extern __shared__ (.*)\[\];", r"\1[1 << 14];"))
 pytestmark = pytest.mark.skipif(
     not FILES[0].is_file(), reason="the pages are in the repository only"

@@ -33,7 +33,7 @@ else:
 SET, ADD = nvshmem.SignalOp.SIGNAL_SET, nvshmem.SignalOp.SIGNAL_ADD
 EQ, GE = nvshmem.ComparisonType.CMP_EQ, nvshmem.ComparisonType.CMP_GE
 WORDS, ROUNDS = 32, 4
-# What is interpreted takes its time.
+# Interpreted kernels take long.
 TURNS, PART = (2, 4) if INTERPRETED else (6, 16)
 
 

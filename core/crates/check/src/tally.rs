@@ -32,7 +32,7 @@ pub(crate) enum Seen {
     PythonArrays = 4,
     /// It has streams.
     Streams = 5,
-    /// It has handed symmetric memory to something that reports nothing.
+    /// It has passed symmetric memory to a library that reports no accesses.
     HandedOut = 6,
     /// Its heap is memory of GPUs.
     Gpus = 8,

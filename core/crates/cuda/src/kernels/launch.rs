@@ -505,6 +505,7 @@ mod tests {
                     "follow_previous_kernel();",
                     "wait_for_previous_kernel();",
                     "Turn turn(c",
+                    "send_from_root(c",
                     "reduce_flags<T>(c)",
                     "reduce_direct<T>(c)",
                 ];

@@ -77,7 +77,8 @@ DEVICE void receive_parts(const Turn &turn, const BlockUnits &units, u64 dest) {
     });
 }
 
-KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
+// Only the root sends. The parts of the members follow one another in its source, `part` bytes apart; 0: all receive the same.
+DEVICE void send_from_root(const Collective &c, u64 part) {
     BlockUnits units(c.bytes);
     Turn turn(c);
     bool root = c.team.me == c.root;
@@ -86,15 +87,21 @@ KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
         false,
         [&] {
             if (!root) return;
-            units.for_each_of(c.team.n, [&](i32 member, u32 unit) {
-                if (member != c.root) turn.send(member, unit, read_unit(source, c.bytes, unit));
-                else keep_unit(dest, source, c.bytes, unit);
+            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
+                i32 member = turn.right(step);
+                u64 from = source + member * part;
+                if (step > 0) turn.send(member, unit, read_unit(from, c.bytes, unit));
+                else keep_unit(dest, from, c.bytes, unit);
             });
         },
         [&] {
             if (root) return;
             units.for_each([&](u32 unit) { write_unit(turn, c.root, dest, c.bytes, unit); });
         });
+}
+
+KERNEL nvshmemrs_broadcast_flags(const __grid_constant__ Collective c) {
+    send_from_root(c, 0);
 }
 
 // The bytes of a range that this block moves: whole lines, so that copies stay aligned.
@@ -338,25 +345,7 @@ KERNEL DIRECT nvshmemrs_gather(const __grid_constant__ Collective c) {
 
 // Only the root knows its `source`.
 KERNEL nvshmemrs_scatter_flags(const __grid_constant__ Collective c) {
-    BlockUnits units(c.bytes);
-    Turn turn(c);
-    bool root = c.team.me == c.root;
-    u64 source = turn.own() + c.source, dest = turn.own() + c.dest;
-    turn.move_by_flags(
-        false,
-        [&] {
-            if (!root) return;
-            units.for_each_of(c.team.n, [&](i32 step, u32 unit) {
-                i32 member = turn.right(step);
-                u64 part = source + member * c.bytes;
-                if (step > 0) turn.send(member, unit, read_unit(part, c.bytes, unit));
-                else keep_unit(dest, part, c.bytes, unit);
-            });
-        },
-        [&] {
-            if (root) return;
-            units.for_each([&](u32 unit) { write_unit(turn, c.root, dest, c.bytes, unit); });
-        });
+    send_from_root(c, c.bytes);
 }
 
 KERNEL DIRECT nvshmemrs_scatter(const __grid_constant__ Collective c) {

@@ -52,11 +52,11 @@ DEVICE void read_arguments(const T &arguments) {
     u32 all = words[WORDS - 1];
 #pragma unroll
     for (u32 word = 0; word < WORDS; word += LINE) all ^= words[word];
-    // Loads whose values nobody needs are left out by the compiler.
+    // The compiler would leave out loads whose values are not used.
     seen = all;
 }
 
-// A kernel may have been launched before the kernel before it has ended.
+// A kernel may have been launched before the previous kernel has ended.
 DEVICE void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

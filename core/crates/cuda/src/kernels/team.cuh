@@ -1,11 +1,11 @@
 // How the members of a team meet in a kernel.
 //
 // Every collective has an epoch, counted by the kernels in the PE's own device memory, and a flag of 64 bits, from the highest: 1, the
-// operation in 7 bits, the signature of the arguments in 24, the epoch in 32; what does not fit of the epoch, and which of the teams with
-// the number this is, is in the signature's place, too. Each member announces its flag to all members, so that all of them learn of
-// arguments that do not match, and no member leaves an epoch before all have entered it. Where each member receives data with flags from all
-// others, the data shows that they have entered; there a member announces its flag only after it has polled for long (move_by_flags). What is written in one epoch is doubled by the epoch's parity: it is written again only two epochs later, which no member enters before
-// all have left this one.
+// operation in 7 bits, the signature of the arguments in 24, the epoch in 32. The upper bits of the epoch and the generation of the team's
+// number are mixed into the signature. Each member announces its flag to all members, so that all of them learn of arguments that do not
+// match, and no member leaves an epoch before all have entered it. Where each member receives data with flags from all others, the data shows
+// that they have entered; there a member announces its flag only after it has polled for long (move_by_flags). Each word exists twice, for
+// even and odd epochs: it is written again only two epochs later, which no member enters before all have left this epoch.
 //
 // A team's sync block, the same on every PE (TeamArgs::new in mod.rs):
 //
@@ -152,14 +152,14 @@ class Turn {
 
     __device__ TeamLocal *local() const { return (TeamLocal *)c.team.local; }
 
-    // Whether the team is still the one that was meant, as this thread has read it. The comparison with 0, which the epoch never is, makes a
-    // vote of the block wait for what its threads read.
+    // Whether the number still belongs to the team of this call, as this thread has read it. The epoch is never 0; the comparison makes a vote of
+    // the block wait for the loads of its threads.
     __device__ bool is_current() const { return generation == c.team.generation && epoch != 0; }
 
     __device__ bool enter_by_vote() const { return enter(!__syncthreads_or(!is_current())); }
 
-    // `current`: whether the team is still the one that was meant, on which all threads of the block agree. All of them have read the epoch:
-    // the blocks but the first are counted here, and then the first one may change it.
+    // `current`: whether the number still belongs to the team of this call; all threads of the block pass the same. They have read the epoch, so
+    // each block but the first is counted here, and when all are counted the first block may change the epoch.
     __device__ bool enter(bool current) const {
         if (current) {
             if (blockIdx.x != 0 && threadIdx.x == 0) add_gpu((u64)&local()->begun, 1u);
@@ -230,8 +230,8 @@ class Turn {
         return true;
     }
 
-    // One thread of the first block: waits until the other blocks have begun, so that all know the epoch, and counts it. `came`: whether that is
-    // of use.
+    // One thread of the first block: waits until the other blocks have begun, so that all have read the epoch, and counts it. `came`: false if the
+    // collective has failed; then it does not wait.
     __device__ bool count_epoch(bool came) const {
         u32 others = gridDim.x - 1;
         for (u32 polls = 1; others && came && load_gpu_u32((u64)&local()->begun) != others; polls++) came = !given_up(polls);
