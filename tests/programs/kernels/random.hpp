@@ -229,9 +229,10 @@ class Draw {
         u32 operation = OPERATIONS[below(4)];
         bool flags = coin(), in_place = coin(), floating = coin(), scatter = operation == REDUCESCATTER;
         i32 n = job.n;
-        u64 count = (length(flags) + 3) / 4, bytes = count * 4, length = scatter ? bytes * n : bytes;
-        // Where both are aligned, elements are reduced in packs.
-        u64 alignment = coin() ? 16 : 4, source = room(length, alignment), dest = room(bytes, alignment);
+        // Where all parts are aligned, elements are reduced in packs, and by two members in chunks.
+        u64 alignment = coin() ? 16 : 4, multiple = coin() ? alignment : 4;
+        u64 bytes = (length(flags) + multiple - 1) / multiple * multiple, count = bytes / 4, length = scatter ? bytes * n : bytes;
+        u64 source = room(length, alignment), dest = room(bytes, alignment);
         std::vector<Bytes> sources(n);
         for (i32 m = 0; m < n; m++) {
             sources[m] = this->bytes(length);
@@ -269,7 +270,9 @@ class Draw {
                 expect(m, place(m), result, "reduction " + std::to_string(operation));
             }
         }
-        u64 chunk = below(3) * 32;
+        // With flags, a share of a reduce, if there is room for its units and their results.
+        u64 share = (bytes + 16 * n - 1) / (16 * n) * 16;
+        u64 chunk = !flags ? below(3) * 32 : operation == REDUCE && 4 * share <= job.team.slot && coin() ? share : 0;
         const ReduceKernels &kernels = REDUCTIONS[floating ? 11 : 7];
         step(flags ? kernels.flags : kernels.direct, operation, flags, [&](i32 m, Collective &c) {
             c.dest = place(m), c.source = source, c.bytes = bytes, c.op = SUM, c.chunk = chunk;

@@ -233,7 +233,7 @@ pub(crate) fn plan(
         return Some(barrier_plan(team));
     }
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
-    let room = has_room(bytes, team);
+    let room = |algorithm| has_room(algorithm, bytes, team);
     let choice =
         tuning::forced().unwrap_or_else(|| tuning.choice(index, bytes, team.n as u64, room));
     // Two members that exchange parts would overwrite each other's.
@@ -257,9 +257,20 @@ fn opening_plan(team: &TeamArgs) -> Plan {
     }
 }
 
-/// Whether the staging of a team has room for so many bytes with flags, which are twice as many there.
-pub(crate) fn has_room(bytes: u64, team: &TeamArgs) -> bool {
-    2 * bytes.next_multiple_of(16) <= team.slot
+/// Whether an algorithm needs no staging, or that of a team has room for so many bytes, which are twice as many there.
+pub(crate) fn has_room(algorithm: Algorithm, bytes: u64, team: &TeamArgs) -> bool {
+    let staged = match algorithm {
+        Algorithm::Flags => bytes.next_multiple_of(16),
+        // A member's elements of another one's share, and the results of its own.
+        Algorithm::TwoShot => 2 * share(bytes, team.n as u64),
+        Algorithm::Direct | Algorithm::Engines => 0,
+    };
+    2 * staged <= team.slot
+}
+
+/// Bytes of the share of a reduction that each of `n` members folds; whole elements of any type.
+fn share(bytes: u64, n: u64) -> u64 {
+    16 * bytes.div_ceil(16 * n)
 }
 
 /// As [`plan`], for the collective with a place in [`COLLECTIVES`], and a choice, by one kernel.
@@ -274,12 +285,16 @@ fn chosen(
     let row = &TABLE[index];
     let most = u64::from(team.blocks.min(blocks).min(choice.blocks)).max(1);
     let threads = u64::from(choice.threads);
-    let moved = if row.parts {
-        bytes.saturating_mul(n)
-    } else {
-        bytes
+    let algorithm = match choice.algorithm {
+        of if of.does(COLLECTIVES[index]) && has_room(of, bytes, team) => of,
+        _ => Algorithm::Direct,
     };
-    let flags = choice.algorithm == Algorithm::Flags && has_room(bytes, team);
+    let moved = match algorithm {
+        Algorithm::TwoShot => share(bytes, n),
+        _ if row.parts => bytes.saturating_mul(n),
+        _ => bytes,
+    };
+    let flags = algorithm.needs_room();
     let (kernel, flags) = match (row.kernels, reduction) {
         (KernelSet::Moves(with_flags, _), None) if flags => (with_flags, true),
         (KernelSet::Moves(_, direct) | KernelSet::Direct(direct), None) => (direct, false),
@@ -295,9 +310,11 @@ fn chosen(
         let grid = moved.div_ceil(threads * DIRECT_BYTES).min(most);
         geometry(kernel, n, grid, threads, 0)
     };
-    plan.chunk = match reduction {
+    plan.chunk = match algorithm {
+        Algorithm::TwoShot => share(bytes, n) as u32,
+        Algorithm::Flags => 0,
         // Each block has a chunk of the member's share at least.
-        Some(_) if n > 2 => {
+        _ if reduction.is_some() && n > 2 => {
             let each = (bytes / n / u64::from(plan.grid)).next_multiple_of(LINE);
             choice.chunk.min(each.max(LEAST_CHUNK) as u32)
         }
@@ -316,7 +333,9 @@ pub(crate) fn geometry_of(
 ) -> Option<Geometry> {
     let index = COLLECTIVES.iter().position(|one| *one == operation)?;
     match choice.algorithm {
-        Algorithm::Flags if !has_room(bytes, team) => return None,
+        algorithm if !algorithm.does(operation) || !has_room(algorithm, bytes, team) => {
+            return None;
+        }
         Algorithm::Engines if !by_engines(operation, team) => return None,
         Algorithm::Engines => {
             let plan = opening_plan(team);
@@ -361,8 +380,8 @@ fn geometry(kernel: Kernel, n: u64, grid: u64, threads: u64, flag_threads: u64) 
         grid: grid.max(1) as u32,
         // Whole warps.
         block: (threads.next_multiple_of(32) + flag_threads) as u32,
-        // The address of each member's part.
-        shared: (n * 8) as u32,
+        // The address of each member's part, for the kernels without flags.
+        shared: if flag_threads == 0 { n as u32 * 8 } else { 0 },
         chunk: 0,
     }
 }
@@ -419,7 +438,12 @@ mod tests {
     /// there are flags for, nor than every GPU runs at a time, and no more threads than the kernels are compiled for.
     #[test]
     fn no_plan_runs_past_its_sync_block_or_its_gpu() {
-        let all = [Algorithm::Flags, Algorithm::Direct, Algorithm::Engines];
+        let all = [
+            Algorithm::Flags,
+            Algorithm::TwoShot,
+            Algorithm::Direct,
+            Algorithm::Engines,
+        ];
         let few_and_many = all.into_iter().flat_map(|algorithm| {
             [(1, 32), (7, 96), (128, 512)].map(|(blocks, threads)| Choice {
                 up_to: u64::MAX,
@@ -463,7 +487,12 @@ mod tests {
         let flags = plan.kernel.name().ends_with("_flags");
         let barrier = plan.kernel == Kernel::Barrier;
         assert!(plan.block <= if flags || barrier { 544 } else { 512 });
-        if flags {
+        let shares = flags && plan.chunk > 0;
+        if shares {
+            let share = u64::from(plan.chunk);
+            assert!(share.is_multiple_of(16) && share * team.n as u64 >= bytes);
+            assert!(4 * share <= team.slot);
+        } else if flags {
             assert!(bytes.next_multiple_of(16) * 2 <= team.slot);
             assert!((bytes.div_ceil(8) * team.n as u64) < 1 << 31);
             assert!(plan.block >= 64);

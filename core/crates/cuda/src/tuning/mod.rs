@@ -33,6 +33,9 @@ pub use loaded::user_path;
 pub enum Algorithm {
     /// Every eight bytes are sent with a flag, through staging memory of the members, which need not meet at the end.
     Flags,
+    /// As `Flags`, for `reduce`: each member receives and folds a share of the elements, and sends the results to all.
+    #[serde(rename = "two-shot")]
+    TwoShot,
     /// The members meet, load from and store to each other's memory, and meet again.
     Direct,
     /// The members meet, their copy engines write to each other's memory, and the members meet again. A collective that engines cannot
@@ -41,11 +44,17 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// Whether the data must fit in a team's staging memory.
+    pub fn needs_room(self) -> bool {
+        matches!(self, Algorithm::Flags | Algorithm::TwoShot)
+    }
+
     /// Whether a collective has the algorithm.
     pub(crate) fn does(self, collective: Operation) -> bool {
-        use Operation::{Alltoall, Alltoalls, Broadcast, Fcollect};
+        use Operation::{Alltoall, Alltoalls, Broadcast, Fcollect, Reduce};
         match self {
             Algorithm::Flags => collective != Alltoalls,
+            Algorithm::TwoShot => collective == Reduce,
             Algorithm::Direct => true,
             Algorithm::Engines => matches!(collective, Broadcast | Fcollect | Alltoall),
         }
@@ -104,6 +113,7 @@ impl Choice {
     fn word(&self) -> u64 {
         let algorithm = match self.algorithm {
             Algorithm::Flags => WITH_FLAGS,
+            Algorithm::TwoShot => IN_TWO_SHOTS,
             Algorithm::Direct => 0,
             Algorithm::Engines => BY_ENGINES,
         };
@@ -115,12 +125,13 @@ impl Choice {
     fn of_word(word: u64) -> Choice {
         Choice {
             up_to: u64::MAX,
-            algorithm: match word & (WITH_FLAGS | BY_ENGINES) {
+            algorithm: match word & (WITH_FLAGS | BY_ENGINES | IN_TWO_SHOTS) {
                 0 => Algorithm::Direct,
                 BY_ENGINES => Algorithm::Engines,
+                IN_TWO_SHOTS => Algorithm::TwoShot,
                 _ => Algorithm::Flags,
             },
-            blocks: (word >> 48) as u32 & 0x1fff,
+            blocks: (word >> 48) as u32 & 0xfff,
             threads: (word >> 32) as u32 & 0xffff,
             chunk: word as u32,
         }
@@ -209,14 +220,19 @@ impl Tuning {
         }
     }
 
-    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `room`: whether the
-    /// team's staging has room for `bytes` bytes with flags.
+    /// The choice for a collective, by its place in [`COLLECTIVES`], of `bytes` bytes, in a team of `n` members. `has_room`: whether the
+    /// team's staging has room for them with an algorithm.
     #[inline]
-    pub(crate) fn choice(&self, collective: usize, bytes: u64, n: u64, room: bool) -> Choice {
+    pub(crate) fn choice(
+        &self,
+        collective: usize,
+        bytes: u64,
+        n: u64,
+        has_room: impl Fn(Algorithm) -> bool,
+    ) -> Choice {
         let class = self.0.iter().find(|class| n <= class.n_pes);
         let rows = class.map_or(&[][..], |class| &class.rows[collective]);
-        let holds =
-            |row: &&Choice| bytes <= row.up_to && (room || row.algorithm != Algorithm::Flags);
+        let holds = |row: &&Choice| bytes <= row.up_to && has_room(row.algorithm);
         rows.iter().find(holds).copied().unwrap_or(DIRECT)
     }
 
@@ -233,8 +249,9 @@ impl Tuning {
     /// The choice of a job of `n_pes` PEs on its first team.
     pub fn of_world(&self, collective: Operation, bytes: u64, n_pes: Pe) -> Option<Choice> {
         let index = COLLECTIVES.iter().position(|one| *one == collective)?;
-        let room = kernels::has_room(bytes, &kernels::world(n_pes).ok()?);
-        Some(self.choice(index, bytes, n_pes as u64, room))
+        let team = kernels::world(n_pes).ok()?;
+        let has_room = |algorithm| kernels::has_room(algorithm, bytes, &team);
+        Some(self.choice(index, bytes, n_pes as u64, has_room))
     }
 }
 
@@ -297,6 +314,7 @@ static FORCED: AtomicU64 = AtomicU64::new(0);
 const IS_FORCED: u64 = 1 << 63;
 const WITH_FLAGS: u64 = 1 << 62;
 const BY_ENGINES: u64 = 1 << 61;
+const IN_TWO_SHOTS: u64 = 1 << 60;
 
 /// For the tuner: this process uses `choice`, whatever its `up_to`, for all collectives that begin from now on; `None`: the tables. All
 /// PEs of the job must have the same choice when they begin a collective. A collective that does not fit a team's staging, or that engines
@@ -388,7 +406,7 @@ mod tests {
         let reduce = 6;
         assert_eq!(COLLECTIVES[reduce], Operation::Reduce);
         for n in 1..20 {
-            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, true);
+            let of = |tuning: &Tuning, collective| tuning.choice(collective, 8, n, |_| true);
             let expected = match n {
                 3 => few,
                 5..=8 => many,
@@ -404,14 +422,14 @@ mod tests {
         let plain = Tuning::new([]);
         for (index, operation) in COLLECTIVES.iter().enumerate() {
             for n in [1, 2, 4, 8, 100] {
-                let with = plain.choice(index, 8, n, true);
+                let with = plain.choice(index, 8, n, |_| true);
                 assert_eq!(
                     with.algorithm == Algorithm::Flags,
                     *operation != Operation::Alltoalls
                 );
-                let without = plain.choice(index, 8, n, false);
+                let without = plain.choice(index, 8, n, |algorithm| algorithm == Algorithm::Direct);
                 assert_eq!(without.algorithm, Algorithm::Direct);
-                let large = plain.choice(index, u64::MAX, n, true);
+                let large = plain.choice(index, u64::MAX, n, |_| true);
                 assert_eq!(large.algorithm, Algorithm::Direct);
             }
         }
@@ -430,7 +448,11 @@ mod tests {
             algorithm: Algorithm::Engines,
             ..choice
         };
-        for choice in [choice, DIRECT, engines] {
+        let two_shot = Choice {
+            algorithm: Algorithm::TwoShot,
+            ..choice
+        };
+        for choice in [choice, DIRECT, engines, two_shot] {
             assert_eq!(Choice::of_word(choice.word()), choice);
             assert_eq!(choice.out_of_range(), None);
         }
