@@ -3,7 +3,7 @@
 
 use nvshmemrs_tests::fakes::{fakes, with_fakes};
 use nvshmemrs_tests::promise;
-use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, launcher, run, workspace};
+use nvshmemrs_tests::{HANG, Output, compile_c, compile_shared, launcher, program, run};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,17 +13,13 @@ use std::time::Duration;
 /// A process ends with it if it has not given everything back to the driver.
 const LEAKED: i32 = 77;
 
-static PROGRAM: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_streams.c")));
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_streams.c")));
 
-static BESIDE: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_beside.c")));
+static BESIDE: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_beside.c")));
 
-static LET_GO: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_let_go.c")));
+static LET_GO: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_let_go.c")));
 
-static HELD: LazyLock<PathBuf> =
-    LazyLock::new(|| compile_c(&workspace().join("tests/programs/device_held.c")));
+static HELD: LazyLock<PathBuf> = LazyLock::new(|| compile_c(&program("device_held.c")));
 
 /// The GPU has as many queues for streams as CUDA_DEVICE_MAX_CONNECTIONS says, and the driver waits for kernels wherever it may.
 const QUEUES: [(&str, &str); 2] = [("FAKE_CUDA_QUEUES", "1"), ("FAKE_CUDA_BUSY", "1")];
@@ -327,7 +323,6 @@ fn gpus_without_native_atomics_between_them_are_refused_by_name() {
 fn traced_calls_are_ranges_of_nvtx() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [trace, ranges] = ["t.json", "ranges"].map(|name| folder.path().join(name));
-    let program = |name: &str| workspace().join("tests/programs").join(name);
     let library = compile_shared(&program("fake_nvtx.c"));
     symlink(library, folder.path().join("libnvToolsExt.so.1")).expect("a link");
     let mut command = launcher(

@@ -1,7 +1,7 @@
 //! Programs of NVSHMEM's names for host code: `include/nvshmem.h`, `include/nvshmemx.h` and `libnvshmemrs_nvshmem.so`.
 
 use nvshmemrs_tests::compile::compile_mpi;
-use nvshmemrs_tests::fakes::fakes;
+use nvshmemrs_tests::fakes::with_fakes;
 use nvshmemrs_tests::hosts::{host, mpirun};
 use nvshmemrs_tests::names::{expand, exported};
 use nvshmemrs_tests::standard::{Mistake, Standard, same};
@@ -77,12 +77,7 @@ fn communicators_and_unique_ids() {
 
 /// A command that sees the stand-in for libcuda, which ends a process that has not given everything back.
 fn with_gpus(mut command: Command, devices: &str) -> Command {
-    command
-        .env("LD_LIBRARY_PATH", fakes())
-        .env("XDG_CACHE_HOME", fakes().join("cache"))
-        .env_remove("CUDA_HOME")
-        .env_remove("CUDA_PATH")
-        .env_remove("VIRTUAL_ENV")
+    with_fakes(&mut command)
         .env_remove("NVSHMEMRS_MEMORY")
         .env("FAKE_CUDA_LEAKS", "1")
         .env("FAKE_CUDA_DEVICES", devices);
