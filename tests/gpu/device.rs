@@ -134,7 +134,7 @@ fn pes_that_share_a_gpu_have_teams() {
     }
 }
 
-/// What kernels of the program's get, in GPU memory; `state.rs` has the same for host memory.
+/// The state for the program's kernels, in GPU memory; `state.rs` has the same for host memory.
 #[test]
 fn kernels_find_the_job_and_its_teams_in_gpu_memory() {
     let program = compile_c(&program("device_state.c"));
@@ -259,7 +259,7 @@ fn a_gpu_without_memory_is_an_error_of_malloc_on_every_pe() {
     output.assert_stdout("PE 1: status 2: PE 1 cannot have");
 }
 
-/// What PE 1 cannot do, or does instead, ends the others' calls with an error that names it, before any deadline.
+/// A failure of PE 1, or a different call of PE 1, ends the others' calls with an error that names PE 1, before any deadline.
 #[test]
 fn a_pe_that_cannot_go_on_strands_nobody() {
     let program = compile_c(&program("stranded.c"));
@@ -285,7 +285,7 @@ fn a_pe_that_cannot_go_on_strands_nobody() {
         println!("{what}");
         let mut command = launcher(3, &["--grace", "20"]);
         command.arg(&program).arg(what);
-        // What a driver that fails has not taken back is not looked at.
+        // Resources that a failing driver has not taken back do not count.
         let mut prepared = prepared(command, &[("NVSHMEMRS_TIMEOUT", "20")]);
         let output = run(prepared.env_remove("FAKE_CUDA_LEAKS"), SLOW);
         output.assert_success();

@@ -94,7 +94,7 @@ fn calls_that_come_again_each_do_their_own_work() {
     passes("repeated", 3);
 }
 
-/// What the library has for calls that come again was made when nothing waited.
+/// The library makes its resources for repeated calls at a time when no call waits.
 #[test]
 fn calls_that_come_again_on_many_streams_do_not_wait_for_another_one() {
     for n in [1, 2] {
@@ -238,7 +238,7 @@ fn finalize_is_announced_while_a_stream_still_waits() {
     }
 }
 
-/// What cannot be given back is kept, and the driver is not called where it must not be.
+/// Resources that cannot be given back are kept, and the driver is not called where calls are forbidden.
 #[test]
 fn memory_stays_mapped_where_something_may_still_use_it() {
     for part in ["stuck", "function"] {
@@ -296,7 +296,7 @@ fn letting_a_stream_go_does_not_wait_for_another_one_that_is_full() {
     lets_go("full", 1, &[("FAKE_CUDA_ROOM", "64")]);
 }
 
-/// What the driver gave it for launches is given back meanwhile.
+/// Memory that the driver has allocated for launches is given back meanwhile.
 #[test]
 fn a_stream_can_go_while_another_one_waits() {
     for n in [1, 2, 4] {
